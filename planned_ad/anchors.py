@@ -1,0 +1,244 @@
+"""Which values get a home: computed once, at their own place in the schedule.
+
+All other values are *virtual*: views, loads and short elementwise chains, evaluated again wherever they
+are used (reloaded, recomputed) at the price of a few operations. A value is anchored when evaluating
+it again costs more than keeping it, when the memory it came from is overwritten before a use, or when a
+library routine needs it in memory. Each anchor carries its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from .dependence import WriteHistory
+from .regions import Region, View, compose, contiguous, is_injective, overlap, same_layout
+from .rules.table import RULES
+from .tape import Apply, Constant, Guard, Load, Operation, Scatter, Store, Tape, Value
+
+RECOMPUTE_LIMIT = 8.0  # additions per element: about what storing and loading a number costs
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Where a number that an expression needs comes from: `value`, at the places `view` of its row-major memory."""
+
+    value: Value
+    view: View
+    kind: str  # 'anchor', 'constant' or 'load'
+    region: Region | None = None  # of a load: the elements of the buffer
+    position: int = -1  # of a load: from when on the buffer holds them
+
+
+@dataclass
+class Anchors:
+    """The decisions: `reasons[value id]` for each anchored value, and how to find any value's leaves."""
+
+    tape: Tape
+    history: WriteHistory
+    made: dict[int, tuple[int, Operation]] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
+    overwrites: dict[int, Operation] = field(default_factory=dict)
+    stored: dict[int, list[tuple[Region, int]]] = field(default_factory=dict)
+    cost: dict[int, float] = field(default_factory=dict)
+
+    def anchored(self, value: Value) -> bool:
+        return value.id in self.reasons
+
+    def leaves(self, value: Value, view: View, position: int) -> Iterator[Leaf]:
+        """The memory and the anchored values that `value` at `view` is computed from, by an operation at `position`."""
+        if value.id in self.reasons:
+            yield Leaf(value, view, "anchor")
+            return
+        made_at, op = self.made[value.id]
+        if isinstance(op, Constant):
+            if value.shape != ():
+                yield Leaf(value, view, "constant")
+        elif isinstance(op, Load):
+            region, since = self.home_of_load(op, made_at, position)
+            seen = compose(region.view, view)
+            if seen is None:
+                raise NotAffine(value, made_at)
+            yield Leaf(value, view, "load", Region(region.buffer, seen), since)
+        else:
+            assert isinstance(op, Apply)
+            if op.primitive == "view":
+                inner = compose(op.params["view"], view)  # type: ignore[arg-type]
+                if inner is None:
+                    raise NotAffine(value, made_at)
+                yield from self.leaves(op.operands[0], inner, position)
+            else:
+                for operand in op.operands:
+                    yield from self.leaves(operand, operand_view(operand, op.out, view), position)
+
+    def home_of_load(self, op: Load, made_at: int, position: int) -> tuple[Region, int]:
+        """Where the loaded numbers are still found at `position`: where they were read, or where they were stored since."""
+        if self.history.first_write(op.region, made_at, position) is not None:
+            place = self.stored_copy(op.out, position)
+            if place is not None:
+                return place
+        return op.region, made_at
+
+    def stored_copy(self, value: Value, position: int) -> tuple[Region, int] | None:
+        """A region that `value` was stored to earlier and that still holds it at `position`."""
+        for region, since in self.stored.get(value.id, ()):
+            if since < position and self.history.first_write(region, since, position) is None:
+                return region, since
+        return None
+
+    def anchor(self, value: Value, reason: str) -> None:
+        if value.id in self.reasons:
+            return
+        self.reasons[value.id] = reason
+        position, op = self.made[value.id]
+        if isinstance(op, Apply):
+            self.check_uses(position, op)
+
+    # Deciding.
+
+    def decide(self) -> None:
+        """Walk the tape once; afterwards every leaf of every use is intact, affine, and where it must be."""
+        for position, op in enumerate(self.tape.operations):
+            for value in op.outputs:
+                self.made[value.id] = (position, op)
+            self.decide_one(position, op)
+            if isinstance(op, Store) and not op.accumulate and op.value.shape == op.region.shape:
+                self.stored.setdefault(op.value.id, []).append((op.region, position))
+
+    def decide_one(self, position: int, op: Operation) -> None:
+        if isinstance(op, Constant | Load):
+            return
+        if isinstance(op, Apply):
+            rule = RULES[op.primitive]
+            if rule.kind == "view":
+                self.check_view(op, position)
+                return
+            if rule.kind == "elementwise":
+                self.cost[op.out.id] = rule.cost + sum(self.cost_of(v) for v in op.operands)
+                if self.cost[op.out.id] <= RECOMPUTE_LIMIT:
+                    self.check_broadcasts(op)
+                    return
+            if rule.kind not in ("elementwise", "reduce"):
+                for operand in op.operands if rule.kind != "gather" else op.operands[:1]:
+                    self.put_in_memory(operand, rule.name)
+            self.anchor(op.out, f"recomputing {op.primitive} costs more than keeping it")
+            return
+        if isinstance(op, Guard):
+            self.anchor(op.predicate, "tested by a guard")
+        self.check_uses(position, op)
+
+    def cost_of(self, value: Value) -> float:
+        if value.id in self.reasons:
+            return 1.0
+        _, op = self.made[value.id]
+        if isinstance(op, Apply) and op.primitive == "view":
+            return self.cost_of(op.operands[0])
+        return self.cost.get(value.id, 0.0 if isinstance(op, Constant) else 1.0)
+
+    def put_in_memory(self, value: Value, user: str) -> None:
+        """Library routines and gathers address memory: computed operands are kept in a slot."""
+        base = value
+        while base.id not in self.reasons:
+            _, op = self.made[base.id]
+            if not isinstance(op, Apply):
+                return
+            if op.primitive != "view":
+                self.anchor(base, f"{user} reads it from memory")
+                return
+            base = op.operands[0]
+
+    def check_view(self, op: Apply, position: int) -> None:
+        """A view whose places cannot be written as one affine map of its base is copied."""
+        while True:
+            try:
+                list(self.leaves(op.out, contiguous(op.out.shape), position))
+                return
+            except NotAffine as problem:
+                self.anchor(problem.value, "its elements are not at regular places")
+
+    def check_broadcasts(self, op: Apply) -> None:
+        """An operand that is computed, and repeated along an axis, is computed once and kept."""
+        for operand in op.operands:
+            if operand.id in self.reasons:
+                continue
+            _, made = self.made[operand.id]
+            if isinstance(made, Apply) and made.primitive == "view":
+                base, view = made.operands[0], made.params["view"]
+                small = base.size * 2 <= view.size  # type: ignore[union-attr]
+                if small and base.id not in self.reasons and self.cost_of(base) > 1.5:
+                    self.anchor(base, "used by many elements")
+            elif operand.shape == () and op.out.shape != () and self.cost_of(operand) > 1.5:
+                self.anchor(operand, "used by many elements")
+
+    def check_uses(self, position: int, op: Operation) -> None:
+        """Anchor what this operation can no longer find in memory, or would overwrite while reading."""
+        if isinstance(op, Apply) and RULES[op.primitive].kind == "elementwise":
+            self.check_broadcasts(op)
+        for operand in op.inputs:
+            while self.mend(position, op, operand):
+                pass
+
+    def mend(self, position: int, op: Operation, operand: Value) -> bool:
+        """Anchor one culprit among the leaves of `operand`; False when all is well."""
+        view = contiguous(operand.shape)
+        try:
+            leaves = list(self.leaves(operand, view, position))
+        except NotAffine as problem:
+            self.anchor(problem.value, "its elements are not at regular places")
+            return True
+        lost: dict[int, Operation] = {}
+        values: dict[int, Value] = {}
+        for leaf in leaves:
+            if leaf.kind != "load":
+                continue
+            assert leaf.region is not None
+            writer = self.history.first_write(leaf.region, leaf.position, position)
+            if writer is None and self.clashes(op, leaf.region, leaf.view):
+                writer = op
+            if writer is not None:
+                lost[leaf.value.id] = writer
+                values[leaf.value.id] = leaf.value
+        if not lost:
+            return False
+        culprit = operand
+        if len(lost) == 1 or self.made_by_view(operand):
+            culprit = next(iter(values.values()))
+        writer = next(iter(lost.values()))
+        self.overwrites[culprit.id] = writer
+        self.anchor(culprit, "its memory is overwritten")
+        return True
+
+    def made_by_view(self, value: Value) -> bool:
+        _, op = self.made[value.id]
+        return not (isinstance(op, Apply) and op.primitive != "view")
+
+    def clashes(self, op: Operation, region: Region, view: View) -> bool:
+        """Whether `op` writes, at another index than it reads it, an element of `region`."""
+        for written in op.writes:
+            if overlap(written, region) and (
+                isinstance(op, Scatter) or not (same_layout(written.view, region.view) and is_injective(written.view))
+            ):
+                return True
+        return False
+
+
+class NotAffine(Exception):
+    """`value` is seen at places that no single view describes."""
+
+    def __init__(self, value: Value, position: int):
+        super().__init__(value, position)
+        self.value = value
+
+
+def operand_view(operand: Value, out: Value, view: View) -> View:
+    """Where an elementwise operation that is evaluated at `view` of its result reads `operand`."""
+    if operand.shape == () and out.shape != ():
+        return View(0, view.shape, (0,) * len(view.shape))
+    return view
+
+
+def decide_anchors(tape: Tape) -> Anchors:
+    """Requires a simplified tape; ensures that every other value can be evaluated wherever it is used."""
+    anchors = Anchors(tape, WriteHistory(tape))
+    anchors.decide()
+    return anchors

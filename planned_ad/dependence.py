@@ -1,0 +1,65 @@
+"""When memory is overwritten: the question behind every reload, cache and fusion."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+
+from .regions import Region, overlap
+from .tape import Operation, Tape
+
+
+class WriteHistory:
+    """All writes of a tape by buffer and position, asked for the first one that overlaps a region.
+
+    Single elements are found by their offset, so that an unrolled loop over an array stays linear.
+    """
+
+    def __init__(self, tape: Tape):
+        self.operations = tape.operations
+        self._points: dict[int, dict[int, list[int]]] = defaultdict(dict)
+        self._areas: dict[int, list[tuple[int, Region]]] = defaultdict(list)
+        for position, op in enumerate(tape.operations):
+            for region in op.writes:
+                if _is_point(region):
+                    self._points[region.buffer].setdefault(region.view.offset, []).append(position)  # type: ignore[arg-type]
+                elif region.view.size:
+                    self._areas[region.buffer].append((position, region))
+
+    def first_write(self, region: Region, after: int, before: int) -> Operation | None:
+        """The first operation strictly between two positions that may write to `region`, or None."""
+        if before - after < 2 or not region.view.size:
+            return None
+        found = before
+        for position, area in self._areas.get(region.buffer, ()):
+            if position >= found:
+                break
+            if position > after and overlap(area, region):
+                found = position
+        points = self._points.get(region.buffer)
+        if points:
+            found = min(found, self._first_point(points, region, after, found))
+        return self.operations[found] if found < before else None
+
+    def _first_point(self, points: dict[int, list[int]], region: Region, after: int, before: int) -> int:
+        if _is_point(region):
+            offsets: list[int] = [region.view.offset] if region.view.offset in points else []  # type: ignore[list-item]
+        else:
+            low, high = region.view.bounds()
+            offsets = [o for o in points if isinstance(low, int) and low <= o <= high or not isinstance(low, int)]
+        for offset in offsets:
+            positions = points[offset]
+            k = bisect_right(positions, after)
+            if k < len(positions) and positions[k] < before and _hits(region, offset):
+                before = positions[k]
+        return before
+
+
+def _is_point(region: Region) -> bool:
+    return region.view.size == 1 and isinstance(region.view.offset, int)
+
+
+def _hits(region: Region, offset: int) -> bool:
+    from .regions import View
+
+    return _is_point(region) or overlap(region, Region(region.buffer, View(offset, (), ())))

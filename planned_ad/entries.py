@@ -1,0 +1,276 @@
+"""Entries of a plan: for each public call, the tape that it runs, its memory plan and its compiled kernel.
+
+An entry knows how its arguments map to leaves: the primal's arguments, then shadows, then cotangents; and what
+it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .kernels.callpath import BuiltCall, make_builtin
+from .kernels.callspec import (
+    ArgumentResult,
+    ArraySpec,
+    CallSpec,
+    FloatResult,
+    FloatSpec,
+    Result,
+    SequenceSpec,
+    Spec,
+    StaticSpec,
+    TupleResult,
+)
+from .kernels.codelibrary import Optimization
+from .kernels.emit import KernelEmitter, flops, scratch_nbytes
+from .planner import plan_memory
+from .reverse import primal, privatise, reverse, written_arguments, written_before_guards
+from .schedule import MemoryPlan
+from .simplify import simplify
+from .structure import Leaf, Structure
+from .tape import Buffer, Tape
+from .trace import Trace
+
+RELEASE_GIL_AT = 100_000.0  # operations: some tens of microseconds
+OPTIMIZATION = Optimization(level=3, loop_vectorize=False, slp_vectorize=False)  # loops are emitted as vectors
+
+KINDS = ("call", "gradient", "value_and_gradient", "pullback")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How the positional arguments of an entry fall into memory.
+
+    `specs`: what the fast path accepts. `buffers`: the tape buffers behind the leaf pointers, in order. `arrays`: of
+    each array leaf, its buffer. `outputs`: buffers whose number comes back in an output slot.
+    """
+
+    specs: tuple[Spec, ...]
+    buffers: tuple[int, ...]
+    outputs: tuple[int, ...]
+    shadows: tuple[int, ...]  # positions (among the primal's arguments) that have a shadow argument
+    result: Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One compiled public call of one variant."""
+
+    kind: str
+    tape: Tape
+    memory: MemoryPlan
+    layout: Layout
+    spec: CallSpec
+    call: BuiltCall
+
+
+class Never(tuple):
+    """The type of no object: where the fast path is to leave an argument to the slow path, its leaves stand in one."""
+
+
+def left_to_slow_path(*items: Spec) -> SequenceSpec:
+    return SequenceSpec(type=Never, items=items)
+
+
+def entry_tape(trace: Trace, kind: str, preserve_args: bool) -> Tape:
+    """The tape that an entry runs: traced, on private copies where needed, differentiated, simplified."""
+    tape = trace.tape
+    if preserve_args:
+        tape = privatise(tape, written_arguments(tape), write_back=False)
+    else:
+        early = written_before_guards(tape)
+        if early:
+            tape = privatise(tape, early, write_back=True)
+    if kind == "call":
+        return simplify(primal(tape))
+    return simplify(
+        reverse(tape, accumulate=kind == "pullback", keep_results=kind == "value_and_gradient", loss=kind != "pullback")
+    )
+
+
+def build_entry(trace: Trace, kind: str, tape: Tape, slow_path: Callable[..., Any]) -> Entry:
+    """Plan and compile one entry."""
+    memory = plan_memory(tape)
+    layout = lay_out_arguments(trace, kind, tape)
+    scratch = scratch_nbytes(memory.steps)
+    spec = CallSpec(
+        arguments=layout.specs,
+        disjoint=disjoint_pairs(layout.specs),
+        result=layout.result,
+        outputs=len(layout.outputs),
+        workspace_nbytes=memory.workspace_nbytes + scratch,
+        release_gil=flops(memory) > RELEASE_GIL_AT,
+    )
+    emitter = KernelEmitter(memory, layout.buffers, memory.workspace_nbytes)
+    call = make_builtin(
+        kind,
+        DOCS[kind].format(name=trace.name),
+        signature(trace, kind, layout),
+        spec,
+        lambda builder, context, leaves, workspace: emitter.emit(builder, leaves, workspace),
+        slow_path,
+        optimization=OPTIMIZATION,
+    )
+    return Entry(kind=kind, tape=tape, memory=memory, layout=layout, spec=spec, call=call)
+
+
+DOCS = {
+    "call": "Run {name}: its value, and its own writes to its arguments.",
+    "gradient": "Gradient of the scalar {name} returns; overwrites the shadows, and returns them.",
+    "value_and_gradient": "(value, gradient) of {name}; overwrites the shadows.",
+    "pullback": "Pull cotangents back through {name}; shadows are in-out.",
+}
+
+
+def lay_out_arguments(trace: Trace, kind: str, tape: Tape) -> Layout:
+    """Specs and buffers of an entry, in the order of its positional arguments."""
+    written = {region.buffer for op in tape.operations for region in op.writes}
+    leaf_buffers = [leaf.buffer for leaf in trace.leaves]
+    shadow_of = {tape.buffers[id].shadow_of: id for id in tape.arguments if tape.buffers[id].kind == "shadow"}
+    buffers: list[int] = []
+    specs: list[Spec] = []
+    position = 0
+
+    def spec_of(structure: Structure, ids: list[int | None], statics: list[Any]) -> Spec:
+        nonlocal position
+        if structure.kind is Leaf:
+            id, static = ids[position], statics[position]
+            position += 1
+            if id is None:
+                return StaticSpec(value=static)
+            buffers.append(id)
+            return leaf_spec(tape.buffers[id], id in written, trace_kind(trace, id))
+        items = tuple(spec_of(child, ids, statics) for child in structure.children)
+        if structure.kind in (list, tuple) or issubclass(structure.kind, tuple):
+            return SequenceSpec(type=structure.kind, items=items)
+        return left_to_slow_path(*items)
+
+    statics = [leaf.value for leaf in trace.leaves]
+    for child in trace.structure.children:
+        specs.append(spec_of(child, list(leaf_buffers), statics))
+    outputs: list[int] = []
+    shadows: list[int] = []
+    results: list[Result] = []
+    if kind != "call":
+        ids: list[int | None] = [shadow_of.get(b) if b is not None else None for b in leaf_buffers]
+        position = 0
+        for number, child in enumerate(trace.structure.children):
+            count = child.leaf_count
+            mine = ids[position : position + count]
+            if all(id is None for id in mine):
+                position += count
+                continue
+            if child.kind is Leaf and trace.leaves[position].kind == "float":
+                results.append(FloatResult(len(outputs)))
+                outputs.append(mine[0])  # type: ignore[arg-type]
+                position += count
+                continue
+            regular = all(
+                id is not None and leaf.kind == "array"
+                for id, leaf in zip(mine, trace.leaves[position : position + count])
+            )
+            start = position
+            results.append(ArgumentResult(len(specs)))
+            shadows.append(number)
+            if regular:
+                specs.append(spec_of(child, ids, [None] * len(ids)))
+            else:
+                kept = [(id, leaf) for id, leaf in zip(mine, trace.leaves[start : start + count]) if id is not None]
+                specs.append(left_to_slow_path(*(leaf_spec(tape.buffers[id], True, leaf.kind) for id, leaf in kept)))
+                buffers.extend(id for id, _ in kept)
+            position = start + count
+        if kind == "pullback":
+            for id in tape.arguments:
+                if tape.buffers[id].label.startswith("cotangent") and tape.buffers[id].kind == "argument":
+                    scalar = tape.buffers[id].shape == ()
+                    specs.append(FloatSpec() if scalar else leaf_spec(tape.buffers[id], False, "array"))
+                    buffers.append(id)
+    returned = [id for id in tape.arguments if tape.buffers[id].kind == "result"]
+    value: Result = None
+    if kind == "value_and_gradient":
+        value = FloatResult(len(outputs))
+        outputs.append(returned[0])
+    elif kind == "call":
+        if returns_one_float(trace):
+            value = FloatResult(0)
+            outputs.extend(returned)
+        else:
+            specs.append(left_to_slow_path(*(leaf_spec(tape.buffers[id], True, "array") for id in returned)))
+            buffers.extend(returned)
+    result: Result = results[0] if len(results) == 1 else TupleResult(tuple(results)) if results else None
+    if kind == "value_and_gradient":
+        result = TupleResult((value, result))
+    elif kind == "call":
+        result = value
+    return Layout(
+        specs=tuple(specs),
+        buffers=(*buffers, *outputs),
+        outputs=tuple(outputs),
+        shadows=tuple(shadows),
+        result=result,
+    )
+
+
+def trace_kind(trace: Trace, buffer: int) -> str:
+    return next((leaf.kind for leaf in trace.leaves if leaf.buffer == buffer), "array")
+
+
+def leaf_spec(buffer: Buffer, writes: bool, kind: str) -> Spec:
+    """What the fast path checks of one leaf."""
+    if kind == "float":
+        return FloatSpec() if buffer.dtype == np.float64 else left_to_slow_path(FloatSpec())
+    itemsize = buffer.dtype.itemsize
+    return ArraySpec(
+        dtype=buffer.dtype,
+        shape=buffer.shape,
+        strides=tuple(s * itemsize for s in buffer.view.strides),
+        writeable=writes or buffer.kind in ("shadow", "result"),
+    )
+
+
+def array_specs(specs: tuple[Spec, ...]) -> list[ArraySpec]:
+    found: list[ArraySpec] = []
+    for spec in specs:
+        if isinstance(spec, ArraySpec):
+            found.append(spec)
+        elif isinstance(spec, SequenceSpec):
+            found.extend(array_specs(spec.items))
+    return found
+
+
+def disjoint_pairs(specs: tuple[Spec, ...]) -> tuple[tuple[int, int], ...]:
+    """Pairs of arrays, one of them written to, which a call must not pass overlapping."""
+    arrays = array_specs(specs)
+    return tuple(
+        (i, j)
+        for i in range(len(arrays))
+        for j in range(i + 1, len(arrays))
+        if np.prod(arrays[i].shape) and np.prod(arrays[j].shape) and (arrays[i].writeable or arrays[j].writeable)
+    )
+
+
+def signature(trace: Trace, kind: str, layout: Layout) -> str:
+    """The text signature, as `help` shows it."""
+    names = [identifier(name) for name in trace.names]
+    names += ["d" + names[k] for k in layout.shadows] if kind != "call" else []
+    if kind == "pullback":
+        count = len(layout.specs) - len(names)
+        names += ["cotangent"] if count == 1 else [f"cotangent{k}" for k in range(count)]
+    return "(" + ", ".join([*names, "/"] if names else []) + ")"
+
+
+def returns_one_float(trace: Trace) -> bool:
+    """Whether `f` returns just one float64 scalar."""
+    if trace.result_structure.kind is not Leaf or len(trace.tape.results) != 1:
+        return False
+    (value,) = trace.tape.results
+    return value.shape == () and value.dtype == np.float64
+
+
+def identifier(name: str) -> str:
+    """A parameter's name for a signature: `args[0]` becomes `args0`."""
+    return "".join(c for c in name if c.isalnum() or c == "_")

@@ -1,0 +1,87 @@
+"""What planned_ad raises: each class with a failing example and its mend."""
+
+from __future__ import annotations
+
+
+class PlannedADError(Exception):
+    """The base of all errors that planned_ad raises on purpose."""
+
+
+class TraceError(PlannedADError):
+    """`f` does something that cannot be recorded.
+
+    The message names the line, says why, and what to write instead.
+    """
+
+
+class ConversionError(TraceError, TypeError):
+    """A traced value was asked for its number.
+
+    >>> import numpy as np, planned_ad
+    >>> planned_ad.compile(lambda x: x[0] * int(x[1]), np.ones(2))  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    planned_ad.errors.ConversionError: ...
+
+    Mend: keep the value traced (`np.floor(x[1])`), or pass it as a separate Python int, which is static.
+    """
+
+
+class CapturedWriteError(TraceError, ValueError):
+    """`f` writes to an array that it found in its globals or closure.
+
+    Mend: pass the array as an argument, or copy it first: `work = table.copy()`.
+    """
+
+
+class UnsupportedError(TraceError, NotImplementedError):
+    """A NumPy or SciPy function, or a use of one, that has no rule yet."""
+
+
+class UnrollLimitError(TraceError):
+    """A Python loop recorded more operations than the limit.
+
+    Mend: write the loop body on whole arrays, or raise `compile(..., max_operations=)`.
+    """
+
+
+class NotDifferentiableError(TraceError, TypeError):
+    """There is nothing to differentiate: no active argument, or a result that depends on none.
+
+    Mend: pass floating arrays or Python floats, and return a value computed from them.
+    """
+
+
+class ArgumentError(PlannedADError, TypeError):
+    """A call with arguments that the plan was not compiled for; nothing has been written."""
+
+
+class ShapeError(ArgumentError, ValueError):
+    """An argument or shadow of another shape than the example's. Mend: compile a plan for this shape."""
+
+
+class DtypeError(ArgumentError):
+    """An argument or shadow of another dtype. Mend: convert it once, `x.astype(np.float64)`, or compile for it."""
+
+
+class LayoutError(ArgumentError, ValueError):
+    """An argument or shadow with other strides than the example's. Mend: `np.ascontiguousarray(x)`, or compile for it."""
+
+
+class OverlapError(ArgumentError, ValueError):
+    """Memory that the call writes overlaps another argument. Mend: pass a copy."""
+
+
+class ReadOnlyError(ArgumentError, ValueError):
+    """A read-only array where the call writes. Mend: pass a writeable array."""
+
+
+class StaticArgumentError(ArgumentError, ValueError):
+    """A static argument (int, bool, str, ...) differs from the example's. Mend: compile a plan for this value."""
+
+
+class BranchError(PlannedADError):
+    """With `on_branch="raise"`: the data take another branch than the one recorded."""
+
+
+class IndexRangeError(PlannedADError, IndexError):
+    """A run-time index is out of range for the axis it addresses."""

@@ -1,0 +1,182 @@
+"""`plan.explain()`: the planner's decisions and reasons, formatted. Nothing is decided here."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .schedule import Cached, LibraryStep, Source
+from .tape import Guard
+from .trace import Trace
+
+if TYPE_CHECKING:
+    from .entries import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardNote:
+    """A branch that the plan relies on."""
+
+    what: str
+    outcome: object
+    line: int
+    file: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What one kind of call does with memory, and why.
+
+    Attributes
+    ----------
+    cached : tuple of Cached
+        Values kept from the primal for the reverse sweep: `.nbytes`, `.reason`, `.line`, `.file`, `.source`.
+    recomputed, reloaded : tuple of Source
+        Values that the reverse sweep computes again, or finds unchanged in memory.
+    workspace_bytes, lower_bound_bytes : int
+        Size of the one workspace, and the least that any layout of this schedule needs.
+    guards : tuple of GuardNote
+        Branches and counts checked at each call.
+    assumptions : tuple of str
+        What else the plan relies on.
+    fallbacks : tuple of str
+        Slower ways that were taken, and where.
+    """
+
+    name: str
+    kind: str
+    cached: tuple[Cached, ...]
+    recomputed: tuple[Source, ...]
+    reloaded: tuple[Source, ...]
+    workspace_bytes: int
+    lower_bound_bytes: int
+    guards: tuple[GuardNote, ...]
+    assumptions: tuple[str, ...]
+    fallbacks: tuple[str, ...]
+    steps: int
+    variants: int
+
+    @property
+    def cached_bytes(self) -> int:
+        """All bytes kept from the primal for the reverse sweep."""
+        return sum(c.nbytes for c in self.cached)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.kind} of {self.name}: {count(self.steps, 'step')}, workspace {self.workspace_bytes} bytes "
+            f"(lower bound {self.lower_bound_bytes})"
+        ]
+        lines.append(f"cached: {self.cached_bytes} bytes" + (":" if self.cached else ""))
+        lines += [f"  {text}" for text in grouped_cached(self.cached)]
+        for title, found in (("recomputed", self.recomputed), ("reloaded", self.reloaded)):
+            if found:
+                lines.append(f"{title}:")
+                lines += [f"  {text}" for text in grouped_sources(found)]
+        if self.guards:
+            lines.append("guards:")
+            lines += [f"  {g.what} == {g.outcome}   {g.file}:{g.line}  {g.source}" for g in self.guards]
+        if self.variants > 1:
+            lines.append(f"variants: {self.variants} traces of different branches")
+        for title, notes in (("relies on", self.assumptions), ("fallbacks", self.fallbacks)):
+            if notes:
+                lines.append(f"{title}:")
+                lines += [f"  {note}" for note in notes]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td style='text-align:right'>{c.nbytes}</td><td>{html.escape(c.file.rsplit('/', 1)[-1])}:{c.line}</td>"
+            f"<td style='text-align:left'><code>{html.escape(c.source)}</code></td>"
+            f"<td style='text-align:left'>{html.escape(c.reason)}</td></tr>"
+            for c in self.cached
+        )
+        table = (
+            f"<table><tr><th>bytes</th><th>line</th><th>source</th><th>why it is cached</th></tr>{rows}</table>"
+            if rows
+            else "<p>Nothing is cached.</p>"
+        )
+        rest = str(self).split("\ncached:", 1)[0]
+        return f"<div><p><b>{html.escape(rest)}</b></p>{table}<pre>{html.escape(self._below_cached())}</pre></div>"
+
+    def _below_cached(self) -> str:
+        lines = str(self).splitlines()
+        start = next((k for k, text in enumerate(lines) if k > 1 and not text.startswith("  ")), len(lines))
+        return "\n".join(lines[start:])
+
+
+def count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def grouped_cached(cached: tuple[Cached, ...]) -> list[str]:
+    """One row for each line and reason."""
+    groups: dict[tuple[str, int, str, str], list[int]] = {}
+    for c in cached:
+        groups.setdefault((c.file, c.line, c.source, c.reason), []).append(c.nbytes)
+    return [
+        f"{sum(sizes)} bytes ({count(len(sizes), 'value')})  {file}:{line}  {source}\n      {reason}"
+        for (file, line, source, reason), sizes in groups.items()
+    ]
+
+
+def grouped_sources(sources: tuple[Source, ...]) -> list[str]:
+    groups: dict[tuple[str, int, str], list[str]] = {}
+    for s in sources:
+        groups.setdefault((s.file, s.line, s.source), []).append(s.what)
+    return [f"{', '.join(dict.fromkeys(names))}   {file}:{line}  {source}" for (file, line, source), names in groups.items()]
+
+
+def explain(trace: Trace, entry: Entry, variants: int) -> Explanation:
+    """Collect what the plan of `entry` decided."""
+    memory = entry.memory
+    guards = dict.fromkeys(
+        GuardNote(what=op.what, outcome=op.outcome, line=op.line.number, file=op.line.file, source=op.line.text)
+        for op in memory.tape.operations
+        if isinstance(op, Guard)
+    )
+    return Explanation(
+        name=trace.name,
+        kind=entry.kind,
+        cached=memory.cached,
+        recomputed=memory.recomputed,
+        reloaded=memory.reloaded,
+        workspace_bytes=memory.workspace_nbytes,
+        lower_bound_bytes=memory.lower_bound_nbytes,
+        guards=tuple(guards),
+        assumptions=assumptions(trace, entry),
+        fallbacks=fallbacks(entry),
+        steps=len(memory.steps),
+        variants=variants,
+    )
+
+
+def assumptions(trace: Trace, entry: Entry) -> tuple[str, ...]:
+    """What each call checks (or, for captured arrays, what the user promises)."""
+    found = []
+    for leaf in trace.leaves:
+        if leaf.kind == "array":
+            found.append(f"{leaf.path}: {leaf.dtype} array of shape {leaf.shape}, strides {leaf.strides} (checked at each call)")
+        elif leaf.kind == "static":
+            found.append(f"{leaf.path} is {leaf.value!r} (checked at each call)")
+    if entry.spec.disjoint:
+        found.append("memory that is written to overlaps no other argument (checked at each call)")
+    found += [f"the captured array {name} keeps its contents (not checked)" for name in trace.assumptions]
+    return tuple(found)
+
+
+def fallbacks(entry: Entry) -> tuple[str, ...]:
+    """Slower ways taken: the Python call path, and products that BLAS cannot do."""
+    from .kernels.blas import product_of
+
+    found = []
+    if not entry.call.fast_path:
+        found.append("the call path checks arguments in Python: object headers are not laid out as expected here")
+    for step in entry.memory.steps:
+        if isinstance(step, LibraryStep) and step.operation.primitive == "contract" and not product_of(step).blas:
+            line = step.operation.line
+            found.append(f"a product by plain loops, since no axis of an operand is contiguous: {line}  {line.text}")
+    return tuple(found)

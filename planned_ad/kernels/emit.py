@@ -1,0 +1,211 @@
+"""Emit a memory plan as typed LLVM: one function per some hundreds of items, called in order.
+
+LLVM's work on one function grows faster than its length (66 s for 100,000 operations in one block), so long plans
+are cut, between steps and inside long scalar blocks; numbers that cross a cut inside a block go through memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from llvmlite import ir
+
+from ..schedule import GuardStep, Item, LibraryStep, Memory, MemoryPlan, Nest, Read, Step, Write
+from ..regions import View
+from .blas import emit_contract
+from .nests import NestEmitter, Pointers
+from .scans import emit_nonzero, emit_scan
+from .types import I1, I8, I32, I64, POINTER, constant, memory_type
+
+FUNCTION_ITEMS = 1200
+
+LIBRARY = {"contract": emit_contract, "cumulate": emit_scan, "recurrence": emit_scan, "nonzero": emit_nonzero}
+
+
+@dataclass
+class KernelEmitter:
+    """The emission of one plan. `buffers` are the tape's buffers in the order of the leaf pointers."""
+
+    plan: MemoryPlan
+    buffers: Sequence[int]
+    scratch_offset: int
+    calls: list[ir.Function] = field(default_factory=list)
+
+    def emit(self, builder: ir.IRBuilder, leaves: Sequence[ir.Value], workspace: ir.Value) -> ir.Value:
+        """Emit all steps behind `builder`; the status: 0, or 1 when a guard broke."""
+        chunks = cut(self.plan.steps)
+        arguments = [*leaves, workspace]
+        if len(chunks) == 1 and not any(isinstance(s, GuardStep) for s in chunks[0]):
+            self.emit_steps(builder, chunks[0], self.pointers(builder, arguments))
+            return I32(0)
+        for number, chunk in enumerate(chunks):
+            function = self.chunk_function(builder.module, f"{builder.function.name}.part{number}", chunk)
+            status = builder.call(function, arguments)
+            if any(isinstance(s, GuardStep) for s in chunk):
+                with builder.if_then(builder.icmp_unsigned("!=", status, I32(0)), likely=False):
+                    builder.ret(I32(1))
+        return I32(0)
+
+    def chunk_function(self, module: ir.Module, name: str, chunk: list[Step]) -> ir.Function:
+        kind = ir.FunctionType(I32, [POINTER] * (len(self.buffers) + 1))
+        function = ir.Function(module, kind, name)
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        for argument in function.args:
+            argument.add_attribute("noalias")
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.emit_steps(builder, chunk, self.pointers(builder, function.args))
+        builder.ret(I32(0))
+        return function
+
+    def pointers(self, builder: ir.IRBuilder, arguments: Sequence[ir.Value]) -> Pointers:
+        """Base pointers of all memories, as constant offsets from the arguments."""
+        *leaves, workspace = arguments
+        base: dict[Memory, ir.Value] = {Memory("buffer", b): p for b, p in zip(self.buffers, leaves)}
+        lazy = _LazyPointers(base)
+        lazy.builder, lazy.workspace, lazy.plan, lazy.scratch = builder, workspace, self.plan, self.scratch_offset
+        return lazy
+
+    def emit_steps(self, builder: ir.IRBuilder, steps: list[Step], pointers: Pointers) -> None:
+        for step in steps:
+            if isinstance(step, Nest):
+                NestEmitter(builder, step, pointers).emit()
+            elif isinstance(step, LibraryStep):
+                LIBRARY[step.operation.primitive](builder, step, pointers)
+            else:
+                self.emit_guard(builder, step, pointers)
+
+    def emit_guard(self, builder: ir.IRBuilder, step: GuardStep, pointers: Pointers) -> None:
+        kind = memory_type(step.dtype)
+        place = builder.gep(
+            builder.bitcast(pointers.of(step.memory), kind.as_pointer()), [ir.Constant(I64, step.view.offset)]
+        )
+        expected = constant(np.dtype(np.uint8) if step.dtype.kind == "b" else step.dtype, step.operation.outcome)
+        number = builder.load(place)
+        if step.dtype.kind == "f":
+            broken = builder.fcmp_unordered("!=", number, expected)
+        else:
+            broken = builder.icmp_unsigned("!=", number, expected)
+        with builder.if_then(broken, likely=False):
+            builder.ret(I32(1))
+
+
+class _LazyPointers(Pointers):
+    """Pointers made in the entry block at first use."""
+
+    builder: ir.IRBuilder
+    workspace: ir.Value
+    plan: MemoryPlan
+    scratch: int
+
+    def of(self, memory: Memory) -> ir.Value:
+        found = self.base.get(memory)
+        if found is None:
+            found = self.base[memory] = self.make(memory)
+        return found
+
+    def make(self, memory: Memory) -> ir.Value:
+        if memory.kind == "constant":
+            data = self.plan.constants[memory.id]
+            return ir.Constant(I64, data.ctypes.data).inttoptr(POINTER)
+        if memory.kind == "scratch":
+            offset = self.scratch
+        else:
+            offset = self.plan.offsets[memory]
+            if memory.kind == "buffer":
+                buffer = self.plan.tape.buffers[memory.id]
+                offset -= buffer.low * buffer.dtype.itemsize
+        with self.builder.goto_entry_block():
+            return self.builder.gep(self.workspace, [ir.Constant(I64, offset)])
+
+
+def cut(steps: Sequence[Step]) -> list[list[Step]]:
+    """Steps in runs of about `FUNCTION_ITEMS` items."""
+    chunks: list[list[Step]] = [[]]
+    size = 0
+    for step in steps:
+        for part in cut_block(step):
+            weight = len(part.items) if isinstance(part, Nest) else 40
+            if size and size + weight > FUNCTION_ITEMS:
+                chunks.append([])
+                size = 0
+            chunks[-1].append(part)
+            size += weight
+    return chunks
+
+
+def cut_block(step: Step) -> list[Step]:
+    """A long scalar block as several, which hand numbers over in scratch memory (8 bytes each)."""
+    if not isinstance(step, Nest) or step.domain != () or len(step.items) <= FUNCTION_ITEMS:
+        return [step]
+    part_of = {number: number // FUNCTION_ITEMS for number in range(len(step.items))}
+    parts = [Nest(domain=(), sweep=step.sweep) for _ in range(1 + (len(step.items) - 1) // FUNCTION_ITEMS)]
+    crossing = sorted(
+        {k for number, item in enumerate(step.items) for k in operands_of(item) if part_of[k] != part_of[number]}
+    )
+    place = {number: View(k, (), ()) for k, number in enumerate(crossing)}
+    local: list[dict[int, int]] = [{} for _ in parts]
+    for number, item in enumerate(step.items):
+        part, names = parts[part_of[number]], local[part_of[number]]
+        for k in operands_of(item):
+            if k not in names:
+                dtype = step.items[k].dtype  # type: ignore[union-attr]
+                names[k] = part.add(Read(memory=SCRATCH, view=place[k], dtype=dtype), step.lines[k])
+        names[number] = part.add(renamed(item, names), step.lines[number])
+        if number in step.spills:
+            write = step.spills[number]
+            part.spills[names[number]] = renamed(write, names)  # type: ignore[assignment]
+        if number in place:
+            part.add(Write(memory=SCRATCH, view=place[number], source=names[number]), step.lines[number])
+    return list(parts)
+
+
+SCRATCH = Memory("scratch", 0)
+
+
+def scratch_nbytes(steps: Sequence[Step]) -> int:
+    """Bytes that cut scalar blocks hand over in (one after the other, so the largest counts)."""
+    most = 0
+    for step in steps:
+        parts = cut_block(step)
+        if len(parts) > 1:
+            views = [i.view.offset for p in parts for i in p.items if isinstance(i, Write) and i.memory == SCRATCH]  # type: ignore[union-attr]
+            most = max(most, 8 * (1 + max(views, default=-1)))
+    return most
+
+
+def operands_of(item: Item) -> tuple[int, ...]:
+    """The registers that an item reads."""
+    found = (*getattr(item, "operands", ()), *getattr(item, "indices", ()))
+    return (*found, item.source) if hasattr(item, "source") else found  # type: ignore[union-attr]
+
+
+def renamed(item: Item, names: dict[int, int]) -> Item:
+    """`item` with its registers renumbered."""
+    from dataclasses import replace
+
+    changes: dict[str, object] = {}
+    for name in ("operands", "indices"):
+        if getattr(item, name, ()):
+            changes[name] = tuple(names[k] for k in getattr(item, name))
+    if hasattr(item, "source"):
+        changes["source"] = names[item.source]  # type: ignore[union-attr]
+    return replace(item, **changes) if changes else item  # type: ignore[arg-type]
+
+
+def flops(plan: MemoryPlan) -> float:
+    """Rough operations of one call: decides whether the kernel releases the GIL."""
+    total = 0.0
+    for step in plan.steps:
+        if isinstance(step, Nest):
+            total += math.prod(step.domain) * len(step.items)
+        elif isinstance(step, LibraryStep):
+            extents = [n for _, view, _ in step.operands for n in view.shape]
+            total += math.prod(extents) ** 0.75
+    return total
+
+
+__all__ = ["I1", "I8", "KernelEmitter", "flops", "scratch_nbytes"]

@@ -1,0 +1,44 @@
+"""NumPy dtypes as LLVM types: in a register, and in memory (where a Boolean takes a byte)."""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+
+I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
+POINTER = I8.as_pointer()
+
+
+def register_type(dtype: np.dtype, lanes: int = 1) -> ir.Type:
+    """The type of one number, or of a vector of `lanes` numbers."""
+    if dtype.kind == "f":
+        scalar: ir.Type = ir.DoubleType() if dtype.itemsize == 8 else ir.FloatType()
+    elif dtype.kind == "b":
+        scalar = I1
+    else:
+        scalar = ir.IntType(8 * dtype.itemsize)
+    return scalar if lanes == 1 else ir.VectorType(scalar, lanes)
+
+
+def memory_type(dtype: np.dtype, lanes: int = 1) -> ir.Type:
+    """The type in memory."""
+    if dtype.kind == "b":
+        return I8 if lanes == 1 else ir.VectorType(I8, lanes)
+    return register_type(dtype, lanes)
+
+
+def constant(dtype: np.dtype, number: object, lanes: int = 1) -> ir.Constant:
+    """`number` in each lane."""
+    kind = register_type(dtype, lanes)
+    plain = float(number) if dtype.kind == "f" else int(number)  # type: ignore[call-overload, arg-type]
+    return ir.Constant(kind, [plain] * lanes if lanes > 1 else plain)
+
+
+def splat(builder: ir.IRBuilder, value: ir.Value, lanes: int) -> ir.Value:
+    """A vector with `value` in each lane."""
+    if lanes == 1:
+        return value
+    vector = ir.VectorType(value.type, lanes)
+    first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
+    zeros = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
+    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), zeros)

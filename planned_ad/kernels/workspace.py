@@ -1,0 +1,68 @@
+"""Memory that kernels work in: one workspace per call in flight."""
+
+import ctypes
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+ALIGNMENT = 64
+
+
+def aligned_bytes(nbytes: int) -> np.ndarray:
+    """Uninitialised bytes whose first address is a multiple of 64, a cache line and an AVX-512 register."""
+    memory = np.empty(nbytes + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + nbytes]
+
+
+class WorkspacePool:
+    """Workspaces for the calls that cannot have the plan's own.
+
+    ``list.pop`` and ``list.append`` are atomic, so threads need no lock; the pool grows to the number of calls that
+    were ever in flight together and no further.
+    """
+
+    __slots__ = ("_free", "nbytes")
+
+    def __init__(self, nbytes: int) -> None:
+        self.nbytes = nbytes
+        self._free: list[np.ndarray] = []
+
+    def take(self) -> np.ndarray:
+        try:
+            return self._free.pop()
+        except IndexError:
+            return aligned_bytes(self.nbytes)
+
+    def give(self, workspace: np.ndarray) -> None:
+        self._free.append(workspace)
+
+
+class KernelRunner:
+    """Run a compiled kernel, ``int32 kernel(void** leaf_pointers, void* workspace)``, from Python.
+
+    Parameters
+    ----------
+    address : int
+        of the kernel's entry.
+    pool : WorkspacePool
+        whence each run takes its workspace.
+    release_gil : bool
+        let other Python threads run meanwhile.
+    """
+
+    __slots__ = ("_entry", "pool")
+
+    def __init__(self, address: int, pool: WorkspacePool, release_gil: bool) -> None:
+        prototype = ctypes.CFUNCTYPE if release_gil else ctypes.PYFUNCTYPE
+        self._entry: Callable[..., int] = prototype(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(address)
+        self.pool = pool
+
+    def __call__(self, pointers: Sequence[int]) -> int:
+        """Run on the leaves at `pointers`, which the caller keeps alive; returns the kernel's status, 0 for done."""
+        table = (ctypes.c_void_p * len(pointers))(*pointers)
+        workspace = self.pool.take()
+        try:
+            return self._entry(ctypes.addressof(table), workspace.ctypes.data)
+        finally:
+            self.pool.give(workspace)

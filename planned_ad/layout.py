@@ -1,0 +1,117 @@
+"""Lay out slots and local buffers in one workspace by lifetime.
+
+Steps are swept in order: what dies before a step frees its place, what is born at it takes the best
+fitting free place. A slot born in the nest where another dies may take that one's place at once when each
+index reads the old number before it writes the new one (in-place reuse).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from .regions import contiguous
+from .schedule import Memory, Nest, Read, Step
+
+ALIGNMENT = 64
+
+
+@dataclass
+class Arena:
+    """Free places of the workspace, as `offset -> size`, coalesced; the end is free for ever."""
+
+    free: dict[int, int] = field(default_factory=dict)
+    end: int = 0
+
+    def take(self, nbytes: int) -> int:
+        fitting = [(size, offset) for offset, size in self.free.items() if size >= nbytes]
+        if fitting:
+            size, offset = min(fitting)
+            del self.free[offset]
+            if size > nbytes:
+                self.free[offset + nbytes] = size - nbytes
+            return offset
+        offset = self.end
+        self.end += nbytes
+        return offset
+
+    def give(self, offset: int, nbytes: int) -> None:
+        for other, size in list(self.free.items()):
+            if other + size == offset:
+                del self.free[other]
+                offset, nbytes = other, nbytes + size
+            elif offset + nbytes == other:
+                del self.free[other]
+                nbytes += size
+        self.free[offset] = nbytes
+
+
+def rounded(nbytes: int) -> int:
+    """Places are multiples of 8 bytes; from a cache line on, of whole lines (so offsets stay aligned)."""
+    unit = ALIGNMENT if nbytes >= ALIGNMENT else 8
+    return -(-nbytes // unit) * unit
+
+
+def lay_out(
+    sizes: dict[Memory, int], lifetimes: dict[Memory, tuple[int, int]], steps: list[Step]
+) -> tuple[dict[Memory, int], int, int]:
+    """Offsets of all memories, bytes of the workspace, and the lower bound (most bytes alive at any step).
+
+    Requires for each memory its first and last step; ensures that memories alive at one step do not overlap,
+    except where in-place reuse is legal.
+    """
+    small, large = Arena(), Arena()  # apart, so that small places do not split the aligned ones
+    offsets: dict[Memory, tuple[Arena, int]] = {}
+    births: dict[int, list[Memory]] = defaultdict(list)
+    deaths: dict[int, list[Memory]] = defaultdict(list)
+    for memory, (first, last) in lifetimes.items():
+        births[first].append(memory)
+        deaths[last].append(memory)
+    given: set[Memory] = set()
+    for number in sorted(set(births) | set(deaths)):
+        for memory in sorted(births[number], key=lambda m: (-sizes[m], m.kind, m.id)):
+            arena = large if sizes[memory] >= ALIGNMENT else small
+            donor = next((d for d in deaths[number] if d not in given and may_reuse(steps, number, d, memory, sizes)), None)
+            if donor is not None:
+                given.add(donor)
+                offsets[memory] = offsets[donor]
+            else:
+                offsets[memory] = (arena, arena.take(rounded(sizes[memory])))
+        for memory in deaths[number]:
+            if memory not in given:
+                arena, offset = offsets[memory]
+                arena.give(offset, rounded(sizes[memory]))
+    placed = {m: offset + (large.end if arena is small else 0) for m, (arena, offset) in offsets.items()}
+    return placed, large.end + -(-small.end // ALIGNMENT) * ALIGNMENT, lower_bound(sizes, lifetimes)
+
+
+def may_reuse(steps: list[Step], number: int, old: Memory, new: Memory, sizes: dict[Memory, int]) -> bool:
+    """Whether slot `new` may take the place of slot `old`, which dies in the nest where `new` is born."""
+    nest = steps[number] if number < len(steps) else None
+    if not isinstance(nest, Nest) or old.kind != "slot" or new.kind != "slot" or sizes[old] != sizes[new]:
+        return False
+    if nest.ordered or sizes[new] < ALIGNMENT:
+        return False
+    born = [r for r, write in nest.spills.items() if write.memory == new]
+    if len(born) != 1:
+        return False
+    identity = contiguous(nest.domain)
+    for position, item in enumerate(nest.items):
+        memory = getattr(item, "memory", None)
+        if memory == old and not (isinstance(item, Read) and item.view == identity and position < born[0]):
+            return False
+    same_type = [i.dtype for i in nest.items if isinstance(i, Read) and i.memory == old]
+    return all(t == nest.items[born[0]].dtype for t in same_type)  # type: ignore[union-attr]
+
+
+def lower_bound(sizes: dict[Memory, int], lifetimes: dict[Memory, tuple[int, int]]) -> int:
+    """The most bytes that any order of these steps has to hold at one step (no rounding, no gaps)."""
+    change: dict[int, int] = defaultdict(int)
+    for memory, (first, last) in lifetimes.items():
+        change[first] += sizes[memory]
+        change[last + 1] -= sizes[memory]
+    alive = peak = 0
+    for step in sorted(change):
+        alive += change[step]
+        peak = max(peak, alive)
+    return peak

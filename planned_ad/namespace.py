@@ -1,0 +1,520 @@
+"""The shadow namespace: what traced code sees in place of its globals, closures, modules, classes and built-ins.
+
+`f` and the plain Python functions that it reaches run as copies of themselves, on the same code objects, over names
+that lead to other shadows: `numpy.zeros` to a tracing version, a helper function to its copy, a global array to a
+constant tracer. The real modules, functions, classes and instances are read and never written, so other threads and
+libraries see nothing.
+
+Three mechanisms carry this:
+
+* **Globals.** `ShadowGlobals` is a dict subclass. CPython reads globals that are not an exact dict through item access,
+  so `__missing__` makes each shadow when its name is first read, and later reads run at the speed of C.
+* **Classes.** A shadow class holds the shadows of everything that its real class defines. Its method resolution order
+  is that of the real class with every class replaced by its shadow, *followed* by the real classes: `super()` therefore
+  walks shadows only, and `isinstance(shadow, RealClass)` still holds.
+* **Cycles.** Anything with contents is made empty, remembered by identity, and filled from a queue. Recursive
+  functions, self-referring objects and long linked structures need neither special cases nor a deep Python stack.
+"""
+
+import builtins
+import collections
+import enum
+import functools
+import os
+import sys
+import types
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+_LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad"})
+_STANDARD_LIBRARY = os.path.dirname(os.__file__)
+_ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), slice})
+_OPAQUE_BASES = (BaseException, enum.Enum, np.ndarray, np.generic)
+
+# `__init_subclass__` has run for the real class and must not register a shadow; `__del__` would release things twice.
+_NOT_COPIED = frozenset({"__dict__", "__weakref__", "__slots__", "__init_subclass__", "__del__"})
+
+# `type` keeps some attributes in fields of its own (`__doc__`, `__name__`), set from the class body at creation only.
+_TYPE_FIELDS = types.GetSetDescriptorType | types.MemberDescriptorType
+_NOT_FILLED = _NOT_COPIED | {n for n, v in vars(type).items() if isinstance(v, _TYPE_FIELDS)} - {"__abstractmethods__"}
+
+
+def is_library(module_name: str, file: str | None = None) -> bool:
+    """Whether a module belongs to NumPy, SciPy, Numba, planned_ad or the standard library, whose code is never copied.
+
+    A user's own `code.py` shares its name with a module of the standard library, hence `file`.
+    """
+    top = module_name.partition(".")[0]
+    if top in _LIBRARIES:
+        return True
+    return top in sys.stdlib_module_names and (file is None or file.startswith(_STANDARD_LIBRARY))
+
+
+def is_user_frame(frame: types.FrameType) -> bool:
+    """Whether a frame runs traced code: a shadow copy, or a function defined inside one."""
+    return type(frame.f_globals) is ShadowGlobals
+
+
+def real_class(cls: type) -> type:
+    """The user's class behind a shadow class; any other class is its own."""
+    return vars(cls).get("__real_class__", cls)
+
+
+class ShadowGlobals(dict):
+    """The globals of shadow functions: shadows of the real globals, each made when it is first read.
+
+    Names that were defined after this was made are found. A write (`global n; n += 1`) stays here.
+    The interpreter reads `__builtins__`, and `__name__` for class bodies, past any Python method: both are stored.
+    """
+
+    __slots__ = ("lines", "namespace", "real")
+
+    def __init__(self, namespace: "Namespace", real: dict[str, Any]):
+        super().__init__(__builtins__=namespace.builtins, __name__=real.get("__name__"))
+        self.namespace = namespace
+        self.real = real
+        self.lines: dict[tuple[int, int], tuple[types.CodeType, Any]] = {}  # the cache of `source.current_line`
+
+    def __missing__(self, name: str) -> object:
+        if name in self.real:
+            self[name] = value = self.namespace.shadow(self.real[name], name)
+            return value
+        # Not stored: `name in globals()` stays true to the real globals. Raises KeyError, which becomes a NameError.
+        return self.namespace.builtins[name]
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in self.real
+
+    def get(self, name: str, default: object = None) -> object:
+        """As `dict.get`, for user code that calls `globals().get`."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+
+class ShadowModule(types.ModuleType):
+    """A module as traced code sees it: each attribute is shadowed when first read; a write stays here."""
+
+    def __init__(self, namespace: "Namespace", real: types.ModuleType):
+        super().__init__(real.__name__, real.__doc__)
+        self.__dict__.update({name: value for name, value in vars(real).items() if name in ("__file__", "__path__")})
+        self.__spec__, self.__package__ = getattr(real, "__spec__", None), getattr(real, "__package__", None)
+        self.__dict__["__planned_ad_shadow__"] = (namespace, real)
+
+    def __getattr__(self, name: str) -> object:
+        namespace, real = self.__dict__["__planned_ad_shadow__"]
+        value = namespace.attribute(real, name)
+        self.__dict__[name] = value
+        return value
+
+    def __dir__(self) -> Iterable[str]:
+        return dir(self.__dict__["__planned_ad_shadow__"][1])
+
+    def __repr__(self) -> str:
+        return repr(self.__dict__["__planned_ad_shadow__"][1])
+
+
+class ShadowClass(type):
+    """The metaclass of shadow classes: their resolution order, and `isinstance` against them.
+
+    A shadow class accepts instances of its real class, and so instances of the shadows too, which are subclasses of it.
+    A class that traced code defines on top of a shadow class has the ordinary behaviour.
+    """
+
+    def mro(cls) -> list[type]:
+        rest = vars(cls).get("__shadow_mro__")
+        return super().mro() if rest is None else [cls, *rest]
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        real = real_class(cls)
+        return super().__instancecheck__(instance) if real is cls else isinstance(instance, real)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        real = real_class(cls)
+        if real is cls:
+            return super().__subclasscheck__(subclass)
+        # An abstract base class asks each of its subclasses, shadows included, and must not be asked in return.
+        if not is_user_frame(sys._getframe(1)):
+            return type.__subclasscheck__(real, subclass)
+        return issubclass(subclass, real)
+
+
+@functools.cache
+def _shadow_metaclass(metaclass: type) -> type:
+    """`ShadowClass`, mixed with the real class's own metaclass, such as `abc.ABCMeta`."""
+    if metaclass is type:
+        return ShadowClass
+    return type(metaclass)(f"Shadow{metaclass.__name__}", (ShadowClass, metaclass), {})
+
+
+def _is_user_function(f: object) -> bool:
+    if type(f) is not types.FunctionType:
+        return False
+    # Examples in docstrings run over a copy of the documented module's globals, and are user code all the same.
+    if f.__code__.co_filename.startswith("<doctest"):
+        return True
+    return not is_library(f.__globals__.get("__name__") or "", f.__globals__.get("__file__"))
+
+
+def _defines_user_code(cls: type) -> bool:
+    """Whether a class body holds Python code of the user's; what collections.namedtuple generates does not count."""
+    for value in vars(cls).values():
+        if isinstance(value, property | functools.cached_property):
+            value = getattr(value, "fget", None) or getattr(value, "func", None)
+        value = getattr(value, "__func__", value)
+        if _is_user_function(value) and not value.__globals__.get("__name__", "").startswith("namedtuple_"):
+            return True
+    return False
+
+
+class Namespace:
+    """What the traced code of one trace sees in place of real objects.
+
+    What `replacements` lists is replaced by identity. Arrays become what `wrap_array` makes of them. Functions, bound
+    methods, partials, Numba dispatchers, classes and instances of the user's code become copies that run in this
+    namespace. Modules become proxies. Lists, dicts, sets, deques and SimpleNamespaces become copies with shadowed
+    items. **While tracing, user code therefore mutates the copies**: what it appends to a global list is gone when the
+    trace ends. The rest stays as it is: code and instances of NumPy, SciPy, Numba, planned_ad and the standard library,
+    enums, exceptions, instances of extension types.
+
+    One object has one shadow: identity, aliasing and sharing among the originals hold among the shadows.
+
+    Parameters
+    ----------
+    replacements : mapping of int to object
+        From `id(real)` to what is seen instead. The caller keeps the real objects alive.
+    wrap_array : callable
+        `wrap_array(array, name)` for each `numpy.ndarray` found; `name` is how the user reached it: `model.weights`.
+    refuse : callable, optional
+        `refuse(obj, name)` has the last word on an object that would be left as it is and is not planned_ad's own: it
+        returns that object or what is to be seen instead, for example a stand-in that raises when it is called.
+    """
+
+    def __init__(
+        self,
+        replacements: Mapping[int, object],
+        wrap_array: Callable[[np.ndarray, str], object],
+        refuse: Callable[[object, str], object] | None = None,
+    ):
+        self._replacements = replacements
+        self._refuse = refuse
+        self._memo: dict[int, tuple[object, object]] = {}  # by identity of either; holding both keeps the ids theirs
+        self._globals: dict[int, ShadowGlobals] = {}
+        self._cells: dict[int, tuple[types.CellType, types.CellType]] = {}
+        self._unfilled: list[Callable[[], None]] = []
+        self._uninserted: list[Callable[[], None]] = []
+        self._copiers: dict[type, Callable[[Any, str], object]] = {
+            np.ndarray: wrap_array,
+            types.FunctionType: self._copy_function,
+            types.MethodType: lambda m, name: types.MethodType(
+                self._see(m.__func__, name), self._see(m.__self__, name)
+            ),
+            types.BuiltinMethodType: self._copy_builtin_method,
+            types.MappingProxyType: lambda proxy, name: types.MappingProxyType(self._copy_dict(dict(proxy), name)),
+            types.SimpleNamespace: self._copy_simple_namespace,
+            functools.partial: lambda p, name: functools.partial(
+                self._see(p.func, name), *self._see(p.args, name), **{k: self._see(v, k) for k, v in p.keywords.items()}
+            ),
+            # A cache that outlives the trace must not fill with tracers: traced code calls the function itself.
+            functools._lru_cache_wrapper: lambda cached, name: self._see(cached.__wrapped__, name),
+            functools.cached_property: self._copy_cached_property,
+            staticmethod: lambda method, name: staticmethod(self._see(method.__func__, name)),
+            classmethod: lambda method, name: classmethod(self._see(method.__func__, name)),
+            property: lambda p, name: property(
+                self._see(p.fget, name), self._see(p.fset, name), self._see(p.fdel, name), p.__doc__
+            ),
+            tuple: self._copy_tuple,
+            frozenset: self._copy_frozenset,
+            list: self._copy_list,
+            collections.deque: self._copy_list,
+            dict: self._copy_dict,
+            collections.OrderedDict: self._copy_dict,
+            collections.defaultdict: self._copy_dict,
+            set: self._copy_set,
+        }
+        self.builtins: dict[str, object] = {
+            name: replacements.get(id(value), value) for name, value in vars(builtins).items()
+        }
+        self.builtins["__import__"] = self._import
+
+    def shadow(self, obj: Any, name: str = "") -> Any:
+        """What traced code sees in place of `obj`, which the user knows as `name`."""
+        result = self._see(obj, name)
+        # Inserting into a dict or set runs the `__hash__` of shadow instances, so every instance is filled before.
+        while self._unfilled or self._uninserted:
+            (self._unfilled or self._uninserted).pop()()
+        return result
+
+    def function(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        """The copy of a function, which runs in this namespace; of a plain function even where it is a library's."""
+        if type(f) is types.FunctionType and id(f) not in self._memo and id(f) not in self._replacements:
+            self._remember(f, self._copy_code(f, self.shadow_globals(f.__globals__)))
+        return self.shadow(f, getattr(f, "__name__", ""))
+
+    def shadow_globals(self, real: dict[str, Any]) -> ShadowGlobals:
+        """The one shadow of a module's globals; of another trace's shadow globals, a shadow of what is behind them."""
+        if isinstance(real, ShadowGlobals):
+            if real.namespace is self:
+                return real
+            real = real.real
+        if id(real) not in self._globals:
+            self._globals[id(real)] = ShadowGlobals(self, real)
+        return self._globals[id(real)]
+
+    def attribute(self, module: types.ModuleType, name: str) -> object:
+        """What traced code sees as `module.name`. Containers of libraries, such as `sys.modules`, are not copied."""
+        value = getattr(module, name)
+        path = f"{module.__name__}.{name}"
+        if not is_library(module.__name__, getattr(module, "__file__", None)):
+            return self.shadow(value, path)
+        if callable(value) or isinstance(value, types.ModuleType) or id(value) in self._replacements:
+            return self.shadow(value, path)
+        return value
+
+    def _import(
+        self,
+        name: str,
+        globals: Mapping[str, object] | None = None,
+        locals: Mapping[str, object] | None = None,
+        fromlist: tuple[str, ...] = (),
+        level: int = 0,
+    ) -> Any:
+        # The import system reads `__package__` and `__spec__` of the globals past `__missing__`.
+        real = globals.real if isinstance(globals, ShadowGlobals) else globals
+        return self.shadow(builtins.__import__(name, real, locals, fromlist, level), name)
+
+    def _see(self, obj: Any, name: str) -> Any:
+        """The shadow of `obj`, remembered but perhaps still to be filled."""
+        if type(obj) in _ATOMS:
+            return obj
+        if id(obj) in self._replacements:
+            return self._replacements[id(obj)]
+        if id(obj) in self._memo:
+            return self._memo[id(obj)][1]
+        return self._remember(obj, self._copiers.get(type(obj), self._copy_other)(obj, name))
+
+    def _remember(self, real: object, shadow: Any) -> Any:
+        self._memo[id(real)] = (real, shadow)
+        self._memo[id(shadow)] = (shadow, shadow)
+        return shadow
+
+    def _leave(self, obj: object, name: str) -> object:
+        if self._refuse is None or (getattr(obj, "__module__", None) or "").startswith("planned_ad."):
+            return obj
+        return self._refuse(obj, name)
+
+    def _copy_other(self, obj: Any, name: str) -> object:
+        if isinstance(obj, type):
+            return self._copy_class(obj, name)
+        if isinstance(obj, types.ModuleType):
+            return obj if isinstance(obj, ShadowModule) else ShadowModule(self, obj)
+        if isinstance(obj, np.generic | np.dtype):
+            return obj
+        if type(obj).__module__.startswith("numba.") and type(getattr(obj, "py_func", None)) is types.FunctionType:
+            return self._see(obj.py_func, name)
+        return self._copy_instance(obj, name)
+
+    # Functions
+
+    def _copy_function(self, f: types.FunctionType, name: str) -> object:
+        if isinstance(f.__globals__, ShadowGlobals) and f.__globals__.namespace is self:
+            return f
+        if _is_user_function(f):
+            return self._copy_code(f, self.shadow_globals(f.__globals__))
+        if _is_user_function(getattr(f, "__wrapped__", None)):
+            # Decorated by the standard library (contextlib.contextmanager): its code stays, its closure changes.
+            return self._copy_code(f, f.__globals__)
+        return self._leave(f, name)
+
+    def _copy_code(self, f: types.FunctionType, names: dict[str, Any]) -> types.FunctionType:
+        cells = tuple(self._copy_cell(cell, name) for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars))
+        copy = types.FunctionType(f.__code__, names, f.__name__, None, cells)
+        copy.__qualname__, copy.__doc__, copy.__module__ = f.__qualname__, f.__doc__, f.__module__
+        if sys.version_info >= (3, 12):
+            copy.__type_params__ = f.__type_params__
+
+        def fill() -> None:
+            if f.__defaults__ is not None:
+                parameters = f.__code__.co_varnames[: f.__code__.co_argcount][-len(f.__defaults__) or None :]
+                copy.__defaults__ = tuple(self._see(value, name) for value, name in zip(f.__defaults__, parameters))
+            if f.__kwdefaults__ is not None:
+                copy.__kwdefaults__ = {name: self._see(value, name) for name, value in f.__kwdefaults__.items()}
+            copy.__annotations__ = f.__annotations__
+            copy.__dict__.update({k: self._see(v, f"{f.__name__}.{k}") for k, v in f.__dict__.items()})
+            if isinstance(names, ShadowGlobals):
+                # Class bodies read globals past `__missing__`, so what they may read is put there beforehand.
+                for name in _names_in_class_bodies(f.__code__):
+                    if name in names.real and not dict.__contains__(names, name):
+                        names[name] = self._see(names.real[name], name)
+
+        self._unfilled.append(fill)
+        return copy
+
+    def _copy_cell(self, cell: types.CellType, name: str) -> types.CellType:
+        """The one shadow of a closure cell: functions that share a `nonlocal` go on sharing it."""
+        if id(cell) not in self._cells:
+            copy = types.CellType()
+            self._cells[id(cell)] = (cell, copy)
+
+            def fill() -> None:
+                try:
+                    value = cell.cell_contents
+                except ValueError:  # the variable has no value yet, and reading it is the user's NameError
+                    return
+                copy.cell_contents = self._see(value, name)
+
+            self._unfilled.append(fill)
+        return self._cells[id(cell)][1]
+
+    def _copy_builtin_method(self, method: Any, name: str) -> object:
+        owner = method.__self__
+        shadow = owner if isinstance(owner, types.ModuleType | type) else self._see(owner, name)
+        return self._leave(method, name) if shadow is owner else getattr(shadow, method.__name__)
+
+    def _copy_cached_property(self, prop: Any, name: str) -> object:
+        copy = functools.cached_property(self._see(prop.func, name))
+        copy.attrname = prop.attrname
+        return copy
+
+    # Classes and instances
+
+    def _copy_class(self, cls: type, name: str) -> object:
+        """A shadow of a user's class, still without the shadows of what it defines."""
+        cls = real_class(cls)
+        if not self._is_copied_class(cls):
+            return self._leave(cls, name)
+        rest = cls.__mro__[1:]
+        bases = tuple(self._see(base, base.__name__) if self._is_copied_class(base) else base for base in rest)
+        real_bases = tuple(base for base, shadow in zip(rest, bases) if shadow is not base)
+        # Special methods are there from the start, so that the type's slots are set, and are replaced by `fill`.
+        body = {n: v for n, v in vars(cls).items() if n.startswith("__") and n.endswith("__") and n not in _NOT_COPIED}
+        body.update(
+            __slots__=(), __qualname__=cls.__qualname__, __real_class__=cls, __shadow_mro__=(*bases, cls, *real_bases)
+        )
+        if "__del__" in vars(cls):
+            body["__del__"] = lambda self: None
+        try:
+            # Past the metaclass's own `__new__`, which may register the class.
+            copy: type = type.__new__(_shadow_metaclass(type(cls)), cls.__name__, (cls,), body)
+        except TypeError:  # a metaclass that cannot be mixed with another
+            return self._leave(cls, name)
+
+        def fill() -> None:
+            for attribute, value in vars(cls).items():
+                if attribute not in _NOT_FILLED and not isinstance(value, types.MemberDescriptorType):
+                    type.__setattr__(copy, attribute, self._see(value, f"{cls.__name__}.{attribute}"))
+
+        self._unfilled.append(fill)
+        return copy
+
+    def _is_copied_class(self, cls: type) -> bool:
+        if issubclass(cls, (*_OPAQUE_BASES, type)):
+            return False
+        if is_library(cls.__module__, getattr(sys.modules.get(cls.__module__), "__file__", None)):
+            return _defines_user_code(cls)  # only a class of a docstring's example
+        if issubclass(cls, tuple):
+            return any(_defines_user_code(base) for base in cls.__mro__)
+        # A class statement leaves one of these in the first class of a hierarchy; extension types have neither.
+        return any("__dict__" in vars(base) or "__slots__" in vars(base) for base in cls.__mro__)
+
+    def _copy_instance(self, obj: Any, name: str) -> object:
+        """An instance of the shadow of a user's class, with shadowed attributes, slots and items."""
+        real: Any = real_class(type(obj))
+        cls = self._see(real, real.__name__) if self._is_copied_class(real) else real
+        storage: Any = next((base for base in (tuple, list, dict) if issubclass(real, base)), object)
+        is_named_tuple = storage is tuple and hasattr(real, "_fields")
+        if not isinstance(cls, ShadowClass) and not is_named_tuple:
+            return self._leave(obj, name)
+        items = (self._copy_tuple(tuple(obj), name),) if storage is tuple else ()
+        try:
+            copy = storage.__new__(cls, *items)
+        except TypeError:  # an extension type among the bases, whose memory cannot be copied from here
+            return self._leave(obj, name)
+        if storage is list:
+            self._fill_list(list, obj, copy, name)
+        elif storage is dict:
+            self._fill_dict(dict, obj, copy, name)
+
+        def fill() -> None:
+            # Past user-defined attribute access: frozen dataclasses refuse to be set, others compute.
+            for descriptor in [v for base in real.__mro__ for v in vars(base).values()]:
+                if isinstance(descriptor, types.MemberDescriptorType):
+                    try:
+                        value = descriptor.__get__(obj)
+                    except AttributeError:  # a slot that is not set
+                        continue
+                    descriptor.__set__(copy, self._see(value, f"{name}.{descriptor.__name__}"))
+            if real.__dictoffset__:
+                state = object.__getattribute__(obj, "__dict__")
+                object.__getattribute__(copy, "__dict__").update(
+                    {attribute: self._see(value, f"{name}.{attribute}") for attribute, value in state.items()}
+                )
+
+        self._unfilled.append(fill)
+        return copy
+
+    # Containers
+
+    def _copy_simple_namespace(self, obj: types.SimpleNamespace, name: str) -> types.SimpleNamespace:
+        copy = types.SimpleNamespace()
+        self._unfilled.append(
+            lambda: vars(copy).update({k: self._see(value, f"{name}.{k}") for k, value in vars(obj).items()})
+        )
+        return copy
+
+    def _copy_tuple(self, items: tuple, name: str) -> tuple:
+        copy = tuple(self._see(item, f"{name}[{i}]") for i, item in enumerate(items))
+        return copy if any(a is not b for a, b in zip(items, copy)) else items
+
+    def _copy_frozenset(self, items: frozenset, name: str) -> frozenset:
+        pairs = [(item, self.shadow(item, name)) for item in items]  # filled at once, to be hashed at once
+        return frozenset(new for _, new in pairs) if any(old is not new for old, new in pairs) else items
+
+    def _copy_list(self, items: Any, name: str) -> Any:
+        copy: Any = collections.deque(maxlen=items.maxlen) if isinstance(items, collections.deque) else []
+        self._fill_list(type(items), items, copy, name)
+        return copy
+
+    def _fill_list(self, kind: Any, items: Any, copy: Any, name: str) -> None:
+        self._unfilled.append(
+            lambda: kind.extend(copy, [self._see(item, f"{name}[{i}]") for i, item in enumerate(kind.__iter__(items))])
+        )
+
+    def _copy_set(self, items: set, name: str) -> set:
+        copy: set = set()
+
+        def fill() -> None:
+            seen = [self._see(item, name) for item in items]
+            self._uninserted.append(lambda: copy.update(seen))
+
+        self._unfilled.append(fill)
+        return copy
+
+    def _copy_dict(self, items: Any, name: str) -> Any:
+        kind = type(items)
+        factory = (self._see(items.default_factory, name),) if kind is collections.defaultdict else ()
+        copy: Any = kind(*factory)
+        self._fill_dict(kind, items, copy, name)
+        return copy
+
+    def _fill_dict(self, kind: Any, items: Any, copy: Any, name: str) -> None:
+        def fill() -> None:
+            # Keys too: in `DERIVATIVE[numpy.sin]` traced code looks up the tracing version.
+            seen = [(self._see(k, name), self._see(value, f"{name}[{k!r}]")) for k, value in kind.items(items)]
+            self._uninserted.append(lambda: kind.update(copy, seen))
+
+        self._unfilled.append(fill)
+
+
+def _names_in_class_bodies(code: types.CodeType) -> set[str]:
+    """The names that class statements nested in a function may read from its globals."""
+    names: set[str] = set()
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            if not constant.co_flags & 0x1:  # CO_OPTIMIZED: functions have it, class bodies do not
+                names.update(constant.co_names)
+            names |= _names_in_class_bodies(constant)
+    return names

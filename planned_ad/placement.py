@@ -1,0 +1,446 @@
+"""Place operations into steps: fuse what may run in one loop nest, in an order that keeps every dependence.
+
+Operations are placed in program order. For each, the first step that it may be in follows from what it reads
+and writes; it joins the earliest later nest over the same domain. So elementwise chains fuse, and reverse
+work that needs only intact inputs joins the nest of its primal. Scalar code forms one block per sweep.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from .anchors import Anchors, Leaf, operand_view
+from .regions import Region, View, c_strides, compose, contiguous, overlap, same_layout
+from .rules.table import RULES
+from .schedule import Compute, GatherRead, GuardStep, Immediate, LibraryStep, Memory, Nest, Read, Reduce, Step, Write
+from .source import Line
+from .tape import Apply, Constant, Guard, Load, Scatter, Store, Tape, Value
+
+NEST_LIMIT = 400  # items: beyond it registers spill and fusion stops paying
+
+
+@dataclass
+class Touched:
+    """The accesses to one buffer so far: (step, region, is a write); scalar blocks as one interval per step."""
+
+    areas: list[tuple[int, Region, bool, bool]] = field(default_factory=list)  # ..., element i at index i of the nest
+    seen: set[tuple[int, Region, bool, bool]] = field(default_factory=set)
+    blocks: dict[tuple[int, bool], list[int]] = field(default_factory=dict)
+
+
+@dataclass
+class Placement:
+    """The schedule under construction."""
+
+    tape: Tape
+    anchors: Anchors
+    steps: list[Step] = field(default_factory=list)
+    home: dict[int, int] = field(default_factory=dict)  # anchored value -> step
+    registers: list[dict[tuple[int, View], int]] = field(default_factory=list)  # per step: evaluated values
+    touched: dict[int, Touched] = field(default_factory=lambda: defaultdict(Touched))
+    slots: dict[int, Value] = field(default_factory=dict)  # anchored values that are read from memory
+    uses: dict[Memory, list[tuple[int, bool]]] = field(default_factory=lambda: defaultdict(list))  # (step, is whole read)
+    read_back: dict[int, int] = field(default_factory=dict)  # value made in the primal -> first step reading its slot for the reverse
+    reloaded: dict[int, Line] = field(default_factory=dict)
+    recomputed: dict[int, Line] = field(default_factory=dict)
+    reread: set[int] = field(default_factory=set)  # local buffers that the reverse sweep reads
+    barrier: int = 0  # first step in which the caller may see a write
+    position: int = 0
+    store_steps: dict[int, int] = field(default_factory=dict)  # position of a store -> its step
+
+    def run(self) -> None:
+        for position, op in enumerate(self.tape.operations):
+            self.position = position
+            if isinstance(op, Load | Constant):
+                if op.out.id in self.anchors.reasons:
+                    self.place_copy(op)
+            elif isinstance(op, Apply):
+                if op.out.id in self.anchors.reasons:
+                    self.place_apply(op)
+            elif isinstance(op, Store):
+                self.place_store(op)
+            elif isinstance(op, Scatter):
+                self.place_scatter(op)
+            elif isinstance(op, Guard):
+                self.place_guard(op)
+            else:
+                raise AssertionError(f"{type(op).__name__} cannot be placed yet")
+        self.write_slots()
+
+    @property
+    def sweep(self) -> str:
+        return "primal" if self.position < self.tape.turn else "reverse"
+
+    # What an operation must come after.
+
+    def after_leaf(self, leaf: Leaf, domain: tuple[int, ...]) -> int:
+        if leaf.kind == "anchor":
+            home = self.home[leaf.value.id]
+            return home if self.in_register(leaf.value, leaf.view, home, domain) else home + 1
+        if leaf.kind == "load":
+            assert leaf.region is not None
+            return self.after_access(leaf.region, domain, write=False)
+        return 0
+
+    def in_register(self, value: Value, view: View, step: int, domain: tuple[int, ...]) -> bool:
+        nest = self.steps[step]
+        return (
+            isinstance(nest, Nest)
+            and nest.domain == domain
+            and (value.id, view) in self.registers[step]
+            and (domain != () or nest.sweep == self.sweep)
+        )
+
+    def after_access(self, region: Region, domain: tuple[int, ...], write: bool) -> int:
+        """The first step that may touch `region` without overtaking an earlier access."""
+        first = 0
+        touched = self.touched.get(region.buffer)
+        if touched is None:
+            return first
+        if touched.blocks:
+            low, high = region.view.bounds()
+            for (step, wrote), (a, b) in touched.blocks.items():
+                if (write or wrote) and not (b < low or high < a):  # type: ignore[operator]
+                    first = max(first, step if domain == () else step + 1)
+        for step, area, wrote, aligned in touched.areas:
+            if (write or wrote) and step + 1 > first and overlap(area, region):
+                nest = self.steps[step]
+                together = aligned and isinstance(nest, Nest) and nest.domain == domain
+                together = together and same_layout(area.view, region.view)
+                first = max(first, step if together else step + 1)
+        return first
+
+    def touch(self, region: Region, step: int, write: bool, aligned: bool = True) -> None:
+        touched = self.touched[region.buffer]
+        nest = self.steps[step]
+        if isinstance(nest, Nest) and nest.domain == () and isinstance(region.view.offset, int):
+            low, high = region.view.bounds()
+            interval = touched.blocks.setdefault((step, write), [low, high])  # type: ignore[list-item]
+            interval[0] = min(interval[0], low)  # type: ignore[type-var]
+            interval[1] = max(interval[1], high)  # type: ignore[type-var]
+        elif (step, region, write, aligned) not in touched.seen:
+            touched.seen.add((step, region, write, aligned))
+            touched.areas.append((step, region, write, aligned))
+        memory = Memory("buffer", region.buffer)
+        self.uses[memory].append((step, False))
+
+    # Choosing a step.
+
+    def nest_for(self, domain: tuple[int, ...], first: int) -> int:
+        """The step that an operation over `domain`, allowed from step `first` on, joins."""
+        if domain == ():
+            last = len(self.steps) - 1
+            for step in range(last, max(first, 0) - 1, -1):
+                nest = self.steps[step]
+                if isinstance(nest, Nest) and nest.domain == () and nest.sweep == self.sweep:
+                    return step
+        else:
+            for step in range(first, len(self.steps)):
+                nest = self.steps[step]
+                if isinstance(nest, Nest) and nest.domain == domain and len(nest.items) < NEST_LIMIT:
+                    return step
+        return self.new_step(Nest(domain=domain, sweep=self.sweep))
+
+    def new_step(self, step: Step) -> int:
+        self.steps.append(step)
+        self.registers.append({})
+        return len(self.steps) - 1
+
+    def first_step(self, operands: tuple[tuple[Value, View], ...], domain: tuple[int, ...]) -> int:
+        first = 0
+        for value, view in operands:
+            for leaf in self.anchors.leaves(value, view, self.position):
+                first = max(first, self.after_leaf(leaf, domain))
+        return first
+
+    # Evaluating a value in a nest.
+
+    def evaluate(self, step: int, value: Value, view: View, line: Line) -> int:
+        """The register of nest `step` that holds `value` at `view` (a view of its row-major memory over the domain)."""
+        known = self.registers[step]
+        register = known.get((value.id, view))
+        if register is None:
+            register = known[value.id, view] = self.evaluate_anew(step, value, view, line)
+        return register
+
+    def evaluate_anew(self, step: int, value: Value, view: View, line: Line) -> int:
+        nest = self.steps[step]
+        assert isinstance(nest, Nest)
+        if value.id in self.anchors.reasons and value.id in self.home:
+            return self.read_anchor(nest, step, value, view, line)
+        made_at, op = self.anchors.made[value.id]
+        if isinstance(op, Constant):
+            if value.shape == ():
+                return nest.add(Immediate(number=op.data[()].item(), dtype=value.dtype), line)
+            return nest.add(Read(memory=Memory("constant", value.id), view=view, dtype=value.dtype), line)
+        if isinstance(op, Load):
+            region, _ = self.anchors.home_of_load(op, made_at, self.position)
+            return self.read_region(nest, step, Region(region.buffer, _composed(region.view, view)), value, line)
+        assert isinstance(op, Apply)
+        if op.primitive == "view":
+            inner = _composed(op.params["view"], view)  # type: ignore[arg-type]
+            return self.evaluate(step, op.operands[0], inner, line)
+        if made_at < self.tape.turn <= self.position and self.sweep_of(nest) == "reverse":
+            self.recomputed.setdefault(value.id, op.line)
+        operands = tuple(self.evaluate(step, v, operand_view(v, op.out, view), line) for v in op.operands)
+        return nest.add(
+            Compute(primitive=op.primitive, operands=operands, parameters=op.parameters, dtype=value.dtype, line=op.line),
+            op.line,
+        )
+
+    def sweep_of(self, nest: Nest) -> str:
+        return nest.sweep
+
+    def read_region(self, nest: Nest, step: int, region: Region, value: Value, line: Line) -> int:
+        self.touch(region, step, write=False)
+        made_at, op = self.anchors.made[value.id]
+        if self.position >= self.tape.turn:
+            buffer = self.tape.buffers[region.buffer]
+            if made_at < self.tape.turn:
+                self.reloaded.setdefault(value.id, op.line)
+                if buffer.kind == "local":
+                    self.reread.add(buffer.id)
+        return nest.add(Read(memory=Memory("buffer", region.buffer), view=region.view, dtype=value.dtype), line)
+
+    def read_anchor(self, nest: Nest, step: int, value: Value, view: View, line: Line) -> int:
+        """An anchored value from another step: from where the program stored it, else from its slot."""
+        copy = self.anchors.stored_copy(value, self.position)
+        if copy is not None and self.store_steps.get(copy[1], step) < step:
+            seen = compose(copy[0].view, view)
+            if seen is not None:
+                return self.read_region(nest, step, Region(copy[0].buffer, seen), value, line)
+        return nest.add(Read(memory=self.slot(value, step, view), view=view, dtype=value.dtype), line)
+
+    def slot(self, value: Value, step: int, view: View | None) -> Memory:
+        self.slots[value.id] = value
+        memory = Memory("slot", value.id)
+        self.uses[memory].append((step, view == contiguous(value.shape)))
+        made_at, _ = self.anchors.made[value.id]
+        if made_at < self.tape.turn <= self.position:
+            self.read_back.setdefault(value.id, step)
+        return memory
+
+    # Placing each kind of operation.
+
+    def place_copy(self, op: Load | Constant) -> None:
+        """A load whose memory is overwritten later is read once, here."""
+        domain, view = op.out.shape, contiguous(op.out.shape)
+        if isinstance(op, Constant):
+            step = self.nest_for(domain, 0)
+            nest = self.steps[step]
+            assert isinstance(nest, Nest)
+            data = (
+                Immediate(number=op.data[()].item(), dtype=op.out.dtype)
+                if domain == ()
+                else Read(memory=Memory("constant", op.out.id), view=view, dtype=op.out.dtype)
+            )
+            self.settle(op.out, step, nest.add(data, op.line))
+            return
+        step = self.nest_for(domain, self.after_access(op.region, domain, write=False))
+        nest = self.steps[step]
+        assert isinstance(nest, Nest)
+        self.touch(op.region, step, write=False)
+        read = Read(memory=Memory("buffer", op.region.buffer), view=op.region.view, dtype=op.out.dtype)
+        self.settle(op.out, step, nest.add(read, op.line))
+
+    def settle(self, value: Value, step: int, register: int) -> None:
+        self.home[value.id] = step
+        self.registers[step][value.id, contiguous(value.shape)] = register
+
+    def place_apply(self, op: Apply) -> None:
+        kind = RULES[op.primitive].kind
+        if kind in ("elementwise", "view"):
+            self.place_elementwise(op)
+        elif kind == "reduce":
+            self.place_reduce(op)
+        elif kind == "gather":
+            self.place_gather(op)
+        else:
+            self.place_library(op)
+
+    def place_elementwise(self, op: Apply) -> None:
+        domain = op.out.shape
+        view = contiguous(domain)
+        if op.primitive == "view":
+            operands = ((op.operands[0], op.params["view"]),)
+        else:
+            operands = tuple((v, operand_view(v, op.out, view)) for v in op.operands)
+        step = self.nest_for(domain, self.first_step(operands, domain))  # type: ignore[arg-type]
+        registers = tuple(self.evaluate(step, v, w, op.line) for v, w in operands)  # type: ignore[arg-type]
+        nest = self.steps[step]
+        assert isinstance(nest, Nest)
+        if op.primitive == "view":
+            self.settle(op.out, step, registers[0])
+            return
+        item = Compute(
+            primitive=op.primitive, operands=registers, parameters=op.parameters, dtype=op.out.dtype, line=op.line
+        )
+        self.settle(op.out, step, nest.add(item, op.line))
+
+    def place_reduce(self, op: Apply) -> None:
+        operand = op.operands[0]
+        domain, view = operand.shape, contiguous(operand.shape)
+        axes: tuple[int, ...] = op.params["axes"]  # type: ignore[assignment]
+        step = self.nest_for(domain, self.first_step(((operand, view),), domain))
+        register = self.evaluate(step, operand, view, op.line)
+        nest = self.steps[step]
+        assert isinstance(nest, Nest)
+        kept = iter(c_strides(op.out.shape))
+        strides = tuple(0 if k in axes else next(kept) for k in range(len(domain)))
+        self.home[op.out.id] = step
+        memory = self.slot_of_result(op.out, step)
+        nest.add(
+            Reduce(
+                memory=memory,
+                view=View(0, domain, strides),
+                axes=axes,
+                source=register,
+                operation=op.primitive,
+                dtype=op.out.dtype,
+            ),
+            op.line,
+        )
+
+    def slot_of_result(self, value: Value, step: int) -> Memory:
+        self.slots[value.id] = value
+        memory = Memory("slot", value.id)
+        self.uses[memory].append((step, False))
+        return memory
+
+    def memory_leaf(self, value: Value, view: View) -> Leaf:
+        (leaf,) = self.anchors.leaves(value, view, self.position)
+        return leaf
+
+    def address(self, leaf: Leaf, step: int) -> tuple[Memory, View]:
+        """Memory and view of a leaf that a library routine or a gather addresses in step `step`."""
+        if leaf.kind == "load":
+            assert leaf.region is not None
+            self.touch(leaf.region, step, write=False, aligned=False)
+            if leaf.position < self.tape.turn <= self.position:
+                self.reloaded.setdefault(leaf.value.id, self.anchors.made[leaf.value.id][1].line)
+                if self.tape.buffers[leaf.region.buffer].kind == "local":
+                    self.reread.add(leaf.region.buffer)
+            return Memory("buffer", leaf.region.buffer), leaf.region.view
+        if leaf.kind == "constant":
+            return Memory("constant", leaf.value.id), leaf.view
+        return self.slot(leaf.value, step, None), leaf.view
+
+    def place_gather(self, op: Apply) -> None:
+        source, indices = op.operands[0], op.operands[1:]
+        domain = op.out.shape
+        leading = len(indices[0].shape)
+        rows = contiguous(indices[0].shape)
+        index_view = View(0, domain, rows.strides + (0,) * (len(domain) - leading))
+        operands = tuple((i, index_view) for i in indices)
+        first = self.first_step(operands, domain)
+        leaf = self.memory_leaf(source, contiguous(source.shape))
+        if leaf.kind == "anchor":
+            first = max(first, self.home[leaf.value.id] + 1)
+        elif leaf.kind == "load":
+            assert leaf.region is not None
+            first = max(first, self.after_access(leaf.region, (-1,), write=False))
+        step = self.nest_for(domain, first)
+        nest = self.steps[step]
+        assert isinstance(nest, Nest)
+        registers = tuple(self.evaluate(step, i, index_view, op.line) for i in indices)
+        memory, view = self.address(leaf, step)
+        k = len(indices)
+        item = GatherRead(
+            memory=memory,
+            view=View(view.offset, domain, (0,) * leading + view.strides[k:]),
+            indices=registers,
+            strides=view.strides[:k],
+            dtype=op.out.dtype,
+        )
+        self.settle(op.out, step, nest.add(item, op.line))
+
+    def place_library(self, op: Apply) -> None:
+        leaves = [self.memory_leaf(v, contiguous(v.shape)) for v in op.operands]
+        step = self.new_step(LibraryStep(operation=op, operands=(), result=Memory("slot", op.out.id), sweep=self.sweep))
+        library = self.steps[step]
+        assert isinstance(library, LibraryStep)
+        library.operands = tuple((*self.address(leaf, step), v.dtype) for leaf, v in zip(leaves, op.operands))
+        self.home[op.out.id] = step
+        self.slot_of_result(op.out, step)
+
+    def place_store(self, op: Store) -> None:
+        domain = op.region.shape
+        view = contiguous(domain) if op.value.shape == domain else View(0, domain, (0,) * len(domain))
+        first = max(self.first_step(((op.value, view),), domain), self.after_access(op.region, domain, write=True))
+        if self.tape.buffers[op.region.buffer].visible:
+            first = max(first, self.barrier)
+        step = self.nest_for(domain, first)
+        register = self.evaluate(step, op.value, view, op.line)
+        nest = self.steps[step]
+        assert isinstance(nest, Nest)
+        self.touch(op.region, step, write=True)
+        memory = Memory("buffer", op.region.buffer)
+        nest.add(Write(memory=memory, view=op.region.view, source=register, accumulate=op.accumulate), op.line)
+        self.store_steps[self.position] = step
+
+    def place_scatter(self, op: Scatter) -> None:
+        leading = len(op.indices[0].shape)
+        domain = op.indices[0].shape + op.region.shape[len(op.indices) :]
+        rows = contiguous(op.indices[0].shape)
+        index_view = View(0, domain, rows.strides + (0,) * (len(domain) - leading))
+        value_view = contiguous(domain) if op.value.shape == domain else View(0, domain, (0,) * len(domain))
+        operands = (*((i, index_view) for i in op.indices), (op.value, value_view))
+        first = max(self.first_step(operands, domain), self.after_access(op.region, (-1,), write=True))
+        if self.tape.buffers[op.region.buffer].visible:
+            first = max(first, self.barrier)
+        step = self.nest_for(domain, first)
+        *indices, register = (self.evaluate(step, v, w, op.line) for v, w in operands)
+        nest = self.steps[step]
+        assert isinstance(nest, Nest)
+        nest.ordered = True
+        self.touch(op.region, step, write=True, aligned=False)
+        k, view = len(op.indices), op.region.view
+        nest.add(
+            Write(
+                memory=Memory("buffer", op.region.buffer),
+                view=View(view.offset, domain, (0,) * leading + view.strides[k:]),
+                source=register,
+                accumulate=op.accumulate,
+                indices=tuple(indices),
+                strides=view.strides[:k],
+            ),
+            op.line,
+        )
+
+    def place_guard(self, op: Guard) -> None:
+        leaf = self.memory_leaf(op.predicate, contiguous(()))
+        step = self.new_step(
+            GuardStep(operation=op, memory=Memory("slot", 0), view=contiguous(()), dtype=op.predicate.dtype)
+        )
+        guard = self.steps[step]
+        assert isinstance(guard, GuardStep)
+        guard.memory, guard.view = self.address(leaf, step)
+        self.barrier = step + 1
+
+    def write_slots(self) -> None:
+        """Give each register that is read elsewhere its slot: a write right after it is computed."""
+        for value in self.slots.values():
+            step = self.home[value.id]
+            nest = self.steps[step]
+            memory = Memory("slot", value.id)
+            self.uses[memory].append((step, True))
+            if not isinstance(nest, Nest):
+                continue
+            view = contiguous(value.shape)
+            register = self.registers[step].get((value.id, view))
+            if register is not None:  # (a reduction writes its slot itself)
+                nest.spills[register] = Write(memory=memory, view=view, source=register)
+
+
+def _composed(outer: View, inner: View) -> View:
+    view = compose(outer, inner)
+    assert view is not None, "anchors left a view that is not affine"
+    return view
+
+
+def place(tape: Tape, anchors: Anchors) -> Placement:
+    """Requires decided anchors; ensures steps in which every access finds what the program means."""
+    placement = Placement(tape, anchors)
+    placement.run()
+    return placement

@@ -1,0 +1,279 @@
+"""The plan: what `compile` returns. Each public call is a built-in function made for these arguments."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from .entries import Entry, build_entry, entry_tape
+from .errors import ArgumentError, BranchError, NotDifferentiableError, PlannedADError
+from .explain import Explanation, explain
+from .schedule_listing import plan_listing
+from .replay import replay
+from .tape import Guard
+from .trace import Trace, trace
+
+PUBLIC = {"gradient": "gradient", "value_and_gradient": "value_and_gradient", "pullback": "pullback", "_call": "call"}
+
+
+class Variant:
+    """One trace of the function (one outcome of its branches), and the entries compiled from it."""
+
+    def __init__(self, traced: Trace, preserve_args: bool, slow_path: Callable[[str], Callable[..., Any]]):
+        self.trace = traced
+        self.entries: dict[str, Entry] = {}
+        self._preserve_args = preserve_args
+        self._slow_path = slow_path
+        self._lock = threading.Lock()
+
+    def entry(self, kind: str) -> Entry:
+        """The compiled entry; compiled at first use."""
+        found = self.entries.get(kind)
+        if found is None:
+            with self._lock:
+                found = self.entries.get(kind)
+                if found is None:
+                    tape = entry_tape(self.trace, kind, self._preserve_args)
+                    found = self.entries[kind] = build_entry(self.trace, kind, tape, self._slow_path(kind))
+        return found
+
+
+class Plan:
+    """A compiled function with its derivatives. Made by `planned_ad.compile`.
+
+    The methods below are replaced, on each plan, by built-in functions compiled for the example's arguments:
+    a call checks them in machine code and allocates nothing. What does not match is refused with a
+    `planned_ad.errors.ArgumentError` before anything is written.
+
+    A plan can be called from several threads at once, pickled (it is compiled again when loaded) and deep-copied.
+    """
+
+    def __init__(self, f: Callable[..., Any], example_args: tuple, options: dict[str, Any]):
+        self._f, self._options = f, options
+        self._example = copy.deepcopy(example_args)
+        self._lock = threading.RLock()
+        self._variants: list[Variant] = []
+        self._add_variant(example_args)
+
+    # The public calls, for readers and type checkers; instances carry compiled ones.
+
+    def __call__(self, *args: Any) -> Any:
+        """Run `f`: its value is returned, its own writes to its arguments are visible."""
+        return self._call(*args)
+
+    def gradient(self, *args: Any) -> Any:
+        """Gradient of the scalar that `f` returns, at the arguments on entry.
+
+        `plan.gradient(x, n, dx)`: one shadow for each active argument follows the arguments; it is overwritten and
+        returned. Without shadows new ones are made. A Python float argument gets its derivative returned. Several
+        active arguments: a tuple.
+
+        Raises
+        ------
+        planned_ad.errors.ArgumentError
+            Arguments or shadows other than those the plan was compiled for. Nothing has been written.
+
+        Examples
+        --------
+        >>> import numpy as np, planned_ad
+        >>> x = np.array([1.0, 2.0])
+        >>> plan = planned_ad.compile(lambda x: np.sum(x**2), x)
+        >>> dx = np.empty(2)
+        >>> plan.gradient(x, dx)
+        array([2., 4.])
+        """
+        raise AssertionError("replaced on each plan")
+
+    def value_and_gradient(self, *args: Any) -> Any:
+        """`(value, gradient)`; arguments as for `gradient`."""
+        raise AssertionError("replaced on each plan")
+
+    def pullback(self, *args: Any) -> Any:
+        """Pull a cotangent of the result back: `plan.pullback(x, n, dx, cotangent)`.
+
+        Shadows are in-out. On entry: the adjoint of the arguments' final state; on exit: that of their initial state.
+        For arguments that `f` only reads, this means that the derivative is added to the shadow. One cotangent for
+        each floating result, of its shape; a float for a scalar.
+        """
+        raise AssertionError("replaced on each plan")
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in PUBLIC:
+            compiled = object.__getattribute__(self, "__dict__").get(name)
+            return compiled if compiled is not None else self._compiled(name)
+        return object.__getattribute__(self, name)
+
+    def _compiled(self, name: str) -> Callable[..., Any]:
+        function = self._variants[0].entry(PUBLIC[name]).call.function
+        self.__dict__[name] = function
+        return function
+
+    def bind(self, *args: Any) -> Callable[[], Any]:
+        """`gradient` on fixed memory: a callable without arguments, for the tightest loops."""
+        return functools.partial(self.gradient, *args)
+
+    # Variants.
+
+    def _slow_path(self, kind: str) -> Callable[..., Any]:
+        return functools.partial(_slow_path, self, kind)
+
+    def _add_variant(self, arguments: tuple) -> Variant:
+        traced = trace(self._f, arguments, max_operations=self._options["max_operations"])
+        variant = Variant(traced, self._options["preserve_args"], self._slow_path)
+        self._variants.append(variant)
+        return variant
+
+    def _replay(self, kind: str, arguments: tuple, keywords: dict[str, Any]) -> Any:
+        done, result = replay(self._variants, kind, arguments, keywords)
+        if done:
+            return result
+        first = self._variants[0].trace
+        if self._options["on_branch"] == "raise":
+            raise BranchError(f"{first.name} takes another branch for these arguments than the one recorded: {lines_of_guards(first)}")
+        with self._lock:
+            count = len(self._variants)
+            if count > self._options["max_variants"]:
+                raise BranchError(
+                    f"{first.name} has taken more than {self._options['max_variants']} different branches: "
+                    f"{lines_of_guards(first)}. Use np.where for values that change from call to call, or raise the limit "
+                    f"with compile(..., max_variants=)"
+                )
+            variant = self._add_variant(tuple(arguments[: len(first.names)]))
+            done, result = replay([variant], kind, arguments, keywords)
+        if not done:
+            raise PlannedADError(f"{first.name}: its branches do not repeat for the same arguments")
+        return result
+
+    # What the plan says of itself.
+
+    def explain(self, kind: str = "gradient", variant: int = 0) -> Explanation:
+        """What the `kind` of call caches, reloads and recomputes, why, and in how many bytes."""
+        return explain(self._variants[variant].trace, self._variants[variant].entry(kind), len(self._variants))
+
+    def listing(self, kind: str = "gradient", variant: int = 0) -> str:
+        """The plan as stable pseudo-Python, with the user's lines beside it."""
+        return plan_listing(self._variants[variant].entry(kind).memory)
+
+    def llvm(self, kind: str = "gradient", variant: int = 0) -> str:
+        """The optimised LLVM of a call."""
+        return self._variants[variant].entry(kind).call.llvm()
+
+    def asm(self, kind: str = "gradient", variant: int = 0) -> str:
+        """The machine code of a call, as assembly."""
+        return self._variants[variant].entry(kind).call.asm()
+
+    def __repr__(self) -> str:
+        first = self._variants[0].trace
+        return f"<planned_ad.Plan of {first.name}({', '.join(first.names)})>"
+
+    def _repr_html_(self) -> str:
+        return self.explain()._repr_html_()
+
+    def __reduce__(self) -> tuple:
+        return _compile_again, (self._f, self._example, self._options)
+
+    def __deepcopy__(self, memo: dict) -> Plan:
+        return Plan(self._f, self._example, dict(self._options))
+
+
+def _slow_path(plan: Plan, kind: str, *arguments: Any, **keywords: Any) -> Any:
+    return plan._replay(kind, arguments, keywords)
+
+
+def _compile_again(f: Callable[..., Any], example: tuple, options: dict[str, Any]) -> Plan:
+    plan = Plan(f, example, options)
+    if options["differentiate"]:
+        plan.gradient  # noqa: B018
+    return plan
+
+
+def lines_of_guards(traced: Trace) -> str:
+    lines = dict.fromkeys(f"{op.line}: {op.line.text}" for op in traced.tape.operations if isinstance(op, Guard))
+    return "; ".join(lines)
+
+
+def compile(
+    f: Callable[..., Any],
+    example_args: Any,
+    *,
+    on_branch: str = "retrace",
+    preserve_args: bool = False,
+    max_operations: int = 200_000,
+    max_variants: int = 32,
+) -> Plan:
+    """Trace `f` once, plan its memory, and compile it with its derivatives.
+
+    Parameters
+    ----------
+    f : callable
+        A function of NumPy arrays and numbers, as people write them: loops, views, in-place updates, helper functions.
+    example_args : tuple or object
+        Arguments like those of later calls (one bare argument is taken as a 1-tuple); nested tuples, lists, dicts,
+        namedtuples, dataclasses. Shapes, dtypes, strides, and whatever is neither floating nor an array become part of
+        the plan. Floating arrays and Python floats are active; `planned_ad.Const(x)` makes one inactive. They are
+        never written to.
+    on_branch : {'retrace', 'raise'}
+        What a call does whose data take a branch that was not recorded: trace again and keep both, or raise BranchError.
+    preserve_args : bool
+        Leave arguments that `f` writes to as they were (costs a copy).
+    max_operations : int
+        Limit of recorded operations: loops are unrolled.
+    max_variants : int
+        Limit of recorded branches.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    planned_ad.errors.TraceError
+        `f` does something that cannot be recorded; the message names the line.
+    planned_ad.errors.NotDifferentiableError
+        No argument is active.
+
+    Notes
+    -----
+    Costs about 10 us per recorded operation, and LLVM's time for the loops that come out: tens of milliseconds.
+    The first call of `value_and_gradient`, `pullback` or the plan itself compiles its own kernel.
+
+    Examples
+    --------
+    >>> import numpy as np, planned_ad
+    >>> def f(x):
+    ...     y = np.zeros(3)
+    ...     y[1:] = x[:-1] * x[1:]
+    ...     return y.sum()
+    >>> plan = planned_ad.compile(f, np.array([1.0, 2.0, 3.0]))
+    >>> plan.gradient(np.array([1.0, 2.0, 3.0]))
+    array([2., 4., 2.])
+    """
+    if on_branch not in ("retrace", "raise"):
+        raise ArgumentError(f"on_branch is 'retrace' or 'raise', not {on_branch!r}")
+    arguments = example_args if type(example_args) is tuple else (example_args,)
+    options = {
+        "on_branch": on_branch,
+        "preserve_args": preserve_args,
+        "max_operations": max_operations,
+        "max_variants": max_variants,
+        "differentiate": False,
+    }
+    plan = Plan(f, arguments, options)
+    traced = plan._variants[0].trace
+    if not traced.tape.active:
+        raise NotDifferentiableError(
+            f"{traced.name}: no argument is active; pass floating arrays or Python floats (not integers)"
+        )
+    if is_scalar_loss(traced):
+        options["differentiate"] = True
+        plan.gradient  # noqa: B018  (compiled now, not at the first call)
+    return plan
+
+
+def is_scalar_loss(traced: Trace) -> bool:
+    """Whether `f` returns one floating scalar, of which there is a gradient."""
+    results = traced.tape.results
+    return len(results) == 1 and results[0].shape == () and results[0].dtype.kind == "f"

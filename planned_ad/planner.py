@@ -1,0 +1,100 @@
+"""The planner: from a tape to a schedule over one fixed workspace, with a reason for every byte kept.
+
+1. `anchors`: for each value, reload, recompute or keep (alias and overwrite analysis on regions).
+2. `placement`: fuse operations into loop nests, in an order that keeps every dependence.
+3. `layout`: pack slots and local buffers by lifetime.
+4. here: collect the reasons.
+"""
+
+from __future__ import annotations
+
+from .anchors import Anchors, decide_anchors
+from .layout import lay_out
+from .placement import Placement, place
+from .schedule import Cached, Memory, MemoryPlan, Source
+from .source import Line
+from .tape import Apply, Constant, Tape, Value
+
+
+def plan_memory(tape: Tape) -> MemoryPlan:
+    """Plan `tape`.
+
+    Requires a simplified tape whose results are stored to buffers of kind 'result'. Ensures: each access finds
+    the number that the tape means; every slot lies in the workspace and overlaps no other that is alive.
+    Cost: near linear in the operations for unrolled scalar code.
+    """
+    anchors = decide_anchors(tape)
+    placement = place(tape, anchors)
+    sizes, lifetimes = {}, {}
+    for memory, uses in placement.uses.items():
+        nbytes = memory_nbytes(tape, placement, memory)
+        if nbytes is not None:
+            sizes[memory] = nbytes
+            lifetimes[memory] = (min(step for step, _ in uses), max(step for step, _ in uses))
+    offsets, workspace, bound = lay_out(sizes, lifetimes, placement.steps)
+    return MemoryPlan(
+        tape=tape,
+        steps=tuple(placement.steps),
+        offsets=offsets,
+        sizes=sizes,
+        lifetimes=lifetimes,
+        constants={op.out.id: op.data for op in tape.operations if isinstance(op, Constant)},
+        cached=cached_values(tape, anchors, placement),
+        recomputed=sources(anchors, placement.recomputed, "recomputed"),
+        reloaded=sources(anchors, placement.reloaded, "reloaded"),
+        workspace_nbytes=workspace,
+        lower_bound_nbytes=bound,
+    )
+
+
+def memory_nbytes(tape: Tape, placement: Placement, memory: Memory) -> int | None:
+    """Bytes that a memory takes in the workspace; None for memory that the caller brings."""
+    if memory.kind == "slot":
+        return placement.slots[memory.id].nbytes
+    buffer = tape.buffers[memory.id]
+    return None if buffer.visible else buffer.span * buffer.dtype.itemsize
+
+
+def cached_values(tape: Tape, anchors: Anchors, placement: Placement) -> tuple[Cached, ...]:
+    """What lives from the primal to the reverse sweep, each with its reason."""
+    found = [
+        cached(anchors, placement.slots[id])
+        for id in placement.read_back
+    ]
+    for id in sorted(placement.reread):
+        buffer = tape.buffers[id]
+        line = buffer.line
+        found.append(
+            Cached(
+                value=Value(id=-1 - id, shape=buffer.shape, dtype=buffer.dtype),
+                nbytes=buffer.span * buffer.dtype.itemsize,
+                reason=f"the array made here ({line}) is read again by the reverse sweep",
+                line=line.number,
+                file=line.file,
+                source=line.text,
+            )
+        )
+    return tuple(sorted(found, key=lambda c: (c.file, c.line, c.value.id)))
+
+
+def cached(anchors: Anchors, value: Value) -> Cached:
+    _, op = anchors.made[value.id]
+    reason, line = anchors.reasons[value.id], op.line
+    writer = anchors.overwrites.get(value.id)
+    if writer is not None:
+        reason = f"needed by the derivative, and its memory is overwritten at {writer.line}: {writer.line.text}"
+        line = writer.line
+    return Cached(
+        value=value, nbytes=value.nbytes, reason=reason, line=line.number, file=line.file, source=line.text
+    )
+
+
+def sources(anchors: Anchors, lines: dict[int, Line], what: str) -> tuple[Source, ...]:
+    found = []
+    for id, line in lines.items():
+        _, op = anchors.made[id]
+        name = op.primitive if isinstance(op, Apply) else "load"
+        found.append(
+            Source(what=name, nbytes=op.outputs[0].nbytes, line=line.number, file=line.file, source=line.text)
+        )
+    return tuple(found)

@@ -1,0 +1,279 @@
+"""The recorder: what one trace knows, and the ways in which tracers and NumPy functions add to its tape."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .builder import TapeBuilder
+from .errors import TraceError, UnrollLimitError, UnsupportedError
+from .functions import FUNCTIONS, WRITING
+from .regions import View, c_strides
+from .source import Line, current_line
+from .tape import Buffer, Value
+from .tracing.array_tracer import ArrayTracer
+from .tracing.example import ExampleRun
+from .tracing.promotion import KINDS, dtype_of
+from .tracing.scalar_tracer import ScalarTracer
+from .tracing.storage import Storage
+
+Tracer = ArrayTracer | ScalarTracer
+
+
+class Recorder:
+    """Records one run of a function.
+
+    Parameters
+    ----------
+    max_operations : int
+        More recorded operations than this end in an UnrollLimitError.
+    """
+
+    def __init__(self, max_operations: int = 200_000):
+        self.builder = TapeBuilder()
+        self.max_operations = max_operations
+        self.example = ExampleRun(self.builder)
+        self.assumptions: dict[str, None] = {}  # names of captured arrays that were read, in order
+        self.extents: dict[int, int] = {}  # ids of index values known to be at least 0 and less than this
+        self._numbers: dict[tuple[object, ...], Value] = {}
+        self._outcomes: dict[int, object] = {}
+
+    def mark(self) -> None:
+        """Give the user's present line to what is recorded next. Once for each operation of the user's."""
+        builder = self.builder
+        builder.line = current_line()
+        if len(builder.operations) > self.max_operations:
+            self._stop()
+
+    def _stop(self) -> None:
+        lines: Counter[Line] = Counter(op.line for op in self.builder.operations)
+        line, count = lines.most_common(1)[0]
+        raise UnrollLimitError(
+            f"the trace has more than {self.max_operations:,} operations; {count:,} of them come from {line}: "
+            f"`{line.text}`. Loops are unrolled: write the body of this one on whole arrays instead of elements, "
+            f"or raise the limit with max_operations=."
+        )
+
+    # What an object is.
+
+    def is_array(self, obj: object) -> bool:
+        """Whether `obj` is a traced array (also one whose numbers are known)."""
+        return type(obj) is ArrayTracer
+
+    def is_scalar(self, obj: object) -> bool:
+        """Whether `obj` is a traced scalar."""
+        return type(obj) is ScalarTracer
+
+    def is_concrete(self, obj: object) -> bool:
+        """Whether the numbers of `obj` are known while tracing."""
+        kind = type(obj)
+        if kind is ArrayTracer:
+            return obj.storage.is_concrete  # type: ignore[attr-defined]
+        if kind is list or kind is tuple:
+            return all(self.is_concrete(item) for item in obj)  # type: ignore[attr-defined]
+        return kind is not ScalarTracer
+
+    def number_of(self, obj: object) -> Any:
+        """The known numbers of `obj`, as an array that must not be written to."""
+        return np.asarray(self.plain(obj))
+
+    def plain(self, obj: Any) -> Any:
+        """`obj` with each known traced array in it replaced by a NumPy array, which must not be written to."""
+        kind = type(obj)
+        if kind is ArrayTracer:
+            self.assume(obj.storage)
+            return obj.geometry
+        if kind is list or kind is tuple:
+            return kind(self.plain(item) for item in obj)
+        if kind is dict:
+            return {key: self.plain(value) for key, value in obj.items()}
+        return obj
+
+    def assume(self, storage: Storage) -> None:
+        """Note that the trace holds only for the present numbers of a captured array."""
+        if storage.captured:
+            self.assumptions[storage.captured] = None
+
+    # From objects to values and back.
+
+    def value_of(self, obj: Any, dtype: Any = None) -> Value:
+        """What `obj` (traced, an array, a number, or nested lists of them) holds now; cast to `dtype` if given."""
+        kind = type(obj)
+        if kind is ScalarTracer:
+            value = obj.value
+        elif kind is ArrayTracer:
+            value = obj.read()
+        elif (kind is list or kind is tuple) and not self.is_concrete(obj):
+            value = self.stacked(obj)
+        else:
+            return self.constant(self.plain(obj), dtype)
+        return value if dtype is None else self.builder.cast(value, np.dtype(dtype))
+
+    def constant(self, number: Any, dtype: Any = None) -> Value:
+        """A known number or array as a value. Scalars are recorded once."""
+        kind = type(number)
+        if kind is float or kind is int or kind is bool or isinstance(number, np.generic):
+            dtype = np.dtype(dtype) if dtype is not None else dtype_of(number)
+            key = (dtype, kind, number, math.copysign(1.0, number) if number == 0 else 0)
+            value = self._numbers.get(key)
+            if value is None:
+                self._numbers[key] = value = self._constant(number, dtype)
+            return value
+        return self._constant(number, dtype)
+
+    def _constant(self, number: Any, dtype: Any) -> Value:
+        if isinstance(number, np.generic) and dtype is not None:
+            data = number.astype(dtype)
+        else:
+            data = np.asarray(number)
+            if dtype is not None and data.dtype != dtype:
+                data = np.asarray(number, dtype) if not isinstance(number, np.ndarray) else number.astype(dtype)
+        if data.dtype not in KINDS:
+            raise self.unsupported_dtype(data.dtype)
+        return self.builder.constant(data)
+
+    def unsupported_dtype(self, dtype: object) -> UnsupportedError:
+        return UnsupportedError(
+            f"{self.here()}: an array of dtype {dtype} takes part in a traced computation. float64, float32, integers and "
+            f"booleans are supported; convert it first, for example with .astype(np.float64)."
+        )
+
+    def here(self) -> str:
+        """The user's present line, with its text, to begin a message with."""
+        line = current_line()
+        return f"{line}, `{line.text}`" if line.text else str(line)
+
+    def result(self, value: Value, like: Any = None) -> Any:
+        """A value as NumPy returns it: a scalar for shape (), else a fresh array (in the memory order of `like`)."""
+        if value.shape == ():
+            return ScalarTracer(self, value)
+        return self.array(value, like)
+
+    def array(self, value: Value, like: Any = None) -> ArrayTracer:
+        """A fresh array, which may have shape (); in row-major order, or that of the array `like`, of the same shape."""
+        if like is None:
+            base = np.empty(value.shape, value.dtype)
+        else:
+            base = np.empty_like(like.geometry if type(like) is ArrayTracer else like, value.dtype, subok=False)
+        return self.fresh(base, value)
+
+    def fresh(self, base: np.ndarray, value: Value) -> ArrayTracer:
+        """A fresh array that lies in memory as `base` does."""
+        return ArrayTracer(self, Storage(base, self.builder.line, value=value), base)
+
+    def concrete(self, number: Any, captured: str = "") -> Any:
+        """A known array as a traced one (of which it becomes the memory); scalars stay what they are."""
+        if type(number) is not np.ndarray:
+            return number
+        if number.dtype not in KINDS:
+            return number
+        return ArrayTracer(self, Storage(number, self.builder.line, captured=captured), number)
+
+    def empty(self, shape: Any, dtype: Any = np.float64, order: Any = "C") -> ArrayTracer:
+        """A fresh array to be written to; zero until then."""
+        return self.concrete(np.zeros(shape, dtype, order))
+
+    def stacked(self, items: Any, dtype: Any = None) -> Value:
+        """Nested lists with traced items, as the value of the array that `numpy.array` makes of them."""
+        from .tracing.creation import array_of_items
+
+        return array_of_items(self, items, dtype).read()
+
+    def apply(self, primitive: str, *values: Value, **parameters: object) -> Value:
+        return self.builder.apply(primitive, *values, **parameters)
+
+    def result_type(self, *objects: object) -> np.dtype:
+        """`numpy.result_type`, where Python numbers are weak."""
+        from .tracing.promotion import operand
+
+        types = [operand(self, obj)[0] for obj in objects]
+        return np.result_type(*(kind(0) if isinstance(kind, type) else kind for kind in types))  # type: ignore[arg-type]
+
+    # Views.
+
+    def view_of(self, array: ArrayTracer) -> View:
+        """Where `array` lies in its memory."""
+        return array.layout
+
+    def viewed(self, array: ArrayTracer, view: View) -> ArrayTracer:
+        """The array that `view` shows of the memory of `array`."""
+        return ArrayTracer(self, array.storage, array.storage.geometry_of(view))
+
+    def seen(self, array: ArrayTracer, geometry: np.ndarray) -> ArrayTracer:
+        """An array that lies in the memory of `array` as `geometry` does."""
+        return ArrayTracer(self, array.storage, geometry)
+
+    def broadcast_view(self, array: ArrayTracer, shape: tuple[int, ...]) -> ArrayTracer:
+        return self.seen(array, np.broadcast_to(array.geometry, shape))
+
+    def diagonal_view(self, array: ArrayTracer, axis1: int, axis2: int) -> ArrayTracer:
+        return self.seen(array, array.geometry.diagonal(0, axis1, axis2))
+
+    # Calls.
+
+    def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """What `function(*args, **kwargs)` gives for arguments of which some are traced."""
+        self.mark()
+        items = (*args, *kwargs.values())
+        known = all(self.is_concrete(item) for item in items)
+        if known and function not in WRITING and kwargs.get("out") is None:
+            return self.adopt(function(*self.plain(args), **self.plain(dict(kwargs))), items)
+        implementation = FUNCTIONS.get(function)
+        if implementation is None:
+            raise self.unsupported(function)
+        return implementation(self, *args, **kwargs)
+
+    def unsupported(self, function: Any) -> UnsupportedError:
+        name = getattr(function, "__name__", str(function))
+        module = getattr(function, "__module__", None) or "numpy"
+        return UnsupportedError(
+            f"{self.here()}: {module}.{name} has no rule for traced values. Write it with functions that have one, "
+            f"or compute it outside the traced function and pass its result as an argument."
+        )
+
+    def adopt(self, result: Any, sources: Iterable[Any] = ()) -> Any:
+        """NumPy's results as traced arrays; those that show the memory of a source go on showing it."""
+        kind = type(result)
+        if kind is np.ndarray:
+            for source in _arrays_in(sources):
+                if np.may_share_memory(source.storage.base, result):
+                    return self.seen(source, result)
+            return self.concrete(result)
+        if kind is list or kind is tuple:
+            return kind(self.adopt(item, sources) for item in result)
+        if isinstance(result, tuple) and hasattr(result, "_fields"):
+            return kind(*(self.adopt(item, sources) for item in result))
+        return result
+
+    # Run-time choices.
+
+    def outcome(self, predicate: Value, what: str) -> Any:
+        """The scalar that `predicate` is for the example arguments; the tape holds only while it is that."""
+        known = self._outcomes.get(predicate.id)
+        if known is None:
+            known = self.example.number(predicate).item()
+            self._outcomes[predicate.id] = known
+            self.builder.guard(predicate, known, what)
+        return known
+
+    def argument(self, label: str, array: np.ndarray, active: bool) -> Buffer:
+        """A new argument buffer laid out as the example `array`."""
+        size = array.itemsize
+        if any(s % size for s in array.strides):
+            raise TraceError(f"the strides of the argument `{label}` are no whole number of elements; pass a copy of it")
+        strides = tuple(s // size for s in array.strides) if array.size else c_strides(array.shape)
+        buffer = self.builder.new_buffer("argument", label, array.dtype, View(0, array.shape, strides))
+        self.example.provide(buffer, array)
+        return buffer
+
+
+def _arrays_in(items: Iterable[Any]) -> Iterable[ArrayTracer]:
+    for item in items:
+        if type(item) is ArrayTracer:
+            yield item
+        elif type(item) is list or type(item) is tuple:
+            yield from _arrays_in(item)

@@ -1,0 +1,212 @@
+"""The slow path: calls whose arguments need a look, a container taken apart, a new result, or another trace.
+
+It checks everything, then runs the same kernels. Nothing is written before all checks have passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .arguments import check_arguments, check_array, check_overlaps, check_shadow, names_of
+from .entries import Entry
+from .errors import ArgumentError
+from .structure import Leaf, flatten
+from .tape import Buffer
+from .trace import Trace
+
+if TYPE_CHECKING:
+    from .plan import Variant
+
+
+class Call:
+    """One call on the slow path: what was passed, where it lies in memory, and what is to be returned."""
+
+    def __init__(self, trace: Trace, kind: str, arguments: Sequence[Any], keywords: dict[str, Any]):
+        self.trace, self.kind = trace, kind
+        self.name = f"plan.{kind}" if kind != "call" else "plan"
+        self.arguments = tuple(arguments)
+        count = len(trace.structure.children)
+        self.extra: list[Any] = list(arguments[count:])
+        self.keywords = keywords
+        self.leaves = check_arguments(trace, self.arguments[:count], self.name)
+
+    def place(self, entry: Entry) -> Placed:
+        """Find or make the memory of everything that `entry` needs; checked, nothing written."""
+        trace, tape = self.trace, entry.tape
+        memory: dict[int, Any] = {}
+        named: list[tuple[str, np.ndarray, bool]] = []
+        written = {region.buffer for op in tape.operations for region in op.writes}
+        for leaf, value in zip(trace.leaves, self.leaves):
+            if leaf.buffer is None:
+                continue
+            memory[leaf.buffer] = value if leaf.kind == "array" else np.array(value, leaf.dtype)
+            if isinstance(value, np.ndarray):
+                named.append((leaf.path, value, leaf.buffer in written))
+        shadows = {b.shadow_of: b for b in (tape.buffers[i] for i in tape.arguments) if b.kind == "shadow"}
+        cotangents = [b for b in (tape.buffers[i] for i in tape.arguments) if is_cotangent(b)]
+        extra = self.take_extra(entry, len(cotangents))
+        returned = self.place_shadows(entry, shadows, extra, memory, named)
+        for buffer, value in zip(cotangents, extra[len(extra) - len(cotangents) :]):
+            memory[buffer.id] = self.cotangent(buffer, value)
+            if buffer.shape != ():
+                named.append((buffer.label, memory[buffer.id], False))
+        results = [tape.buffers[i] for i in tape.arguments if tape.buffers[i].kind == "result"]
+        for buffer in results:
+            memory[buffer.id] = np.empty(buffer.shape, buffer.dtype)
+        check_overlaps(named, self.name)
+        return Placed(memory, returned, [memory[b.id] for b in results])
+
+    def take_extra(self, entry: Entry, cotangents: int) -> list[Any]:
+        """Shadows and cotangents in order; None for shadows to be made."""
+        if self.kind == "call":
+            if self.extra or self.keywords:
+                raise ArgumentError(f"{self.name}: takes only the arguments of {self.trace.name}")
+            return []
+        names = ["d" + self.trace.names[k] for k in entry.layout.shadows]
+        many = cotangents != 1
+        labels = [f"cotangent{k}" for k in range(cotangents)] if many else ["cotangent"]
+        extra = list(self.extra)
+        if len(extra) == cotangents and not self.keywords and names:
+            return [None] * len(names) + extra  # no shadows passed: new ones
+        slots = dict(zip([*names, *labels], extra))
+        if len(extra) > len(names) + cotangents:
+            raise ArgumentError(
+                f"{self.name}: takes {', '.join([*self.trace.names, *names, *labels])}; "
+                f"{len(self.arguments)} arguments were given"
+            )
+        for key, value in self.keywords.items():
+            if key not in (*names, *labels) or key in slots:
+                raise ArgumentError(f"{self.name}: unexpected or repeated argument {key!r}")
+            slots[key] = value
+        if 0 < sum(n in slots for n in names) < len(names):
+            missing = next(n for n in names if n not in slots)
+            raise ArgumentError(f"{self.name}: the shadow {missing} is missing; pass all shadows, or none")
+        for label in labels:
+            if label not in slots:
+                raise ArgumentError(f"{self.name}: the {label} of the result is missing")
+        return [slots.get(n) for n in (*names, *labels)]
+
+    def place_shadows(self, entry: Entry, shadows, extra, memory, named) -> list[Any]:
+        """Fill in shadow memory; what the call returns for each active argument, as functions of no argument."""
+        trace, returned, start, used = self.trace, [], 0, 0
+        for number, child in enumerate(trace.structure.children):
+            leaves = trace.leaves[start : start + child.leaf_count]
+            start += child.leaf_count
+            buffers = [shadows.get(leaf.buffer) if leaf.buffer is not None else None for leaf in leaves]
+            if all(b is None for b in buffers):
+                continue
+            if child.kind is Leaf and leaves[0].kind == "float":
+                cell = memory[buffers[0].id] = np.zeros((), buffers[0].dtype)
+                returned.append(lambda cell=cell: float(cell))
+                continue
+            given = extra[used]
+            used += 1
+            name = "d" + trace.names[number]
+            if given is None:
+                values: list[Any] = [None if b is None else new_array(b) for b in buffers]
+            else:
+                values, structure = flatten(given)
+                if structure != child:
+                    raise ArgumentError(
+                        f"{self.name}: {name} is {structure}, and must have the structure of "
+                        f"{trace.names[number]}: {child}"
+                    )
+            paths = names_of(child, name)
+            for k, (buffer, leaf) in enumerate(zip(buffers, leaves)):
+                if buffer is None:
+                    values[k] = leaf.value if given is None else values[k]
+                elif leaf.kind == "float":
+                    start_value = 0.0 if given is None else float(values[k])
+                    values[k] = memory[buffer.id] = np.array(start_value, buffer.dtype)
+                else:
+                    values[k] = memory[buffer.id] = check_shadow(buffer, values[k], paths[k], self.name)
+                    named.append((paths[k], values[k], True))
+            returned.append(finisher(given, child, leaves, values))
+        return returned
+
+    def cotangent(self, buffer: Buffer, value: Any) -> Any:
+        if buffer.shape == ():
+            return np.array(float(value), buffer.dtype)
+        itemsize = buffer.dtype.itemsize
+        strides = tuple(s * itemsize for s in buffer.view.strides)
+        return check_array(value, buffer.dtype, buffer.shape, strides, buffer.label, self.name)
+
+
+class Placed:
+    """The memory of one call, by tape buffer, and what is made of it afterwards."""
+
+    def __init__(self, memory: dict[int, Any], returned: list[Any], results: list[np.ndarray]):
+        self.memory, self.returned, self.results = memory, returned, results
+
+    def run(self, entry: Entry) -> bool:
+        """Run the kernel; False when one of its guards broke (and nothing was written)."""
+        pointers = [self.memory[id].__array_interface__["data"][0] for id in entry.layout.buffers]
+        return entry.call.run(pointers) == 0
+
+    def result(self, trace: Trace, kind: str) -> Any:
+        if kind == "call":
+            return rebuild(trace, self.results)
+        shadows = [finish() for finish in self.returned]
+        gradient = None if not shadows else shadows[0] if len(shadows) == 1 else tuple(shadows)
+        return (float(self.results[0]), gradient) if kind == "value_and_gradient" else gradient
+
+
+def finisher(given: Any, child: Any, leaves: Sequence[Any], values: list[Any]):
+    """What a call returns for one argument's shadow: the object passed, with its floats brought up to date."""
+
+    def finish() -> Any:
+        final = [float(v) if leaf.kind == "float" and isinstance(v, np.ndarray) else v for leaf, v in zip(leaves, values)]
+        if given is None:
+            return child.unflatten(final)
+        if isinstance(given, list) and all(c.kind is Leaf for c in child.children):
+            for k, (leaf, value) in enumerate(zip(leaves, final)):
+                if leaf.kind == "float":
+                    given[k] = value
+            return given
+        return given if all(leaf.kind != "float" for leaf in leaves) else child.unflatten(final)
+
+    return finish
+
+
+def new_array(buffer: Buffer) -> np.ndarray:
+    """A zero array in the layout of `buffer`."""
+    order = sorted(range(len(buffer.shape)), key=lambda k: (-buffer.view.strides[k], k))
+    dense = np.zeros(tuple(buffer.shape[k] for k in order), buffer.dtype)
+    return dense.transpose([order.index(k) for k in range(len(order))]) if order else dense
+
+
+def rebuild(trace: Trace, results: Sequence[np.ndarray]) -> Any:
+    """What `f` returns, from the numbers of its traced results."""
+    leaves = []
+    for (kind, what), result_kind in zip(trace.result_leaves, trace.result_kinds):
+        if kind == "static":
+            leaves.append(what)
+            continue
+        value, array = trace.tape.results[what], results[what]
+        leaves.append(RESULT_KINDS[result_kind](value.dtype, array))
+    return trace.result_structure.unflatten(leaves)
+
+
+RESULT_KINDS = {
+    "array": lambda dtype, array: array.astype(dtype, copy=False),
+    "scalar": lambda dtype, array: dtype.type(array[()]),
+    "float": lambda dtype, array: dtype.type(array[()]).item(),
+}
+
+
+def is_cotangent(buffer: Buffer) -> bool:
+    return buffer.kind == "argument" and buffer.label.startswith("cotangent") and buffer.shadow_of is None
+
+
+def replay(variants: Sequence[Variant], kind: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> tuple[bool, Any]:
+    """Try the variants of a plan in order: (True, result) of the first whose guards hold."""
+    for variant in variants:
+        call = Call(variant.trace, kind, arguments, keywords)
+        entry = variant.entry(kind)
+        placed = call.place(entry)
+        if placed.run(entry):
+            return True, placed.result(variant.trace, kind)
+    return False, None

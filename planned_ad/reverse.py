@@ -1,0 +1,379 @@
+"""Reverse mode: a tape that runs the primal and then propagates cotangents back through it.
+
+The result is again a tape: the primal operations, followed (from `turn` on) by the reverse sweep,
+which names the primal's values directly. Which of those are kept, reloaded or recomputed is the
+planner's decision. Adjoints of values are sums of contributions; adjoints of buffers live in shadow
+buffers of the same layout (Griewank & Walther, Evaluating Derivatives, 2nd ed., chapters 3 and 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .builder import TapeBuilder
+from .errors import NotDifferentiableError, UnsupportedError
+from .regions import Region, View, c_strides, compose, contiguous, inverse, is_injective, remap, show
+from .rules.algebra import Symbol
+from .rules.table import RULES
+from .tape import Apply, Buffer, Constant, Guard, Load, Operation, Scatter, Store, Tape, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A contribution to a cotangent that concerns only a part of it: what a view or a gather shows."""
+
+    cotangent: Value
+    view: View | None = None
+    indices: tuple[Value, ...] = ()
+
+
+@dataclass
+class Sweep:
+    """The state of one reverse sweep: cotangents so far, shadows, and the tape being written."""
+
+    builder: TapeBuilder
+    active: frozenset[int]  # ids of values with a derivative
+    active_buffers: frozenset[int]
+    shadows: dict[int, Buffer] = field(default_factory=dict)
+    contributions: dict[int, list[Value | Part]] = field(default_factory=dict)
+
+    def contribute(self, value: Value, cotangent: Value | Part) -> None:
+        if value.id in self.active:
+            self.contributions.setdefault(value.id, []).append(cotangent)
+
+    def shadow(self, region: Region) -> Region:
+        """The region of the shadow buffer that belongs to a region of the primal."""
+        buffer = self.builder.buffers[region.buffer]
+        shadow = self.shadows[region.buffer]
+        if buffer.view == shadow.view:
+            return Region(shadow.id, region.view)
+        view = remap(region.view, buffer.view, shadow.view)
+        if view is None:
+            raise UnsupportedError(f"the strides of {buffer.label} cannot be followed; pass a contiguous array")
+        return Region(shadow.id, view)
+
+    def zero(self, dtype: np.dtype) -> Value:
+        return self.builder.constant(0, dtype)
+
+    def collapse(self, value: Value) -> Value | None:
+        """The cotangent of `value` as one value; None when it is zero."""
+        parts = self.contributions.pop(value.id, None)
+        if parts is None:
+            return None
+        whole = [p for p in parts if isinstance(p, Value)]
+        total = None
+        for cotangent in whole:
+            total = cotangent if total is None else self.builder.apply("add", total, cotangent)
+        if len(whole) == len(parts):
+            return total
+        memory = self.builder.new_buffer("local", "cotangent", value.dtype, contiguous(value.shape))
+        self.builder.store(memory.whole, self.zero(value.dtype) if total is None else total)
+        for part in parts:
+            if isinstance(part, Part):
+                self.add_part(memory.whole, part)
+        return self.builder.load(memory.whole)
+
+    def add_part(self, region: Region, part: Part) -> None:
+        if part.view is None:
+            self.builder.scatter(region, part.indices, part.cotangent, accumulate=True)
+            return
+        view = compose(region.view, part.view)
+        if view is not None and is_injective(view):
+            self.builder.store(Region(region.buffer, view), part.cotangent, accumulate=True)
+            return
+        # Elements shown several times (windows that overlap), or a view that is not affine here.
+        positions = show(np.arange(region.view.size), part.view).reshape(-1)
+        indices = tuple(self.builder.constant(i.astype(np.int64)) for i in np.unravel_index(positions, region.shape))
+        if not region.shape:
+            raise UnsupportedError("a view of a scalar repeats it")
+        flat = self.builder.reshape(part.cotangent, (part.cotangent.size,))
+        self.builder.scatter(region, indices, flat, accumulate=True)
+
+
+def is_floating(dtype: np.dtype) -> bool:
+    return dtype.kind == "f"
+
+
+def activity(tape: Tape) -> tuple[frozenset[int], frozenset[int]]:
+    """Ids of the values, and of the buffers, that depend on an active argument (regardless of order for buffers)."""
+    buffers = set(tape.active)
+    while True:
+        values: set[int] = set()
+        found = set(buffers)
+        for op in tape.operations:
+            if isinstance(op, Load):
+                if op.region.buffer in found:
+                    values.add(op.out.id)
+            elif isinstance(op, Apply):
+                if is_floating(op.out.dtype) and any(v.id in values for v in op.operands):
+                    values.add(op.out.id)
+            elif isinstance(op, Store | Scatter) and op.value.id in values:
+                found.add(op.region.buffer)
+        if found == buffers:
+            return frozenset(values), frozenset(buffers)
+        buffers = found
+
+
+def reverse(tape: Tape, *, accumulate: bool = False, keep_results: bool = False, loss: bool = True) -> Tape:
+    """The primal followed by its reverse sweep.
+
+    Requires a primal tape. Arguments of the result: those of `tape`, then a shadow for each active argument, then
+    (unless `loss`) a cotangent for each floating result.
+
+    accumulate : shadows are in-out (the pullback); otherwise they are overwritten (the gradient).
+    loss : the first result is a scalar, whose cotangent is one.
+    keep_results : the primal's results are stored to buffers of kind 'result', the last arguments of the new tape.
+    """
+    values, buffers = activity(tape)
+    builder = continued(tape)
+    sweep = Sweep(builder, values, buffers)
+    arguments = list(tape.arguments)
+    returned = store_results(builder, tape.results) if keep_results else []
+    turn = len(builder.operations)
+    if loss and not any(r.id in values for r in tape.results[:1]):
+        raise NotDifferentiableError("the result does not depend on any active argument: its gradient is zero everywhere")
+    for id in tape.arguments:
+        if id in tape.active:
+            shadow = new_shadow(builder, tape.buffers[id], "shadow")
+            sweep.shadows[id] = shadow
+            arguments.append(shadow.id)
+            if not accumulate:
+                builder.store(shadow.whole, sweep.zero(shadow.dtype))
+    for id in sorted(buffers - set(sweep.shadows)):
+        if is_floating(tape.buffers[id].dtype):
+            shadow = sweep.shadows[id] = new_shadow(builder, tape.buffers[id], "local")
+            builder.store(shadow.whole, sweep.zero(shadow.dtype))
+    for number, result in enumerate(tape.results):
+        if loss and number == 0:
+            sweep.contribute(result, builder.constant(1, result.dtype))
+        elif not loss and is_floating(result.dtype):
+            label = "cotangent" if len(tape.results) == 1 else f"cotangent[{number}]"
+            cotangent = builder.new_buffer("argument", label, result.dtype, contiguous(result.shape))
+            arguments.append(cotangent.id)
+            sweep.contribute(result, builder.load(cotangent.whole))
+    for op in reversed(tape.operations):
+        builder.line = op.line
+        transpose_operation(sweep, op)
+    return Tape(
+        buffers=tuple(builder.buffers),
+        arguments=(*arguments, *returned),
+        operations=tuple(builder.operations),
+        turn=turn,
+        active=tape.active,
+    )
+
+
+def store_results(builder: TapeBuilder, results: Iterable[Value]) -> list[int]:
+    """Store each result to a buffer that the caller brings. Scalars come back as Python floats: as float64."""
+    ids = []
+    for value in results:
+        if value.shape == ():
+            value = builder.cast(value, np.dtype(np.float64))
+        buffer = builder.new_buffer("result", "result", value.dtype, contiguous(value.shape))
+        builder.store(buffer.whole, value)
+        ids.append(buffer.id)
+    return ids
+
+
+def primal(tape: Tape) -> Tape:
+    """The program alone, with its results stored to buffers of kind 'result' (the last arguments)."""
+    builder = continued(tape)
+    returned = store_results(builder, tape.results)
+    return replace(
+        tape,
+        buffers=tuple(builder.buffers),
+        operations=tuple(builder.operations),
+        arguments=(*tape.arguments, *returned),
+        results=(),
+        turn=len(builder.operations),
+    )
+
+
+def continued(tape: Tape) -> TapeBuilder:
+    """A builder that goes on where `tape` ends."""
+    return TapeBuilder(
+        buffers=list(tape.buffers),
+        operations=list(tape.operations),
+        next_value=1 + max((v.id for op in tape.operations for v in op.outputs), default=-1),
+    )
+
+
+def new_shadow(builder: TapeBuilder, buffer: Buffer, kind: str) -> Buffer:
+    """A shadow for `buffer`: its layout when that is dense, else packed in the same order of axes."""
+    view = buffer.view
+    if buffer.span != view.size or buffer.low != 0:
+        view = packed(view)
+    return builder.new_buffer(kind, "d" + buffer.label, buffer.dtype, view, shadow_of=buffer.id)
+
+
+def packed(view: View) -> View:
+    """Dense strides with the axes nested in the same order as in `view`, as `np.empty_like` gives them."""
+    order = sorted(range(len(view.shape)), key=lambda k: (-abs(view.strides[k]), k))
+    dense = c_strides(tuple(view.shape[k] for k in order))
+    strides = [0] * len(order)
+    for position, axis in enumerate(order):
+        strides[axis] = dense[position]
+    return View(0, view.shape, tuple(strides))
+
+
+def transpose_operation(sweep: Sweep, op: Operation) -> None:
+    """Write the adjoint of one operation."""
+    if isinstance(op, Apply):
+        if op.out.id in sweep.contributions:
+            transpose_apply(sweep, op)
+    elif isinstance(op, Load):
+        transpose_load(sweep, op)
+    elif isinstance(op, Store):
+        transpose_store(sweep, op)
+    elif isinstance(op, Scatter):
+        transpose_scatter(sweep, op)
+    elif not isinstance(op, Constant | Guard):
+        raise UnsupportedError(f"{type(op).__name__} has no adjoint yet ({op.line})")
+
+
+def transpose_apply(sweep: Sweep, op: Apply) -> None:
+    rule = RULES[op.primitive]
+    cotangent = sweep.collapse(op.out)
+    assert cotangent is not None
+    builder = sweep.builder
+    if rule.kind == "view":
+        for part in view_adjoint(builder, cotangent, op.params["view"], op.operands[0].shape):  # type: ignore[arg-type]
+            sweep.contribute(op.operands[0], part)
+        return
+    if rule.kind == "gather":
+        sweep.contribute(op.operands[0], Part(cotangent, indices=op.operands[1:]))
+        return
+    symbols = [Symbol(builder, v) for v in op.operands]
+    for operand, adjoint in zip(op.operands, rule.adjoints):
+        if operand.id not in sweep.active:
+            continue
+        if adjoint is None:
+            if rule.needs and is_floating(op.out.dtype) and getattr(rule, "refused", ""):
+                raise UnsupportedError(f"{op.primitive} has no derivative here: {op.line}")
+            continue
+        result = adjoint(Symbol(builder, cotangent), Symbol(builder, op.out), *symbols, **op.params)
+        part = result.value
+        if part.shape != operand.shape and rule.kind == "elementwise":
+            if operand.shape == ():
+                part = builder.apply("reduce_sum", part, axes=tuple(range(len(part.shape))))
+            else:
+                part = builder.broadcast(part, operand.shape)
+        sweep.contribute(operand, part)
+
+
+def view_adjoint(builder: TapeBuilder, cotangent: Value, view: View, shape: tuple[int, ...]) -> Iterable[Value | Part]:
+    """The contribution of a view's cotangent to what it shows: repeated axes are summed, the rest put back."""
+    if view.size == 0:
+        return
+    repeated = tuple(k for k, (n, s) in enumerate(zip(view.shape, view.strides)) if s == 0 and n > 1)
+    if repeated:
+        cotangent = builder.apply("reduce_sum", cotangent, axes=repeated)
+        kept = [k for k in range(len(view.shape)) if k not in repeated]
+        view = View(view.offset, tuple(view.shape[k] for k in kept), tuple(view.strides[k] for k in kept))
+    back = inverse(view, shape)
+    if back is not None:
+        yield builder.view(cotangent, back)
+    else:
+        yield Part(cotangent, view=view)
+
+
+def transpose_load(sweep: Sweep, op: Load) -> None:
+    parts = sweep.contributions.pop(op.out.id, ())
+    if not parts or op.region.buffer not in sweep.shadows:
+        return
+    region = sweep.shadow(op.region)
+    total = None
+    for part in parts:
+        if isinstance(part, Part):
+            sweep.add_part(region, part)
+        else:
+            total = part if total is None else sweep.builder.apply("add", total, part)
+    if total is not None:
+        sweep.builder.store(region, total, accumulate=True)
+
+
+def transpose_store(sweep: Sweep, op: Store) -> None:
+    if op.region.buffer not in sweep.shadows:
+        return
+    builder, region = sweep.builder, sweep.shadow(op.region)
+    if op.value.id in sweep.active:
+        cotangent = builder.load(region)
+        if op.value.shape != cotangent.shape:
+            cotangent = builder.apply("reduce_sum", cotangent, axes=tuple(range(len(cotangent.shape))))
+        sweep.contribute(op.value, cotangent)
+    if not op.accumulate:
+        builder.store(region, sweep.zero(op.value.dtype))
+
+
+def transpose_scatter(sweep: Sweep, op: Scatter) -> None:
+    if op.region.buffer not in sweep.shadows:
+        return
+    builder, region = sweep.builder, sweep.shadow(op.region)
+    if op.value.id in sweep.active:
+        cotangent = builder.apply("gather", builder.load(region), *op.indices)
+        if not op.accumulate:
+            cotangent = keep_last(builder, cotangent, op.indices, op.region.shape)
+        if op.value.shape != cotangent.shape:
+            cotangent = builder.apply("reduce_sum", cotangent, axes=tuple(range(len(cotangent.shape))))
+        sweep.contribute(op.value, cotangent)
+    if not op.accumulate:
+        zeros = builder.broadcast(sweep.zero(op.value.dtype), op.indices[0].shape + op.region.shape[len(op.indices) :])
+        builder.scatter(region, op.indices, zeros)
+
+
+def keep_last(builder: TapeBuilder, cotangent: Value, indices: tuple[Value, ...], shape: tuple[int, ...]) -> Value:
+    """Zero the cotangents of values that a later equal index overwrote: the last writer of an element is its owner."""
+    extents, count = shape[: len(indices)], indices[0].size
+    if count <= 1:
+        return cotangent
+    order = builder.reshape(builder.constant(np.arange(count)), indices[0].shape)
+    owner = builder.new_buffer("local", "last writer", np.dtype(np.int64), contiguous(extents))
+    builder.scatter(owner.whole, indices, order)
+    last = builder.apply("equal", builder.apply("gather", builder.load(owner.whole), *indices), order)
+    rest = cotangent.shape[len(last.shape) :]
+    mask = builder.broadcast(builder.reshape(last, last.shape + (1,) * len(rest)), cotangent.shape)
+    return builder.apply("where", mask, cotangent, builder.constant(0, cotangent.dtype))
+
+
+def privatise(tape: Tape, buffers: Iterable[int], write_back: bool) -> Tape:
+    """The same program on private copies of some argument buffers.
+
+    With `write_back` the arguments get their final contents at the end, after everything that may leave the program
+    early; without, they are left untouched.
+    """
+    builder = replace(continued(tape), operations=[])
+    copies = {}
+    for id in buffers:
+        buffer = tape.buffers[id]
+        copy = builder.new_buffer("local", buffer.label, buffer.dtype, buffer.view)
+        copies[id] = copy
+        builder.store(copy.whole, builder.load(buffer.whole))
+    for op in tape.operations:
+        region = getattr(op, "region", None)
+        if region is not None and region.buffer in copies:
+            op = replace(op, region=Region(copies[region.buffer].id, region.view))  # type: ignore[call-arg]
+        builder.emit(op)
+    if write_back:
+        for id, copy in copies.items():
+            builder.store(tape.buffers[id].whole, builder.load(copy.whole))
+    return replace(
+        tape,
+        buffers=tuple(builder.buffers),
+        operations=tuple(builder.operations),
+        turn=len(builder.operations),
+    )
+
+
+def written_before_guards(tape: Tape) -> list[int]:
+    """Argument buffers that the program writes to before a guard that may break."""
+    last = max((k for k, op in enumerate(tape.operations) if isinstance(op, Guard)), default=-1)
+    written = {r.buffer for op in tape.operations[: last + 1] for r in op.writes}
+    return sorted(written & set(tape.arguments))
+
+
+def written_arguments(tape: Tape) -> list[int]:
+    """Argument buffers that the program writes to."""
+    return sorted({r.buffer for op in tape.operations for r in op.writes} & set(tape.arguments))

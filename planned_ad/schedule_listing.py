@@ -1,0 +1,126 @@
+"""Print a memory plan as pseudo-Python: loop nests over fixed memory, with the user's lines beside them.
+
+Stable and address-free: the golden listings of the tests are this text.
+"""
+
+from __future__ import annotations
+
+from .listing import aligned, declared, label, parameter, slices
+from .regions import View, contiguous
+from .schedule import (
+    Compute,
+    GatherRead,
+    GuardStep,
+    Immediate,
+    Item,
+    LibraryStep,
+    Memory,
+    MemoryPlan,
+    Nest,
+    Read,
+    Reduce,
+    Step,
+    Write,
+)
+from .source import Line
+
+Row = tuple[str, Line | None]
+
+
+def plan_listing(plan: MemoryPlan) -> str:
+    """The whole plan: memory first, then the steps in order."""
+    names = slot_names(plan)
+    rows: list[Row] = [(f"# {b.kind} {declared(b)}", None) for b in plan.tape.buffers if b.visible]
+    used = {m.id for m in plan.offsets if m.kind == "buffer"}
+    rows += [(f"# local {declared(b)}", None) for b in plan.tape.buffers if b.id in used]
+    rows.append((f"# workspace: {plan.workspace_nbytes} bytes (lower bound {plan.lower_bound_nbytes})", None))
+    for memory in sorted(plan.offsets, key=lambda m: (plan.offsets[m], m.kind, m.id)):
+        first, last = plan.lifetimes[memory]
+        text = f"#   {memory_name(plan, names, memory)}: {plan.sizes[memory]} bytes at {plan.offsets[memory]}, steps {first} to {last}"
+        rows.append((text, None))
+    for number, step in enumerate(plan.steps):
+        rows += step_rows(plan, names, number, step)
+    return aligned(rows)
+
+
+def slot_names(plan: MemoryPlan) -> dict[Memory, str]:
+    """Slots are called s0, s1, ... in the order of their first use."""
+    slots = sorted((m for m in plan.offsets if m.kind == "slot"), key=lambda m: (plan.lifetimes[m][0], m.id))
+    return {memory: f"s{k}" for k, memory in enumerate(slots)}
+
+
+def memory_name(plan: MemoryPlan, names: dict[Memory, str], memory: Memory) -> str:
+    if memory.kind == "buffer":
+        return label(plan.tape.buffers[memory.id])
+    return names.get(memory, f"{memory.kind}{memory.id}")
+
+
+def step_rows(plan: MemoryPlan, names: dict[Memory, str], number: int, step: Step) -> list[Row]:
+    if isinstance(step, GuardStep):
+        where = place(plan, names, step.memory, step.view)
+        text = f"guard {where} == {step.operation.outcome}: {step.operation.what}"
+        return [(f"# step {number}", None), (text, step.operation.line)]
+    if isinstance(step, LibraryStep):
+        arguments = [place(plan, names, memory, view) for memory, view, _ in step.operands]
+        arguments += [f"{key}={parameter(p)}" for key, p in step.operation.parameters]
+        result = memory_name(plan, names, step.result)
+        text = f"{result} = {step.operation.primitive}({', '.join(arguments)})"
+        return [(f"# step {number}, library", None), (text, step.operation.line)]
+    return nest_rows(plan, names, number, step)
+
+
+def nest_rows(plan: MemoryPlan, names: dict[Memory, str], number: int, nest: Nest) -> list[Row]:
+    rows: list[Row] = [(f"# step {number}, {nest.sweep}", None)]
+    indent = ""
+    if nest.domain:
+        indices = ", ".join(f"i{k}" for k in range(len(nest.domain)))
+        rows.append((f"for {indices} in {list(nest.domain)}:", None))
+        indent = "    "
+    shown: dict[int, str] = {}
+    for k, item in enumerate(nest.items):
+        if isinstance(item, Immediate):
+            shown[k] = repr(item.number)
+            continue
+        rows.append((indent + item_text(plan, names, nest, k, item, shown), nest.lines[k]))
+        if k in nest.spills:
+            write = nest.spills[k]
+            rows.append((f"{indent}{place(plan, names, write.memory, write.view)} = r{k}", nest.lines[k]))
+    return rows
+
+
+def item_text(plan: MemoryPlan, names: dict[Memory, str], nest: Nest, k: int, item: Item, shown: dict[int, str]) -> str:
+    def register(number: int) -> str:
+        return shown.get(number, f"r{number}")
+
+    match item:
+        case Read():
+            return f"r{k} = {place(plan, names, item.memory, item.view)}"
+        case Compute():
+            arguments = [register(n) for n in item.operands] + [f"{key}={parameter(p)}" for key, p in item.parameters]
+            return f"r{k} = {item.primitive}({', '.join(arguments)})"
+        case GatherRead():
+            indices = ", ".join(register(n) for n in item.indices)
+            return f"r{k} = {place(plan, names, item.memory, item.view)}[{indices}]"
+        case Write():
+            at = f"[{', '.join(register(n) for n in item.indices)}]" if item.indices else ""
+            operator = "+=" if item.accumulate else "="
+            return f"{place(plan, names, item.memory, item.view)}{at} {operator} {register(item.source)}"
+        case Reduce():
+            kept = [f"i{a}" for a in range(len(nest.domain)) if a not in item.axes]
+            target = memory_name(plan, names, item.memory) + (f"[{', '.join(kept)}]" if kept else "")
+            return f"{target} = {item.operation}({register(item.source)})"
+    raise AssertionError(type(item).__name__)
+
+
+def place(plan: MemoryPlan, names: dict[Memory, str], memory: Memory, view: View) -> str:
+    """A memory at a view of the nest's domain, as a subscript where it is one."""
+    name = memory_name(plan, names, memory)
+    if memory.kind == "buffer":
+        whole = plan.tape.buffers[memory.id].view
+        parts = slices(view, whole)
+        if view == whole:
+            return f"{name}[...]" if whole.shape else name
+        return f"{name}[{', '.join(parts)}]" if parts is not None else f"{name}{{{view}}}"
+    if view == contiguous(view.shape):
+        return f"{name}[...]" if view.shape else name
+    return f"{name}{{{view}}}"

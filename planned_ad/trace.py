@@ -1,0 +1,304 @@
+"""The front door of tracing: run a function once on tracers, and hand back its tape."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .errors import PlannedADError, TraceError, UnsupportedError
+from .namespace import Namespace, ShadowGlobals
+from .recorder import Recorder
+from .source import Line
+from .structure import Structure, flatten, paths
+from .tape import Tape, Value
+from .tracing.array_tracer import ArrayTracer
+from .tracing.creation import replacements
+from .tracing.promotion import KINDS
+from .tracing.scalar_tracer import ScalarTracer
+from .tracing.storage import Storage
+
+from . import numpy_functions as _numpy_functions  # isort: skip  # registers the functions  # noqa: F401
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArgumentLeaf:
+    """One leaf of the arguments.
+
+    Attributes
+    ----------
+    path : str
+        How the user's function reaches it, such as `x` or `params['w'][0]`.
+    kind : str
+        'array', 'float' (a Python float, or a NumPy floating scalar), or 'static' (whatever else, passed as it is).
+    buffer : int or None
+        Id of its argument buffer; None for a static leaf.
+    active : bool
+        Whether there is a derivative with respect to it.
+    value : object
+        A static leaf itself; of another, the type of the example.
+    dtype, shape, strides
+        Of an array; the strides count elements.
+    """
+
+    path: str
+    kind: str
+    buffer: int | None = None
+    active: bool = False
+    value: object = None
+    dtype: np.dtype | None = None
+    shape: tuple[int, ...] = ()
+    strides: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """One run of a function, recorded.
+
+    Attributes
+    ----------
+    tape : Tape
+        Its `arguments` are the buffers of the leaves that have one, in order.
+    leaves : tuple of ArgumentLeaf
+        Of the positional arguments, then of the keyword arguments.
+    structure, keyword_structure : Structure
+        How those leaves nest in the tuple of positional and the dict of keyword arguments.
+    result_structure : Structure
+    result_leaves : tuple of (str, object)
+        For each leaf of the result `("value", index in tape.results)` or `("static", object)`.
+    result_kinds : tuple of str
+        For each leaf of the result 'array', 'scalar' (a NumPy scalar), 'float' (a Python number) or 'static'.
+    name : str
+    line : Line
+        Where the function is defined.
+    names : tuple of str
+        A name for each positional argument, as the user's function calls it.
+    parameters : tuple of str
+        Names of its parameters.
+    assumptions : tuple of str
+        Names of captured arrays whose contents the trace has taken for constant.
+    """
+
+    tape: Tape
+    leaves: tuple[ArgumentLeaf, ...]
+    structure: Structure
+    keyword_structure: Structure
+    result_structure: Structure
+    result_leaves: tuple[tuple[str, object], ...]
+    result_kinds: tuple[str, ...]
+    name: str
+    line: Line
+    names: tuple[str, ...]
+    parameters: tuple[str, ...]
+    assumptions: tuple[str, ...]
+
+
+def trace(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    max_operations: int = 200_000,
+) -> Trace:
+    """Record one run of `f` on arguments like `args`.
+
+    The example arguments are never written to; their numbers are read only where Python needs one (a branch).
+
+    Parameters
+    ----------
+    f : callable
+        A Python function, method, or Numba-jitted function (whose Python source is traced).
+    args, kwargs
+        Example arguments: nested tuples, lists, dicts, namedtuples, dataclasses of arrays and numbers. Floating arrays and
+        floats are active unless inside a `Const`; integer and boolean arrays are run-time data; all else is static.
+    max_operations : int
+        More recorded operations than this raise an UnrollLimitError.
+
+    Raises
+    ------
+    TraceError
+        Where `f` does what cannot be recorded; the message names the user's line. What `f` itself or NumPy raises passes
+        through, with a note that names the line.
+    """
+    kwargs = dict(kwargs or {})
+    recorder = Recorder(max_operations)
+    namespace = Namespace(replacements(recorder), lambda array, name: recorder.concrete(array, captured=name or "array"))
+    positional, structure = flatten(tuple(args))
+    keyword, keyword_structure = flatten(kwargs)
+    names, parameters = _argument_names(f, tuple(args), kwargs)
+    labels = _labels(names, structure) + [path[2:].replace("']", "", 1) for path in paths(keyword_structure)]
+    inactive = structure.inactive_leaves | {len(positional) + k for k in keyword_structure.inactive_leaves}
+    examples = [*positional, *keyword]
+    shared = _shared_memory(examples, labels)
+    leaves, tracers = [], []
+    for number, (example, label) in enumerate(zip(examples, labels)):
+        leaf, tracer = _argument(recorder, namespace, example, label, number not in inactive, shared.get(number, ""))
+        leaves.append(leaf)
+        tracers.append(tracer)
+    run_args = structure.unflatten(tracers[: len(positional)])
+    run_kwargs = keyword_structure.unflatten(tracers[len(positional) :])
+    shadow = namespace.function(f)
+    try:
+        result = shadow(*run_args, **run_kwargs)
+    except Exception as error:
+        _note_line(error)
+        raise
+    _check_containers(flatten(run_args)[0] + flatten(run_kwargs)[0], tracers, labels)
+    result_leaves, kinds, values, result_structure = _results(recorder, result)
+    tape = recorder.builder.tape(
+        tuple(leaf.buffer for leaf in leaves if leaf.buffer is not None),
+        tuple(values),
+        frozenset(leaf.buffer for leaf in leaves if leaf.active and leaf.buffer is not None),
+    )
+    return Trace(
+        tape=tape,
+        leaves=tuple(leaves),
+        structure=structure,
+        keyword_structure=keyword_structure,
+        result_structure=result_structure,
+        result_leaves=tuple(result_leaves),
+        result_kinds=tuple(kinds),
+        name=getattr(f, "__name__", type(f).__name__),
+        line=_definition(f),
+        names=tuple(names),
+        parameters=parameters,
+        assumptions=tuple(recorder.assumptions),
+    )
+
+
+def _argument_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[str], tuple[str, ...]]:
+    """A name for each positional argument, and the names of the parameters."""
+    try:
+        signature = inspect.signature(getattr(f, "py_func", f))
+    except (TypeError, ValueError):
+        return [f"args[{k}]" for k in range(len(args))], ()
+    signature.bind(*args, **kwargs)  # the TypeError of a wrong call
+    names: list[str] = []
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            names += [f"{parameter.name}[{k}]" for k in range(len(args) - len(names))]
+        elif parameter.kind is not parameter.KEYWORD_ONLY and len(names) < len(args):
+            names.append(parameter.name)
+    return names[: len(args)], tuple(signature.parameters)
+
+
+def _labels(names: list[str], structure: Structure) -> list[str]:
+    return [
+        name + path for name, child in zip(names, structure.children) for path in paths(child)
+    ]
+
+
+def _argument(
+    recorder: Recorder, namespace: Namespace, example: Any, label: str, active: bool, shared_with: str
+) -> tuple[ArgumentLeaf, Any]:
+    """A leaf of the arguments, and what the traced function receives for it."""
+    if isinstance(example, np.ndarray):
+        if type(example) is not np.ndarray:
+            raise UnsupportedError(
+                f"the argument `{label}` is a {type(example).__name__}; pass a plain array, numpy.asarray({label})"
+            )
+        if example.dtype not in KINDS or not example.dtype.isnative:
+            raise UnsupportedError(
+                f"the argument `{label}` has dtype {example.dtype}; float64, float32, integers and booleans are supported"
+            )
+        active = active and example.dtype.kind == "f"
+        buffer = recorder.argument(label, example, active)
+        leaf = ArgumentLeaf(
+            path=label, kind="array", buffer=buffer.id, active=active, value=np.ndarray, dtype=example.dtype,
+            shape=example.shape, strides=buffer.view.strides,
+        )  # fmt: skip
+        storage = Storage(example, buffer.line, buffer=buffer, shared_with=shared_with)
+        return leaf, ArrayTracer(recorder, storage, example)
+    if isinstance(example, np.floating | complex | np.complexfloating) and np.asarray(example).dtype not in KINDS:
+        raise UnsupportedError(f"the argument `{label}` is {type(example).__name__}; float64 and float32 are supported")
+    if isinstance(example, float | np.floating):
+        number = np.asarray(example)
+        buffer = recorder.argument(label, number, active)
+        leaf = ArgumentLeaf(
+            path=label, kind="float", buffer=buffer.id, active=active, value=type(example), dtype=number.dtype
+        )
+        value = recorder.builder.load(buffer.whole)
+        return leaf, ScalarTracer(recorder, value, is_python=not isinstance(example, np.floating))
+    return ArgumentLeaf(path=label, kind="static", value=example), namespace.shadow(example, label)
+
+
+def _shared_memory(examples: list[Any], labels: list[str]) -> dict[int, str]:
+    """For each array that shares memory with another argument, the name of that other."""
+    arrays = [(k, a) for k, a in enumerate(examples) if isinstance(a, np.ndarray) and a.size]
+    arrays.sort(key=lambda item: np.lib.array_utils.byte_bounds(item[1])[0])
+    shared: dict[int, str] = {}
+    for position, (k, a) in enumerate(arrays):
+        end = np.lib.array_utils.byte_bounds(a)[1]
+        for j, b in arrays[position + 1 :]:
+            if np.lib.array_utils.byte_bounds(b)[0] >= end:
+                break
+            if _overlap(a, b):
+                shared[k], shared[j] = labels[j], labels[k]
+    return shared
+
+
+def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    try:
+        return np.shares_memory(a, b, max_work=100_000)
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _note_line(error: Exception) -> None:
+    """Add the user's line to an error that does not name it already."""
+    if isinstance(error, PlannedADError):
+        return
+    found, entry = None, error.__traceback__
+    while entry is not None:
+        if type(entry.tb_frame.f_globals) is ShadowGlobals:
+            found = Line(
+                file=entry.tb_frame.f_code.co_filename,
+                number=entry.tb_lineno,
+                function=entry.tb_frame.f_code.co_name,
+            )
+        entry = entry.tb_next
+    if found is not None:
+        error.add_note(f"while planned_ad traced {found}: `{found.text}`")
+
+
+def _check_containers(after: list[Any], before: list[Any], labels: list[str]) -> None:
+    """Refuse a function that puts other things into the containers that it was passed."""
+    if len(after) == len(before) and all(a is b for a, b in zip(after, before)):
+        return
+    changed = [label for a, b, label in zip(after, before, labels) if a is not b]
+    where = f"`{changed[0]}`" if changed else "an argument"
+    raise TraceError(
+        f"the traced function puts another object in the place of {where}, in a list or dict that it was passed. A call of "
+        f"the plan would not: write into the array instead (`a[...] = new`), or return what is new."
+    )
+
+
+def _results(recorder: Recorder, result: Any) -> tuple[list[tuple[str, object]], list[str], list[Value], Structure]:
+    found, structure = flatten(result)
+    leaves: list[tuple[str, object]] = []
+    kinds: list[str] = []
+    values: list[Value] = []
+    for leaf in found:
+        if recorder.is_array(leaf) or (type(leaf) is np.ndarray and leaf.dtype in KINDS):
+            kind = "array"
+        elif recorder.is_scalar(leaf):
+            kind = "float" if leaf.is_python else "scalar"
+        else:
+            leaves.append(("static", leaf))
+            kinds.append("static")
+            continue
+        leaves.append(("value", len(values)))
+        kinds.append(kind)
+        values.append(recorder.value_of(leaf))
+    return leaves, kinds, values, structure
+
+
+def _definition(f: Any) -> Line:
+    f = inspect.unwrap(getattr(f, "py_func", f))
+    code = getattr(getattr(f, "__func__", f), "__code__", None)
+    if code is None:
+        return Line(file="", number=0, function=getattr(f, "__name__", type(f).__name__))
+    return Line(file=code.co_filename, number=code.co_firstlineno, function=f.__name__)

@@ -1,0 +1,140 @@
+"""What traced code sees in place of `math` and of those built-ins that would ask a tracer for its number."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import special
+
+from .elementwise import elementwise
+
+if TYPE_CHECKING:
+    from ..recorder import Recorder
+
+# One operand: the ufunc that computes the same (where `math` raises for a domain error, it gives nan).
+UNARY = {
+    math.fabs: np.absolute, math.sqrt: np.sqrt, math.cbrt: np.cbrt, math.exp: np.exp, math.exp2: np.exp2,
+    math.expm1: np.expm1, math.log1p: np.log1p, math.log2: np.log2, math.log10: np.log10, math.sin: np.sin,
+    math.cos: np.cos, math.tan: np.tan, math.asin: np.arcsin, math.acos: np.arccos, math.atan: np.arctan,
+    math.sinh: np.sinh, math.cosh: np.cosh, math.tanh: np.tanh, math.asinh: np.arcsinh, math.acosh: np.arccosh,
+    math.atanh: np.arctanh, math.degrees: np.degrees, math.radians: np.radians, math.erf: special.erf,
+    math.erfc: special.erfc, math.lgamma: special.gammaln, math.isnan: np.isnan, math.isinf: np.isinf,
+    math.isfinite: np.isfinite,
+}  # fmt: skip
+BINARY = {
+    math.pow: np.power, math.atan2: np.arctan2, math.copysign: np.copysign, math.fmod: np.fmod, math.ldexp: np.ldexp,
+}  # fmt: skip
+
+
+def _is_tracer(obj: Any) -> bool:
+    return type(obj).__name__ in ("ScalarTracer", "ArrayTracer")
+
+
+def _number(recorder: Recorder, obj: Any) -> Any:
+    """An argument of `math`, which takes numbers and arrays of one element, as a traced Python float."""
+    if recorder.is_array(obj):
+        obj = obj.item()
+    if recorder.is_scalar(obj):
+        value = recorder.value_of(obj, np.float64)
+        obj = type(obj)(recorder, value, is_python=True)
+    return obj
+
+
+def _recorded(recorder: Recorder, function: Callable[..., Any], record: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, or `record(*numbers)` where an argument is traced and not known."""
+
+    @functools.wraps(function, ("__name__", "__doc__"), ())
+    def replaced(*args, **kwargs):
+        if any(_is_tracer(a) and not recorder.is_concrete(a) for a in args):
+            recorder.mark()
+            return record(*(_number(recorder, a) for a in args), **kwargs)
+        return function(*args, **kwargs)
+
+    return replaced
+
+
+def math_replacements(recorder: Recorder) -> dict[int, object]:
+    """By identity, the functions of `math` that accept tracers."""
+
+    def by_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
+        return lambda *numbers: elementwise(recorder, ufunc, numbers, is_operator=True)
+
+    def log(a: Any, base: Any = None) -> Any:
+        result = by_ufunc(np.log)(a)
+        return result if base is None else result / math_log(base)
+
+    def hypot(*coordinates: Any) -> Any:
+        return functools.reduce(by_ufunc(np.hypot), coordinates, 0.0)
+
+    def gamma(a: Any) -> Any:
+        raise recorder.unsupported(math.gamma)
+
+    def isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:
+        gap, size = abs(a - b), by_ufunc(np.maximum)(abs(a), abs(b))
+        return gap <= by_ufunc(np.maximum)(rel_tol * size, abs_tol)
+
+    records: dict[Callable[..., Any], Callable[..., Any]] = {f: by_ufunc(u) for f, u in (UNARY | BINARY).items()}
+    records |= {math.log: log, math.hypot: hypot, math.gamma: gamma, math.isclose: isclose}
+    found = {id(function): _recorded(recorder, function, record) for function, record in records.items()}
+    math_log = found[id(math.log)]
+
+    def fsum(items: Any) -> Any:
+        items = list(items)
+        return sum(items) if any(_is_tracer(item) for item in items) else math.fsum(items)
+
+    def prod(items: Any, *, start: Any = 1) -> Any:
+        for item in items:
+            start = start * item
+        return start
+
+    def dist(p: Any, q: Any) -> Any:
+        p, q = list(p), list(q)
+        return found[id(math.sqrt)](sum((a - b) ** 2 for a, b in zip(p, q)))
+
+    return found | {id(math.fsum): fsum, id(math.prod): prod, id(math.dist): dist}
+
+
+def builtin_replacements(recorder: Recorder) -> dict[int, object]:
+    """By identity, the built-ins that choose between numbers, which a trace does without fixing the choice."""
+
+    def choosing(function: Callable[..., Any], compare: np.ufunc) -> Callable[..., Any]:
+        @functools.wraps(function, ("__name__", "__doc__"), ())
+        def choose(*args, **options):
+            items = list(args[0]) if len(args) == 1 else list(args)
+            if options.get("key") is not None or not items or not any(_is_scalar(recorder, item) for item in items):
+                return function(items, **options)  # by comparisons: each is a guard
+            recorder.mark()
+            best = items[0]
+            for item in items[1:]:
+                best = _where(recorder, elementwise(recorder, compare, (item, best), is_operator=True), item, best)
+            return best
+
+        return choose
+
+    def total(items: Any, /, start: Any = 0) -> Any:
+        if recorder.is_array(items) and not recorder.is_concrete(items) and start == 0 and items.ndim:
+            return items.sum(axis=0)
+        return builtins.sum(items, start)
+
+    return {id(max): choosing(max, np.greater), id(min): choosing(min, np.less), id(sum): total}
+
+
+def _is_scalar(recorder: Recorder, item: Any) -> bool:
+    return recorder.is_scalar(item) or (recorder.is_array(item) and not item.ndim and not recorder.is_concrete(item))
+
+
+def _where(recorder: Recorder, condition: Any, a: Any, b: Any) -> Any:
+    """`a if condition else b` for scalars."""
+    if not recorder.is_scalar(condition):
+        return a if condition else b
+    dtype = recorder.result_type(a, b)
+    value = recorder.apply("where", condition.value, recorder.value_of(a, dtype), recorder.value_of(b, dtype))
+    is_python = all(type(v) in (float, int, bool) or (recorder.is_scalar(v) and v.is_python) for v in (a, b))
+    result = recorder.result(value)
+    result.is_python = is_python
+    return result

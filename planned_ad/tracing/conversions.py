@@ -1,0 +1,29 @@
+"""What asks a tracer for its number, and the errors where it has none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ConversionError
+
+if TYPE_CHECKING:
+    from ..recorder import Recorder
+
+INSTEAD = {
+    "float()": "leave out float(): traced scalars behave as floats; math.exp, math.sqrt and the like accept them",
+    "int()": "keep the value traced (np.floor, np.round, .astype(int)), or pass it as a Python int, which is static",
+    "complex()": "complex numbers are not supported; keep real and imaginary part in separate arrays",
+    "hash()": "a traced value cannot be a dict key or a member of a set; use a static argument (int, str) as the key",
+    "range() or a slice bound": "shapes and loop bounds are fixed when tracing: pass the number as a Python int, which is static",
+    "numpy.asarray() in code that is not traced": "call NumPy functions on the traced value directly; a function of another "
+    "library, or one that writes to an array made by such a library, cannot be traced through",
+}
+
+
+def refuse_number(recorder: Recorder, what: str, of: Any) -> ConversionError:
+    """The error for a traced value that is asked for its number."""
+    shape = f" of shape {of.shape}" if of.shape else ""
+    return ConversionError(
+        f"{recorder.here()}: {what} needs the number behind a traced {of.dtype} value{shape}, and there is none while "
+        f"tracing. Instead: {INSTEAD[what]}."
+    )

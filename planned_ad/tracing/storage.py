@@ -1,0 +1,161 @@
+"""One piece of the traced program's memory: several array tracers may show it, as NumPy views do."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import CapturedWriteError, TraceError
+from ..regions import Region, View, contiguous
+from ..source import Line
+from ..tape import Buffer, Value
+
+if TYPE_CHECKING:
+    from ..recorder import Recorder
+
+ASSIGNMENT = re.compile(r"^(\w+)\s*(?::[^=]+)?=[^=]")
+
+
+def address_of(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
+class Storage:
+    """Memory, laid out as the NumPy array `base` is.
+
+    Its contents are one of: the numbers in `base` itself (`is_concrete`), an immutable `value` (of `base.shape`),
+    or a `buffer` of the tape, from the first write on and for arguments. In the last two cases the elements of
+    `base` are never read.
+
+    Attributes
+    ----------
+    captured : str
+        The user's name of an array found in globals or a closure, which must not be written; else empty.
+    shared_with : str
+        The name of another argument that has memory in common with this one; else empty.
+    reads : dict of View to Value
+        What has been read since the last write.
+    """
+
+    __slots__ = ("address", "base", "buffer", "captured", "is_concrete", "line", "reads", "shared_with", "value")
+
+    def __init__(
+        self,
+        base: np.ndarray,
+        line: Line,
+        *,
+        value: Value | None = None,
+        buffer: Buffer | None = None,
+        captured: str = "",
+        shared_with: str = "",
+    ):
+        self.base = base
+        self.address = address_of(base)
+        self.line = line
+        self.value = value
+        self.buffer = buffer
+        self.is_concrete = value is None and buffer is None
+        self.captured = captured
+        self.shared_with = shared_with
+        self.reads: dict[View, Value] = {}
+
+    def view_of(self, geometry: np.ndarray) -> View:
+        """Where an array that lies in this memory lies in it, in elements from the first element of `base`."""
+        size = geometry.itemsize
+        if geometry.size == 0:
+            return View(0, geometry.shape, (0,) * geometry.ndim)
+        offset = (address_of(geometry) - self.address) // size
+        return View(offset, geometry.shape, tuple([s // size for s in geometry.strides]))
+
+    def geometry_of(self, view: View) -> np.ndarray:
+        """The array that `view` describes: the inverse of `view_of`."""
+        size = self.base.itemsize
+        if view.size == 0:
+            return np.empty(view.shape, self.base.dtype)
+        interface = {
+            "version": 3,
+            "typestr": self.base.dtype.str,
+            "shape": view.shape,
+            "strides": tuple(s * size for s in view.strides),
+            "data": (self.address + view.offset * size, not self.base.flags.writeable),  # type: ignore[operator]
+        }
+        return np.asarray(_Window(interface, self.base))
+
+    def read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
+        """What `view` shows now."""
+        value = self.reads.get(view)
+        if value is None:
+            self.reads[view] = value = self._read(recorder, view, geometry)
+        return value
+
+    def _read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
+        builder = recorder.builder
+        if self.is_concrete:
+            return recorder.constant(geometry)
+        if self.buffer is not None:
+            return builder.load(Region(self.buffer.id, view))
+        assert self.value is not None
+        if view.size == 0:
+            return builder.view(self.value, view)
+        whole = self.view_of(self.base)
+        if view == whole:
+            return self.value
+        if self.base.flags.c_contiguous:
+            return builder.view(self.value, view)
+        # The value as its memory lies, so that `view` can be applied to it.
+        axes = sorted(range(self.base.ndim), key=lambda k: -whole.strides[k])
+        own = contiguous(self.base.shape)
+        in_memory = View(0, tuple(own.shape[k] for k in axes), tuple(own.strides[k] for k in axes))
+        return builder.view(builder.view(self.value, in_memory), view)
+
+    def check_writeable(self, geometry: np.ndarray, line: Line) -> None:
+        if self.captured:
+            raise CapturedWriteError(
+                f"{line} writes to `{self.captured}`, an array from outside the traced function. A plan is compiled "
+                f"for its present contents, so it must not change: pass it as an argument, or work on a copy, "
+                f"`{self.captured.split('.')[-1]}.copy()`."
+            )
+        if not geometry.flags.writeable:
+            raise ValueError("assignment destination is read-only")
+        if self.shared_with:
+            raise TraceError(
+                f"{line} writes to the argument `{self.buffer.label if self.buffer else ''}`, which shares memory with "
+                f"the argument `{self.shared_with}`. Pass a copy of one of them."
+            )
+
+    def writable_buffer(self, recorder: Recorder) -> Buffer:
+        """The buffer that holds this memory from now on; its contents so far are stored into it."""
+        if self.buffer is None:
+            builder = recorder.builder
+            view = self.view_of(self.base)
+            contents = self._uniform(recorder) if self.is_concrete else self.value
+            assert contents is not None
+            self.buffer = builder.new_buffer("local", self.label(), self.base.dtype, view)
+            if view.size:
+                builder.store(self.buffer.whole, contents)
+            self.value, self.is_concrete = None, False
+        return self.buffer
+
+    def _uniform(self, recorder: Recorder) -> Value:
+        """The known contents, as a scalar where all elements are the same."""
+        base = self.base
+        if base.size:
+            first = base[(0,) * base.ndim]
+            if first == first and bool((base == first).all()) and (first or not np.signbit(base.astype(float)).any()):
+                return recorder.constant(first)
+        return recorder.constant(base)
+
+    def label(self) -> str:
+        """The variable that the line which made this memory assigns to, for messages and listings."""
+        match = ASSIGNMENT.match(self.line.text)
+        return match.group(1) if match else "temporary"
+
+
+class _Window:
+    """A piece of memory for `numpy.asarray`, keeping its owner alive."""
+
+    def __init__(self, interface: dict[str, Any], owner: np.ndarray):
+        self.__array_interface__ = interface
+        self.owner = owner

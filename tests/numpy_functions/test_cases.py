@@ -1,0 +1,43 @@
+"""Every case, in each dtype and memory layout, is what NumPy makes of it: numbers, dtypes, shapes, scalars."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.tracing_oracle import check
+
+from .cases import CASES, Case
+
+
+def as_given(a: np.ndarray) -> np.ndarray:
+    return a
+
+
+def single_precision(a: np.ndarray) -> np.ndarray:
+    return a.astype(np.float32) if a.dtype == np.float64 else a
+
+
+def column_major(a: np.ndarray) -> np.ndarray:
+    return np.array(a, order="F")
+
+
+def strided(a: np.ndarray) -> np.ndarray:
+    """Every second element of a larger array, counted from the end."""
+    memory = np.zeros(tuple(2 * n for n in a.shape), a.dtype)
+    view = memory[tuple(slice(None, None, -2) for _ in a.shape)] if a.ndim else memory
+    view[...] = a
+    return view
+
+
+VARIANTS = (as_given, single_precision, column_major, strided)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_as_numpy(case: Case, variant) -> None:
+    check(case.function, *map(variant, case.arguments))
+
+
+def test_table() -> None:
+    assert len({case.name for case in CASES}) == len(CASES) >= 200
