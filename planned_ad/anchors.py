@@ -52,8 +52,7 @@ class Anchors:
             return
         made_at, op = self.made[value.id]
         if isinstance(op, Constant):
-            if value.shape != ():
-                yield Leaf(value, view, "constant")
+            yield Leaf(value, view, "constant")
         elif isinstance(op, Load):
             region, since = self.home_of_load(op, made_at, position)
             seen = compose(region.view, view)
@@ -193,7 +192,7 @@ class Anchors:
                 continue
             assert leaf.region is not None
             writer = self.history.first_write(leaf.region, leaf.position, position)
-            if writer is None and self.clashes(op, leaf.region, leaf.view):
+            if writer is None and self.clashes(op, leaf.region):
                 writer = op
             if writer is not None:
                 lost[leaf.value.id] = writer
@@ -212,7 +211,7 @@ class Anchors:
         _, op = self.made[value.id]
         return not (isinstance(op, Apply) and op.primitive != "view")
 
-    def clashes(self, op: Operation, region: Region, view: View) -> bool:
+    def clashes(self, op: Operation, region: Region) -> bool:
         """Whether `op` writes, at another index than it reads it, an element of `region`."""
         for written in op.writes:
             if overlap(written, region) and (

@@ -27,6 +27,8 @@ from .kernels.callspec import (
 )
 from .kernels.codelibrary import Optimization
 from .kernels.emit import KernelEmitter, flops, scratch_nbytes
+from .errors import NotDifferentiableError
+from .lower import lower_products
 from .planner import plan_memory
 from .reverse import primal, privatise, reverse, written_arguments, written_before_guards
 from .schedule import MemoryPlan
@@ -86,10 +88,45 @@ def entry_tape(trace: Trace, kind: str, preserve_args: bool) -> Tape:
         if early:
             tape = privatise(tape, early, write_back=True)
     if kind == "call":
-        return simplify(primal(tape))
-    return simplify(
-        reverse(tape, accumulate=kind == "pullback", keep_results=kind == "value_and_gradient", loss=kind != "pullback")
+        tape = primal(tape)
+    else:
+        if kind != "pullback":
+            check_loss(trace)
+        tape = reverse(
+            tape,
+            accumulate=kind == "pullback",
+            fresh=lone_floats(trace),
+            keep_results=kind == "value_and_gradient",
+            loss=kind != "pullback",
+        )
+    tape = simplify(tape)
+    lowered = lower_products(tape)
+    return tape if lowered is tape else simplify(lowered)
+
+
+def check_loss(trace: Trace) -> None:
+    """Refuse a gradient of what is not one floating scalar."""
+    results = trace.tape.results
+    if len(results) == 1 and results[0].shape == () and results[0].dtype.kind == "f":
+        return
+    what = f"returns {trace.result_structure}" if trace.result_leaves else "returns nothing"
+    if len(results) == 1:
+        what = f"returns an array of shape {results[0].shape} and dtype {results[0].dtype}"
+    raise NotDifferentiableError(
+        f"{trace.name} ({trace.line}) {what}; a gradient is of one floating scalar. Return one, such as np.sum(...), or use "
+        f"plan.pullback with a cotangent"
     )
+
+
+def lone_floats(trace: Trace) -> frozenset[int]:
+    """Buffers of float arguments that are no part of a container: their derivative is returned, not accumulated."""
+    found, start = set(), 0
+    for child in trace.structure.children:
+        leaf = trace.leaves[start] if child.kind is Leaf else None
+        start += child.leaf_count
+        if leaf is not None and leaf.kind == "float" and leaf.buffer is not None:
+            found.add(leaf.buffer)
+    return frozenset(found)
 
 
 def build_entry(trace: Trace, kind: str, tape: Tape, slow_path: Callable[..., Any]) -> Entry:

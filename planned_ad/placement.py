@@ -208,8 +208,9 @@ class Placement:
         copy = self.anchors.stored_copy(value, self.position)
         if copy is not None and self.store_steps.get(copy[1], step) < step:
             seen = compose(copy[0].view, view)
-            if seen is not None:
-                return self.read_region(nest, step, Region(copy[0].buffer, seen), value, line)
+            region = None if seen is None else Region(copy[0].buffer, seen)
+            if region is not None and not self.anchors.clashes(self.tape.operations[self.position], region):
+                return self.read_region(nest, step, region, value, line)
         return nest.add(Read(memory=self.slot(value, step, view), view=view, dtype=value.dtype), line)
 
     def slot(self, value: Value, step: int, view: View | None) -> Memory:

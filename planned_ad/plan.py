@@ -13,7 +13,8 @@ from .errors import ArgumentError, BranchError, NotDifferentiableError, PlannedA
 from .explain import Explanation, explain
 from .schedule_listing import plan_listing
 from .replay import replay
-from .tape import Guard
+from .reverse import activity
+from .tape import Guard, Scatter, Store
 from .trace import Trace, trace
 
 PUBLIC = {"gradient": "gradient", "value_and_gradient": "value_and_gradient", "pullback": "pullback", "_call": "call"}
@@ -263,14 +264,28 @@ def compile(
     }
     plan = Plan(f, arguments, options)
     traced = plan._variants[0].trace
-    if not traced.tape.active:
-        raise NotDifferentiableError(
-            f"{traced.name}: no argument is active; pass floating arrays or Python floats (not integers)"
-        )
+    check_differentiable(traced)
     if is_scalar_loss(traced):
         options["differentiate"] = True
         plan.gradient  # noqa: B018  (compiled now, not at the first call)
     return plan
+
+
+def check_differentiable(traced: Trace) -> None:
+    """Refuse a function without active arguments, and one whose results and writes depend on none."""
+    if not traced.tape.active:
+        raise NotDifferentiableError(
+            f"{traced.name} ({traced.line}): no argument is active; pass floating arrays or Python floats (not integers), "
+            f"outside of planned_ad.Const"
+        )
+    values, _ = activity(traced.tape)
+    writes = any(isinstance(op, Store | Scatter) and op.region.buffer in traced.tape.active for op in traced.tape.operations)
+    if not writes and not any(value.id in values for value in traced.tape.results):
+        what = f"returns {traced.result_structure}" if traced.result_leaves else "returns None"
+        raise NotDifferentiableError(
+            f"{traced.name} ({traced.line}) {what}, which depends on no active argument, and writes to none: there is nothing "
+            f"to differentiate. Return a value computed from its floating arguments"
+        )
 
 
 def is_scalar_loss(traced: Trace) -> bool:

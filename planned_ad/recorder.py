@@ -12,7 +12,7 @@ import numpy as np
 from .builder import TapeBuilder
 from .errors import TraceError, UnrollLimitError, UnsupportedError
 from .functions import FUNCTIONS, WRITING
-from .regions import View, c_strides
+from .regions import View, c_strides, is_injective
 from .source import Line, current_line
 from .tape import Buffer, Value
 from .tracing.array_tracer import ArrayTracer
@@ -39,6 +39,7 @@ class Recorder:
         self.example = ExampleRun(self.builder)
         self.assumptions: dict[str, None] = {}  # names of captured arrays that were read, in order
         self.extents: dict[int, int] = {}  # ids of index values known to be at least 0 and less than this
+        self.wrapped: dict[tuple[int, int], Value] = {}  # an index value within an extent, as one that is not negative
         self._numbers: dict[tuple[object, ...], Value] = {}
         self._outcomes: dict[int, object] = {}
 
@@ -138,8 +139,8 @@ class Recorder:
 
     def unsupported_dtype(self, dtype: object) -> UnsupportedError:
         return UnsupportedError(
-            f"{self.here()}: an array of dtype {dtype} takes part in a traced computation. float64, float32, integers and "
-            f"booleans are supported; convert it first, for example with .astype(np.float64)."
+            f"{self.here()}: an array of dtype {dtype} takes part in a traced computation. float64, float32, integers "
+            f"and booleans are supported; convert it first, for example with .astype(np.float64)."
         )
 
     def here(self) -> str:
@@ -154,7 +155,7 @@ class Recorder:
         return self.array(value, like)
 
     def array(self, value: Value, like: Any = None) -> ArrayTracer:
-        """A fresh array, which may have shape (); in row-major order, or that of the array `like`, of the same shape."""
+        """A fresh array, which may have shape (); in row-major order, or that of `like`, an array of that shape."""
         if like is None:
             base = np.empty(value.shape, value.dtype)
         else:
@@ -185,6 +186,11 @@ class Recorder:
 
     def apply(self, primitive: str, *values: Value, **parameters: object) -> Value:
         return self.builder.apply(primitive, *values, **parameters)
+
+    def transposed(self, value: Value) -> Value:
+        """`value` with its axes in reverse order."""
+        strides = c_strides(value.shape)
+        return self.builder.view(value, View(0, value.shape[::-1], strides[::-1]))
 
     def result_type(self, *objects: object) -> np.dtype:
         """`numpy.result_type`, where Python numbers are weak."""
@@ -225,7 +231,12 @@ class Recorder:
         implementation = FUNCTIONS.get(function)
         if implementation is None:
             raise self.unsupported(function)
-        return implementation(self, *args, **kwargs)
+        try:
+            return implementation(self, *args, **kwargs)
+        except UnsupportedError as error:
+            if self.here() in str(error):
+                raise
+            raise UnsupportedError(f"{self.here()}: {error}") from None
 
     def unsupported(self, function: Any) -> UnsupportedError:
         name = getattr(function, "__name__", str(function))
@@ -264,9 +275,16 @@ class Recorder:
         """A new argument buffer laid out as the example `array`."""
         size = array.itemsize
         if any(s % size for s in array.strides):
-            raise TraceError(f"the strides of the argument `{label}` are no whole number of elements; pass a copy of it")
+            raise TraceError(
+                f"the strides of the argument `{label}` are no whole number of elements; pass a copy of it"
+            )
         strides = tuple(s // size for s in array.strides) if array.size else c_strides(array.shape)
-        buffer = self.builder.new_buffer("argument", label, array.dtype, View(0, array.shape, strides))
+        view = View(0, array.shape, strides)
+        if not is_injective(view):
+            raise TraceError(
+                f"elements of the argument `{label}` overlap in memory (it is broadcast); pass a copy of it"
+            )
+        buffer = self.builder.new_buffer("argument", label, array.dtype, view)
         self.example.provide(buffer, array)
         return buffer
 

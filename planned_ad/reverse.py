@@ -77,20 +77,44 @@ class Sweep:
         return self.builder.load(memory.whole)
 
     def add_part(self, region: Region, part: Part) -> None:
+        """Add a contribution to the part of `region` that it concerns."""
         if part.view is None:
             self.builder.scatter(region, part.indices, part.cotangent, accumulate=True)
             return
         view = compose(region.view, part.view)
-        if view is not None and is_injective(view):
-            self.builder.store(Region(region.buffer, view), part.cotangent, accumulate=True)
+        if view is not None:
+            self.add(Region(region.buffer, view), part.cotangent)
             return
-        # Elements shown several times (windows that overlap), or a view that is not affine here.
+        # A view that is not affine here: its elements one by one.
         positions = show(np.arange(region.view.size), part.view).reshape(-1)
         indices = tuple(self.builder.constant(i.astype(np.int64)) for i in np.unravel_index(positions, region.shape))
-        if not region.shape:
-            raise UnsupportedError("a view of a scalar repeats it")
         flat = self.builder.reshape(part.cotangent, (part.cotangent.size,))
         self.builder.scatter(region, indices, flat, accumulate=True)
+
+    def add(self, region: Region, cotangent: Value) -> None:
+        """Add `cotangent` to `region`, which may show an element several times."""
+        cotangent, view = sum_repeated(self.builder, cotangent, region.view)
+        if is_injective(view):
+            self.builder.store(Region(region.buffer, view), cotangent, accumulate=True)
+            return
+        # Windows that overlap: one element at a time, in order.
+        low, high = view.bounds()
+        assert isinstance(low, int) and isinstance(high, int)
+        span = View(low, (high - low + 1,), (1,))
+        positions = show(np.arange(high - low + 1), View(view.offset - low, view.shape, view.strides)).reshape(-1)
+        flat = self.builder.reshape(cotangent, (cotangent.size,))
+        indices = (self.builder.constant(positions.astype(np.int64)),)
+        self.builder.scatter(Region(region.buffer, span), indices, flat, accumulate=True)
+
+
+def sum_repeated(builder: TapeBuilder, cotangent: Value, view: View) -> tuple[Value, View]:
+    """Sum over the axes along which `view` repeats its elements; the cotangent and the view that are left."""
+    repeated = tuple(k for k, (n, s) in enumerate(zip(view.shape, view.strides)) if s == 0 and n > 1)
+    if not repeated:
+        return cotangent, view
+    cotangent = builder.apply("reduce_sum", cotangent, axes=repeated)
+    kept = [k for k in range(len(view.shape)) if k not in repeated]
+    return cotangent, View(view.offset, tuple(view.shape[k] for k in kept), tuple(view.strides[k] for k in kept))
 
 
 def is_floating(dtype: np.dtype) -> bool:
@@ -117,13 +141,21 @@ def activity(tape: Tape) -> tuple[frozenset[int], frozenset[int]]:
         buffers = found
 
 
-def reverse(tape: Tape, *, accumulate: bool = False, keep_results: bool = False, loss: bool = True) -> Tape:
+def reverse(
+    tape: Tape,
+    *,
+    accumulate: bool = False,
+    fresh: frozenset[int] = frozenset(),
+    keep_results: bool = False,
+    loss: bool = True,
+) -> Tape:
     """The primal followed by its reverse sweep.
 
     Requires a primal tape. Arguments of the result: those of `tape`, then a shadow for each active argument, then
     (unless `loss`) a cotangent for each floating result.
 
-    accumulate : shadows are in-out (the pullback); otherwise they are overwritten (the gradient).
+    accumulate : shadows are in-out (the pullback), but for those of the buffers `fresh`; otherwise they are overwritten
+        (the gradient).
     loss : the first result is a scalar, whose cotangent is one.
     keep_results : the primal's results are stored to buffers of kind 'result', the last arguments of the new tape.
     """
@@ -140,7 +172,7 @@ def reverse(tape: Tape, *, accumulate: bool = False, keep_results: bool = False,
             shadow = new_shadow(builder, tape.buffers[id], "shadow")
             sweep.shadows[id] = shadow
             arguments.append(shadow.id)
-            if not accumulate:
+            if not accumulate or id in fresh:
                 builder.store(shadow.whole, sweep.zero(shadow.dtype))
     for id in sorted(buffers - set(sweep.shadows)):
         if is_floating(tape.buffers[id].dtype):
@@ -268,11 +300,7 @@ def view_adjoint(builder: TapeBuilder, cotangent: Value, view: View, shape: tupl
     """The contribution of a view's cotangent to what it shows: repeated axes are summed, the rest put back."""
     if view.size == 0:
         return
-    repeated = tuple(k for k, (n, s) in enumerate(zip(view.shape, view.strides)) if s == 0 and n > 1)
-    if repeated:
-        cotangent = builder.apply("reduce_sum", cotangent, axes=repeated)
-        kept = [k for k in range(len(view.shape)) if k not in repeated]
-        view = View(view.offset, tuple(view.shape[k] for k in kept), tuple(view.strides[k] for k in kept))
+    cotangent, view = sum_repeated(builder, cotangent, view)
     back = inverse(view, shape)
     if back is not None:
         yield builder.view(cotangent, back)
@@ -291,8 +319,8 @@ def transpose_load(sweep: Sweep, op: Load) -> None:
             sweep.add_part(region, part)
         else:
             total = part if total is None else sweep.builder.apply("add", total, part)
-    if total is not None:
-        sweep.builder.store(region, total, accumulate=True)
+    if total is not None and total.size:
+        sweep.add(region, total)
 
 
 def transpose_store(sweep: Sweep, op: Store) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from .builder import TapeBuilder
-from .regions import Region, View, compose, contiguous, is_identity, overlap, show
+from .regions import Region, View, compose, contiguous, is_identity, is_injective, overlap, show
 from .rules.table import RULES
 from .tape import Apply, Constant, Guard, Load, Loop, Operation, Scatter, Store, Tape, Value
 
@@ -53,7 +53,7 @@ class _Rewrite:
         self.renamed: dict[int, Value] = {}
         self.made: dict[int, Operation] = {}
         self.known: dict[object, Value] = {}
-        self.loads: dict[int, dict[View, Value]] = {}
+        self.loads: dict[int, _Held] = {}
 
     def visit(self, op: Operation) -> None:
         if isinstance(op, Apply):
@@ -68,7 +68,7 @@ class _Rewrite:
             self.keep(op if value is op.value else replace(op, value=value))
             buffer = self.builder.buffers[op.region.buffer]
             if not op.accumulate and value.shape == op.region.shape and value.dtype == buffer.dtype:
-                self.loads.setdefault(op.region.buffer, {})[op.region.view] = value
+                self.held(op.region.buffer).put(op.region.view, value)
         elif isinstance(op, Scatter):
             self.forget(op.region)
             indices = tuple(self.name(i) for i in op.indices)
@@ -90,23 +90,26 @@ class _Rewrite:
         self.builder.emit(op)
 
     def forget(self, region: Region) -> None:
-        held = self.loads.get(region.buffer)
-        if held:
-            for view in [v for v in held if overlap(region, Region(region.buffer, v))]:
-                del held[view]
+        if region.buffer in self.loads:
+            self.loads[region.buffer].forget(region)
+
+    def held(self, buffer: int) -> _Held:
+        if buffer not in self.loads:
+            self.loads[buffer] = _Held(buffer)
+        return self.loads[buffer]
 
     def visit_load(self, op: Load) -> None:
-        held = self.loads.setdefault(op.region.buffer, {})
+        held = self.held(op.region.buffer)
         value = held.get(op.region.view)
         if value is None:
-            held[op.region.view] = op.out
+            held.put(op.region.view, op.out)
             self.keep(op)
         else:
             self.renamed[op.out.id] = value
 
     def visit_constant(self, op: Constant) -> None:
         data = op.data
-        if data.size > 1 and data.size <= FOLD_LIMIT and (data == data.flat[0]).all() and data.dtype.kind != "c":
+        if data.size > 1 and is_uniform(data):
             scalar = self.constant(data.reshape(-1)[0], op)
             self.renamed[op.out.id] = self.once(
                 ("view", (scalar.id,), contiguous_repeat(data.shape)),
@@ -214,14 +217,14 @@ class _Rewrite:
                 return replace(op, operands=made.operands, parameters=(("view", view),))
         if isinstance(made, Load):
             view = compose(made.region.view, op.params["view"])  # type: ignore[arg-type]
-            held = self.loads.get(made.region.buffer, {})
+            held = self.held(made.region.buffer)
             if view is not None and held.get(made.region.view) is made.out:
                 region = Region(made.region.buffer, view)
                 value = held.get(view)
                 if value is None:
                     value = self.builder.new_value(view.shape, op.out.dtype)
                     self.keep(Load(out=value, region=region, line=op.line))
-                    held[view] = value
+                    held.put(view, value)
                 return replace(op, operands=(value,), parameters=(("view", contiguous(view.shape)),))
         return op
 
@@ -234,6 +237,46 @@ class _Rewrite:
         with np.errstate(all="ignore"):
             data = RULES[op.primitive].evaluate(*(m.data for m in made), **op.params)  # type: ignore[union-attr]
         return self.constant(np.asarray(data, dtype=op.out.dtype), op)
+
+
+class _Held:
+    """Which values the regions of one buffer are known to hold; single elements by their offset."""
+
+    def __init__(self, buffer: int):
+        self.buffer = buffer
+        self.points: dict[object, dict[View, Value]] = {}
+        self.areas: dict[View, Value] = {}
+
+    def place(self, view: View) -> dict[View, Value]:
+        if view.size == 1 and isinstance(view.offset, int):
+            return self.points.setdefault(view.offset, {})
+        return self.areas
+
+    def get(self, view: View) -> Value | None:
+        return self.place(view).get(view)
+
+    def put(self, view: View, value: Value) -> None:
+        self.place(view)[view] = value
+
+    def forget(self, region: Region) -> None:
+        """Drop what a write to `region` may change."""
+        view = region.view
+        for known in [v for v in self.areas if overlap(region, Region(self.buffer, v))]:
+            del self.areas[known]
+        if view.size == 1 and isinstance(view.offset, int):
+            self.points.pop(view.offset, None)
+            return
+        for offset in [o for o in self.points if overlap(region, Region(self.buffer, View(o, (), ())))]:  # type: ignore[arg-type]
+            del self.points[offset]
+
+
+def is_uniform(data: np.ndarray) -> bool:
+    """Whether all elements are one number (looked for in large arrays only where the strides say so)."""
+    if all(stride == 0 for stride in data.strides):
+        return True
+    if data.size > FOLD_LIMIT or not (data == data.flat[0]).all():
+        return False
+    return data.dtype.kind != "f" or bool((np.signbit(data) == np.signbit(data.flat[0])).all())
 
 
 def contiguous_repeat(shape: tuple[int, ...]) -> View:
@@ -288,7 +331,7 @@ class _KnownZeros:
             data = self.constants.get(op.value.id)
             is_zero = data is not None and data.ndim == 0 and data == 0
             if op.accumulate:
-                if part.size and part.all():
+                if part.size and part.all() and is_injective(op.region.view):
                     op = replace(op, accumulate=False)
                 part[...] &= is_zero
             else:
@@ -341,6 +384,7 @@ def drop_dead(tape: Tape) -> Tape:
                 if not elements.any():
                     continue
                 if not op.accumulate:
+                    op = narrowed(op, elements)
                     elements[...] = False
         elif isinstance(op, Scatter | Loop):
             if not any(mask(r.buffer).any() for r in op.writes):
@@ -358,6 +402,15 @@ def drop_dead(tape: Tape) -> Tape:
         turn += position < tape.turn
     kept.reverse()
     return replace(tape, operations=tuple(kept), turn=turn)
+
+
+def narrowed(op: Store, wanted: np.ndarray) -> Store:
+    """A store of one number to a dense stretch, cut to the part that is read later."""
+    view = op.region.view
+    if op.value.shape != () or view.strides != (1,) or wanted.all():
+        return op
+    first, last = int(wanted.argmax()), len(wanted) - int(wanted[::-1].argmax())
+    return replace(op, region=Region(op.region.buffer, View(view.offset + first, (last - first,), (1,))))
 
 
 PASSES = (rewrite, forward_zeros, drop_dead, rewrite, drop_dead)

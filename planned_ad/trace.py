@@ -16,12 +16,12 @@ from .source import Line
 from .structure import Structure, flatten, paths
 from .tape import Tape, Value
 from .tracing.array_tracer import ArrayTracer
-from .tracing.creation import replacements
 from .tracing.promotion import KINDS
+from .tracing.replacements import refuse_generators, replacements
 from .tracing.scalar_tracer import ScalarTracer
 from .tracing.storage import Storage
 
-from . import numpy_functions as _numpy_functions  # isort: skip  # registers the functions  # noqa: F401
+from . import numpy_functions as _numpy_functions  # isort: skip  # noqa: F401 (registers what it implements)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,20 +112,19 @@ def trace(
     f : callable
         A Python function, method, or Numba-jitted function (whose Python source is traced).
     args, kwargs
-        Example arguments: nested tuples, lists, dicts, namedtuples, dataclasses of arrays and numbers. Floating arrays and
-        floats are active unless inside a `Const`; integer and boolean arrays are run-time data; all else is static.
+        Example arguments: nested tuples, lists, dicts, namedtuples, dataclasses of arrays and numbers. Floating arrays
+        and floats are active unless inside a `Const`; integer and boolean arrays are run-time data; all else is static.
     max_operations : int
         More recorded operations than this raise an UnrollLimitError.
 
     Raises
     ------
     TraceError
-        Where `f` does what cannot be recorded; the message names the user's line. What `f` itself or NumPy raises passes
-        through, with a note that names the line.
+        Where `f` does what cannot be recorded; the message names the user's line. What `f` itself or NumPy raises
+        passes through, with a note that names the line.
     """
     kwargs = dict(kwargs or {})
     recorder = Recorder(max_operations)
-    namespace = Namespace(replacements(recorder), lambda array, name: recorder.concrete(array, captured=name or "array"))
     positional, structure = flatten(tuple(args))
     keyword, keyword_structure = flatten(kwargs)
     names, parameters = _argument_names(f, tuple(args), kwargs)
@@ -133,13 +132,16 @@ def trace(
     inactive = structure.inactive_leaves | {len(positional) + k for k in keyword_structure.inactive_leaves}
     examples = [*positional, *keyword]
     shared = _shared_memory(examples, labels)
+    wrap_array = _wrap_array(recorder, examples, labels)
+    namespace = Namespace(replacements(recorder), wrap_array, refuse_generators(recorder))
     leaves, tracers = [], []
     for number, (example, label) in enumerate(zip(examples, labels)):
         leaf, tracer = _argument(recorder, namespace, example, label, number not in inactive, shared.get(number, ""))
         leaves.append(leaf)
         tracers.append(tracer)
-    run_args = structure.unflatten(tracers[: len(positional)])
-    run_kwargs = keyword_structure.unflatten(tracers[len(positional) :])
+    # Shadows, so that methods of dataclasses are traced too.
+    run_args = namespace.shadow(structure.unflatten(tracers[: len(positional)]))
+    run_kwargs = namespace.shadow(keyword_structure.unflatten(tracers[len(positional) :]))
     shadow = namespace.function(f)
     try:
         result = shadow(*run_args, **run_kwargs)
@@ -186,9 +188,7 @@ def _argument_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tu
 
 
 def _labels(names: list[str], structure: Structure) -> list[str]:
-    return [
-        name + path for name, child in zip(names, structure.children) for path in paths(child)
-    ]
+    return [name + path for name, child in zip(names, structure.children) for path in paths(child)]
 
 
 def _argument(
@@ -202,7 +202,7 @@ def _argument(
             )
         if example.dtype not in KINDS or not example.dtype.isnative:
             raise UnsupportedError(
-                f"the argument `{label}` has dtype {example.dtype}; float64, float32, integers and booleans are supported"
+                f"the argument `{label}` has dtype {example.dtype}; float64, float32, integers, booleans are supported"
             )
         active = active and example.dtype.kind == "f"
         buffer = recorder.argument(label, example, active)
@@ -225,6 +225,22 @@ def _argument(
     return ArgumentLeaf(path=label, kind="static", value=example), namespace.shadow(example, label)
 
 
+def _wrap_array(recorder: Recorder, examples: list[Any], labels: list[str]) -> Callable[[np.ndarray, str], object]:
+    """Arrays from outside as constants, unless their memory is that of an argument, which varies."""
+    arguments = [(a, label) for a, label in zip(examples, labels) if isinstance(a, np.ndarray)]
+
+    def wrap_array(array: np.ndarray, name: str) -> object:
+        for argument, label in arguments:
+            if np.may_share_memory(array, argument) and _overlap(array, argument):
+                raise TraceError(
+                    f"the traced function reads `{name}` from outside, which shares memory with the argument `{label}`, "
+                    f"so it is no constant. Use the argument instead, or pass `{name}` as an argument of its own."
+                )
+        return recorder.concrete(array, captured=name or "array")
+
+    return wrap_array
+
+
 def _shared_memory(examples: list[Any], labels: list[str]) -> dict[int, str]:
     """For each array that shares memory with another argument, the name of that other."""
     arrays = [(k, a) for k, a in enumerate(examples) if isinstance(a, np.ndarray) and a.size]
@@ -242,7 +258,7 @@ def _shared_memory(examples: list[Any], labels: list[str]) -> dict[int, str]:
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
     try:
-        return np.shares_memory(a, b, max_work=100_000)
+        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 
@@ -271,8 +287,8 @@ def _check_containers(after: list[Any], before: list[Any], labels: list[str]) ->
     changed = [label for a, b, label in zip(after, before, labels) if a is not b]
     where = f"`{changed[0]}`" if changed else "an argument"
     raise TraceError(
-        f"the traced function puts another object in the place of {where}, in a list or dict that it was passed. A call of "
-        f"the plan would not: write into the array instead (`a[...] = new`), or return what is new."
+        f"the traced function puts another object in the place of {where}, in a list or dict that it was passed. "
+        f"A call of the plan would not: write into the array instead (`a[...] = new`), or return what is new."
     )
 
 

@@ -26,7 +26,7 @@ def einsum(recorder, *operands, out=None, optimize=False, dtype=None, order="K",
     if len(arrays) == 1 and dtype is None and out is None and recorder.is_array(arrays[0]):
         array = arrays[0]
         labels, kept = _resolved(inputs, output, [array.shape])
-        if set(labels[0]) == set(kept):
+        if kept and set(labels[0]) == set(kept):
             return _diagonal_view(recorder, array, labels[0], kept)
     values = promoted(recorder, *arrays)
     if dtype is not None:
@@ -49,7 +49,9 @@ def _memory(arrays: list[np.ndarray | None], inputs: list[Labels], output: Label
         axes.append([distinct.index(k) if k in distinct else -1 for k in range(len(names))])
     axes.append([k if k < len(output) else -1 for k in range(len(names))])
     flags = [["readonly"]] * len(shown) + [["readwrite", "allocate"]]
-    return np.nditer([*shown, None], ["reduce_ok", "zerosize_ok"], flags, op_axes=axes, order="K").operands[-1]  # type: ignore[arg-type]
+    operands: list[Any] = [*shown, None]
+    iterator: Any = np.nditer(operands, ["reduce_ok", "zerosize_ok"], flags, op_axes=axes, order="K")  # type: ignore[call-overload]
+    return iterator.operands[-1]
 
 
 def chain(recorder: Recorder, values: Sequence[Value], inputs: Sequence[Labels], output: Labels) -> Value:
@@ -93,7 +95,9 @@ def _parsed(operands: tuple[Any, ...]) -> tuple[list[Any], list[Labels], Labels 
     """Arrays, the labels of each, and those of the result (None: implied), from either form of the call."""
     if not isinstance(operands[0], str):  # einsum(a, [0, 1], b, [1, 2], [0, 2])
         pairs = len(operands) // 2
-        lists = [tuple(ELLIPSIS if k is Ellipsis else int(k) for k in labels) for labels in operands[1 : 2 * pairs : 2]]
+        lists: list[Labels] = [
+            tuple(ELLIPSIS if k is Ellipsis else int(k) for k in labels) for labels in operands[1 : 2 * pairs : 2]
+        ]
         output = operands[-1] if len(operands) % 2 else None
         if output is not None:
             output = tuple(ELLIPSIS if k is Ellipsis else int(k) for k in output)

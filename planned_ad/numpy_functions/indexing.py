@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..recorder import Recorder
 
 UNSIGNED_OR_INT = "iu"
-CLIP: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]
+CLIP: Any = np._core.umath.clip  # type: ignore[attr-defined]
 
 
 @implements(np.where)
@@ -60,7 +60,7 @@ def select(recorder, condlist, choicelist, default=0):
 @implements(np.clip)
 def clip(recorder, a, a_min=NO_VALUE, a_max=NO_VALUE, out=None, *, min=NO_VALUE, max=NO_VALUE, **options):
     refuse("clip", **options)
-    low, high = (
+    low, high = (  # as NumPy names them since 2.1, or before
         None if bound is NO_VALUE else bound
         for bound in (min if a_min is NO_VALUE else a_min, max if a_max is NO_VALUE else a_max)
     )
@@ -68,18 +68,8 @@ def clip(recorder, a, a_min=NO_VALUE, a_max=NO_VALUE, out=None, *, min=NO_VALUE,
     if low is None and high is None:
         return deliver(recorder, recorder.value_of(a), out)
     if low is None:
-        return np.minimum(a, high, out=out)
+        return np.minimum(a, high, out=out)  # type: ignore[arg-type]
     return np.maximum(a, low, out=out) if high is None else CLIP(a, low, high, out=out)
-
-
-@implements(np.piecewise)
-def piecewise(recorder, x, condlist, funclist, *args, **kw):
-    raise unsupported("np.piecewise", "use np.where or np.select, with both sides finite everywhere")
-
-
-@implements(np.choose)
-def choose(recorder, a, choices, out=None, mode="raise"):
-    raise unsupported("np.choose", "use np.select, or index the stacked choices")
 
 
 # Taking elements out.
@@ -172,11 +162,6 @@ def put(recorder, a, ind, v, mode="raise"):
     values = asarray(recorder, v).ravel()
     count = subscripts[0].shape[0]
     a[tuple(reversed(subscripts))] = values[np.arange(count) % values.shape[0]]
-
-
-@implements(np.place)
-def place(recorder, arr, mask, vals):
-    raise unsupported("np.place", "assign with a boolean index, x[mask] = values")
 
 
 @implements(np.putmask)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import UnsupportedError
 from ..functions import implements
 from ..regions import View, c_strides
 from . import shapes
@@ -142,7 +140,7 @@ def block(recorder, arrays):
 # Taken apart: the parts are views.
 
 
-def _implement_split(function: Callable[..., Any]) -> None:
+def _implement_split(function: Any) -> None:
     @implements(function)
     def parts(recorder: Recorder, ary: Any, *arguments: Any, **options: Any) -> Any:
         a = asarray(recorder, ary)
@@ -250,7 +248,7 @@ def pad(recorder, array, pad_width, mode="constant", *, constant_values=0, refle
     if any(n < 0 for pair in widths for n in pair):
         raise ValueError("index can't contain negative values")
     if callable(mode) or mode not in ("constant", "empty", "edge", "reflect", "symmetric", "wrap"):
-        raise UnsupportedError(f"pad: mode={mode!r} is not supported; use constant, edge, reflect, symmetric or wrap")
+        raise unsupported(f"np.pad with mode={mode!r}", "use constant, edge, reflect, symmetric or wrap")
     refuse("pad", reflect_type=None if reflect_type == "even" else reflect_type, **options)
     if mode in ("constant", "empty"):
         return _padded(recorder, a, widths, constant_values)

@@ -187,32 +187,3 @@ def matrix_power(recorder, a, n):
     if result is None:
         result = recorder.value_of(np.broadcast_to(np.eye(value.shape[-1], dtype=value.dtype), value.shape))
     return recorder.result(result)
-
-
-def _solver(function: Any) -> None:
-    @implements(function)
-    def refused(recorder, *arguments, **options):
-        raise unsupported(f"np.linalg.{function.__name__}", "its rule comes with a later version")
-
-
-for _name in (
-    "solve",
-    "inv",
-    "pinv",
-    "det",
-    "slogdet",
-    "cholesky",
-    "qr",
-    "svd",
-    "svdvals",
-    "eig",
-    "eigh",
-    "eigvals",
-    "eigvalsh",
-    "lstsq",
-    "cond",
-    "matrix_rank",
-    "tensorsolve",
-    "tensorinv",
-):
-    _solver(getattr(np.linalg, _name))

@@ -61,12 +61,16 @@ def _triangle(recorder, m, keep):
 
 @implements(np.tril)
 def tril(recorder, m, k=0):
-    return _triangle(recorder, np.broadcast_to(m, _square(m)), lambda shape: np.tri(*shape, k=k, dtype=bool))
+    return _triangle(
+        recorder, np.broadcast_to(m, _square(m)), lambda shape: np.tri(shape[0], shape[1], k=k, dtype=np.bool)
+    )
 
 
 @implements(np.triu)
 def triu(recorder, m, k=0):
-    return _triangle(recorder, np.broadcast_to(m, _square(m)), lambda shape: ~np.tri(*shape, k=k - 1, dtype=bool))
+    return _triangle(
+        recorder, np.broadcast_to(m, _square(m)), lambda shape: ~np.tri(shape[0], shape[1], k=k - 1, dtype=np.bool)
+    )
 
 
 def _square(m):

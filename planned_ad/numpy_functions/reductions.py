@@ -23,7 +23,6 @@ from .support import (
     geometry,
     refuse,
     reshape,
-    unsupported,
     without_axes,
 )
 
@@ -44,15 +43,21 @@ def reduced(recorder: Recorder, primitive: str, value: Value, axis: object, keep
     return out
 
 
-def accumulator(value: Value, dtype: object, out: Any) -> np.dtype:
+def accumulator(value: Value, dtype: Any, out: Any) -> np.dtype:
     """The dtype in which NumPy adds up: integers narrower than the machine's, and booleans, in the machine's."""
-    if isinstance(out, tuple):
-        (out,) = out
     if dtype is not None:
-        return np.dtype(dtype)  # type: ignore[call-overload]
-    if out is not None:
-        return out.dtype
-    return np.add.reduce(np.empty(1, value.dtype)).dtype if value.dtype.kind in "biu" else value.dtype
+        return np.dtype(dtype)
+    own = np.add.reduce(np.empty(1, value.dtype)).dtype if value.dtype.kind in "biu" else value.dtype
+    return own if out is None else np.promote_types(own, _only(out).dtype)
+
+
+def _only(out: Any) -> Any:
+    return out[0] if isinstance(out, tuple) else out
+
+
+def _delivered(recorder: Recorder, value: Value, out: Any, like: Any) -> Any:
+    """As `deliver`, but a reduction's result is cast to whatever `out` holds."""
+    return deliver(recorder, value if out is None else cast(recorder, value, _only(out).dtype), out, like)
 
 
 def _accumulate(recorder, primitive, a, axis, dtype, out, keepdims, initial):
@@ -60,7 +65,7 @@ def _accumulate(recorder, primitive, a, axis, dtype, out, keepdims, initial):
     value = cast(recorder, value, accumulator(value, dtype, out))
     result = reduced(recorder, primitive, value, axis, keepdims)
     like = without_axes(geometry(recorder, a), axis, keepdims)
-    return deliver(recorder, _joined(recorder, primitive, result, initial), out, like)
+    return _delivered(recorder, _joined(recorder, primitive, result, initial), out, like)
 
 
 def _joined(recorder, primitive, result, initial):
@@ -83,11 +88,14 @@ def prod(recorder, a, axis=None, dtype=None, out=None, keepdims=NO_VALUE, initia
 
 def _extremum(recorder, primitive, a, axis, out, keepdims, initial):
     value = recorder.value_of(a)
-    if value.size == 0 and initial is NO_VALUE and 0 in (value.shape[k] for k in axes_of(axis, len(value.shape))):
-        raise ValueError("zero-size array to reduction operation max or min, which has no identity; pass initial=")
-    result = reduced(recorder, primitive, value, axis, keepdims)
-    like = without_axes(geometry(recorder, a), axis, keepdims)
-    return deliver(recorder, _joined(recorder, primitive, result, initial), out, like)
+    if value.size == 0 and 0 in (value.shape[k] for k in axes_of(axis, len(value.shape))):
+        if initial is NO_VALUE:
+            raise ValueError("zero-size array to reduction operation max or min, which has no identity; pass initial=")
+        empty = np.zeros(value.shape, value.dtype).sum(axis, keepdims=keepdims is not NO_VALUE and bool(keepdims))
+        start = recorder.value_of(initial, value.dtype)
+        return deliver(recorder, broadcast(recorder, start, np.shape(empty)), out)
+    result = _joined(recorder, primitive, reduced(recorder, primitive, value, axis, keepdims), initial)
+    return _delivered(recorder, result, out, without_axes(geometry(recorder, a), axis, keepdims))
 
 
 @implements(np.amax)
@@ -223,7 +231,6 @@ def average(recorder, a, axis=None, weights=None, returned=False, *, keepdims=NO
     value = recorder.value_of(a)
     least = FLOAT if value.dtype.kind in "biu" else value.dtype
     if weights is None:
-        weights = np.ones((), least)
         total_weight = constant(recorder, _count(value, axis), least)
         result = _mean(recorder, cast(recorder, value, least), axis, keepdims)
     else:
@@ -261,7 +268,7 @@ def _cumulate(recorder, operation, a, axis, dtype, out):
     value = cast(recorder, value, accumulator(value, dtype, out))
     axis = axis_of(axis, len(value.shape))
     running = recorder.apply("cumulate", value, axis=axis, operation=operation, reverse=False, exclusive=False)
-    return deliver(recorder, running, out, like)
+    return _delivered(recorder, running, out, like)
 
 
 @implements(np.cumsum)
@@ -312,16 +319,3 @@ REDUCTIONS = {
     np.logical_or: any_,
 }
 ACCUMULATIONS = {np.add: cumsum, np.multiply: cumprod}
-
-
-def _order_statistic(function, instead):
-    @implements(function)
-    def refused(recorder, *arguments, **options):
-        raise unsupported(f"np.{function.__name__}", instead)
-
-
-_ORDERED = "its derivative needs an ordering; use max, min, where or a fixed permutation x[order]"
-for _function in (np.median, np.percentile, np.quantile, np.nanmedian, np.sort, np.argsort, np.partition):
-    _order_statistic(_function, _ORDERED)
-for _function in (np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.searchsorted, np.nanmax, np.nanmin):
-    _order_statistic(_function, "use max or min for the value, or compute the index outside and pass it as an argument")

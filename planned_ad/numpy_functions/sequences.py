@@ -9,7 +9,7 @@ import numpy as np
 from ..functions import implements
 from . import shapes
 from .joining import concatenate
-from .support import FLOAT, NO_VALUE, asarray, axes_of, axis_of, deliver, promoted, refuse, unsupported
+from .support import FLOAT, NO_VALUE, asarray, axes_of, axis_of, deliver, promoted, refuse
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -229,16 +229,6 @@ def meshgrid(recorder, *xi, copy=True, sparse=False, indexing="xy"):
     return tuple(grid.copy() for grid in grids) if copy else tuple(grids)
 
 
-@implements(np.geomspace)
-def geomspace(recorder, start, stop, num=50, endpoint=True, dtype=None, axis=0):
-    raise unsupported("np.geomspace", "write np.exp(np.linspace(np.log(start), np.log(stop), num))")
-
-
 @implements(np.logspace)
 def logspace(recorder, start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
     return deliver(recorder, recorder.value_of(base ** linspace(recorder, start, stop, num, endpoint, axis=axis)))
-
-
-@implements(np.interp)
-def interp(recorder, x, xp, fp, left=None, right=None, period=None):
-    raise unsupported("np.interp", "find the interval outside, and interpolate with x[i] and x[i + 1]")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from ..errors import UnsupportedError
+from ..source import current_line
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -19,18 +20,25 @@ BOOL = np.dtype(bool)
 FLOAT = np.dtype(np.float64)
 
 
+def _here() -> str:
+    """The user's present line, to begin a message with."""
+    line = current_line()
+    return f"{line}, `{line.text}`" if line.text else str(line)
+
+
 def refuse(function: str, **options: object) -> None:
     """Raise for the first option that was given a value; `None` and NumPy's "not given" are no value."""
     for name, value in options.items():
         if value is not NO_VALUE and value is not None:
-            raise UnsupportedError(f"{function}: the argument {name}={value!r} is not supported; leave it out")
+            shown = value if isinstance(value, str | int | float | tuple) else "..."
+            raise unsupported(f"the argument {name}={shown!r} of {function}", "leave it out")
 
 
-def unsupported(function: str, instead: str) -> UnsupportedError:
-    return UnsupportedError(f"{function} of a traced value is not supported; {instead}")
+def unsupported(what: str, instead: str) -> UnsupportedError:
+    return UnsupportedError(f"{_here()}: {what} is not supported for traced values; {instead}")
 
 
-def axes_of(axis: object, ndim: int) -> tuple[int, ...]:
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes that `axis` (None: all) names, in ascending order."""
     if axis is None:
         return tuple(range(ndim))
@@ -46,8 +54,8 @@ def asarray(recorder: Recorder, obj: object) -> Any:
     return obj if recorder.is_array(obj) else recorder.array(recorder.value_of(obj))
 
 
-def cast(recorder: Recorder, value: Value, dtype: object) -> Value:
-    return recorder.builder.cast(value, np.dtype(dtype))  # type: ignore[arg-type]
+def cast(recorder: Recorder, value: Value, dtype: Any) -> Value:
+    return recorder.builder.cast(value, np.dtype(dtype))
 
 
 def broadcast(recorder: Recorder, value: Value, shape: tuple[int, ...]) -> Value:
@@ -58,14 +66,14 @@ def reshape(recorder: Recorder, value: Value, shape: tuple[int, ...]) -> Value:
     return recorder.builder.reshape(value, shape)
 
 
-def constant(recorder: Recorder, number: object, dtype: object) -> Value:
-    return recorder.builder.constant(number, np.dtype(dtype))  # type: ignore[arg-type]
+def constant(recorder: Recorder, number: object, dtype: Any) -> Value:
+    return recorder.builder.constant(number, np.dtype(dtype))
 
 
-def promoted(recorder: Recorder, *objects: object, least: object = None) -> list[Value]:
+def promoted(recorder: Recorder, *objects: object, least: Any = None) -> list[Value]:
     """The arrays that `objects` are, all of their common dtype (and at least `least`)."""
     values = [recorder.value_of(obj) for obj in objects]
-    dtype = np.result_type(*(v.dtype for v in values), *([] if least is None else [least]))  # type: ignore[list-item]
+    dtype = np.result_type(*(v.dtype for v in values), *([] if least is None else [least]))
     return [cast(recorder, v, dtype) for v in values]
 
 
@@ -112,7 +120,7 @@ def without_axes(array: np.ndarray | None, axis: object, keepdims: object) -> np
 def store(recorder: Recorder, value: Value, out: Any) -> Any:
     """Fill the `out=` argument as NumPy does: equal shape, casting of the same kind."""
     if not recorder.is_array(out):
-        raise unsupported("out= with an array made outside the traced function", "pass the array as an argument")
+        raise unsupported("out= with an array made outside the traced function", "pass that array as an argument")
     if out.shape != value.shape:
         raise ValueError(f"output array of shape {out.shape} does not match the result's shape {value.shape}")
     if not np.can_cast(value.dtype, out.dtype, "same_kind"):

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..regions import Region, View
+from ..regions import View
 from . import indexing
+from .advanced import nonzero
 from .conversions import refuse_number
 from .elementwise import elementwise
 from .operators import BINARY, Operators
@@ -55,15 +56,12 @@ class ArrayTracer(Operators):
 
     def write(self, value: Value) -> None:
         """Overwrite the array with a value of its shape, or a scalar, or one that broadcasts; cast to its dtype."""
-        recorder, storage, geometry = self.recorder, self.storage, self.geometry
-        storage.check_writeable(geometry, recorder.builder.line)
+        recorder, geometry = self.recorder, self.geometry
+        self.storage.check_writeable(geometry, recorder.builder.line)
         value = recorder.builder.cast(value, geometry.dtype)
         if value.shape != geometry.shape and value.shape != ():
             value = recorder.builder.broadcast(value, geometry.shape)
-        buffer = storage.writable_buffer(recorder)
-        storage.reads.clear()
-        if geometry.size:
-            recorder.builder.store(Region(buffer.id, self.layout), value)
+        self.storage.write(recorder, self.layout, value)
 
     # Shape.
 
@@ -185,12 +183,10 @@ class ArrayTracer(Operators):
             flags = self.geometry.flags
             order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
         value = self.read()
-        if order == "F":
+        if order == "F":  # row-major order with all axes reversed
             base = np.reshape(np.empty(self.shape, self.dtype, order="F"), shape, order="F")
-            reverse = (self.recorder.fresh(np.empty(self.shape, self.dtype), value)).T
-            flipped = recorder.array(reverse.read())
-            value = recorder.builder.reshape(flipped.read(), base.shape[::-1])
-            return recorder.fresh(base, recorder.array(value).T.read())
+            value = recorder.builder.reshape(recorder.transposed(value), base.shape[::-1])
+            return recorder.fresh(base, recorder.transposed(value))
         base = np.empty(self.size, self.dtype).reshape(shape)
         return recorder.fresh(base, recorder.builder.reshape(value, base.shape))
 
@@ -228,7 +224,9 @@ class ArrayTracer(Operators):
             recorder.assume(self.storage)
             return recorder.adopt(self.geometry.astype(dtype, order, casting))
         if not np.can_cast(self.dtype, dtype, casting):
-            raise TypeError(f"Cannot cast array data from {self.dtype!r} to {dtype!r} according to the rule {casting!r}")
+            raise TypeError(
+                f"Cannot cast array data from {self.dtype!r} to {dtype!r} according to the rule {casting!r}"
+            )
         base = np.empty_like(self.geometry, dtype, order)
         return recorder.fresh(base, recorder.value_of(self, dtype))
 
@@ -272,8 +270,11 @@ class ArrayTracer(Operators):
     def fill(self, value: Any) -> None:
         self[...] = value
 
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+        raise self.recorder.unsupported(np.sort)
+
     def nonzero(self) -> tuple[ArrayTracer, ...]:
-        return indexing.nonzero(self)
+        return nonzero(self)
 
     # Numbers asked for.
 
@@ -303,7 +304,7 @@ class ArrayTracer(Operators):
     def __index__(self) -> int:
         if self.dtype.kind not in "iu" or self.ndim:
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
-        return self._number("range() or a slice bound", operator.index)
+        return self._number("range(), a slice bound or a count", operator.index)
 
     def __hash__(self) -> int:
         raise refuse_number(self.recorder, "hash()", self)
@@ -353,10 +354,12 @@ def _by_function(name: str, function: Any) -> None:
     setattr(ArrayTracer, name, method)
 
 
-for _name in (
-    "sum prod mean var std max min any all cumsum cumprod clip round repeat take dot trace argmax argmin argsort "
-    "searchsorted compress choose put partition argpartition"
-).split():
+METHODS = [
+    "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "cumsum", "cumprod", "clip", "round", "repeat",
+    "take", "dot", "trace", "argmax", "argmin", "argsort", "searchsorted", "compress", "choose", "put", "partition",
+    "argpartition",
+]  # fmt: skip
+for _name in METHODS:
     _by_function(_name, getattr(np, _name))
 
 assert issubclass(ScalarTracer, Operators)

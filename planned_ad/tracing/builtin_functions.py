@@ -31,8 +31,8 @@ BINARY = {
 }  # fmt: skip
 
 
-def _is_tracer(obj: Any) -> bool:
-    return type(obj).__name__ in ("ScalarTracer", "ArrayTracer")
+def _is_tracer(recorder: Recorder, obj: Any) -> bool:
+    return recorder.is_scalar(obj) or recorder.is_array(obj)
 
 
 def _number(recorder: Recorder, obj: Any) -> Any:
@@ -50,7 +50,7 @@ def _recorded(recorder: Recorder, function: Callable[..., Any], record: Callable
 
     @functools.wraps(function, ("__name__", "__doc__"), ())
     def replaced(*args, **kwargs):
-        if any(_is_tracer(a) and not recorder.is_concrete(a) for a in args):
+        if any(_is_tracer(recorder, a) and not recorder.is_concrete(a) for a in args):
             recorder.mark()
             return record(*(_number(recorder, a) for a in args), **kwargs)
         return function(*args, **kwargs)
@@ -80,12 +80,14 @@ def math_replacements(recorder: Recorder) -> dict[int, object]:
 
     records: dict[Callable[..., Any], Callable[..., Any]] = {f: by_ufunc(u) for f, u in (UNARY | BINARY).items()}
     records |= {math.log: log, math.hypot: hypot, math.gamma: gamma, math.isclose: isclose}
-    found = {id(function): _recorded(recorder, function, record) for function, record in records.items()}
+    found: dict[int, Any] = {
+        id(function): _recorded(recorder, function, record) for function, record in records.items()
+    }
     math_log = found[id(math.log)]
 
     def fsum(items: Any) -> Any:
         items = list(items)
-        return sum(items) if any(_is_tracer(item) for item in items) else math.fsum(items)
+        return sum(items) if any(_is_tracer(recorder, item) for item in items) else math.fsum(items)
 
     def prod(items: Any, *, start: Any = 1) -> Any:
         for item in items:

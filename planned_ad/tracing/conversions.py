@@ -14,9 +14,10 @@ INSTEAD = {
     "int()": "keep the value traced (np.floor, np.round, .astype(int)), or pass it as a Python int, which is static",
     "complex()": "complex numbers are not supported; keep real and imaginary part in separate arrays",
     "hash()": "a traced value cannot be a dict key or a member of a set; use a static argument (int, str) as the key",
-    "range() or a slice bound": "shapes and loop bounds are fixed when tracing: pass the number as a Python int, which is static",
-    "numpy.asarray() in code that is not traced": "call NumPy functions on the traced value directly; a function of another "
-    "library, or one that writes to an array made by such a library, cannot be traced through",
+    "range(), a slice bound or a count": "shapes and loop bounds are fixed when tracing: pass the number as a Python "
+    "int, which is static",
+    "numpy.asarray() in code that is not traced": "call NumPy functions on the traced value directly; a function of "
+    "another library, or one that writes to an array made by such a library, cannot be traced through",
 }
 
 

@@ -1,23 +1,17 @@
-"""Arrays that are made inside the traced function, and what else replaces NumPy's functions there."""
+"""Arrays that are made inside the traced function, by `zeros_like`, `array`, `asarray` and the like."""
 
 from __future__ import annotations
 
-import functools
-import types
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import TraceError
-from ..functions import FUNCTIONS, implements
-from .promotion import KINDS, dtype_of
+from ..functions import implements
+from .promotion import dtype_of
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
     from .array_tracer import ArrayTracer
-
-NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
 
 
 def array_of_items(recorder: Recorder, items: Any, dtype: Any = None, order: Any = "C") -> ArrayTracer:
@@ -140,27 +134,15 @@ def full(recorder, shape, fill_value, dtype=None, order="C", *, device=None, lik
     return result
 
 
-@implements(np.linspace)
-def linspace(recorder, start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
-    if axis != 0 or dtype is not None:
-        raise recorder.unsupported(np.linspace)
-    divisions = num - 1 if endpoint else num
-    start, stop = (recorder.array(recorder.value_of(v, np.float64)) for v in (start, stop))
-    steps = np.arange(num, dtype=np.float64).reshape(-1, *(1,) * max(start.ndim, stop.ndim))
-    step = (stop - start) / divisions
-    result = recorder.concrete(steps) * step + start
-    if endpoint and num > 1:
-        result[-1] = stop
-    return (result, step) if retstep else result
-
-
 @implements(np.copyto)
 def copyto(recorder, dst, src, casting="same_kind", where=True):
     given = recorder.value_of(src)
     if not recorder.is_array(dst):
         raise TypeError(f"copyto() argument 1 must be numpy.ndarray, not {type(dst).__name__}")
     if not np.can_cast(given.dtype, dst.dtype, casting) and not isinstance(src, int | float):
-        raise TypeError(f"Cannot cast array data from {given.dtype!r} to {dst.dtype!r} according to the rule {casting!r}")
+        raise TypeError(
+            f"Cannot cast array data from {given.dtype!r} to {dst.dtype!r} according to the rule {casting!r}"
+        )
     if where is True:
         dst[...] = src
         return
@@ -181,98 +163,6 @@ def result_type(recorder, *arrays_and_dtypes):
     return recorder.result_type(*arrays_and_dtypes)
 
 
-# Replacements in the shadow namespace.
-
-
-def replacements(recorder: Recorder) -> dict[int, object]:
-    """From `id(real)` to what traced code sees instead: NumPy's functions, `math`, built-ins."""
-    from .builtin_functions import builtin_replacements, math_replacements
-
-    found: dict[int, object] = {}
-    for function in _numpy_functions():
-        found[id(function)] = _tracing(recorder, function)
-    for function in _random_functions():
-        found[id(function)] = _refusing(recorder, function)
-    for name in ("mgrid", "ogrid"):
-        found[id(getattr(np, name))] = _Grid(recorder, getattr(np, name))
-    return found | math_replacements(recorder) | builtin_replacements(recorder)
-
-
-@functools.cache
-def _numpy_functions() -> tuple[Callable[..., Any], ...]:
-    """NumPy's public functions that may make or take arrays, and those of other libraries that we implement."""
-    found: dict[int, Any] = {}
-    for module in (np, np.linalg, np.fft):
-        for name in dir(module):
-            if name.startswith("_") or name in np.__former_attrs__ or name in np.__expired_attributes__:
-                continue
-            value = getattr(module, name)
-            if callable(value) and not isinstance(value, type | np.ufunc | types.ModuleType):
-                found[id(value)] = value
-    for function in FUNCTIONS:
-        if not isinstance(function, np.ufunc):
-            found[id(function)] = function
-    return tuple(found.values())
-
-
-@functools.cache
-def _random_functions() -> tuple[Callable[..., Any], ...]:
-    import random
-
-    owners = [(np.random, [n for n in np.random.__all__ if n[0].islower() and n != "default_rng"])]
-    owners.append((random, [n for n in random.__all__ if n[0].islower()]))
-    return tuple(getattr(owner, name) for owner, names in owners for name in names)
-
-
-def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, recorded where an argument is traced; its arrays as traced arrays whose numbers are known."""
-
-    def traced(*args, **kwargs):
-        if _has_tracer(args) or (kwargs and _has_tracer(tuple(kwargs.values()))):
-            return recorder.call(function, args, kwargs)
-        result = function(*args, **kwargs)
-        recorder.mark()
-        if function is np.empty:
-            result[...] = 0  # a trace must not depend on what the memory held
-        return _adopted(recorder, result)
-
-    return functools.update_wrapper(traced, function, ("__name__", "__qualname__", "__doc__", "__module__"), ())
-
-
-def _adopted(recorder: Recorder, result: Any) -> Any:
-    if type(result) is np.ndarray:
-        if result.dtype not in KINDS:
-            return result
-        if not result.flags.owndata:
-            result = result.copy(order="K") if result.base is not None else result
-    return recorder.adopt(result)
-
-
-def _has_tracer(items: Any) -> bool:
-    for item in items:
-        name = type(item).__name__
-        if name == "ArrayTracer" or name == "ScalarTracer":
-            return True
-        if (name == "list" or name == "tuple") and _has_tracer(item):
-            return True
-    return False
-
-
-def _refusing(recorder: Recorder, function: Any) -> Callable[..., Any]:
-    def refused(*args, **kwargs):
-        raise TraceError(
-            f"{recorder.here()}: {function.__name__} gives another result at each call, which a plan cannot. Draw the "
-            f"numbers outside and pass them as an argument, or use numpy.random.default_rng(seed) with a fixed seed."
-        )
-
-    return refused
-
-
-class _Grid:
-    """`numpy.mgrid` and `ogrid`, giving traced arrays."""
-
-    def __init__(self, recorder: Recorder, grid: Any):
-        self.recorder, self.grid = recorder, grid
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.recorder.adopt(self.grid[key])
+@implements(np.isscalar)
+def isscalar(recorder, element):
+    return recorder.is_scalar(element)

@@ -10,13 +10,15 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..functions import FUNCTIONS
-from .promotion import NotAnOperand, common_shape, memory_like, operand, resolved
+from .promotion import BOOL, INT, NotAnOperand, common_shape, memory_like, operand, resolved
 from .ufuncs import UFUNCS, known_power
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
     from ..tape import Value
 
+ARITHMETIC = (np.add, np.subtract, np.multiply, np.negative)
+PYTHON = (float, int, bool)
 POWERS = (np.power, np.float_power)
 
 
@@ -51,6 +53,16 @@ def elementwise(
     emit = UFUNCS.get(ufunc)
     if emit is None:
         raise recorder.unsupported(ufunc)
+    if (
+        is_operator
+        and ufunc in ARITHMETIC
+        and all(kind is BOOL for kind, _, _ in facts)
+        and _all_python(recorder, operands)
+    ):
+        operands = tuple(
+            recorder.result(recorder.value_of(obj, INT)).item() for obj in operands
+        )  # Python's truths add up
+        return elementwise(recorder, ufunc, operands, is_operator=True)
     dtypes = resolved(ufunc, tuple([kind for kind, _, _ in facts]), None if dtype is None else np.dtype(dtype))
     shape = common_shape([shape for _, shape, _ in facts])
     exponent = _known_exponent(recorder, ufunc, operands, facts, dtypes)
@@ -64,7 +76,8 @@ def elementwise(
         names = ", ".join(str(kind) for kind in dtypes[: ufunc.nin])
         raise UnsupportedError(f"{recorder.here()}: numpy.{ufunc.__name__} of {names} has no rule yet") from error
     if ufunc.nout > 1:
-        return tuple(_finish(recorder, ufunc, v, d, operands, shape) for v, d in zip(result, dtypes[ufunc.nin :]))
+        results = [_finish(recorder, v, d, operands, shape) for v, d in zip(result, dtypes[ufunc.nin :])]
+        return tuple(_python_or_not(recorder, r, operands) if is_operator else r for r in results)
     if out is not None:
         return _into(recorder, ufunc, out, recorder.builder.cast(result, dtypes[-1]), where, casting)
     if where is not True:
@@ -72,15 +85,20 @@ def elementwise(
             f"{recorder.here()}: where= without out= leaves elements undefined; "
             f"use numpy.where(condition, numpy.{ufunc.__name__}(...), other), or give out="
         )
-    result = _finish(recorder, ufunc, result, dtypes[-1], operands, shape)
-    if is_operator and shape == () and recorder.is_scalar(result):
-        result.is_python = all(_is_python(obj) for obj in operands)
+    result = _finish(recorder, result, dtypes[-1], operands, shape)
+    return _python_or_not(recorder, result, operands) if is_operator and shape == () else result
+
+
+def _python_or_not(recorder: Recorder, result: Any, operands: tuple[Any, ...]) -> Any:
+    """Mark a scalar as a Python number where all operands are."""
+    if recorder.is_scalar(result):
+        result.is_python = _all_python(recorder, operands)
     return result
 
 
-def _is_python(obj: Any) -> bool:
-    kind = type(obj)
-    return kind is float or kind is int or kind is bool or (kind.__name__ == "ScalarTracer" and obj.is_python)
+def _all_python(recorder: Recorder, operands: tuple[Any, ...]) -> bool:
+    """Whether all operands are Python numbers, so that an operator's result is one."""
+    return all([type(o) in PYTHON or (recorder.is_scalar(o) and o.is_python) for o in operands])
 
 
 def _value(recorder: Recorder, obj: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Value:
@@ -88,7 +106,7 @@ def _value(recorder: Recorder, obj: Any, dtype: np.dtype, shape: tuple[int, ...]
     return value if value.shape == () or value.shape == shape else recorder.builder.broadcast(value, shape)
 
 
-def _finish(recorder: Recorder, ufunc: Any, value: Value, dtype: np.dtype, operands: Any, shape: Any) -> Any:
+def _finish(recorder: Recorder, value: Value, dtype: np.dtype, operands: Any, shape: Any) -> Any:
     value = recorder.builder.cast(value, dtype)
     if shape == ():
         return recorder.result(value)
@@ -167,7 +185,8 @@ def array_ufunc(recorder: Recorder, ufunc: np.ufunc, method: str, inputs: tuple,
         return elementwise(recorder, ufunc, (a[(..., *(None,) * b.ndim)], b), **options)
     from ..numpy_functions.reductions import ACCUMULATIONS, REDUCTIONS
 
-    table = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}.get(method, {})
+    tables: dict[str, Mapping[Any, Any]] = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}
+    table = tables.get(method, {})
     if ufunc not in table:
         raise UnsupportedError(f"{recorder.here()}: numpy.{ufunc.__name__}.{method} has no rule for traced values")
     names = ("axis", "dtype", "out", "keepdims") if method == "reduce" else ("axis", "dtype", "out")

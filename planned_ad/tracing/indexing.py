@@ -1,29 +1,25 @@
-"""Reading and writing `x[key]`: basic keys as views, index arrays as gather and scatter.
+"""Reading and writing `x[key]`: which element, view or advanced index a key is.
 
-Basic keys go to NumPy, on the array's geometry. Of other keys, the slices are applied as views first; the axes with
-index arrays are then brought to the front, which is the form that the primitive `gather` and the operation `Scatter`
-have, and NumPy's placement of the indexed axes in the result is restored by a view.
+Basic keys go to NumPy, on the array's geometry; keys with index arrays to `advanced`; keys whose only traced parts are
+integer scalars show a view at a place known at run time.
 """
 
 from __future__ import annotations
 
-import math
 import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import UnsupportedError
-from ..regions import Region, View, contiguous
-from .promotion import BOOL, INT
+from ..regions import View
+from .advanced import axes_taken, fitting, gather, in_range, scatter
+from .promotion import INT
+from .storage import MovingStorage
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
-    from ..tape import Value
     from .array_tracer import ArrayTracer
-
-WHOLE = slice(None)
 
 
 def get(array: ArrayTracer, key: Any) -> Any:
@@ -37,13 +33,15 @@ def get(array: ArrayTracer, key: Any) -> Any:
         recorder.mark()
         return recorder.result(storage.read(recorder, View(offset, (), ()), geometry))
     recorder.mark()
-    key = _basic(recorder, key)
+    original, key = key, _basic(recorder, key)
     if type(key) is Advanced:
-        return _gather(array, key.key)
+        moving = _moving(array, key.key)
+        return gather(array, key.key) if moving is None else moving if moving.ndim else recorder.result(moving.read())
     has_ellipsis = any(k is Ellipsis for k in key)
     shown = geometry[key if has_ellipsis else (*key, ...)]
     if shown.ndim or has_ellipsis:
-        return recorder.seen(array, shown)
+        found = recorder.seen(array, shown)
+        return found.copy("K") if _has_array_integer(recorder, original) else found
     if storage.is_concrete:
         recorder.assume(storage)
         return shown[()]
@@ -56,31 +54,69 @@ def put(array: ArrayTracer, key: Any, value: Any) -> None:
     recorder.mark()
     key = _basic(recorder, key)
     if type(key) is Advanced:
-        return _scatter(array, key.key, value, accumulate=False)
+        moving = _moving(array, key.key)
+        if moving is None:
+            return scatter(array, key.key, value, accumulate=False)
+        if recorder.is_array(value) and moving.storage.is_same(value.storage) and _same_place(value, moving):
+            return None
+        return moving.write(fitting(recorder, value, moving.dtype, moving.shape))
     shown = array.geometry[key if any(k is Ellipsis for k in key) else (*key, ...)]
-    if type(value).__name__ == "ArrayTracer" and value.storage is storage and _same_place(value.geometry, shown):
+    if recorder.is_array(value) and value.storage is storage and _same_place(value, recorder.seen(array, shown)):
         return None  # what `x[1:3] += y` ends with: it has been written already
     storage.check_writeable(array.geometry, recorder.builder.line)
     if storage.is_concrete and recorder.is_concrete(value):
         shown[...] = recorder.plain(value)
         storage.reads.clear()
         return None
-    recorder.seen(array, shown).write(_fitting(recorder, value, shown.dtype, shown.shape))
+    recorder.seen(array, shown).write(fitting(recorder, value, shown.dtype, shown.shape))
     return None
 
 
-def _same_place(a: np.ndarray, b: np.ndarray) -> bool:
-    there = [g.__array_interface__["data"][0] for g in (a, b)]
-    return a.shape == b.shape and a.strides == b.strides and there[0] == there[1]
+def _moving(array: ArrayTracer, key: tuple[Any, ...]) -> ArrayTracer | None:
+    """The view that `key` shows where its only traced parts are scalars: it lies at a place known at run time."""
+    recorder = array.recorder
+    scalars = [part for part in key if recorder.is_scalar(part)]
+    if not scalars or any(hasattr(part, "dtype") and not recorder.is_scalar(part) for part in key):
+        return None
+    consumed = sum(axes_taken(part) for part in key)
+    start: list[Any] = []
+    axes: list[int] = []
+    axis = 0
+    for part in key:
+        if recorder.is_scalar(part):
+            if axis < array.ndim:
+                axes.append(axis)
+            start.append(slice(0, 1) if axis < array.ndim and not array.shape[axis] else 0)
+        else:
+            start.append(part)
+        axis += max(array.ndim - consumed, 0) if part is Ellipsis else axes_taken(part)
+    shown = array.geometry[tuple(start) if any(k is Ellipsis for k in start) else (*start, ...)]
+    indices = [in_range(recorder, recorder.value_of(i, INT), array.shape[k], k) for i, k in zip(scalars, axes)]
+    extents = tuple(array.shape[k] for k in axes)
+    strides = tuple(array.strides[k] // array.itemsize for k in axes)
+    storage = MovingStorage(array.storage, recorder.builder.line, tuple(indices), extents, strides)
+    return type(array)(recorder, storage, shown)
+
+
+def _has_array_integer(recorder: Recorder, key: Any) -> bool:
+    """Whether an integer of a basic key is a 0-d array, for which NumPy gives a copy."""
+    parts = key if isinstance(key, tuple) and not recorder.is_array(key) else (key,)
+    return any(isinstance(part, np.ndarray) for part in parts)
+
+
+def _same_place(a: ArrayTracer, b: ArrayTracer) -> bool:
+    """Whether two arrays of one memory show the same elements of it."""
+    return a.layout == b.layout
 
 
 def accumulate(array: ArrayTracer, key: Any, value: Any) -> None:
     """`numpy.add.at(array, key, value)`."""
     recorder = array.recorder
     basic = _basic(recorder, key)
-    if type(basic) is Advanced:
-        return _scatter(array, basic.key, value, accumulate=True)
-    view = array[(*basic, ...)] if not any(k is Ellipsis for k in basic) else array[basic]
+    if isinstance(basic, Advanced):
+        return scatter(array, basic.key, value, accumulate=True)
+    assert type(basic) is tuple
+    view = array[basic if any(k is Ellipsis for k in basic) else (*basic, ...)]
     view += value
     return None
 
@@ -95,22 +131,6 @@ def update_numbers(array: ArrayTracer, ufunc: np.ufunc, other: Any) -> ArrayTrac
     return array
 
 
-def _fitting(recorder: Recorder, value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Value:
-    """An assigned value, as NumPy converts and broadcasts it: further leading axes of length 1 are dropped."""
-    value = recorder.value_of(value, dtype)
-    given = value.shape
-    if given == shape or given == ():
-        return value
-    inner = given
-    while len(inner) > len(shape) and inner[0] == 1:
-        inner = inner[1:]
-    fits = len(inner) <= len(shape) and all(n in (1, m) for n, m in zip(inner[::-1], shape[::-1]))
-    if not fits:
-        texts = [str(s).replace(" ", "") for s in (given, shape)]
-        raise ValueError(f"could not broadcast input array from shape {texts[0]} into shape {texts[1]}")
-    return recorder.builder.broadcast(recorder.builder.reshape(value, inner), shape)
-
-
 def _position(array: ArrayTracer, key: Any) -> int | None:
     """Which element of the memory a key of plain integers names; None for other keys and those out of range."""
     kind = type(key)
@@ -121,7 +141,7 @@ def _position(array: ArrayTracer, key: Any) -> int | None:
         n = layout.shape[0]
         if not -n <= key < n:
             return None
-        return layout.offset + (key + n if key < 0 else key) * layout.strides[0]
+        return layout.offset + (key + n if key < 0 else key) * layout.strides[0]  # type: ignore[return-value]
     if kind is not tuple:
         return None
     layout = array.layout
@@ -132,7 +152,7 @@ def _position(array: ArrayTracer, key: Any) -> int | None:
         if type(k) is not int or not -n <= k < n:
             return None
         offset += (k + n if k < 0 else k) * stride
-    return offset
+    return offset  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +164,7 @@ class Advanced:
 
 def _basic(recorder: Recorder, key: Any) -> tuple[Any, ...] | Advanced:
     """A key as a tuple of integers, slices, None and Ellipsis, or as an `Advanced` key."""
-    parts = key if isinstance(key, tuple) and type(key).__name__ != "ArrayTracer" else (key,)
+    parts = key if isinstance(key, tuple) and not recorder.is_array(key) else (key,)
     found, is_advanced = [], False
     for part in parts:
         kind = type(part)
@@ -152,17 +172,17 @@ def _basic(recorder: Recorder, key: Any) -> tuple[Any, ...] | Advanced:
             found.append(part)
             continue
         if kind is list or kind is tuple:
-            part = recorder.array(recorder.stacked(part)) if not recorder.is_concrete(part) else _array_of(recorder, part)
+            part = (
+                recorder.array(recorder.stacked(part)) if not recorder.is_concrete(part) else _array_of(recorder, part)
+            )
             kind = type(part)
-        if kind.__name__ == "ScalarTracer":
+        if recorder.is_scalar(part):
             if part.dtype.kind == "b":
                 part = np.asarray(bool(part))
-            elif part.dtype.kind in "iu":
-                part = recorder.array(part.value)
-            else:
+            elif part.dtype.kind not in "iu":
                 raise _bad_index()
             is_advanced = True
-        elif kind.__name__ == "ArrayTracer":
+        elif recorder.is_array(part):
             if part.dtype.kind not in "biu":
                 raise IndexError("arrays used as indices must be of integer (or boolean) type")
             if part.storage.is_concrete:
@@ -196,264 +216,6 @@ def _array_of(recorder: Recorder, part: Any) -> np.ndarray:
 
 def _bad_index() -> IndexError:
     return IndexError(
-        "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
+        "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
+        "indices"
     )
-
-
-@dataclass(slots=True)
-class Indexed:
-    """An array with the axes that index arrays apply to in front, and those arrays.
-
-    `place` is where the axes of the index arrays, together of shape `common`, stand in NumPy's result.
-    """
-
-    array: ArrayTracer
-    indices: list[Value]
-    common: tuple[int, ...]
-    place: int
-    known: list[np.ndarray] | None
-
-    @property
-    def rest(self) -> tuple[int, ...]:
-        return self.array.shape[len(self.indices) :]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of the result."""
-        return (*self.rest[: self.place], *self.common, *self.rest[self.place :])
-
-
-def _prepare(array: ArrayTracer, key: tuple[Any, ...]) -> Indexed:
-    recorder = array.recorder
-    key = _with_known_masks(array, key)
-    consumed = sum(_axes_taken(part) for part in key)
-    if consumed > array.ndim:
-        raise IndexError(
-            f"too many indices for array: array is {array.ndim}-dimensional, but {consumed} were indexed"
-        )
-    missing = array.ndim - consumed
-    if sum(part is Ellipsis for part in key) > 1:
-        raise IndexError("an index can only have a single ellipsis ('...')")
-    if not any(part is Ellipsis for part in key):
-        key = (*key, Ellipsis)
-    basic: list[Any] = []
-    positions: list[int] = []  # of the indexed axes, in the view that the slices make
-    groups: list[int] = []  # a number that changes where something stands between two index arrays
-    indices: list[Any] = []
-    axis = group = 0
-    for part in key:
-        if part is Ellipsis:
-            basic += [WHOLE] * missing
-            axis += missing
-            group += 1
-        elif part is None or type(part) is slice:
-            basic.append(part)
-            axis += 1
-            group += 1
-        else:
-            taken = _axes_taken(part)
-            own = [part] if taken == 1 and _dtype(part).kind != "b" else _mask_indices(array, part, basic)
-            for index in own:
-                basic.append(WHOLE)
-                positions.append(axis)
-                groups.append(group)
-                indices.append(index)
-                axis += 1
-    view = recorder.seen(array, array.geometry[tuple(basic)])
-    others = [k for k in range(view.ndim) if k not in positions]
-    place = positions[0] if len(set(groups)) == 1 and positions else 0
-    front = view.transpose([*positions, *others])
-    known = [np.asarray(i) for i in indices] if all(type(i).__name__ != "ArrayTracer" for i in indices) else None
-    values, common = _checked(recorder, front, indices)
-    return Indexed(front, values, common, place, known)
-
-
-def _dtype(part: Any) -> np.dtype:
-    return getattr(part, "dtype", INT)
-
-
-def _axes_taken(part: Any) -> int:
-    """How many axes of the array a part of a key applies to."""
-    if part is None or part is Ellipsis:
-        return 0
-    if type(part) is slice or type(part) is int:
-        return 1
-    return part.ndim if part.dtype.kind == "b" else 1
-
-
-def _with_known_masks(array: ArrayTracer, key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Known boolean arrays as the index arrays that NumPy replaces them by; shapes checked by NumPy."""
-    if not any(type(part) is np.ndarray and part.dtype.kind == "b" for part in key):
-        return key
-    stand_in = np.broadcast_to(np.zeros((), np.int8), array.shape)
-    axis = 0
-    total = sum(_axes_taken(part) for part in key)
-    result: list[Any] = []
-    for part in key:
-        if part is Ellipsis:
-            axis = array.ndim - (total - axis)
-            result.append(part)
-        elif type(part) is np.ndarray and part.dtype.kind == "b":
-            if part.ndim == 0:
-                raise UnsupportedError(f"{array.recorder.here()}: a single truth value as an index; use an if statement")
-            stand_in[(*(WHOLE,) * axis, part)]
-            result += list(part.nonzero())
-            axis += part.ndim
-        else:
-            result.append(part)
-            axis += _axes_taken(part)
-    return tuple(result)
-
-
-def _mask_indices(array: ArrayTracer, mask: ArrayTracer, basic: list[Any]) -> list[ArrayTracer]:
-    axis = sum(part is not None for part in basic)
-    extents = array.shape[axis : axis + mask.ndim]
-    for k, (n, m) in enumerate(zip(extents, mask.shape)):
-        if n != m:
-            raise IndexError(
-                f"boolean index did not match indexed array along axis {axis + k}; size of axis is {n} but size of "
-                f"corresponding boolean axis is {m}"
-            )
-    return list(nonzero(mask))
-
-
-def nonzero(array: ArrayTracer) -> tuple[ArrayTracer, ...]:
-    """The positions of what is not zero, their number being that of the example (a guard)."""
-    recorder = array.recorder
-    recorder.mark()
-    if array.storage.is_concrete:
-        return tuple(recorder.concrete(i) for i in recorder.number_of(array).nonzero())
-    if not array.ndim:
-        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
-    mask = recorder.value_of(array, BOOL)
-    mask = recorder.builder.reshape(mask, (mask.size,))
-    counted = recorder.apply("reduce_sum", recorder.builder.cast(mask, INT), axes=(0,))
-    count = recorder.outcome(counted, "count")
-    flat = recorder.apply("nonzero", mask, count=count)
-    found = []
-    for n in reversed(array.shape[1:]):
-        extent = recorder.constant(n, INT)
-        found.append(recorder.apply("remainder", flat, extent))
-        flat = recorder.apply("floor_divide", flat, extent)
-    found.append(flat)
-    for value, n in zip(reversed(found), array.shape):
-        recorder.extents[value.id] = n
-    return tuple(recorder.array(value) for value in reversed(found))
-
-
-def _checked(recorder: Recorder, array: ArrayTracer, indices: list[Any]) -> tuple[list[Value], tuple[int, ...]]:
-    """The index arrays for the leading axes of `array`, within range and counted from 0, of their common shape."""
-    shapes = [np.shape(i) if type(i).__name__ != "ArrayTracer" else i.shape for i in indices]
-    try:
-        common = np.broadcast_shapes(*shapes)
-    except ValueError:
-        text = " ".join(str(s).replace(" ", "") for s in shapes)
-        raise IndexError(
-            f"shape mismatch: indexing arrays could not be broadcast together with shapes {text} "
-        ) from None
-    values = []
-    for axis, index in enumerate(indices):
-        n = array.shape[axis]
-        if type(index).__name__ != "ArrayTracer":
-            index = np.asarray(index)
-            bad = (index < -n) | (index >= n)
-            if bad.any():
-                first = index[bad].flat[0]
-                raise IndexError(f"index {first} is out of bounds for axis {axis} with size {n}")
-            data = np.where(index < 0, index + n, index).astype(np.int64)
-            values.append(recorder.builder.constant(np.broadcast_to(data, common)))
-            continue
-        value = recorder.value_of(index, INT)
-        if value.size and recorder.extents.get(value.id, n + 1) > n:
-            _guard_range(recorder, value, n, axis)
-            value = recorder.apply("wrap_index", value, extent=n)
-        values.append(recorder.builder.broadcast(value, common))
-    return values, common
-
-
-def _guard_range(recorder: Recorder, index: Value, n: int, axis: int) -> None:
-    low, high = recorder.constant(-n, INT), recorder.constant(n, INT)
-    inside = recorder.apply(
-        "logical_and", recorder.apply("greater_equal", index, low), recorder.apply("less", index, high)
-    )
-    if inside.shape:
-        inside = recorder.apply("reduce_all", inside, axes=tuple(range(len(inside.shape))))
-    if not recorder.example.number(inside):
-        numbers = recorder.example.number(index)
-        first = numbers[(numbers < -n) | (numbers >= n)].flat[0]
-        raise IndexError(f"index {first} is out of bounds for axis {axis} with size {n}")
-    recorder.outcome(inside, "index")
-
-
-def _gather(array: ArrayTracer, key: tuple[Any, ...]) -> Any:
-    recorder = array.recorder
-    if array.storage.is_concrete and all(type(part).__name__ != "ArrayTracer" for part in key):
-        recorder.assume(array.storage)
-        return recorder.adopt(array.geometry[key])
-    indexed = _prepare(array, key)
-    value = recorder.apply("gather", indexed.array.read(), *indexed.indices)
-    if indexed.shape == ():
-        return recorder.result(value)
-    value = _moved(recorder, value, 0, indexed.place, len(indexed.common))
-    return recorder.fresh(_memory(indexed, array.dtype), value)
-
-
-def _moved(recorder: Recorder, value: Value, source: int, target: int, count: int) -> Value:
-    """`value` with its `count` axes from `source` on moved to `target`."""
-    if source == target or not count:
-        return value
-    axes = [k for k in range(len(value.shape)) if not source <= k < source + count]
-    axes[target:target] = range(source, source + count)
-    own = contiguous(value.shape)
-    view = View(0, tuple(own.shape[k] for k in axes), tuple(own.strides[k] for k in axes))
-    return recorder.builder.view(value, view)
-
-
-def _memory(indexed: Indexed, dtype: np.dtype) -> np.ndarray:
-    """Memory as NumPy lays out what index arrays select: the indexed axes are outermost."""
-    place, count = indexed.place, len(indexed.common)
-    memory = np.empty((*indexed.common, *indexed.rest), dtype)
-    order = [k for k in range(memory.ndim) if k >= count]
-    order[place:place] = range(count)
-    return memory.transpose(order)
-
-
-def _scatter(array: ArrayTracer, key: tuple[Any, ...], value: Any, accumulate: bool) -> None:
-    recorder, storage = array.recorder, array.storage
-    storage.check_writeable(array.geometry, recorder.builder.line)
-    all_known = storage.is_concrete and all(recorder.is_concrete(part) for part in (*key, value))
-    if all_known:
-        if accumulate:
-            np.add.at(array.geometry, key, recorder.plain(value))
-        else:
-            array.geometry[key] = recorder.plain(value)
-        storage.reads.clear()
-        return
-    given = recorder.value_of(value, array.dtype)
-    if math.prod(given.shape) == 1 and not accumulate and _choose(array, key, given):
-        return
-    indexed = _prepare(array, key)
-    new = _fitting(recorder, recorder.array(given), array.dtype, indexed.shape)
-    if new.shape == () and indexed.shape:
-        new = recorder.builder.broadcast(new, indexed.shape)
-    new = _moved(recorder, new, indexed.place, 0, len(indexed.common))
-    buffer = storage.writable_buffer(recorder)
-    storage.reads.clear()
-    if new.size:
-        recorder.builder.scatter(Region(buffer.id, indexed.array.layout), tuple(indexed.indices), new, accumulate)
-
-
-def _choose(array: ArrayTracer, key: tuple[Any, ...], number: Value) -> bool:
-    """`x[mask] = number` for a traced mask, without asking how much of it is true."""
-    recorder = array.recorder
-    if len(key) != 1 or type(key[0]).__name__ != "ArrayTracer" or key[0].dtype.kind != "b":
-        return False
-    mask = key[0]
-    if mask.shape != array.shape[: mask.ndim]:
-        return False  # the error is raised elsewhere
-    choice = recorder.builder.reshape(mask.read(), mask.shape + (1,) * (array.ndim - mask.ndim))
-    choice = recorder.builder.broadcast(choice, array.shape)
-    number = recorder.builder.reshape(number, ())
-    if array.size:
-        array.write(recorder.apply("where", choice, number, array.read()))
-    return True

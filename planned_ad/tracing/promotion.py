@@ -16,9 +16,10 @@ Type = Any  # a dtype, or float or int for a number whose dtype gives way to its
 
 KINDS = frozenset(
     np.dtype(name)
-    for name in "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split()
+    for name in ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
 )
 BOOL, INT, FLOAT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
+_WEAK = {"f": float, "i": int}
 _PYTHON = {float: FLOAT, int: INT, bool: BOOL}
 
 
@@ -35,10 +36,9 @@ def dtype_of(number: Any) -> np.dtype:
 def operand(recorder: Recorder, obj: Any) -> tuple[Type, tuple[int, ...], bool]:
     """Type and shape of an operand, and whether its numbers are known."""
     kind = type(obj)
-    name = kind.__name__
-    if name == "ScalarTracer":
-        return (float if obj.is_python and obj.dtype.kind == "f" else obj.dtype), (), False
-    if name == "ArrayTracer":
+    if recorder.is_scalar(obj):
+        return (_WEAK.get(obj.dtype.kind, BOOL) if obj.is_python else obj.dtype), (), False
+    if recorder.is_array(obj):
         return obj.dtype, obj.geometry.shape, obj.storage.is_concrete
     if kind is float or kind is int:
         return kind, (), True
@@ -66,7 +66,9 @@ def resolved(ufunc: np.ufunc, types: tuple[Type, ...], dtype: np.dtype | None) -
     """The dtypes of the ufunc's loop: inputs, then outputs."""
     if all(isinstance(kind, type) for kind in types):
         types = tuple(FLOAT if float in types else INT for _ in types)
-    wanted = {} if dtype is None else {"signature": (None,) * ufunc.nin + (dtype,) * ufunc.nout, "casting": "same_kind"}
+    wanted: dict[str, Any] = (
+        {} if dtype is None else {"signature": (None,) * ufunc.nin + (dtype,) * ufunc.nout, "casting": "same_kind"}
+    )
     dtypes = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), **wanted)
     for found in dtypes:
         if found not in KINDS:
@@ -102,7 +104,7 @@ def memory_like(operands: list[Any], shape: tuple[int, ...], dtype: np.dtype) ->
     """
     if len(shape) < 2:
         return None
-    arrays = [a.geometry if type(a).__name__ == "ArrayTracer" else a for a in operands]
+    arrays = [getattr(a, "geometry", a) for a in operands]
     arrays = [a for a in arrays if type(a) is np.ndarray]
     if all(a.flags.c_contiguous for a in arrays):
         return None

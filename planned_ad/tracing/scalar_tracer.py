@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .conversions import refuse_number
+from .elementwise import operate
 from .operators import Operators
 
 if TYPE_CHECKING:
@@ -64,7 +65,9 @@ class ScalarTracer(Operators):
         return self.dtype.itemsize
 
     def item(self) -> ScalarTracer:
-        return ScalarTracer(self.recorder, self.value, is_python=True)
+        """As a Python number."""
+        kind = {"f": np.float64, "b": bool}.get(self.dtype.kind, np.int64)
+        return ScalarTracer(self.recorder, self.recorder.value_of(self, kind), is_python=True)
 
     tolist = item
 
@@ -118,6 +121,11 @@ class ScalarTracer(Operators):
 
     __trunc__ = __floor__ = __ceil__ = __int__
 
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu":
+            raise TypeError(f"'{self.dtype}' object cannot be interpreted as an integer")
+        raise refuse_number(self.recorder, "range(), a slice bound or a count", self)
+
     def __complex__(self) -> complex:
         raise refuse_number(self.recorder, "complex()", self)
 
@@ -130,22 +138,24 @@ class ScalarTracer(Operators):
     def __round__(self, digits: int | None = None) -> Any:
         if digits is None:
             raise refuse_number(self.recorder, "int()", self)
-        return self.recorder.call(np.round, (self, digits), {})
+        result = self.recorder.call(np.round, (self, digits), {})
+        return result.item() if self.is_python else result
+
+    def __mul__(self, other: Any) -> Any:
+        if type(other) in (list, tuple, str) and self.dtype.kind in "iu":
+            return self.__index__() * other
+        return operate(self.recorder, np.multiply, self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        if type(other) in (list, tuple, str) and self.dtype.kind in "iu":
+            return other * self.__index__()
+        return operate(self.recorder, np.multiply, other, self)
 
     def __repr__(self) -> str:
         return f"<traced {self.dtype} scalar>"
 
     def __format__(self, specification: str) -> str:
         return repr(self)
-
-
-def _index(self: ScalarTracer) -> int:
-    if self.dtype.kind not in "iu":
-        raise TypeError(f"'{self.dtype}' object cannot be interpreted as an integer")
-    raise refuse_number(self.recorder, "range() or a slice bound", self)
-
-
-ScalarTracer.__index__ = _index  # type: ignore[attr-defined]
 
 
 def _by_function(name: str, function: Any) -> None:
@@ -156,6 +166,10 @@ def _by_function(name: str, function: Any) -> None:
     setattr(ScalarTracer, name, method)
 
 
-for _name in "sum prod mean var std max min any all cumsum cumprod clip round squeeze repeat take dot".split():
+METHODS = [
+    "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "cumsum", "cumprod", "clip", "round",
+    "squeeze", "repeat", "take", "dot",
+]  # fmt: skip
+for _name in METHODS:
     if hasattr(np, _name):
         _by_function(_name, getattr(np, _name))

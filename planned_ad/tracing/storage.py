@@ -93,6 +93,7 @@ class Storage:
     def _read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
         builder = recorder.builder
         if self.is_concrete:
+            recorder.assume(self)
             return recorder.constant(geometry)
         if self.buffer is not None:
             return builder.load(Region(self.buffer.id, view))
@@ -109,6 +110,26 @@ class Storage:
         own = contiguous(self.base.shape)
         in_memory = View(0, tuple(own.shape[k] for k in axes), tuple(own.strides[k] for k in axes))
         return builder.view(builder.view(self.value, in_memory), view)
+
+    def write(self, recorder: Recorder, view: View, value: Value) -> None:
+        """Overwrite what `view` shows with a value of its shape, or a scalar."""
+        buffer = self.writable_buffer(recorder)
+        self.reads.clear()
+        if view.size:
+            recorder.builder.store(Region(buffer.id, view), value)
+
+    def scatter(
+        self, recorder: Recorder, view: View, indices: tuple[Value, ...], value: Value, accumulate: bool = False
+    ) -> None:
+        """Overwrite, or add to, what `indices` select of the leading axes of `view`."""
+        buffer = self.writable_buffer(recorder)
+        self.reads.clear()
+        if value.size:
+            recorder.builder.scatter(Region(buffer.id, view), indices, value, accumulate)
+
+    def is_same(self, other: Storage) -> bool:
+        """Whether equal geometries show equal elements of this and the other storage."""
+        return self is other
 
     def check_writeable(self, geometry: np.ndarray, line: Line) -> None:
         if self.captured:
@@ -151,6 +172,58 @@ class Storage:
         """The variable that the line which made this memory assigns to, for messages and listings."""
         match = ASSIGNMENT.match(self.line.text)
         return match.group(1) if match else "temporary"
+
+
+class MovingStorage(Storage):
+    """What `x[k]` shows for integers `k` known at run time: memory of `x`, at a distance known at run time.
+
+    Geometries lie where they would for indices 0.
+    """
+
+    __slots__ = ("extents", "indices", "memory", "strides")
+
+    def __init__(
+        self,
+        memory: Storage,
+        line: Line,
+        indices: tuple[Value, ...],
+        extents: tuple[int, ...],
+        strides: tuple[int, ...],
+    ):
+        super().__init__(memory.base, line, captured=memory.captured, shared_with=memory.shared_with)
+        self.is_concrete = False
+        self.memory, self.indices, self.extents, self.strides = memory, indices, extents, strides
+
+    def _places(self, view: View) -> View:
+        """All that `view` may show, the run-time indices counting along the leading axes."""
+        return View(view.offset, (*self.extents, *view.shape), (*self.strides, *view.strides))
+
+    def read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
+        places = self._places(view)
+        geometry = self.memory.geometry_of(places) if self.memory.is_concrete else geometry
+        return recorder.apply("gather", self.memory.read(recorder, places, geometry), *self.indices)
+
+    def write(self, recorder: Recorder, view: View, value: Value) -> None:
+        value = recorder.builder.broadcast(value, view.shape)
+        self.memory.scatter(recorder, self._places(view), self.indices, value)
+
+    def scatter(
+        self, recorder: Recorder, view: View, indices: tuple[Value, ...], value: Value, accumulate: bool = False
+    ) -> None:
+        builder = recorder.builder
+        common = indices[0].shape
+        own = tuple(builder.broadcast(i, common) for i in self.indices)
+        self.memory.scatter(recorder, self._places(view), (*own, *indices), value, accumulate)
+
+    def writable_buffer(self, recorder: Recorder) -> Buffer:
+        return self.memory.writable_buffer(recorder)
+
+    def is_same(self, other: Storage) -> bool:
+        return (
+            isinstance(other, MovingStorage)
+            and self.memory.is_same(other.memory)
+            and (self.indices, self.strides) == (other.indices, other.strides)
+        )
 
 
 class _Window:

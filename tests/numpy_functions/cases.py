@@ -678,6 +678,11 @@ def split_writes(x):
 
 group = "out"
 case(sum_out, floats(3, 4))
+case(lambda x: np.sum(x, axis=0, out=np.zeros(2, int)), 3.0 * floats(3, 2), rounds=True)
+case(lambda x: np.cumsum(x, out=np.zeros(4, int)), 3.0 * floats(4), rounds=True)
+case(lambda x: np.sum(x, axis=0, out=np.zeros(2)), ints(3, 2).astype(np.int8), rounds=True)
+case(lambda x: np.max(x, axis=0, out=np.zeros(2, int)), 3.0 * floats(3, 2), rounds=True)
+case(lambda x: np.std(x, axis=0, out=np.zeros(2, x.dtype)), floats(3, 2))
 case(dot_out, floats(3, 4), floats(4, 2))
 case(concatenate_out, floats(3), floats(2))
 group = "views"

@@ -84,3 +84,28 @@ def test_a_tie_is_shared() -> None:
 @pytest.mark.parametrize("function", [np.round, np.linalg.norm, np.trace, np.ptp])
 def test_one_element(function) -> None:
     check(lambda x: function(x), np.array([[2.5]]))
+
+
+WEAK = {
+    "where": lambda x, s: np.where(x > 0, x, s),
+    "select": lambda x, s: np.select([x > 0], [x], s),
+    "clip": lambda x, s: (np.clip(x, s, None), np.clip(x, -s, s), np.clip(s, x, 3.0)),
+    "linspace": lambda x, s: (np.linspace(s, 1.0, 4), np.linspace(x, s, 3)),
+    "dot": lambda x, s: (np.dot(x, s), np.outer(x, s), np.inner(s, s)),
+    "concatenate": lambda x, s: (np.concatenate([x, [s]]), np.append(x, s), np.stack([s, s])),
+    "logsumexp": lambda x, s: scipy.special.logsumexp(x, b=s),
+    "sum": lambda x, s: (np.sum(s), np.mean(s), np.max([s, 1.0]), np.sum(x, initial=s), np.round(s, 1)),
+    "gradient": lambda x, s: (np.gradient(x, s), np.trapezoid(x, dx=s)),
+    "polyval": lambda x, s: (np.polyval(x, s), np.polyval([s, 1.0], x)),
+    "isclose": lambda x, s: np.isclose(x, s, rtol=s),
+    "pad": lambda x, s: np.pad(x, 1, constant_values=s),
+    "repeat": lambda x, s: np.tile(s, 3) * np.repeat(s, 3),
+    "kron": lambda x, s: (np.kron(x, s), np.atleast_1d(s), np.where(s > 0, s, 2.0)),
+    "cumsum": lambda x, s: (np.cumsum(s), np.linalg.norm([s, s]), np.einsum("i,->i", x, s)),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("name", WEAK)
+def test_python_floats_are_as_weak_as_in_numpy(name: str, dtype) -> None:
+    check(WEAK[name], np.array([1, -2, 3], dtype), 1.5)

@@ -50,11 +50,9 @@ WRONG = {
     "squeeze": lambda x: np.squeeze(x, 0),
     "broadcast_to": lambda x: np.broadcast_to(x, (2, 5)),
     "out shape": lambda x: np.sum(x, axis=0, out=np.zeros(3)),
-    "out dtype": lambda x: np.sum(x, axis=0, out=np.zeros(2, int)),
     "average": lambda x: np.average(x, weights=[1.0, 2.0]),
     "ddof and correction": lambda x: np.var(x, ddof=1, correction=1),
     "take": lambda x: np.take(x, [7]),
-    "take floats": lambda x: np.take(x, [0.5]),
     "gradient": lambda x: np.gradient(x[:1]),
     "pad": lambda x: np.pad(x, -1),
     "take_along_axis": lambda x: np.take_along_axis(x, np.array([0]), axis=1),
@@ -68,13 +66,14 @@ WRONG = {
 def test_unsupported(name: str) -> None:
     with pytest.raises(UnsupportedError) as caught:
         trace(UNSUPPORTED[name], (np.array([[1.0, 2.0], [3.0, 4.0]]),))
-    assert len(str(caught.value)) > 30
+    assert "test_refusals.py" in str(caught.value)  # the user's line
+    assert ";" in str(caught.value)  # and what to do
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_refused_as_by_numpy(name: str) -> None:
     x = np.array([[1.0, 2.0], [3.0, 4.0]])
-    with pytest.raises(Exception) as wanted:  # noqa: B017
+    with pytest.raises(Exception) as wanted:
         WRONG[name](x)
     kind = next(kind for kind in (IndexError, ValueError, TypeError) if issubclass(wanted.type, kind))
     with pytest.raises(kind):

@@ -1,0 +1,53 @@
+# make demo, make test: set up what they need in .venv on first use, from Python >= 3.11 and make alone.
+# PYTHON=/path/to/python chooses another interpreter for .venv.
+
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python3.14 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet
+
+.PHONY: demo test lint notebooks bench docs clean
+
+demo: $(VENV)/installed
+	@$(BIN)/python demo/old_faithful.py
+
+test: $(VENV)/installed-test
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/installed-test
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy --no-error-summary
+
+# Fails where a cell fails; the committed outputs are left as they are.
+notebooks: $(VENV)/installed-test
+	@$(BIN)/python docs/run_notebooks.py notebooks
+
+bench: $(VENV)/installed-bench
+	@cd asv_bench && ../$(BIN)/asv machine --yes >/dev/null && ../$(BIN)/asv run --python=same --quick --show-stderr
+
+docs: $(VENV)/installed
+	@$(BIN)/python docs/generate_supported.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
+
+# The environment. A stamp file says what is installed; a change of pyproject.toml installs again.
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "No Python >= 3.11 found: install one, or say make PYTHON=/path/to/python" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: pyproject.toml | $(BIN)/python
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/installed-test: pyproject.toml $(VENV)/installed
+	@$(PIP) --editable '.[test]'
+	@touch $@
+
+$(VENV)/installed-bench: pyproject.toml $(VENV)/installed
+	@$(PIP) --editable '.[bench]'
+	@touch $@

@@ -1,0 +1,80 @@
+"""Write docs/supported.md from the tables that tracing uses: `make docs`."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+import planned_ad.trace  # noqa: F401  (registers the functions)
+from planned_ad.functions import FUNCTIONS
+from planned_ad.numpy_functions import ACCUMULATIONS, REDUCTIONS
+from planned_ad.numpy_functions.refused import INSTEAD, LINEAR_ALGEBRA, SOLVE
+from planned_ad.tracing import builtin_functions
+from planned_ad.tracing.ufuncs import UFUNCS
+
+TARGET = Path(__file__).with_name("supported.md")
+NUMPY = ".".join(np.__version__.split(".")[:2])
+
+HEAD = f"""# Supported functions
+
+Generated from the tables in `planned_ad/` by `make docs`, with NumPy {NUMPY}. Edit the tables, not this page.
+
+Operators, basic and advanced indexing, and the `ndarray` methods of the functions below work too, on float64 and
+float32 data; integer and boolean arrays are run-time data without derivative. Functions that take no traced value
+(`np.zeros`, `np.arange`, `np.eye`, ...) run as they are, and give arrays that can be written to.
+An argument of a function that is not supported, such as `where=` of a sum, is refused by an error that names it.
+"""
+
+
+def full_name(function: Callable) -> str:
+    """`np.linalg.norm`, `scipy.special.expit`: as people write it."""
+    name = function.__name__
+    module = getattr(function, "__module__", None) or "scipy.special"
+    if isinstance(function, np.ufunc):
+        module = "numpy" if getattr(np, name, None) is function else "scipy.special"
+    if module.startswith("scipy.special"):
+        module = "scipy.special"
+    return f"{module}.{name}".replace("numpy", "np", 1)
+
+
+def listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in sorted(set(names), key=str.lower)) + ".\n"
+
+
+def title(module: str) -> str:
+    """The first sentence of a module's docstring."""
+    doc = importlib.import_module(module).__doc__ or module
+    return doc.strip().splitlines()[0].rstrip(".").replace("`", "")
+
+
+def page() -> str:
+    """The text of docs/supported.md."""
+    by_module: dict[str, list[str]] = {}
+    for function, implementation in FUNCTIONS.items():
+        if not implementation.__module__.endswith(".refused"):
+            by_module.setdefault(implementation.__module__, []).append(full_name(function))
+    private = np._core.umath.clip  # behind np.clip, which is listed
+    math_names = [f"math.{f.__name__}" for f in (*builtin_functions.UNARY, *builtin_functions.BINARY)]
+    math_names += [f"math.{f.__name__}" for f in (math.log, math.hypot, math.fsum, math.prod, math.dist, math.isclose)]
+    parts = [HEAD, "## Elementwise (ufuncs), with broadcasting, `out=` and `where=`\n"]
+    parts.append(listed(full_name(f) for f in UFUNCS if f is not private))
+    parts.append(f"`reduce` of {listed(full_name(f) for f in REDUCTIONS)}")
+    parts.append(f"`accumulate` of {listed(full_name(f) for f in ACCUMULATIONS)}")
+    parts += [f"## {title(module)}\n\n{listed(names)}" for module, names in sorted(by_module.items())]
+    parts.append(f"## Python\n\nThe built-ins `abs`, `max`, `min`, `pow`, `round`, `sum`; {listed(math_names)}")
+    parts.append("## Refused, and what to write instead\n\n| function | instead |\n|---|---|")
+    refused = {f"np.{name}": text for name, text in INSTEAD.items()}
+    refused |= {f"np.linalg.{name}": SOLVE for name in LINEAR_ALGEBRA}
+    rows: dict[str, list[str]] = {}
+    for name, text in refused.items():
+        rows.setdefault(text, []).append(name)
+    parts += [f"| {', '.join(f'`{name}`' for name in sorted(names))} | {text} |" for text, names in rows.items()]
+    return "\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    TARGET.write_text(page())

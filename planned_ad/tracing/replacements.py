@@ -1,0 +1,159 @@
+"""What traced code sees in place of NumPy's functions and of random generators."""
+
+from __future__ import annotations
+
+import functools
+import random
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import TraceError
+from ..functions import FUNCTIONS
+from . import creation as _creation  # noqa: F401 (registers what it implements)
+from .builtin_functions import builtin_replacements, math_replacements
+from .promotion import KINDS
+
+if TYPE_CHECKING:
+    from ..recorder import Recorder
+
+
+def replacements(recorder: Recorder) -> dict[int, object]:
+    """From `id(real)` to what traced code sees instead: NumPy's functions, `math`, built-ins."""
+    found: dict[int, object] = {}
+    for function in _numpy_functions():
+        found[id(function)] = _tracing(recorder, function)
+    for function in _random_functions():
+        found[id(function)] = _refusing(recorder, function)
+    for name in ("mgrid", "ogrid"):
+        found[id(getattr(np, name))] = _Grid(recorder, getattr(np, name))
+    found[id(np.r_)] = _Joined(recorder, False)
+    found[id(np.c_)] = _Joined(recorder, True)
+    found[id(np.ndenumerate)] = _enumerated
+    return found | math_replacements(recorder) | builtin_replacements(recorder)
+
+
+@functools.cache
+def _numpy_functions() -> tuple[Callable[..., Any], ...]:
+    """NumPy's public functions that may make or take arrays, and those of other libraries that we implement."""
+    found: dict[int, Any] = {}
+    for module in (np, np.linalg, np.fft):
+        for name in dir(module):
+            if name.startswith("_") or name in np.__former_attrs__ or name in np.__expired_attributes__:
+                continue
+            value = getattr(module, name)
+            if callable(value) and not isinstance(value, type | np.ufunc | types.ModuleType):
+                found[id(value)] = value
+    for function in FUNCTIONS:
+        if not isinstance(function, np.ufunc):
+            found[id(function)] = function
+    return tuple(found.values())
+
+
+@functools.cache
+def _random_functions() -> tuple[Callable[..., Any], ...]:
+    owners = [(np.random, [n for n in np.random.__all__ if n[0].islower() and n != "default_rng"])]
+    owners.append((random, [n for n in random.__all__ if n[0].islower()]))
+    return tuple(getattr(owner, name) for owner, names in owners for name in names)
+
+
+def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, recorded where an argument is traced; its arrays as traced arrays whose numbers are known."""
+
+    def traced(*args, **kwargs):
+        if _has_tracer(recorder, (*args, *kwargs.values())):
+            return recorder.call(function, args, kwargs)
+        result = function(*args, **kwargs)
+        recorder.mark()
+        if function is np.empty:
+            result[...] = 0  # a trace must not depend on what the memory held
+        return _adopted(recorder, result)
+
+    return functools.update_wrapper(traced, function, ("__name__", "__qualname__", "__doc__", "__module__"), ())
+
+
+def _adopted(recorder: Recorder, result: Any) -> Any:
+    if type(result) is np.ndarray:
+        if result.dtype not in KINDS:
+            return result
+        if not result.flags.owndata:
+            result = result.copy(order="K") if result.base is not None else result
+    return recorder.adopt(result)
+
+
+def _has_tracer(recorder: Recorder, items: Any) -> bool:
+    for item in items:
+        if recorder.is_array(item) or recorder.is_scalar(item):
+            return True
+        if (type(item) is list or type(item) is tuple) and _has_tracer(recorder, item):
+            return True
+    return False
+
+
+def _refusing(recorder: Recorder, function: Any) -> Callable[..., Any]:
+    def refused(*args, **kwargs):
+        raise TraceError(
+            f"{recorder.here()}: {function.__name__} gives another result at each call, which a plan cannot. Draw the "
+            f"numbers outside and pass them as an argument, or use numpy.random.default_rng(seed) with a fixed seed."
+        )
+
+    return refused
+
+
+class _Grid:
+    """`numpy.mgrid` and `ogrid`, giving traced arrays."""
+
+    def __init__(self, recorder: Recorder, grid: Any):
+        self.recorder, self.grid = recorder, grid
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.recorder.adopt(self.grid[key])
+
+
+class _Joined:
+    """`numpy.r_` and `numpy.c_` without their directives in strings."""
+
+    def __init__(self, recorder: Recorder, columns: bool):
+        self.recorder, self.columns = recorder, columns
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = []
+        for part in key if type(key) is tuple else (key,):
+            if isinstance(part, str):
+                raise self.recorder.unsupported("numpy.r_ with a directive in a string")
+            part = np.r_[part] if isinstance(part, slice) else part
+            part = self.recorder.array(self.recorder.value_of(part)) if not self.recorder.is_array(part) else part
+            part = part.reshape(-1) if not part.ndim else part
+            parts.append(part[:, None] if self.columns and part.ndim == 1 else part)
+        return self.recorder.call(np.concatenate, (parts,), {"axis": -1 if self.columns else 0})
+
+
+def _enumerated(array: Any) -> Any:
+    """`numpy.ndenumerate`."""
+    return ((index, array[index]) for index in np.ndindex(*np.shape(array)))
+
+
+def refuse_generators(recorder: Recorder) -> Callable[[object, str], object]:
+    """For objects from outside that are random generators, a stand-in that raises when it is used."""
+
+    def refuse(obj: object, name: str) -> object:
+        if isinstance(obj, np.random.Generator | np.random.RandomState):
+            return _Generator(recorder, name)
+        return obj
+
+    return refuse
+
+
+class _Generator:
+    """What traced code sees in place of a random generator that it finds in its globals or arguments."""
+
+    def __init__(self, recorder: Recorder, name: str):
+        self.recorder, self.name = recorder, name
+
+    def __getattr__(self, attribute: str) -> Any:
+        raise TraceError(
+            f"{self.recorder.here()}: `{self.name}.{attribute}` gives other numbers at each call, which a plan "
+            f"cannot. Draw them outside and pass them as an argument."
+        )
