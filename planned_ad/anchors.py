@@ -9,12 +9,12 @@ library routine needs it in memory. Each anchor carries its reason.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .dependence import WriteHistory
 from .regions import Region, View, compose, contiguous, is_injective, overlap, same_layout
 from .rules.table import RULES
-from .tape import Apply, Constant, Guard, Load, Operation, Scatter, Store, Tape, Value
+from .tape import Apply, Constant, Guard, Load, Loop, Operation, Scatter, Store, Tape, Value
 
 RECOMPUTE_LIMIT = 8.0  # additions per element: about what storing and loading a number costs
 
@@ -41,6 +41,7 @@ class Anchors:
     overwrites: dict[int, Operation] = field(default_factory=dict)
     stored: dict[int, list[tuple[Region, int]]] = field(default_factory=dict)
     cost: dict[int, float] = field(default_factory=dict)
+    bodies: dict[int, Anchors] = field(default_factory=dict)  # of the loop at a position: the decisions for its body
 
     def anchored(self, value: Value) -> bool:
         return value.id in self.reasons
@@ -107,6 +108,9 @@ class Anchors:
     def decide_one(self, position: int, op: Operation) -> None:
         if isinstance(op, Constant | Load):
             return
+        if isinstance(op, Loop):
+            self.decide_loop(position, op)
+            return
         if isinstance(op, Apply):
             rule = RULES[op.primitive]
             if rule.kind == "view":
@@ -125,6 +129,21 @@ class Anchors:
         if isinstance(op, Guard):
             self.anchor(op.predicate, "tested by a guard")
         self.check_uses(position, op)
+
+    def decide_loop(self, position: int, op: Loop) -> None:
+        """Values that the loop reads from outside are in memory; its body is decided as a tape of its own.
+
+        Values do not cross iterations, and every iteration finds memory as the ones before left it, so that the
+        order within one iteration is all there is to keep.
+        """
+        for value in op.inputs:
+            if not isinstance(self.made[value.id][1], Constant):
+                self.anchor(value, "read in each iteration of a loop")
+        turn = len(op.body) if position < self.tape.turn else 0
+        body = replace(self.tape, operations=op.body, turn=turn)
+        inner = Anchors(body, WriteHistory(body), dict(self.made), self.reasons, self.overwrites)
+        inner.decide()
+        self.bodies[position] = inner
 
     def cost_of(self, value: Value) -> float:
         if value.id in self.reasons:

@@ -9,7 +9,7 @@ import numpy as np
 from .regions import Region, View, contiguous, is_identity
 from .rules.table import RULES
 from .source import UNKNOWN, Line
-from .tape import Apply, Buffer, Constant, Guard, Load, Operation, Scatter, Store, Tape, Value
+from .tape import Apply, Buffer, Constant, Guard, Load, Operation, Scatter, Store, Tape, Value, next_value
 
 BOOL = np.dtype(bool)
 
@@ -113,3 +113,13 @@ class TapeBuilder:
             turn=len(self.operations),
             active=active,
         )
+
+
+def continued(tape: Tape) -> TapeBuilder:
+    """A builder that goes on where `tape` ends."""
+    return TapeBuilder(buffers=list(tape.buffers), operations=list(tape.operations), next_value=next_value(tape))
+
+
+def rebuilt(tape: Tape) -> TapeBuilder:
+    """An empty builder for another version of `tape`: its buffers, and ids that are still free."""
+    return TapeBuilder(buffers=list(tape.buffers), next_value=next_value(tape))

@@ -46,7 +46,7 @@ class WriteHistory:
             offsets: list[int] = [region.view.offset] if region.view.offset in points else []  # type: ignore[list-item]
         else:
             low, high = region.view.bounds()
-            offsets = [o for o in points if isinstance(low, int) and low <= o <= high or not isinstance(low, int)]
+            offsets = [o for o in points if (isinstance(low, int) and low <= o <= high) or not isinstance(low, int)]
         for offset in offsets:
             positions = points[offset]
             k = bisect_right(positions, after)

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .boundary import primal, privatise, written_arguments, written_before_guards
+from .errors import NotDifferentiableError
 from .kernels.callpath import BuiltCall, make_builtin
 from .kernels.callspec import (
     ArgumentResult,
@@ -27,10 +29,9 @@ from .kernels.callspec import (
 )
 from .kernels.codelibrary import Optimization
 from .kernels.emit import KernelEmitter, flops, scratch_nbytes
-from .errors import NotDifferentiableError
 from .lower import lower_products
 from .planner import plan_memory
-from .reverse import primal, privatise, reverse, written_arguments, written_before_guards
+from .reverse import reverse
 from .schedule import MemoryPlan
 from .simplify import simplify
 from .structure import Leaf, Structure
@@ -140,7 +141,7 @@ def build_entry(trace: Trace, kind: str, tape: Tape, slow_path: Callable[..., An
         result=layout.result,
         outputs=len(layout.outputs),
         workspace_nbytes=memory.workspace_nbytes + scratch,
-        release_gil=flops(memory) > RELEASE_GIL_AT,
+        release_gil=flops(memory.steps) > RELEASE_GIL_AT,
     )
     emitter = KernelEmitter(memory, layout.buffers, memory.workspace_nbytes)
     call = make_builtin(

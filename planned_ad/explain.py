@@ -127,7 +127,9 @@ def grouped_sources(sources: tuple[Source, ...]) -> list[str]:
     groups: dict[tuple[str, int, str], list[str]] = {}
     for s in sources:
         groups.setdefault((s.file, s.line, s.source), []).append(s.what)
-    return [f"{', '.join(dict.fromkeys(names))}   {file}:{line}  {source}" for (file, line, source), names in groups.items()]
+    return [
+        f"{', '.join(dict.fromkeys(names))}   {file}:{line}  {source}" for (file, line, source), names in groups.items()
+    ]
 
 
 def explain(trace: Trace, entry: Entry, variants: int) -> Explanation:
@@ -159,7 +161,9 @@ def assumptions(trace: Trace, entry: Entry) -> tuple[str, ...]:
     found = []
     for leaf in trace.leaves:
         if leaf.kind == "array":
-            found.append(f"{leaf.path}: {leaf.dtype} array of shape {leaf.shape}, strides {leaf.strides} (checked at each call)")
+            found.append(
+                f"{leaf.path}: {leaf.dtype} array of shape {leaf.shape}, strides {leaf.strides} (checked at each call)"
+            )
         elif leaf.kind == "static":
             found.append(f"{leaf.path} is {leaf.value!r} (checked at each call)")
     if entry.spec.disjoint:

@@ -71,7 +71,9 @@ def lay_out(
     for number in sorted(set(births) | set(deaths)):
         for memory in sorted(births[number], key=lambda m: (-sizes[m], m.kind, m.id)):
             arena = large if sizes[memory] >= ALIGNMENT else small
-            donor = next((d for d in deaths[number] if d not in given and may_reuse(steps, number, d, memory, sizes)), None)
+            donor = next(
+                (d for d in deaths[number] if d not in given and may_reuse(steps, number, d, memory, sizes)), None
+            )
             if donor is not None:
                 given.add(donor)
                 offsets[memory] = offsets[donor]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from .builder import TapeBuilder
+from .builder import TapeBuilder, rebuilt
 from .regions import View, c_strides
 from .tape import Apply, Tape, Value
 
@@ -23,8 +23,7 @@ def lower_products(tape: Tape) -> Tape:
     """
     if not any(isinstance(op, Apply) and op.primitive == "contract" and not worth_a_call(op) for op in tape.operations):
         return tape
-    next_value = 1 + max((v.id for op in tape.operations for v in op.outputs), default=-1)
-    builder = TapeBuilder(buffers=list(tape.buffers), next_value=next_value)
+    builder = rebuilt(tape)
     turn = 0
     for position, op in enumerate(tape.operations):
         if position == tape.turn:

@@ -13,10 +13,24 @@ from dataclasses import dataclass, field
 from .anchors import Anchors, Leaf, operand_view
 from .regions import Region, View, c_strides, compose, contiguous, overlap, same_layout
 from .rules.table import RULES
-from .schedule import Compute, GatherRead, GuardStep, Immediate, LibraryStep, Memory, Nest, Read, Reduce, Step, Write
+from .schedule import (
+    Compute,
+    GatherRead,
+    GuardStep,
+    Immediate,
+    LibraryStep,
+    LoopStep,
+    Memory,
+    Nest,
+    Read,
+    Reduce,
+    Step,
+    Write,
+)
 from .source import Line
-from .tape import Apply, Constant, Guard, Load, Scatter, Store, Tape, Value
+from .tape import Apply, Constant, Guard, Load, Loop, Scatter, Store, Tape, Value
 
+OUTSIDE = -1  # the home, within a loop body, of values from outside the loop
 NEST_LIMIT = 400  # items: beyond it registers spill and fusion stops paying
 
 
@@ -40,8 +54,13 @@ class Placement:
     registers: list[dict[tuple[int, View], int]] = field(default_factory=list)  # per step: evaluated values
     touched: dict[int, Touched] = field(default_factory=lambda: defaultdict(Touched))
     slots: dict[int, Value] = field(default_factory=dict)  # anchored values that are read from memory
-    uses: dict[Memory, list[tuple[int, bool]]] = field(default_factory=lambda: defaultdict(list))  # (step, is whole read)
-    read_back: dict[int, int] = field(default_factory=dict)  # value made in the primal -> first step reading its slot for the reverse
+    inner_slots: dict[int, Value] = field(default_factory=dict)  # those of loop bodies
+    uses: dict[Memory, list[tuple[int, bool]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )  # (step, is whole read)
+    read_back: dict[int, int] = field(
+        default_factory=dict
+    )  # value made in the primal -> first step reading its slot for the reverse
     reloaded: dict[int, Line] = field(default_factory=dict)
     recomputed: dict[int, Line] = field(default_factory=dict)
     reread: set[int] = field(default_factory=set)  # local buffers that the reverse sweep reads
@@ -65,7 +84,8 @@ class Placement:
             elif isinstance(op, Guard):
                 self.place_guard(op)
             else:
-                raise AssertionError(f"{type(op).__name__} cannot be placed yet")
+                assert isinstance(op, Loop)
+                self.place_loop(op)
         self.write_slots()
 
     @property
@@ -84,6 +104,8 @@ class Placement:
         return 0
 
     def in_register(self, value: Value, view: View, step: int, domain: tuple[int, ...]) -> bool:
+        if step < 0:
+            return False
         nest = self.steps[step]
         return (
             isinstance(nest, Nest)
@@ -101,7 +123,8 @@ class Placement:
         if touched.blocks:
             low, high = region.view.bounds()
             for (step, wrote), (a, b) in touched.blocks.items():
-                if (write or wrote) and not (b < low or high < a):  # type: ignore[operator]
+                apart = isinstance(low, int) and isinstance(high, int) and (b < low or high < a)
+                if (write or wrote) and not apart:
                     first = max(first, step if domain == () else step + 1)
         for step, area, wrote, aligned in touched.areas:
             if (write or wrote) and step + 1 > first and overlap(area, region):
@@ -185,7 +208,9 @@ class Placement:
             self.recomputed.setdefault(value.id, op.line)
         operands = tuple(self.evaluate(step, v, operand_view(v, op.out, view), line) for v in op.operands)
         return nest.add(
-            Compute(primitive=op.primitive, operands=operands, parameters=op.parameters, dtype=value.dtype, line=op.line),
+            Compute(
+                primitive=op.primitive, operands=operands, parameters=op.parameters, dtype=value.dtype, line=op.line
+            ),
             op.line,
         )
 
@@ -419,10 +444,42 @@ class Placement:
         guard.memory, guard.view = self.address(leaf, step)
         self.barrier = step + 1
 
+    def place_loop(self, op: Loop) -> None:
+        """A loop is one step; its body is placed by itself."""
+        step = self.new_step(LoopStep(operation=op, sweep=self.sweep))
+        loop = self.steps[step]
+        assert isinstance(loop, LoopStep)
+        inner_anchors = self.anchors.bodies[self.position]
+        inner = Placement(inner_anchors.tape, inner_anchors, home=dict.fromkeys(self.home, OUTSIDE))
+        inner.run()
+        loop.steps = inner.steps
+        for memory, uses in inner.uses.items():
+            self.uses[memory] += [(step, False) for _ in uses]
+        for value in inner.slots.values():
+            if value.id in self.home:
+                self.slot(value, step, None)
+            else:
+                self.inner_slots[value.id] = value
+        self.inner_slots.update(inner.inner_slots)
+        for region in op.reads:
+            self.touch(region, step, write=False, aligned=False)
+            if self.position >= self.tape.turn and self.tape.buffers[region.buffer].kind == "local":
+                self.reread_if_primal(region.buffer)
+        for region in op.writes:
+            self.touch(region, step, write=True, aligned=False)
+
+    def reread_if_primal(self, buffer: int) -> None:
+        """Note a local buffer that the primal filled and the reverse sweep reads."""
+        primal = self.tape.operations[: self.tape.turn]
+        if any(region.buffer == buffer for op in primal for region in op.writes):
+            self.reread.add(buffer)
+
     def write_slots(self) -> None:
         """Give each register that is read elsewhere its slot: a write right after it is computed."""
         for value in self.slots.values():
             step = self.home[value.id]
+            if step == OUTSIDE:
+                continue
             nest = self.steps[step]
             memory = Memory("slot", value.id)
             self.uses[memory].append((step, True))

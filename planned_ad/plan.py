@@ -11,9 +11,9 @@ from typing import Any
 from .entries import Entry, build_entry, entry_tape
 from .errors import ArgumentError, BranchError, NotDifferentiableError, PlannedADError
 from .explain import Explanation, explain
-from .schedule_listing import plan_listing
 from .replay import replay
 from .reverse import activity
+from .schedule_listing import plan_listing
 from .tape import Guard, Scatter, Store
 from .trace import Trace, trace
 
@@ -133,7 +133,9 @@ class Plan:
             return result
         first = self._variants[0].trace
         if self._options["on_branch"] == "raise":
-            raise BranchError(f"{first.name} takes another branch for these arguments than the one recorded: {lines_of_guards(first)}")
+            raise BranchError(
+                f"{first.name} takes another branch for these arguments than the one recorded: {lines_of_guards(first)}"
+            )
         with self._lock:
             count = len(self._variants)
             if count > self._options["max_variants"]:
@@ -279,7 +281,9 @@ def check_differentiable(traced: Trace) -> None:
             f"outside of planned_ad.Const"
         )
     values, _ = activity(traced.tape)
-    writes = any(isinstance(op, Store | Scatter) and op.region.buffer in traced.tape.active for op in traced.tape.operations)
+    writes = any(
+        isinstance(op, Store | Scatter) and op.region.buffer in traced.tape.active for op in traced.tape.operations
+    )
     if not writes and not any(value.id in values for value in traced.tape.results):
         what = f"returns {traced.result_structure}" if traced.result_leaves else "returns None"
         raise NotDifferentiableError(

@@ -13,7 +13,7 @@ from .layout import lay_out
 from .placement import Placement, place
 from .schedule import Cached, Memory, MemoryPlan, Source
 from .source import Line
-from .tape import Apply, Constant, Tape, Value
+from .tape import Apply, Constant, Tape, Value, walk
 
 
 def plan_memory(tape: Tape) -> MemoryPlan:
@@ -38,7 +38,7 @@ def plan_memory(tape: Tape) -> MemoryPlan:
         offsets=offsets,
         sizes=sizes,
         lifetimes=lifetimes,
-        constants={op.out.id: op.data for op in tape.operations if isinstance(op, Constant)},
+        constants={op.out.id: op.data for op in walk(tape.operations) if isinstance(op, Constant)},
         cached=cached_values(tape, anchors, placement),
         recomputed=sources(anchors, placement.recomputed, "recomputed"),
         reloaded=sources(anchors, placement.reloaded, "reloaded"),
@@ -50,25 +50,27 @@ def plan_memory(tape: Tape) -> MemoryPlan:
 def memory_nbytes(tape: Tape, placement: Placement, memory: Memory) -> int | None:
     """Bytes that a memory takes in the workspace; None for memory that the caller brings."""
     if memory.kind == "slot":
-        return placement.slots[memory.id].nbytes
+        value = placement.slots.get(memory.id) or placement.inner_slots[memory.id]
+        return value.nbytes
     buffer = tape.buffers[memory.id]
     return None if buffer.visible else buffer.span * buffer.dtype.itemsize
 
 
 def cached_values(tape: Tape, anchors: Anchors, placement: Placement) -> tuple[Cached, ...]:
     """What lives from the primal to the reverse sweep, each with its reason."""
-    found = [
-        cached(anchors, placement.slots[id])
-        for id in placement.read_back
-    ]
-    for id in sorted(placement.reread):
+    found = [cached(anchors, placement.slots[id]) for id in placement.read_back]
+    caches = {b.id for b in tape.buffers if b.kind == "cache" and Memory("buffer", b.id) in placement.uses}
+    for id in sorted(placement.reread | caches):
         buffer = tape.buffers[id]
         line = buffer.line
+        reason = f"the array made here ({line}) is read again by the reverse sweep"
+        if buffer.kind == "cache":
+            reason = "needed by the derivative in each iteration, and its memory is written to again"
         found.append(
             Cached(
                 value=Value(id=-1 - id, shape=buffer.shape, dtype=buffer.dtype),
                 nbytes=buffer.span * buffer.dtype.itemsize,
-                reason=f"the array made here ({line}) is read again by the reverse sweep",
+                reason=reason,
                 line=line.number,
                 file=line.file,
                 source=line.text,
@@ -84,9 +86,7 @@ def cached(anchors: Anchors, value: Value) -> Cached:
     if writer is not None:
         reason = f"needed by the derivative, and its memory is overwritten at {writer.line}: {writer.line.text}"
         line = writer.line
-    return Cached(
-        value=value, nbytes=value.nbytes, reason=reason, line=line.number, file=line.file, source=line.text
-    )
+    return Cached(value=value, nbytes=value.nbytes, reason=reason, line=line.number, file=line.file, source=line.text)
 
 
 def sources(anchors: Anchors, lines: dict[int, Line], what: str) -> tuple[Source, ...]:
@@ -94,7 +94,5 @@ def sources(anchors: Anchors, lines: dict[int, Line], what: str) -> tuple[Source
     for id, line in lines.items():
         _, op = anchors.made[id]
         name = op.primitive if isinstance(op, Apply) else "load"
-        found.append(
-            Source(what=name, nbytes=op.outputs[0].nbytes, line=line.number, file=line.file, source=line.text)
-        )
+        found.append(Source(what=name, nbytes=op.outputs[0].nbytes, line=line.number, file=line.file, source=line.text))
     return tuple(found)

@@ -158,7 +158,9 @@ def finisher(given: Any, child: Any, leaves: Sequence[Any], values: list[Any]):
     """What a call returns for one argument's shadow: the object passed, with its floats brought up to date."""
 
     def finish() -> Any:
-        final = [float(v) if leaf.kind == "float" and isinstance(v, np.ndarray) else v for leaf, v in zip(leaves, values)]
+        final = [
+            float(v) if leaf.kind == "float" and isinstance(v, np.ndarray) else v for leaf, v in zip(leaves, values)
+        ]
         if given is None:
             return child.unflatten(final)
         if isinstance(given, list) and all(c.kind is Leaf for c in child.children):
@@ -201,7 +203,9 @@ def is_cotangent(buffer: Buffer) -> bool:
     return buffer.kind == "argument" and buffer.label.startswith("cotangent") and buffer.shadow_of is None
 
 
-def replay(variants: Sequence[Variant], kind: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> tuple[bool, Any]:
+def replay(
+    variants: Sequence[Variant], kind: str, arguments: Sequence[Any], keywords: dict[str, Any]
+) -> tuple[bool, Any]:
     """Try the variants of a plan in order: (True, result) of the first whose guards hold."""
     for variant in variants:
         call = Call(variant.trace, kind, arguments, keywords)

@@ -8,17 +8,18 @@ buffers of the same layout (Griewank & Walther, Evaluating Derivatives, 2nd ed.,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from .builder import TapeBuilder
+from .boundary import store_results
+from .builder import TapeBuilder, continued
 from .errors import NotDifferentiableError, UnsupportedError
 from .regions import Region, View, c_strides, compose, contiguous, inverse, is_injective, remap, show
 from .rules.algebra import Symbol
 from .rules.table import RULES
-from .tape import Apply, Buffer, Constant, Guard, Load, Operation, Scatter, Store, Tape, Value
+from .tape import Apply, Buffer, Constant, Guard, Load, Loop, Operation, Scatter, Store, Tape, Value, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class Sweep:
     active_buffers: frozenset[int]
     shadows: dict[int, Buffer] = field(default_factory=dict)
     contributions: dict[int, list[Value | Part]] = field(default_factory=dict)
+    enclosing: tuple[Loop, ...] = ()  # the loops around what is being transposed
+    overwritten: set[int] = field(default_factory=set)  # buffers that the primal writes to from here on
 
     def contribute(self, value: Value, cotangent: Value | Part) -> None:
         if value.id in self.active:
@@ -127,7 +130,7 @@ def activity(tape: Tape) -> tuple[frozenset[int], frozenset[int]]:
     while True:
         values: set[int] = set()
         found = set(buffers)
-        for op in tape.operations:
+        for op in walk(tape.operations):
             if isinstance(op, Load):
                 if op.region.buffer in found:
                     values.add(op.out.id)
@@ -166,7 +169,9 @@ def reverse(
     returned = store_results(builder, tape.results) if keep_results else []
     turn = len(builder.operations)
     if loss and not any(r.id in values for r in tape.results[:1]):
-        raise NotDifferentiableError("the result does not depend on any active argument: its gradient is zero everywhere")
+        raise NotDifferentiableError(
+            "the result does not depend on any active argument: its gradient is zero everywhere"
+        )
     for id in tape.arguments:
         if id in tape.active:
             shadow = new_shadow(builder, tape.buffers[id], "shadow")
@@ -186,50 +191,14 @@ def reverse(
             cotangent = builder.new_buffer("argument", label, result.dtype, contiguous(result.shape))
             arguments.append(cotangent.id)
             sweep.contribute(result, builder.load(cotangent.whole))
-    for op in reversed(tape.operations):
-        builder.line = op.line
-        transpose_operation(sweep, op)
+    primal = transpose(sweep, tape.operations)
+    builder.operations[: len(primal)] = primal
     return Tape(
         buffers=tuple(builder.buffers),
         arguments=(*arguments, *returned),
         operations=tuple(builder.operations),
         turn=turn,
         active=tape.active,
-    )
-
-
-def store_results(builder: TapeBuilder, results: Iterable[Value]) -> list[int]:
-    """Store each result to a buffer that the caller brings. Scalars come back as Python floats: as float64."""
-    ids = []
-    for value in results:
-        if value.shape == ():
-            value = builder.cast(value, np.dtype(np.float64))
-        buffer = builder.new_buffer("result", "result", value.dtype, contiguous(value.shape))
-        builder.store(buffer.whole, value)
-        ids.append(buffer.id)
-    return ids
-
-
-def primal(tape: Tape) -> Tape:
-    """The program alone, with its results stored to buffers of kind 'result' (the last arguments)."""
-    builder = continued(tape)
-    returned = store_results(builder, tape.results)
-    return replace(
-        tape,
-        buffers=tuple(builder.buffers),
-        operations=tuple(builder.operations),
-        arguments=(*tape.arguments, *returned),
-        results=(),
-        turn=len(builder.operations),
-    )
-
-
-def continued(tape: Tape) -> TapeBuilder:
-    """A builder that goes on where `tape` ends."""
-    return TapeBuilder(
-        buffers=list(tape.buffers),
-        operations=list(tape.operations),
-        next_value=1 + max((v.id for op in tape.operations for v in op.outputs), default=-1),
     )
 
 
@@ -249,6 +218,25 @@ def packed(view: View) -> View:
     for position, axis in enumerate(order):
         strides[axis] = dense[position]
     return View(0, view.shape, tuple(strides))
+
+
+def transpose(sweep: Sweep, operations: Sequence[Operation]) -> list[Operation]:
+    """Write the adjoints of `operations`, the last first.
+
+    Returns the operations with what they have to keep for it: loops store per iteration what their reverse loop needs.
+    """
+    primal = []
+    for op in reversed(operations):
+        sweep.builder.line = op.line
+        if isinstance(op, Loop):
+            from .reverse_loops import transpose_loop
+
+            op = transpose_loop(sweep, op)
+        else:
+            transpose_operation(sweep, op)
+        sweep.overwritten.update(region.buffer for region in op.writes)
+        primal.append(op)
+    return primal[::-1]
 
 
 def transpose_operation(sweep: Sweep, op: Operation) -> None:
@@ -364,44 +352,3 @@ def keep_last(builder: TapeBuilder, cotangent: Value, indices: tuple[Value, ...]
     rest = cotangent.shape[len(last.shape) :]
     mask = builder.broadcast(builder.reshape(last, last.shape + (1,) * len(rest)), cotangent.shape)
     return builder.apply("where", mask, cotangent, builder.constant(0, cotangent.dtype))
-
-
-def privatise(tape: Tape, buffers: Iterable[int], write_back: bool) -> Tape:
-    """The same program on private copies of some argument buffers.
-
-    With `write_back` the arguments get their final contents at the end, after everything that may leave the program
-    early; without, they are left untouched.
-    """
-    builder = replace(continued(tape), operations=[])
-    copies = {}
-    for id in buffers:
-        buffer = tape.buffers[id]
-        copy = builder.new_buffer("local", buffer.label, buffer.dtype, buffer.view)
-        copies[id] = copy
-        builder.store(copy.whole, builder.load(buffer.whole))
-    for op in tape.operations:
-        region = getattr(op, "region", None)
-        if region is not None and region.buffer in copies:
-            op = replace(op, region=Region(copies[region.buffer].id, region.view))  # type: ignore[call-arg]
-        builder.emit(op)
-    if write_back:
-        for id, copy in copies.items():
-            builder.store(tape.buffers[id].whole, builder.load(copy.whole))
-    return replace(
-        tape,
-        buffers=tuple(builder.buffers),
-        operations=tuple(builder.operations),
-        turn=len(builder.operations),
-    )
-
-
-def written_before_guards(tape: Tape) -> list[int]:
-    """Argument buffers that the program writes to before a guard that may break."""
-    last = max((k for k, op in enumerate(tape.operations) if isinstance(op, Guard)), default=-1)
-    written = {r.buffer for op in tape.operations[: last + 1] for r in op.writes}
-    return sorted(written & set(tape.arguments))
-
-
-def written_arguments(tape: Tape) -> list[int]:
-    """Argument buffers that the program writes to."""
-    return sorted({r.buffer for op in tape.operations for r in op.writes} & set(tape.arguments))

@@ -13,7 +13,7 @@ import numpy as np
 
 from .regions import View
 from .source import Line
-from .tape import Apply, Guard, Tape, Value
+from .tape import Apply, Guard, Loop, Tape, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,16 @@ class GuardStep:
     sweep: str = "primal"
 
 
-Step = Nest | LibraryStep | GuardStep
+@dataclass(slots=True, kw_only=True)
+class LoopStep:
+    """Steps run once for each value of a loop index, in order; their views may move with it."""
+
+    operation: Loop
+    steps: list[Step] = field(default_factory=list)
+    sweep: str = "primal"
+
+
+Step = Nest | LibraryStep | GuardStep | LoopStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from .schedule import (
     Immediate,
     Item,
     LibraryStep,
+    LoopStep,
     Memory,
     MemoryPlan,
     Nest,
@@ -60,6 +61,16 @@ def step_rows(plan: MemoryPlan, names: dict[Memory, str], number: int, step: Ste
         where = place(plan, names, step.memory, step.view)
         text = f"guard {where} == {step.operation.outcome}: {step.operation.what}"
         return [(f"# step {number}", None), (text, step.operation.line)]
+    if isinstance(step, LoopStep):
+        op = step.operation
+        stop = op.start + op.step * op.trips
+        rows: list[Row] = [
+            (f"# step {number}, {step.sweep}", None),
+            (f"for i{op.index} in range({op.start}, {stop}, {op.step}):", op.line),
+        ]
+        for inner, part in enumerate(step.steps):
+            rows += [("    " + text, line) for text, line in step_rows(plan, names, inner, part)]
+        return rows
     if isinstance(step, LibraryStep):
         arguments = [place(plan, names, memory, view) for memory, view, _ in step.operands]
         arguments += [f"{key}={parameter(p)}" for key, p in step.operation.parameters]

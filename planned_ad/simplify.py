@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from .builder import TapeBuilder
+from .builder import TapeBuilder, rebuilt
 from .regions import Region, View, compose, contiguous, is_identity, is_injective, overlap, show
 from .rules.table import RULES
-from .tape import Apply, Constant, Guard, Load, Loop, Operation, Scatter, Store, Tape, Value
+from .tape import Apply, Constant, Guard, Load, Loop, Operation, Scatter, Store, Tape, Value, renamed
 
 FOLD_LIMIT = 1 << 16  # elements: larger constants are computed at run time rather than stored
 
@@ -30,9 +30,7 @@ def rewrite(tape: Tape) -> Tape:
 
     A load equals an earlier load of the same region while nothing that overlaps it was written.
     """
-    builder = TapeBuilder(
-        buffers=list(tape.buffers), next_value=1 + max((v.id for op in tape.operations for v in op.outputs), default=-1)
-    )
+    builder = rebuilt(tape)
     walk = _Rewrite(builder)
     turn = 0
     for position, op in enumerate(tape.operations):
@@ -79,7 +77,7 @@ class _Rewrite:
             assert isinstance(op, Loop)
             for region in op.writes:
                 self.forget(region)
-            self.keep(op)
+            self.keep(renamed(op, self.renamed))
 
     def name(self, value: Value) -> Value:
         return self.renamed.get(value.id, value)
@@ -171,7 +169,9 @@ class _Rewrite:
                 once = self.builder.new_value((), op.out.dtype)
                 scalar = self.settle(replace(op, out=once, operands=scalars))
                 view = contiguous_repeat(op.out.shape)
-                repeat = Apply(out=op.out, primitive="view", operands=(scalar,), parameters=(("view", view),), line=op.line)
+                repeat = Apply(
+                    out=op.out, primitive="view", operands=(scalar,), parameters=(("view", view),), line=op.line
+                )
                 self.renamed[op.out.id] = self.settle(repeat)
                 return
             operands = scalars
@@ -229,7 +229,7 @@ class _Rewrite:
         return op
 
     def fold(self, op: Apply) -> Value | None:
-        if op.out.size > FOLD_LIMIT or op.primitive == "view" and op.operands[0].shape == ():
+        if op.out.size > FOLD_LIMIT or (op.primitive == "view" and op.operands[0].shape == ()):
             return None
         made = [self.made.get(v.id) for v in op.operands]
         if not all(isinstance(m, Constant) for m in made):

@@ -9,8 +9,8 @@ write buffers only through `Load`, `Store` and `Scatter`, and say so as data
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -40,7 +40,8 @@ class Value:
 class Buffer:
     """Memory that can be written.
 
-    `kind` is 'argument', 'shadow' (the adjoint of an argument), 'result' (filled for the caller) or 'local'.
+    `kind` is 'argument', 'shadow' (the adjoint of an argument), 'result' (filled for the caller), 'local', or 'cache'
+    (what a loop keeps of each iteration for its reverse loop).
     Regions count elements from the first element of the array (its data pointer), so that an
     argument with negative strides is addressed at negative offsets; `view` is the whole array.
     """
@@ -75,7 +76,7 @@ class Buffer:
     @property
     def visible(self) -> bool:
         """Whether the caller sees what is written here."""
-        return self.kind != "local"
+        return self.kind not in ("local", "cache")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,3 +296,30 @@ def walk(operations: tuple[Operation, ...]) -> Iterator[Operation]:
         yield op
         if isinstance(op, Loop):
             yield from walk(op.body)
+
+
+def next_value(tape: Tape) -> int:
+    """The first value id that is free."""
+    return 1 + max((v.id for op in walk(tape.operations) for v in op.outputs), default=-1)
+
+
+def renamed(op: Operation, names: Mapping[int, Value]) -> Operation:
+    """`op` with other operands: each value whose id is in `names` replaced."""
+    if not any(v.id in names for v in op.inputs):
+        return op
+    if isinstance(op, Loop):
+        return replace(op, body=tuple(renamed(inner, names) for inner in op.body))
+
+    def name(value: Value) -> Value:
+        return names.get(value.id, value)
+
+    match op:
+        case Apply():
+            return replace(op, operands=tuple(map(name, op.operands)))
+        case Store():
+            return replace(op, value=name(op.value))
+        case Scatter():
+            return replace(op, indices=tuple(map(name, op.indices)), value=name(op.value))
+        case Guard():
+            return replace(op, predicate=name(op.predicate))
+    raise TypeError(f"{type(op).__name__} has operands that cannot be renamed")

@@ -233,7 +233,7 @@ def _wrap_array(recorder: Recorder, examples: list[Any], labels: list[str]) -> C
         for argument, label in arguments:
             if np.may_share_memory(array, argument) and _overlap(array, argument):
                 raise TraceError(
-                    f"the traced function reads `{name}` from outside, which shares memory with the argument `{label}`, "
+                    f"the traced function reads `{name}` from outside, which shares memory with argument `{label}`, "
                     f"so it is no constant. Use the argument instead, or pass `{name}` as an argument of its own."
                 )
         return recorder.concrete(array, captured=name or "array")

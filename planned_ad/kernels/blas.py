@@ -123,7 +123,7 @@ def emit_contract(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) 
     dtype = step.operation.out.dtype
     (a_memory, a_view, _), (b_memory, b_view, _) = step.operands
     bases = [pointers.of(a_memory), pointers.of(b_memory), pointers.of(step.result)]
-    offsets = [ir.Constant(I64, a_view.offset), ir.Constant(I64, b_view.offset), ir.Constant(I64, 0)]
+    offsets = [pointers.offset(builder, view.offset) for view in (a_view, b_view)] + [ir.Constant(I64, 0)]
     if step.operation.out.size == 0:
         return
     if product.k.extent == 0 or product.sums:

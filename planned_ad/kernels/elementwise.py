@@ -13,6 +13,7 @@ import numpy as np
 from llvmlite import ir
 
 from . import vecmath
+from .polygamma import polygamma
 from .types import constant, register_type
 from .vecmath_lanes import declare, suffix
 
@@ -49,7 +50,12 @@ def intrinsic(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
 
 
 def emit(
-    builder: ir.IRBuilder, name: str, operands: list[ir.Value], dtype: np.dtype, source: np.dtype, parameters: dict[str, Any]
+    builder: ir.IRBuilder,
+    name: str,
+    operands: list[ir.Value],
+    dtype: np.dtype,
+    source: np.dtype,
+    parameters: dict[str, Any],
 ) -> ir.Value:
     """The register of `name(*operands)`; `dtype` is the result's, `source` the last operand's."""
     special = SPECIAL.get(name)
@@ -285,9 +291,16 @@ def _shift(name: str):
 
 
 def _polygamma(builder, operands, dtype, source, parameters):
-    from .scalar_library import polygamma
-
     return polygamma(builder, int(parameters["n"]), operands[0])
+
+
+def _xlogy(builder, operands, dtype, source, parameters):
+    """`a log b`; 0 where `a == 0`, unless `b` is NaN."""
+    a, b = operands
+    zero = constant(dtype, 0, lanes_of(a))
+    product = builder.fmul(a, vecmath.call(builder, "log", [b]))
+    is_zero = builder.and_(builder.fcmp_ordered("==", a, zero), builder.fcmp_ordered("ord", b, b))
+    return builder.select(is_zero, zero, product)
 
 
 SPECIAL: dict[str, Callable[..., ir.Value]] = {
@@ -321,4 +334,5 @@ SPECIAL: dict[str, Callable[..., ir.Value]] = {
     "left_shift": _shift("left"),
     "right_shift": _shift("right"),
     "polygamma": _polygamma,
+    "xlogy": _xlogy,
 }

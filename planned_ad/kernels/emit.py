@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from llvmlite import ir
 
-from ..schedule import GuardStep, Item, LibraryStep, Memory, MemoryPlan, Nest, Read, Step, Write
 from ..regions import View
+from ..schedule import GuardStep, Item, LibraryStep, LoopStep, Memory, MemoryPlan, Nest, Read, Step, Write
 from .blas import emit_contract
-from .nests import NestEmitter, Pointers
+from .nests import NestEmitter, Pointers, loop
 from .scans import emit_nonzero, emit_scan
 from .types import I1, I8, I32, I64, POINTER, constant, memory_type
 
@@ -75,13 +75,24 @@ class KernelEmitter:
                 NestEmitter(builder, step, pointers).emit()
             elif isinstance(step, LibraryStep):
                 LIBRARY[step.operation.primitive](builder, step, pointers)
+            elif isinstance(step, LoopStep):
+                self.emit_loop(builder, step, pointers)
             else:
                 self.emit_guard(builder, step, pointers)
+
+    def emit_loop(self, builder: ir.IRBuilder, step: LoopStep, pointers: Pointers) -> None:
+        op = step.operation
+        if op.trips == 0:
+            return
+        with loop(builder, 0, op.trips, 1) as trip:
+            moved = builder.mul(trip, ir.Constant(I64, op.step))
+            pointers.indices[op.index] = builder.add(moved, ir.Constant(I64, op.start))
+            self.emit_steps(builder, step.steps, pointers)
 
     def emit_guard(self, builder: ir.IRBuilder, step: GuardStep, pointers: Pointers) -> None:
         kind = memory_type(step.dtype)
         place = builder.gep(
-            builder.bitcast(pointers.of(step.memory), kind.as_pointer()), [ir.Constant(I64, step.view.offset)]
+            builder.bitcast(pointers.of(step.memory), kind.as_pointer()), [pointers.offset(builder, step.view.offset)]
         )
         expected = constant(np.dtype(np.uint8) if step.dtype.kind == "b" else step.dtype, step.operation.outcome)
         number = builder.load(place)
@@ -128,13 +139,19 @@ def cut(steps: Sequence[Step]) -> list[list[Step]]:
     size = 0
     for step in steps:
         for part in cut_block(step):
-            weight = len(part.items) if isinstance(part, Nest) else 40
+            weight = weight_of(part)
             if size and size + weight > FUNCTION_ITEMS:
                 chunks.append([])
                 size = 0
             chunks[-1].append(part)
             size += weight
     return chunks
+
+
+def weight_of(step: Step) -> int:
+    if isinstance(step, LoopStep):
+        return sum(map(weight_of, step.steps))
+    return len(step.items) if isinstance(step, Nest) else 40
 
 
 def cut_block(step: Step) -> list[Step]:
@@ -196,15 +213,17 @@ def renamed(item: Item, names: dict[int, int]) -> Item:
     return replace(item, **changes) if changes else item  # type: ignore[arg-type]
 
 
-def flops(plan: MemoryPlan) -> float:
+def flops(steps: Sequence[Step]) -> float:
     """Rough operations of one call: decides whether the kernel releases the GIL."""
     total = 0.0
-    for step in plan.steps:
+    for step in steps:
         if isinstance(step, Nest):
             total += math.prod(step.domain) * len(step.items)
         elif isinstance(step, LibraryStep):
             extents = [n for _, view, _ in step.operands for n in view.shape]
             total += math.prod(extents) ** 0.75
+        elif isinstance(step, LoopStep):
+            total += step.operation.trips * flops(step.steps)
     return total
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from llvmlite import ir
 
+from ..affine import Extent
 from ..regions import View
 from ..schedule import Compute, GatherRead, Immediate, Memory, Nest, Read, Reduce, Write
 from . import elementwise
@@ -38,6 +39,16 @@ class Pointers:
     """Where each memory starts, in the function being emitted."""
 
     base: dict[Memory, ir.Value]  # i8*, at element 0 of views
+    indices: dict[int, ir.Value] = field(default_factory=dict)  # of the loops around, by loop
+
+    def offset(self, builder: ir.IRBuilder, offset: Extent) -> ir.Value:
+        """The offset of a view where the loops around stand now."""
+        if isinstance(offset, int):
+            return ir.Constant(I64, offset)
+        total: ir.Value = ir.Constant(I64, offset.constant)
+        for index, coefficient in offset.terms:
+            total = builder.add(total, builder.mul(self.indices[index], ir.Constant(I64, coefficient)))
+        return total
 
     def of(self, memory: Memory) -> ir.Value:
         return self.base[memory]
@@ -152,7 +163,11 @@ class NestEmitter:
     def choose_lanes(self) -> int:
         if not self.axes:
             return 1
-        sizes = [i.dtype.itemsize for i in self.nest.items if isinstance(i, Read | Compute | GatherRead) and i.dtype.kind == "f"]
+        sizes = [
+            i.dtype.itemsize
+            for i in self.nest.items
+            if isinstance(i, Read | Compute | GatherRead) and i.dtype.kind == "f"
+        ]
         lanes = VECTOR_BYTES // max(sizes, default=8)
         extent = self.axes[-1].extent
         while lanes > extent:
@@ -327,7 +342,7 @@ class NestEmitter:
     def offset(self, number: int, view: View, depth: int) -> ir.Value:
         """Elements from the start of the memory to the access, at the loop indices known at `depth`."""
         builder = self.builder
-        total: ir.Value = ir.Constant(I64, view.offset)
+        total = self.pointers.offset(builder, view.offset)
         for axis, index in zip(self.axes[:depth], self.indices):
             stride = axis.strides[number]
             if stride == 0:

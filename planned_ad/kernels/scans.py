@@ -29,7 +29,7 @@ def emit_scan(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> N
 
     def address(k: int, indices: dict[int, ir.Value]) -> ir.Value:
         base, offset, strides = targets[k]
-        place: ir.Value = ir.Constant(I64, offset)
+        place: ir.Value = pointers.offset(builder, offset)
         for number, index in indices.items():
             place = builder.add(place, builder.mul(index, ir.Constant(I64, strides[number])))
         return builder.gep(builder.bitcast(base, kind.as_pointer()), [place])
@@ -112,4 +112,4 @@ def emit_nonzero(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -
             builder.store(position, builder.gep(result, [number]))
             builder.store(builder.add(number, ir.Constant(I64, 1)), filled)
 
-    loops(0, ir.Constant(I64, view.offset), ir.Constant(I64, 0))
+    loops(0, pointers.offset(builder, view.offset), ir.Constant(I64, 0))

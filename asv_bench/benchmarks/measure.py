@@ -1,0 +1,82 @@
+"""Compile a program and time it: minima over interleaved repeats, since the machine is shared."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+import planned_ad
+
+from .programs import Program
+
+BATCH = 2e-3  # seconds that one batch of calls should take
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compiled:
+    """A plan, and what its derivative is called with."""
+
+    plan: planned_ad.Plan
+    kind: str  # 'gradient' or 'pullback'
+    arguments: tuple  # primal arguments, then shadows, then cotangents
+    shadows: tuple
+
+    @property
+    def call(self) -> Callable:
+        return getattr(self.plan, self.kind)
+
+
+def example(program: Program, arguments: tuple) -> tuple:
+    """The arguments as `planned_ad.compile` wants them: data marked."""
+    return tuple(planned_ad.Const(a) if k in program.inactive else a for k, a in enumerate(arguments))
+
+
+def compiled(program: Program, size: int | None = None) -> Compiled:
+    """Compile the derivative of a program at its benchmark's size, and make shadows and cotangents."""
+    size = program.size if size is None else size
+    arguments = program.arguments(size)
+    shadows = tuple(zeros_like(a) for k, a in enumerate(arguments) if k not in program.inactive)
+    cotangents = program.cotangents(size) if program.cotangents else ()
+    plan = planned_ad.compile(program.function, example(program, arguments))
+    return Compiled(
+        plan=plan,
+        kind="pullback" if program.cotangents else "gradient",
+        arguments=(*arguments, *shadows, *cotangents),
+        shadows=shadows,
+    )
+
+
+def zeros_like(argument):
+    return [zeros_like(a) for a in argument] if isinstance(argument, list) else np.zeros_like(argument)
+
+
+def batch(function: Callable, arguments: tuple, calls: int) -> float:
+    """Seconds per call."""
+    repeats = itertools.repeat(None, calls)
+    start = time.perf_counter()
+    for _ in repeats:
+        function(*arguments)
+    return (time.perf_counter() - start) / calls
+
+
+def seconds(*calls: tuple, repeats: int = 15) -> tuple[float, ...]:
+    """Least seconds per call of each `(function, *arguments)`, measured in turn."""
+    counts = []
+    for function, *arguments in calls:
+        function(*arguments)  # what a first call compiles
+        counts.append(max(1, int(BATCH / batch(function, tuple(arguments), 3))))
+    best = [float("inf")] * len(calls)
+    for _ in range(repeats):
+        for k, (function, *arguments) in enumerate(calls):
+            best[k] = min(best[k], batch(function, tuple(arguments), counts[k]))
+    return tuple(best)
+
+
+def ratio(a: tuple, b: tuple, repeats: int = 15) -> float:
+    """Time of `a` by time of `b`."""
+    first, second = seconds(a, b, repeats=repeats)
+    return first / second

@@ -1,0 +1,73 @@
+"""Plan and compile a tape alone, without a traced function around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from planned_ad.entries import OPTIMIZATION, leaf_spec
+from planned_ad.interpret import array_of, interpret, memory_of, uninitialised
+from planned_ad.kernels.callpath import BuiltCall, make_builtin
+from planned_ad.kernels.callspec import CallSpec
+from planned_ad.kernels.emit import KernelEmitter, scratch_nbytes
+from planned_ad.planner import plan_memory
+from planned_ad.tape import Tape
+from planned_ad.verify import verify
+
+from .schedule_interpreter import run_plan
+
+
+class CompiledTape:
+    """A tape whose results are stored to buffers of kind 'result': planned and compiled."""
+
+    def __init__(self, tape: Tape):
+        self.tape = verify(tape)
+        self.memory = plan_memory(tape)
+        spec = CallSpec(
+            arguments=tuple(leaf_spec(tape.buffers[id], True, "array") for id in tape.arguments),
+            workspace_nbytes=self.memory.workspace_nbytes + scratch_nbytes(self.memory.steps),
+        )
+        emitter = KernelEmitter(self.memory, tape.arguments, self.memory.workspace_nbytes)
+        self.call: BuiltCall = make_builtin(
+            "tape",
+            "",
+            "()",
+            spec,
+            lambda builder, context, leaves, workspace: emitter.emit(builder, leaves, workspace),
+            lambda *arguments: None,
+            optimization=OPTIMIZATION,
+        )
+
+    def memories(self, arrays: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
+        """Flat memories that hold the leading arguments; the others are uninitialised."""
+        found = {}
+        for number, id in enumerate(self.tape.arguments):
+            buffer = self.tape.buffer(id)
+            found[id] = memory_of(buffer, arrays[number]) if number < len(arrays) else uninitialised(buffer)
+        return found
+
+    def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """All arguments after the compiled kernel has run."""
+        memories = self.memories(arrays)
+        pointers = []
+        for id in self.tape.arguments:
+            buffer = self.tape.buffer(id)
+            pointers.append(memories[id].ctypes.data - buffer.low * buffer.dtype.itemsize)
+        assert self.call.run(pointers) == 0
+        return self.arrays(memories)
+
+    def interpreted(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The same by the interpreter of the tape."""
+        memories = self.memories(arrays)
+        interpret(self.tape, memories)
+        return self.arrays(memories)
+
+    def scheduled(self, arrays: Sequence[np.ndarray], block: int | None = None, shuffle: bool = False):
+        """The same by the interpreter of the schedule."""
+        memories = self.memories(arrays)
+        run_plan(self.memory, memories, block, shuffle)
+        return self.arrays(memories)
+
+    def arrays(self, memories: dict[int, np.ndarray]) -> list[np.ndarray]:
+        return [array_of(self.tape.buffer(id), memories[id]).copy() for id in self.tape.arguments]

@@ -1,0 +1,160 @@
+"""Every row of the rule table as a compiled kernel, against the row's own NumPy evaluation; generated from the table."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from planned_ad.builder import TapeBuilder
+from planned_ad.regions import View, c_strides
+from planned_ad.rules import RULES, Rule
+from planned_ad.tape import Tape, Value
+from tests.compiled_tape import CompiledTape
+from tests.rules.cases import CASES, OTHERS
+
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+INTEGERS = tuple(np.dtype(name) for name in ("int64", "int32", "int8", "uint8", "uint64"))
+BOOL = np.dtype(bool)
+SHAPES = [(), (0,), (1,), (3,), (8,), (21,), (4, 5)]
+LAYOUTS = ("C", "F", "strided", "negative")
+SPECIALS = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, -2.5, 1e-300, 700.0, 2.0]
+TOLERANCE = {FLOATS[0]: 1e-13, FLOATS[1]: 1e-6}
+
+ELEMENTWISE = [name for name in sorted(RULES) if RULES[name].kind == "elementwise"]
+
+
+def layout(shape: tuple[int, ...], kind: str) -> View:
+    """The view that an argument of this shape and layout is."""
+    if kind == "C":
+        return View(0, shape, c_strides(shape))
+    if kind == "F":
+        return View(0, shape, c_strides(shape[::-1])[::-1])
+    factor = 2 if kind == "strided" else -1
+    return View(0, shape, tuple(factor * s for s in c_strides(shape)))
+
+
+def dtypes_of(rule: Rule) -> list[tuple[np.dtype, ...]]:
+    """The dtypes of the operands to test with."""
+    arity, found = len(rule.adjoints), []
+    for kinds in rule.kinds:
+        if len(kinds) == 1:
+            same = {"f": FLOATS, "i": INTEGERS, "b": (BOOL,)}[kinds]
+            found += [(d,) * arity for d in same]
+        else:
+            found.append(tuple({"f": FLOATS[0], "i": INTEGERS[0], "b": BOOL}[k] for k in kinds))
+            if "f" in kinds:
+                found.append(tuple({"f": FLOATS[1], "b": BOOL}[k] for k in kinds))
+    return found
+
+
+def number(rng: np.random.Generator, rule: Rule, position: int, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    low, high = rule.samples[min(position, len(rule.samples) - 1)] if rule.samples else (-2, 2)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    if dtype.kind == "f":
+        return np.asarray(rng.uniform(low, high, shape)).astype(dtype)
+    low = max(low, 0) if dtype.kind == "u" else low
+    return np.asarray(rng.integers(math.ceil(low), math.floor(high) + 1, shape)).astype(dtype)
+
+
+class Program:
+    """One tape that applies a row to many operands, each result stored to a buffer of its own."""
+
+    def __init__(self) -> None:
+        self.builder = TapeBuilder()
+        self.inputs: list[np.ndarray] = []
+        self.arguments: list[int] = []
+        self.results: list[int] = []
+        self.expected: list[np.ndarray] = []
+
+    def operand(self, array: np.ndarray, kind: str) -> Value:
+        buffer = self.builder.new_buffer("argument", "x", array.dtype, layout(array.shape, kind))
+        self.arguments.append(buffer.id)
+        self.inputs.append(array)
+        return self.builder.load(buffer.whole)
+
+    def apply(self, rule: Rule, operands: list[np.ndarray], kind: str, parameters: dict) -> None:
+        values = [self.operand(a, kind) for a in operands]
+        out = self.builder.apply(rule.name, *values, **parameters)
+        buffer = self.builder.new_buffer("result", "y", out.dtype, layout(out.shape, kind))
+        self.builder.store(buffer.whole, out)
+        self.results.append(buffer.id)
+        with np.errstate(all="ignore"):
+            self.expected.append(np.asarray(rule.evaluate(*operands, **parameters)))
+
+    def check(self, tolerance: float) -> None:
+        tape: Tape = self.builder.tape((*self.arguments, *self.results), (), frozenset())
+        compiled = CompiledTape(tape)
+        actual = compiled.run(self.inputs)
+        for a, e in zip(actual[len(self.inputs) :], self.expected):
+            assert a.dtype == e.dtype
+            if e.dtype.kind == "f":
+                np.testing.assert_allclose(a, e, rtol=tolerance, atol=tolerance * 1e-2, equal_nan=True)
+            else:
+                np.testing.assert_array_equal(a, e)
+        for a, e in zip(compiled.scheduled(self.inputs, 1, True), actual):
+            np.testing.assert_allclose(a, e, rtol=1e-6, atol=1e-8, equal_nan=True)
+        for a, e in zip(actual, self.inputs):
+            np.testing.assert_array_equal(a, e)
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_every_dtype_and_length(name: str) -> None:
+    """Lengths around the width of a vector, scalars, and operands that are scalars beside arrays."""
+    rule = RULES[name]
+    rng = np.random.default_rng(3)
+    for dtypes in dtypes_of(rule):
+        for parameters in map(dict, rule.examples):
+            if parameters.get("n", 1) < 0 and dtypes[0].kind != "f":
+                continue
+            program = Program()
+            for shape in [(), (3,), (21,)]:
+                program.apply(rule, [number(rng, rule, k, d, shape) for k, d in enumerate(dtypes)], "C", parameters)
+            if len(dtypes) > 1:
+                operands = [number(rng, rule, k, d, () if k else (9,)) for k, d in enumerate(dtypes)]
+                program.apply(rule, operands, "negative", parameters)
+            program.check(TOLERANCE.get(dtypes[-1], 0.0))
+
+
+@pytest.mark.parametrize("name", [n for n in ELEMENTWISE if "f" in "".join(RULES[n].kinds)])
+def test_special_values(name: str) -> None:
+    """Zeros of both signs, infinities, NaN and subnormals, in every pair of operands."""
+    rule = RULES[name]
+    dtypes = next(d for d in dtypes_of(rule) if FLOATS[0] in d)
+    specials = np.array(SPECIALS)
+    mesh = [m.reshape(-1) for m in np.meshgrid(*[specials] * min(len(dtypes), 2), indexing="ij")]
+    operands = [mesh[k % 2 if k < 2 else 0] if d.kind == "f" else mesh[0] > 0 for k, d in enumerate(dtypes)]
+    for parameters in map(dict, rule.examples):
+        if name == "cast" and np.dtype(parameters["dtype"]).kind == "i":
+            continue  # converting NaN to an integer is undefined
+        program = Program()
+        program.apply(rule, operands, "C", parameters)
+        program.check(1e-13)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, BOOL], ids=str)
+@pytest.mark.parametrize("kind", LAYOUTS)
+def test_every_layout(dtype: np.dtype, kind: str) -> None:
+    """Reads, writes, casts and choices for every memory layout and shape."""
+    rng = np.random.default_rng(4)
+    program = Program()
+    for shape in SHAPES:
+        a, b = (number(rng, RULES["add"], k, dtype, shape) for k in range(2))
+        program.apply(RULES["maximum"], [a, b], kind, {})
+        program.apply(RULES["less"], [a, b], kind, {})
+        program.apply(RULES["cast"], [a], kind, {"dtype": FLOATS[0]})
+    program.check(TOLERANCE.get(dtype, 0.0))
+
+
+@pytest.mark.parametrize("name", sorted(OTHERS))
+def test_whole_arrays(name: str) -> None:
+    """Reductions, scans, products, views and gathers."""
+    for casts in (None, np.float32):
+        for part in np.array_split(np.arange(len(CASES[name])), max(1, len(CASES[name]) // 8)):
+            program = Program()
+            for case in (CASES[name][k] for k in part):
+                case = case if casts is None else case.cast(casts)
+                program.apply(case.rule, list(case.operands), "C", case.parameters)
+            program.check(1e-12 if casts is None else 1e-5)

@@ -1,0 +1,169 @@
+"""Run a memory plan with NumPy: what the planner means, apart from how the emitter says it.
+
+Every slot lies in one workspace of bytes, at the planner's offset, so that a place given away too early shows.
+The indices of a nest run in blocks; a plan is right only if any blocks, in any order, give the same numbers
+(except for `ordered` nests, whose blocks must be in order).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from planned_ad.interpret import GuardBroken
+from planned_ad.regions import View, show
+from planned_ad.rules import RULES
+from planned_ad.schedule import (
+    Compute,
+    GatherRead,
+    GuardStep,
+    Immediate,
+    LibraryStep,
+    Memory,
+    MemoryPlan,
+    Nest,
+    Read,
+    Reduce,
+    Write,
+)
+
+COMBINE = {
+    "reduce_sum": np.add,
+    "reduce_prod": np.multiply,
+    "reduce_max": np.maximum,
+    "reduce_min": np.minimum,
+    "reduce_any": np.logical_or,
+    "reduce_all": np.logical_and,
+}
+
+
+class ScheduleInterpreter:
+    """Runs the steps of `plan`; `memories` are flat arrays by buffer id, element 0 at the buffer's lowest address."""
+
+    def __init__(self, plan: MemoryPlan, memories: Mapping[int, np.ndarray], block: int | None, shuffle: bool = False):
+        self.plan, self.memories, self.block = plan, memories, block
+        self.random = np.random.default_rng(5) if shuffle else None
+        self.workspace = np.full(plan.workspace_nbytes, 0xFF, np.uint8)  # nan, for floating numbers
+
+    def run(self) -> None:
+        with np.errstate(all="ignore"):
+            for step in self.plan.steps:
+                if isinstance(step, Nest):
+                    self.nest(step)
+                elif isinstance(step, LibraryStep):
+                    self.library(step)
+                else:
+                    self.guard(step)
+
+    def memory(self, memory: Memory, dtype: np.dtype) -> tuple[np.ndarray, int]:
+        """A flat array, and the address of its first element."""
+        if memory.kind == "constant":
+            data = self.plan.constants[memory.id]
+            assert data.flags.c_contiguous and data.dtype == dtype
+            return data.reshape(-1), 0
+        low = self.plan.tape.buffers[memory.id].low if memory.kind == "buffer" else 0
+        if memory.kind == "buffer" and memory.id in self.memories:
+            return self.memories[memory.id], low
+        offset, nbytes = self.plan.offsets[memory], self.plan.sizes[memory]
+        assert offset + nbytes <= self.workspace.size and offset % min(nbytes or 1, 8, dtype.itemsize) == 0
+        return self.workspace[offset : offset + nbytes].view(dtype), low
+
+    def nest(self, nest: Nest) -> None:
+        count = int(np.prod(nest.domain, dtype=np.int64))
+        indices = np.indices(nest.domain).reshape(len(nest.domain), count)
+        for item in nest.items:
+            if isinstance(item, Reduce):
+                self.start(item, nest.domain)
+        order = np.arange(count)
+        if self.random is not None and not nest.ordered:
+            order = self.random.permutation(count)
+        block = count if self.block is None else self.block
+        for start in range(0, count, max(block, 1)):
+            self.run_block(nest, indices[:, order[start : start + block]])
+
+    def start(self, item: Reduce, domain: tuple[int, ...]) -> None:
+        identity = COMBINE[item.operation].identity
+        if identity is None:
+            largest = item.operation == "reduce_min"
+            if item.dtype.kind == "f":
+                identity = np.inf if largest else -np.inf
+            else:
+                info = np.iinfo(item.dtype) if item.dtype.kind != "b" else None
+                identity = largest if info is None else info.max if largest else info.min
+        flat, _ = self.memory(item.memory, item.dtype)
+        kept = [n for k, n in enumerate(domain) if k not in item.axes]
+        if 0 not in kept:
+            flat[...] = identity
+
+    def run_block(self, nest: Nest, index: np.ndarray) -> None:
+        registers: list[np.ndarray] = []
+
+        def places(view: View) -> np.ndarray:
+            found = np.full(index.shape[1], view.offset)
+            for axis, stride in zip(index, view.strides):
+                found = found + axis * stride
+            return found
+
+        def moved(at: np.ndarray, item: GatherRead | Write) -> np.ndarray:
+            for k, stride in zip(item.indices, item.strides):
+                at = at + registers[k].astype(np.int64) * stride
+            return at
+
+        def write(item: Write) -> None:
+            number = np.broadcast_to(registers[item.source], index.shape[1:])
+            flat, low = self.memory(item.memory, number.dtype)
+            at = moved(places(item.view), item) - low
+            assert at.size == 0 or at.min() >= 0
+            if item.accumulate:
+                np.add.at(flat, at, number)
+            else:
+                for k, n in zip(at, number):  # in order
+                    flat[k] = n
+
+        for number, item in enumerate(nest.items):
+            match item:
+                case Immediate():
+                    registers.append(np.array(item.number, item.dtype))
+                case Read() | GatherRead():
+                    flat, low = self.memory(item.memory, item.dtype)
+                    at = places(item.view) - low
+                    if isinstance(item, GatherRead):
+                        at = moved(at, item)
+                    assert at.size == 0 or at.min() >= 0
+                    registers.append(flat[at])
+                case Compute():
+                    operands = [registers[k] for k in item.operands]
+                    result = RULES[item.primitive].evaluate(*operands, **dict(item.parameters))
+                    assert np.asarray(result).dtype == item.dtype, (item, np.asarray(result).dtype)
+                    registers.append(np.asarray(result))
+                case Write():
+                    write(item)
+                    registers.append(np.array(0))
+                case Reduce():
+                    flat, _ = self.memory(item.memory, item.dtype)
+                    source = np.broadcast_to(registers[item.source], index.shape[1:])
+                    COMBINE[item.operation].at(flat, places(item.view), source)
+                    registers.append(np.array(0))
+            if number in nest.spills:
+                write(nest.spills[number])
+
+    def library(self, step: LibraryStep) -> None:
+        op = step.operation
+        operands = []
+        for memory, view, dtype in step.operands:
+            flat, low = self.memory(memory, dtype)
+            operands.append(show(flat, View(view.offset - low, view.shape, view.strides)).copy())
+        flat, _ = self.memory(step.result, op.out.dtype)
+        flat[...] = np.asarray(RULES[op.primitive].evaluate(*operands, **op.params)).reshape(-1)
+
+    def guard(self, step: GuardStep) -> None:
+        flat, low = self.memory(step.memory, step.dtype)
+        actual = flat[step.view.offset - low].item()
+        if actual != step.operation.outcome:
+            raise GuardBroken(step.operation, actual)
+
+
+def run_plan(plan: MemoryPlan, memories: Mapping[int, np.ndarray], block: int | None = None, shuffle: bool = False):
+    """Run `plan` on flat `memories` of the buffers that the caller brings, in place."""
+    ScheduleInterpreter(plan, memories, block, shuffle).run()

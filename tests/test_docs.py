@@ -1,0 +1,56 @@
+"""What the documents say is what happens: their programs are run, and their generated parts are up to date."""
+
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PROGRAM = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.DOTALL)
+PAGES = ["README.md", *(f"docs/{page.name}" for page in sorted((ROOT / "docs").glob("*.md")))]
+
+
+def programs():
+    for page in PAGES:
+        for number, found in enumerate(PROGRAM.finditer((ROOT / page).read_text()), 1):
+            yield pytest.param(*found.groups(), id=f"{page}-{number}")
+
+
+@pytest.mark.parametrize("program, output", list(programs()))
+def test_programs_print_what_the_page_says(program, output, tmp_path):
+    script = tmp_path / "example.py"
+    script.write_text(program)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.replace(f"{tmp_path}/", "") == (output or "")
+
+
+def test_the_list_of_supported_functions_is_up_to_date():
+    text = (ROOT / "docs" / "supported.md").read_text()
+    if f"with NumPy {'.'.join(np.__version__.split('.')[:2])}." not in text:
+        pytest.skip("the list was generated with another NumPy, which has other functions")
+    assert runpy.run_path(str(ROOT / "docs" / "generate_supported.py"))["page"]() == text, "run `make docs`"
+
+
+def test_links_lead_somewhere():
+    for page in [*PAGES, "CONTRIBUTING.md", "CHANGELOG.md"]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / page).read_text()):
+            assert ((ROOT / page).parent / target).exists(), f"{page}: {target}"
+
+
+def test_the_demo_finds_the_known_optimum(monkeypatch):
+    """Log-likelihood and means as published for two components with free covariances (mclust, VVV)."""
+    monkeypatch.syspath_prepend(ROOT / "demo")
+    import old_faithful
+
+    eruptions = old_faithful.load()
+    assert eruptions.shape == (272, 2)
+    np.testing.assert_allclose(eruptions.mean(axis=0), [3.4878, 70.897], rtol=1e-5)
+    result = old_faithful.fit(old_faithful.compiled(eruptions), eruptions)
+    assert result.fun == pytest.approx(1130.264, abs=1e-3)
+    _, means, _ = old_faithful.unpack(result.x)
+    np.testing.assert_allclose(means, [[2.0364, 54.4785], [4.2897, 79.9681]], rtol=1e-4)
