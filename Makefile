@@ -18,7 +18,7 @@ test: $(VENV)/installed-test
 
 lint: $(VENV)/installed-test
 	@$(BIN)/ruff check --quiet .
-	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy --no-error-summary
 
 # Fails where a cell fails; the committed outputs are left as they are.
@@ -38,7 +38,7 @@ clean:
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "No Python >= 3.11 found: install one, or say make PYTHON=/path/to/python" >&2; exit 1; }
-	@$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/installed: pyproject.toml | $(BIN)/python
 	@$(PIP) --editable .

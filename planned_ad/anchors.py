@@ -72,7 +72,7 @@ class Anchors:
                     yield from self.leaves(operand, operand_view(operand, op.out, view), position)
 
     def home_of_load(self, op: Load, made_at: int, position: int) -> tuple[Region, int]:
-        """Where the loaded numbers are still found at `position`: where they were read, or where they were stored since."""
+        """Where the loaded numbers are still found at `position`: where they were read, or were stored since."""
         if self.history.first_write(op.region, made_at, position) is not None:
             place = self.stored_copy(op.out, position)
             if place is not None:
@@ -181,8 +181,8 @@ class Anchors:
                 continue
             _, made = self.made[operand.id]
             if isinstance(made, Apply) and made.primitive == "view":
-                base, view = made.operands[0], made.params["view"]
-                small = base.size * 2 <= view.size  # type: ignore[union-attr]
+                base = made.operands[0]
+                small = base.size * 2 <= operand.size
                 if small and base.id not in self.reasons and self.cost_of(base) > 1.5:
                     self.anchor(base, "used by many elements")
             elif operand.shape == () and op.out.shape != () and self.cost_of(operand) > 1.5:

@@ -46,7 +46,8 @@ class WriteHistory:
             offsets: list[int] = [region.view.offset] if region.view.offset in points else []  # type: ignore[list-item]
         else:
             low, high = region.view.bounds()
-            offsets = [o for o in points if (isinstance(low, int) and low <= o <= high) or not isinstance(low, int)]
+            fixed = isinstance(low, int) and isinstance(high, int)
+            offsets = [o for o in points if not fixed or low <= o <= high]  # type: ignore[operator]
         for offset in offsets:
             positions = points[offset]
             k = bisect_right(positions, after)

@@ -114,8 +114,8 @@ def check_loss(trace: Trace) -> None:
     if len(results) == 1:
         what = f"returns an array of shape {results[0].shape} and dtype {results[0].dtype}"
     raise NotDifferentiableError(
-        f"{trace.name} ({trace.line}) {what}; a gradient is of one floating scalar. Return one, such as np.sum(...), or use "
-        f"plan.pullback with a cotangent"
+        f"{trace.name} ({trace.line}) {what}; a gradient is of one floating scalar. Return one, such as np.sum(...), "
+        f"or use plan.pullback with a cotangent"
     )
 
 
@@ -188,8 +188,7 @@ def lay_out_arguments(trace: Trace, kind: str, tape: Tape) -> Layout:
         return left_to_slow_path(*items)
 
     statics = [leaf.value for leaf in trace.leaves]
-    for child in trace.structure.children:
-        specs.append(spec_of(child, list(leaf_buffers), statics))
+    specs += [spec_of(child, list(leaf_buffers), statics) for child in trace.structure.children]
     outputs: list[int] = []
     shadows: list[int] = []
     results: list[Result] = []
@@ -223,7 +222,7 @@ def lay_out_arguments(trace: Trace, kind: str, tape: Tape) -> Layout:
             position = start + count
         if kind == "pullback":
             for id in tape.arguments:
-                if tape.buffers[id].label.startswith("cotangent") and tape.buffers[id].kind == "argument":
+                if tape.buffers[id].kind == "cotangent":
                     scalar = tape.buffers[id].shape == ()
                     specs.append(FloatSpec() if scalar else leaf_spec(tape.buffers[id], False, "array"))
                     buffers.append(id)

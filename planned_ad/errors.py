@@ -64,7 +64,7 @@ class DtypeError(ArgumentError):
 
 
 class LayoutError(ArgumentError, ValueError):
-    """An argument or shadow with other strides than the example's. Mend: `np.ascontiguousarray(x)`, or compile for it."""
+    """An argument or shadow with other strides than the example's. Mend: `np.ascontiguousarray(x)`."""
 
 
 class OverlapError(ArgumentError, ValueError):

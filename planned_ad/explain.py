@@ -89,7 +89,8 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td style='text-align:right'>{c.nbytes}</td><td>{html.escape(c.file.rsplit('/', 1)[-1])}:{c.line}</td>"
+            f"<tr><td style='text-align:right'>{c.nbytes}</td>"
+            f"<td>{html.escape(c.file.rsplit('/', 1)[-1])}:{c.line}</td>"
             f"<td style='text-align:left'><code>{html.escape(c.source)}</code></td>"
             f"<td style='text-align:left'>{html.escape(c.reason)}</td></tr>"
             for c in self.cached

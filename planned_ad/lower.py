@@ -75,7 +75,7 @@ def lower(builder: TapeBuilder, op: Apply) -> None:
 
 
 def over(builder: TapeBuilder, value: Value, own: tuple[int, ...], labels: tuple[int, ...], extents: dict) -> Value:
-    """`value`, whose axes are labelled `own`, as an array over all `labels`: transposed, and repeated where it has none."""
+    """`value`, whose axes are labelled `own`, as an array over all `labels`, repeated along those that it lacks."""
     strides = dict(zip(own, c_strides(value.shape)))
     view = View(0, tuple(extents[label] for label in labels), tuple(strides.get(label, 0) for label in labels))
     return builder.view(value, view)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Any
 
 from .anchors import Anchors, Leaf, operand_view
-from .regions import Region, View, c_strides, compose, contiguous, overlap, same_layout
+from .regions import Region, View, c_strides, compose, contiguous, limits, overlap, same_layout
 from .rules.table import RULES
 from .schedule import (
     Compute,
@@ -138,10 +139,10 @@ class Placement:
         touched = self.touched[region.buffer]
         nest = self.steps[step]
         if isinstance(nest, Nest) and nest.domain == () and isinstance(region.view.offset, int):
-            low, high = region.view.bounds()
-            interval = touched.blocks.setdefault((step, write), [low, high])  # type: ignore[list-item]
-            interval[0] = min(interval[0], low)  # type: ignore[type-var]
-            interval[1] = max(interval[1], high)  # type: ignore[type-var]
+            low, high = limits(region.view)
+            interval = touched.blocks.setdefault((step, write), [low, high])
+            interval[0] = min(interval[0], low)
+            interval[1] = max(interval[1], high)
         elif (step, region, write, aligned) not in touched.seen:
             touched.seen.add((step, region, write, aligned))
             touched.areas.append((step, region, write, aligned))
@@ -289,11 +290,12 @@ class Placement:
         domain = op.out.shape
         view = contiguous(domain)
         if op.primitive == "view":
-            operands = ((op.operands[0], op.params["view"]),)
+            shown: Any = op.params["view"]
+            operands: tuple[tuple[Value, View], ...] = ((op.operands[0], shown),)
         else:
             operands = tuple((v, operand_view(v, op.out, view)) for v in op.operands)
-        step = self.nest_for(domain, self.first_step(operands, domain))  # type: ignore[arg-type]
-        registers = tuple(self.evaluate(step, v, w, op.line) for v, w in operands)  # type: ignore[arg-type]
+        step = self.nest_for(domain, self.first_step(operands, domain))
+        registers = tuple(self.evaluate(step, v, w, op.line) for v, w in operands)
         nest = self.steps[step]
         assert isinstance(nest, Nest)
         if op.primitive == "view":

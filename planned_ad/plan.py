@@ -141,8 +141,8 @@ class Plan:
             if count > self._options["max_variants"]:
                 raise BranchError(
                     f"{first.name} has taken more than {self._options['max_variants']} different branches: "
-                    f"{lines_of_guards(first)}. Use np.where for values that change from call to call, or raise the limit "
-                    f"with compile(..., max_variants=)"
+                    f"{lines_of_guards(first)}. Use np.where for values that change from call to call, or raise the "
+                    f"limit with compile(..., max_variants=)"
                 )
             variant = self._add_variant(tuple(arguments[: len(first.names)]))
             done, result = replay([variant], kind, arguments, keywords)
@@ -219,7 +219,7 @@ def compile(
         the plan. Floating arrays and Python floats are active; `planned_ad.Const(x)` makes one inactive. They are
         never written to.
     on_branch : {'retrace', 'raise'}
-        What a call does whose data take a branch that was not recorded: trace again and keep both, or raise BranchError.
+        What a call does whose data take another branch: trace again and keep both, or raise BranchError.
     preserve_args : bool
         Leave arguments that `f` writes to as they were (costs a copy).
     max_operations : int
@@ -277,8 +277,8 @@ def check_differentiable(traced: Trace) -> None:
     """Refuse a function without active arguments, and one whose results and writes depend on none."""
     if not traced.tape.active:
         raise NotDifferentiableError(
-            f"{traced.name} ({traced.line}): no argument is active; pass floating arrays or Python floats (not integers), "
-            f"outside of planned_ad.Const"
+            f"{traced.name} ({traced.line}): no argument is active; pass floating arrays or Python floats (not "
+            f"integers), outside of planned_ad.Const"
         )
     values, _ = activity(traced.tape)
     writes = any(
@@ -287,8 +287,8 @@ def check_differentiable(traced: Trace) -> None:
     if not writes and not any(value.id in values for value in traced.tape.results):
         what = f"returns {traced.result_structure}" if traced.result_leaves else "returns None"
         raise NotDifferentiableError(
-            f"{traced.name} ({traced.line}) {what}, which depends on no active argument, and writes to none: there is nothing "
-            f"to differentiate. Return a value computed from its floating arguments"
+            f"{traced.name} ({traced.line}) {what}, which depends on no active argument, and writes to none: there is "
+            f"nothing to differentiate. Return a value computed from its floating arguments"
         )
 
 

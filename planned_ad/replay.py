@@ -98,8 +98,9 @@ class Call:
             buffers = [shadows.get(leaf.buffer) if leaf.buffer is not None else None for leaf in leaves]
             if all(b is None for b in buffers):
                 continue
-            if child.kind is Leaf and leaves[0].kind == "float":
-                cell = memory[buffers[0].id] = np.zeros((), buffers[0].dtype)
+            first = buffers[0]
+            if child.kind is Leaf and leaves[0].kind == "float" and first is not None:
+                cell = memory[first.id] = np.zeros((), first.dtype)
                 returned.append(lambda cell=cell: float(cell))
                 continue
             given = extra[used]
@@ -187,6 +188,7 @@ def rebuild(trace: Trace, results: Sequence[np.ndarray]) -> Any:
         if kind == "static":
             leaves.append(what)
             continue
+        assert isinstance(what, int)
         value, array = trace.tape.results[what], results[what]
         leaves.append(RESULT_KINDS[result_kind](value.dtype, array))
     return trace.result_structure.unflatten(leaves)
@@ -200,7 +202,7 @@ RESULT_KINDS = {
 
 
 def is_cotangent(buffer: Buffer) -> bool:
-    return buffer.kind == "argument" and buffer.label.startswith("cotangent") and buffer.shadow_of is None
+    return buffer.kind == "cotangent"
 
 
 def replay(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -188,7 +189,7 @@ def reverse(
             sweep.contribute(result, builder.constant(1, result.dtype))
         elif not loss and is_floating(result.dtype):
             label = "cotangent" if len(tape.results) == 1 else f"cotangent[{number}]"
-            cotangent = builder.new_buffer("argument", label, result.dtype, contiguous(result.shape))
+            cotangent = builder.new_buffer("cotangent", label, result.dtype, contiguous(result.shape))
             arguments.append(cotangent.id)
             sweep.contribute(result, builder.load(cotangent.whole))
     primal = transpose(sweep, tape.operations)
@@ -271,10 +272,10 @@ def transpose_apply(sweep: Sweep, op: Apply) -> None:
         if operand.id not in sweep.active:
             continue
         if adjoint is None:
-            if rule.needs and is_floating(op.out.dtype) and getattr(rule, "refused", ""):
-                raise UnsupportedError(f"{op.primitive} has no derivative here: {op.line}")
+            if rule.refused:
+                raise UnsupportedError(f"{op.line}: {op.primitive} has no derivative here: {rule.refused}")
             continue
-        result = adjoint(Symbol(builder, cotangent), Symbol(builder, op.out), *symbols, **op.params)
+        result: Any = adjoint(Symbol(builder, cotangent), Symbol(builder, op.out), *symbols, **op.params)
         part = result.value
         if part.shape != operand.shape and rule.kind == "elementwise":
             if operand.shape == ():

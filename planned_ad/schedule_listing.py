@@ -37,7 +37,8 @@ def plan_listing(plan: MemoryPlan) -> str:
     rows.append((f"# workspace: {plan.workspace_nbytes} bytes (lower bound {plan.lower_bound_nbytes})", None))
     for memory in sorted(plan.offsets, key=lambda m: (plan.offsets[m], m.kind, m.id)):
         first, last = plan.lifetimes[memory]
-        text = f"#   {memory_name(plan, names, memory)}: {plan.sizes[memory]} bytes at {plan.offsets[memory]}, steps {first} to {last}"
+        size, offset = plan.sizes[memory], plan.offsets[memory]
+        text = f"#   {memory_name(plan, names, memory)}: {size} bytes at {offset}, steps {first} to {last}"
         rows.append((text, None))
     for number, step in enumerate(plan.steps):
         rows += step_rows(plan, names, number, step)

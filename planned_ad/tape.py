@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from .affine import Extent
-from .regions import Region, View
+from .regions import Region, View, limits
 from .source import UNKNOWN, Line
 
 
@@ -40,7 +40,8 @@ class Value:
 class Buffer:
     """Memory that can be written.
 
-    `kind` is 'argument', 'shadow' (the adjoint of an argument), 'result' (filled for the caller), 'local', or 'cache'
+    `kind` is 'argument', 'shadow' (the adjoint of an argument), 'cotangent' (of a result), 'result'
+    'local', or 'cache'
     (what a loop keeps of each iteration for its reverse loop).
     Regions count elements from the first element of the array (its data pointer), so that an
     argument with negative strides is addressed at negative offsets; `view` is the whole array.
@@ -61,12 +62,12 @@ class Buffer:
     @property
     def low(self) -> int:
         """Lowest element addressed, relative to the data pointer."""
-        return self.view.bounds()[0] if self.view.size else 0
+        return limits(self.view)[0] if self.view.size else 0
 
     @property
     def span(self) -> int:
         """Elements between the lowest and the highest address, both included."""
-        low, high = self.view.bounds()
+        low, high = limits(self.view)
         return high - low + 1 if self.view.size else 0
 
     @property
@@ -201,7 +202,7 @@ class Scatter(Operation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard(Operation):
-    """The tape holds only while the scalar `predicate` equals `outcome`; else the replay leaves, with nothing written."""
+    """The tape holds only while the scalar `predicate` equals `outcome`; else the replay leaves, nothing written."""
 
     predicate: Value
     outcome: object

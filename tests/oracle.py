@@ -191,7 +191,7 @@ def check_gradient(
         assert_same_arguments(own, after)
         own = copied(args)
         own_value, shadows = plan.value_and_gradient(*own)
-        assert_close(own_value, np.float64(value), "value")
+        assert_close(type(value)(own_value), value, "value")
         assert_shadows(shadow_leaves(traced, shadows), expected, "value_and_gradient")
         check_pullback(plan, args)
         preserving = planned_ad.compile(f, copied(args), preserve_args=True)

@@ -350,7 +350,7 @@ def jacobi_2d(a, b):
     return np.sum(a**2) + np.sum(b)
 
 
-@program(floats(6, 7), 0.1)
+@program(0.3 * floats(6, 7), 0.1)
 def heat_2d(u, alpha):
     for _ in range(3):
         laplace = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1]
@@ -628,10 +628,10 @@ def gather_rows(x, index, weights):
     return np.sum(x[index] * weights) + np.sum(np.take(x, index[0], axis=0) ** 2)
 
 
-@program(floats(4, 5), np.array([0, 3, 1]), np.array([4, 2, 2]))
+@program(floats(4, 5), np.array([0, 3, 1]), np.array([3, 2, 2]))
 def gather_pairs(x, i, j):
     x[i, j] += x[j[::-1], i]
-    return np.sum(x[i, :] @ x[:, j][:3].T[:, :1].T @ np.ones((3, 1))) if False else np.sum(x[i, j] ** 2)
+    return np.sum(x[i, 1:] ** 2) + np.sum(x[:, j] * x[i[:1], 0])
 
 
 @program(floats(10), np.array([0, 0, 1, 2, 2, 2, 1, 0, 3, 3]))
@@ -858,21 +858,18 @@ def many_functions(x, y):
     return np.sum(np.tensordot(first, second, axes=([1, 2], [1, 2])) ** 2) + np.std(z)
 
 
-@program(floats(30))
-def long_scalar_program(x):
+@program(floats(20), floats(20).astype(np.float32), differences=False)
+def long_scalar_program(x, y):
+    """Numbers of several dtypes cross the places where its one block is cut into functions."""
+    flags = [y[i] > y[i - 1] for i in range(20)]
     total = 0.0
-    for i in range(30):
-        for j in range(30):
-            total = total + np.float32(x[i]) * x[j] if (i + j) % 7 == 0 else total * 0.99 + x[i] * x[j] * (x[i] > x[j])
+    for i in range(20):
+        for j in range(20):
+            total = total * 0.9 + np.where(flags[j], x[i] * x[j], y[i] * y[j] * x[j])
     return total
-
-
-ROUGH = {"long_scalar_program"}
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name: str) -> None:
     f, args, options = PROGRAMS[name]
-    if name in ROUGH:
-        options = {**options, "differences": False}
     check_gradient(f, *args, **options)

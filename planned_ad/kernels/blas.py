@@ -10,13 +10,15 @@ from __future__ import annotations
 import ctypes
 import functools
 from dataclasses import dataclass
+from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 
+from ..regions import c_strides
 from ..schedule import LibraryStep
-from .nests import Pointers, loop
+from .places import Pointers, loop
 from .types import I8, I32, I64, constant, memory_type
 from .vecmath_lanes import declare
 
@@ -78,16 +80,14 @@ def operand(strides: tuple[int, int], rows: int, columns: int) -> tuple[str, int
 
 def product_of(step: LibraryStep) -> Product:
     """How the contraction of `step` is done, from the strides of its operands."""
-    params = step.operation.params
+    params: dict[str, Any] = step.operation.params
     a_labels, b_labels, out_labels = (params[f"{name}_labels"] for name in ("a", "b", "out"))
     (_, a_view, _), (_, b_view, _) = step.operands
-    from ..regions import c_strides
-
-    out_strides = dict(zip(out_labels, c_strides(step.operation.out.shape)))  # type: ignore[arg-type]
-    a_strides, b_strides = dict(zip(a_labels, a_view.strides)), dict(zip(b_labels, b_view.strides))  # type: ignore[call-overload]
-    extents = dict(zip((*a_labels, *b_labels), (*a_view.shape, *b_view.shape)))  # type: ignore[misc]
+    out_strides = dict(zip(out_labels, c_strides(step.operation.out.shape)))
+    a_strides, b_strides = dict(zip(a_labels, a_view.strides)), dict(zip(b_labels, b_view.strides))
+    extents = dict(zip((*a_labels, *b_labels), (*a_view.shape, *b_view.shape)))
     groups: dict[str, list[Dimension]] = {"batch": [], "m": [], "n": [], "k": []}
-    for label in dict.fromkeys((*out_labels, *a_labels)):  # type: ignore[misc]
+    for label in dict.fromkeys((*out_labels, *a_labels)):
         if extents[label] == 1:
             continue
         in_a, in_b, in_out = label in a_strides, label in b_strides, label in out_strides

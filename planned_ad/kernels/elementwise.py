@@ -219,12 +219,12 @@ def _divmod_int(builder, a, b, dtype):
     return builder.select(by_zero, zero, quotient), builder.select(by_zero, zero, rest)
 
 
-def _floor_divide(builder, operands, dtype, source, parameters):
-    return (_divmod_float if dtype.kind == "f" else _divmod_int)(builder, *operands, dtype)[0]
+def _divmod(part: int):
+    def emitted(builder, operands, dtype, source, parameters):
+        a, b = operands
+        return (_divmod_float if dtype.kind == "f" else _divmod_int)(builder, a, b, dtype)[part]
 
-
-def _remainder(builder, operands, dtype, source, parameters):
-    return (_divmod_float if dtype.kind == "f" else _divmod_int)(builder, *operands, dtype)[1]
+    return emitted
 
 
 def _isnan(builder, operands, dtype, source, parameters):
@@ -318,8 +318,8 @@ SPECIAL: dict[str, Callable[..., ir.Value]] = {
     "bitwise_invert": _logical_not,
     "cast": _cast,
     "integer_power": _integer_power,
-    "floor_divide": _floor_divide,
-    "remainder": _remainder,
+    "floor_divide": _divmod(0),
+    "remainder": _divmod(1),
     "isnan": _isnan,
     "isinf": _isinf,
     "isfinite": _isfinite,

@@ -16,7 +16,8 @@ from llvmlite import ir
 from ..regions import View
 from ..schedule import GuardStep, Item, LibraryStep, LoopStep, Memory, MemoryPlan, Nest, Read, Step, Write
 from .blas import emit_contract
-from .nests import NestEmitter, Pointers, loop
+from .nests import NestEmitter
+from .places import Pointers, loop
 from .scans import emit_nonzero, emit_scan
 from .types import I1, I8, I32, I64, POINTER, constant, memory_type
 
@@ -163,7 +164,10 @@ def cut_block(step: Step) -> list[Step]:
     crossing = sorted(
         {k for number, item in enumerate(step.items) for k in operands_of(item) if part_of[k] != part_of[number]}
     )
-    place = {number: View(k, (), ()) for k, number in enumerate(crossing)}
+    place = {}
+    for k, number in enumerate(crossing):  # eight bytes each, whatever the type
+        size = step.items[number].dtype.itemsize  # type: ignore[union-attr]
+        place[number] = View(k * (8 // size), (), ())
     local: list[dict[int, int]] = [{} for _ in parts]
     for number, item in enumerate(step.items):
         part, names = parts[part_of[number]], local[part_of[number]]
@@ -189,8 +193,9 @@ def scratch_nbytes(steps: Sequence[Step]) -> int:
     for step in steps:
         parts = cut_block(step)
         if len(parts) > 1:
-            views = [i.view.offset for p in parts for i in p.items if isinstance(i, Write) and i.memory == SCRATCH]  # type: ignore[union-attr]
-            most = max(most, 8 * (1 + max(views, default=-1)))
+            items = [item for part in parts if isinstance(part, Nest) for item in part.items]
+            handed = sum(isinstance(item, Write) and item.memory == SCRATCH for item in items)
+            most = max(most, 8 * handed)
     return most
 
 

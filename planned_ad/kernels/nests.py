@@ -7,60 +7,22 @@ as scalars. Strided and gathered accesses are made lane by lane.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
 from llvmlite import ir
 
-from ..affine import Extent
 from ..regions import View
-from ..schedule import Compute, GatherRead, Immediate, Memory, Nest, Read, Reduce, Write
+from ..schedule import Compute, GatherRead, Immediate, Nest, Read, Reduce, Write
 from . import elementwise
-from .elementwise import CONTRACT, intrinsic
-from .types import I32, I64, constant, memory_type, register_type, splat
-from .vecmath_lanes import declare, suffix
+from .access import load_one, put, read, store_one
+from .axes import Axis, item_levels, loop_axes
+from .lanes import IDENTITY, across_lanes, add, combine, from_lanes, widen
+from .places import Pointers, loop
+from .types import I32, I64, constant, register_type, splat
 
 UNROLL_ITEMS = 16  # nests of at most this many items run several blocks at once, for independent sums
 VECTOR_BYTES = 64
-
-IDENTITY = {
-    "reduce_sum": lambda dtype: 0,
-    "reduce_prod": lambda dtype: 1,
-    "reduce_max": lambda dtype: -np.inf if dtype.kind == "f" else (np.iinfo(dtype).min if dtype.kind in "iu" else 0),
-    "reduce_min": lambda dtype: np.inf if dtype.kind == "f" else (np.iinfo(dtype).max if dtype.kind in "iu" else 1),
-    "reduce_any": lambda dtype: 0,
-    "reduce_all": lambda dtype: 1,
-}
-
-
-@dataclass
-class Pointers:
-    """Where each memory starts, in the function being emitted."""
-
-    base: dict[Memory, ir.Value]  # i8*, at element 0 of views
-    indices: dict[int, ir.Value] = field(default_factory=dict)  # of the loops around, by loop
-
-    def offset(self, builder: ir.IRBuilder, offset: Extent) -> ir.Value:
-        """The offset of a view where the loops around stand now."""
-        if isinstance(offset, int):
-            return ir.Constant(I64, offset)
-        total: ir.Value = ir.Constant(I64, offset.constant)
-        for index, coefficient in offset.terms:
-            total = builder.add(total, builder.mul(self.indices[index], ir.Constant(I64, coefficient)))
-        return total
-
-    def of(self, memory: Memory) -> ir.Value:
-        return self.base[memory]
-
-
-@dataclass
-class Axis:
-    """One loop: its extent and, per item, how far the item's access moves with it."""
-
-    extent: int
-    strides: dict[int, int]
-    reduced_by: frozenset[int]  # items that reduce over this axis
 
 
 @dataclass
@@ -118,10 +80,10 @@ class NestEmitter:
         number = constant(item.dtype, IDENTITY[item.operation](item.dtype))
         base = self.pointers.of(item.memory)
         if count == 1:
-            self.store_one(base, ir.Constant(I64, 0), item.dtype, number)
+            store_one(self.builder, base, ir.Constant(I64, 0), item.dtype, number)
             return
         with loop(self.builder, 0, count, 1) as i:
-            self.store_one(base, i, item.dtype, number)
+            store_one(self.builder, base, i, item.dtype, number)
 
     def start_accumulators(self, depth: int, copies: int) -> None:
         for number, first in self.in_registers.items():
@@ -150,8 +112,8 @@ class NestEmitter:
             offset = self.offset(number, item.view, depth)
             base = self.pointers.of(item.memory)
             if any(number in axis.reduced_by for axis in self.axes[:first]):
-                total = combine(self.builder, item, self.load_one(base, offset, item.dtype), total)
-            self.store_one(base, offset, item.dtype, total)
+                total = combine(self.builder, item, load_one(self.builder, base, offset, item.dtype), total)
+            store_one(self.builder, base, offset, item.dtype, total)
 
     def cell(self, kind: ir.Type) -> ir.Value:
         """A stack cell in the function's entry block, which LLVM turns into a register."""
@@ -266,7 +228,15 @@ class NestEmitter:
             return elementwise.emit(builder, item.primitive, operands, item.dtype, source, dict(item.parameters))
         if isinstance(item, Read):
             offset = self.offset(number, item.view, depth)
-            return self.read(item.memory, offset, self.inner_stride(number, depth), item.dtype, lanes, count)
+            return read(
+                self.builder,
+                self.pointers.of(item.memory),
+                offset,
+                self.inner_stride(number, depth),
+                item.dtype,
+                lanes,
+                count,
+            )
         assert isinstance(item, GatherRead)
         offset = self.offset(number, item.view, depth)
         indices = [register(k) for k in item.indices]
@@ -275,7 +245,7 @@ class NestEmitter:
         for lane in range(count):
             place = builder.add(offset, ir.Constant(I64, lane * stride))
             place = self.add_indices(place, indices, item, lane)
-            lane_values.append(self.load_one(base, place, item.dtype))
+            lane_values.append(load_one(self.builder, base, place, item.dtype))
         return from_lanes(builder, lane_values, lanes)
 
     def add_indices(self, place, indices, item, lane) -> ir.Value:
@@ -302,8 +272,8 @@ class NestEmitter:
             place = self.add_indices(place, indices, item, lane)
             value = builder.extract_element(source, I32(lane)) if lanes > 1 else source
             if item.accumulate:
-                value = add(builder, self.load_one(base, place, dtype), value, dtype)
-            self.store_one(base, place, dtype, value)
+                value = add(builder, load_one(self.builder, base, place, dtype), value, dtype)
+            store_one(self.builder, base, place, dtype, value)
 
     def dtype_of(self, number: int) -> np.dtype:
         return self.nest.items[number].dtype  # type: ignore[union-attr]
@@ -316,8 +286,13 @@ class NestEmitter:
         stride = self.inner_stride(key, depth)
         offset = self.offset(key, item.view, depth)
         if item.accumulate:
-            source = add(self.builder, self.read(item.memory, offset, stride, dtype, lanes, count), source, dtype)
-        self.put(item.memory, offset, stride, dtype, source, lanes, count)
+            source = add(
+                self.builder,
+                read(self.builder, self.pointers.of(item.memory), offset, stride, dtype, lanes, count),
+                source,
+                dtype,
+            )
+        put(self.builder, self.pointers.of(item.memory), offset, stride, dtype, source, lanes, count)
 
     def reduce(self, number: int, item: Reduce, source: ir.Value, lanes: int, count: int, unroll: int) -> None:
         builder, depth = self.builder, len(self.axes)
@@ -331,8 +306,17 @@ class NestEmitter:
         offset, stride = self.offset(number, item.view, depth), self.inner_stride(number, depth)
         if stride == 0 and lanes > 1:
             raise AssertionError("a reduced innermost axis sums in registers")
-        old = self.read(item.memory, offset, stride, item.dtype, lanes, count)
-        self.put(item.memory, offset, stride, item.dtype, combine(builder, item, old, source), lanes, count)
+        old = read(self.builder, self.pointers.of(item.memory), offset, stride, item.dtype, lanes, count)
+        put(
+            self.builder,
+            self.pointers.of(item.memory),
+            offset,
+            stride,
+            item.dtype,
+            combine(builder, item, old, source),
+            lanes,
+            count,
+        )
 
     # Addresses.
 
@@ -353,245 +337,3 @@ class NestEmitter:
             step = index if stride == 1 else builder.mul(index, ir.Constant(I64, stride))
             total = builder.add(total, step)
         return total
-
-    def address(self, base: ir.Value, offset: ir.Value, kind: ir.Type, element: ir.Type) -> ir.Value:
-        builder = self.builder
-        typed = builder.bitcast(base, element.as_pointer())
-        place = builder.gep(typed, [offset])
-        return place if kind == element else builder.bitcast(place, kind.as_pointer())
-
-    def load_one(self, base: ir.Value, offset: ir.Value, dtype: np.dtype) -> ir.Value:
-        kind = memory_type(dtype)
-        value = self.builder.load(self.address(base, offset, kind, kind), align=dtype.itemsize)
-        return self.builder.icmp_unsigned("!=", value, ir.Constant(kind, 0)) if dtype.kind == "b" else value
-
-    def store_one(self, base: ir.Value, offset: ir.Value, dtype: np.dtype, value: ir.Value) -> None:
-        kind = memory_type(dtype)
-        if dtype.kind == "b":
-            value = self.builder.zext(value, kind)
-        self.builder.store(value, self.address(base, offset, kind, kind), align=dtype.itemsize)
-
-    def read(self, memory: Memory, offset: ir.Value, stride: int, dtype: np.dtype, lanes: int, count: int) -> ir.Value:
-        builder, base = self.builder, self.pointers.of(memory)
-        if lanes == 1:
-            return self.load_one(base, offset, dtype)
-        if stride == 0:
-            return splat(builder, self.load_one(base, offset, dtype), lanes)
-        if abs(stride) == 1 and count == lanes:
-            element, kind = memory_type(dtype), memory_type(dtype, lanes)
-            if stride < 0:
-                offset = builder.add(offset, ir.Constant(I64, 1 - lanes))
-            value = builder.load(self.address(base, offset, kind, element), align=dtype.itemsize)
-            if stride < 0:
-                value = reversed_lanes(builder, value)
-            if dtype.kind == "b":
-                value = builder.icmp_unsigned("!=", value, ir.Constant(kind, [0] * lanes))
-            return value
-        if stride == 1 and dtype.kind == "f":
-            return self.masked_load(base, offset, dtype, lanes, count)
-        found = [
-            self.load_one(base, builder.add(offset, ir.Constant(I64, lane * stride)), dtype) for lane in range(count)
-        ]
-        return from_lanes(builder, found, lanes)
-
-    def masked_load(self, base, offset, dtype, lanes, count) -> ir.Value:
-        kind = memory_type(dtype, lanes)
-        place = self.address(base, offset, kind, memory_type(dtype))
-        name = f"llvm.masked.load.{suffix(kind)}.p0"
-        mask = lane_mask(lanes, count)
-        function = declare(self.builder.module, name, kind, [place.type, I32, mask.type, kind])
-        # lanes that do not exist hold 1, which no function minds
-        return self.builder.call(function, [place, I32(dtype.itemsize), mask, constant(dtype, 1, lanes)])
-
-    def put(self, memory: Memory, offset, stride, dtype, value, lanes, count) -> None:
-        builder, base = self.builder, self.pointers.of(memory)
-        if lanes == 1:
-            self.store_one(base, offset, dtype, value)
-            return
-        element, kind = memory_type(dtype), memory_type(dtype, lanes)
-        if abs(stride) == 1 and count == lanes:
-            if dtype.kind == "b":
-                value = builder.zext(value, kind)
-            if stride < 0:
-                offset = builder.add(offset, ir.Constant(I64, 1 - lanes))
-                value = reversed_lanes(builder, value)
-            builder.store(value, self.address(base, offset, kind, element), align=dtype.itemsize)
-            return
-        if stride == 1 and dtype.kind == "f":
-            place = self.address(base, offset, kind, element)
-            mask = lane_mask(lanes, count)
-            name = f"llvm.masked.store.{suffix(kind)}.p0"
-            function = declare(builder.module, name, ir.VoidType(), [kind, place.type, I32, mask.type])
-            builder.call(function, [value, place, I32(dtype.itemsize), mask])
-            return
-        for lane in range(count):
-            place = builder.add(offset, ir.Constant(I64, lane * stride))
-            self.store_one(base, place, dtype, builder.extract_element(value, I32(lane)))
-
-
-def add(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, dtype: np.dtype) -> ir.Value:
-    return builder.fadd(a, b, flags=CONTRACT) if dtype.kind == "f" else builder.add(a, b)
-
-
-def combine(builder: ir.IRBuilder, item: Reduce, a: ir.Value, b: ir.Value) -> ir.Value:
-    """Two partial results of a reduction as one."""
-    floating = item.dtype.kind == "f"
-    match item.operation:
-        case "reduce_sum":
-            return add(builder, a, b, item.dtype)
-        case "reduce_prod":
-            return builder.fmul(a, b) if floating else builder.mul(a, b)
-        case "reduce_max":
-            return elementwise.emit(builder, "maximum", [a, b], item.dtype, item.dtype, {})
-        case "reduce_min":
-            return elementwise.emit(builder, "minimum", [a, b], item.dtype, item.dtype, {})
-        case "reduce_any":
-            return builder.or_(a, b)
-        case _:
-            return builder.and_(a, b)
-
-
-def across_lanes(builder: ir.IRBuilder, item: Reduce, value: ir.Value) -> ir.Value:
-    """The lanes of one vector combined, by halves."""
-    lanes = elementwise.lanes_of(value)
-    while lanes > 1:
-        half = lanes // 2
-        undefined = ir.Constant(value.type, ir.Undefined)
-        kind = ir.VectorType(I32, half)
-        low = builder.shuffle_vector(value, undefined, ir.Constant(kind, list(range(half))))
-        high = builder.shuffle_vector(value, undefined, ir.Constant(kind, list(range(half, lanes))))
-        if half == 1:
-            low, high = (builder.extract_element(v, I32(0)) for v in (low, high))
-        value, lanes = combine(builder, item, low, high), half
-    return value
-
-
-def from_lanes(builder: ir.IRBuilder, values: list[ir.Value], lanes: int) -> ir.Value:
-    """A vector of scalars; lanes that do not exist repeat the last one."""
-    if lanes == 1:
-        return values[0]
-    vector: ir.Value = ir.Constant(ir.VectorType(values[0].type, lanes), ir.Undefined)
-    for lane in range(lanes):
-        vector = builder.insert_element(vector, values[min(lane, len(values) - 1)], I32(lane))
-    return vector
-
-
-def reversed_lanes(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
-    lanes = value.type.count
-    order = ir.Constant(ir.VectorType(I32, lanes), list(range(lanes))[::-1])
-    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), order)
-
-
-def lane_mask(lanes: int, count: int) -> ir.Constant:
-    return ir.Constant(ir.VectorType(ir.IntType(1), lanes), [int(k < count) for k in range(lanes)])
-
-
-def widen(builder, value, identity, count: int, lanes: int, wide: int) -> ir.Value:
-    """`count` lanes of `value` in a vector of `wide` lanes whose others are the identity."""
-    if lanes == 1:
-        return value if wide == 1 else builder.insert_element(identity, value, I32(0))
-    if lanes == wide:
-        return builder.select(lane_mask(wide, count), value, identity)
-    order = [k if k < count else lanes for k in range(wide)]
-    narrow = builder.shuffle_vector(identity, identity, ir.Constant(ir.VectorType(I32, lanes), list(range(lanes))))
-    return builder.shuffle_vector(value, narrow, ir.Constant(ir.VectorType(I32, wide), order))
-
-
-class loop:
-    """`with loop(builder, start, stop, step) as index:` emits a counted loop; it runs at least once."""
-
-    def __init__(self, builder: ir.IRBuilder, start: int, stop: int, step: int):
-        self.builder, self.start, self.stop, self.step = builder, start, stop, step
-
-    def __enter__(self) -> ir.Value:
-        builder = self.builder
-        before = builder.block
-        self.body = builder.append_basic_block("loop")
-        builder.branch(self.body)
-        builder.position_at_end(self.body)
-        self.index = builder.phi(I64)
-        self.index.add_incoming(ir.Constant(I64, self.start), before)
-        return self.index
-
-    def __exit__(self, kind, error, trace) -> None:
-        if kind is not None:
-            return
-        builder = self.builder
-        following = builder.add(self.index, ir.Constant(I64, self.step), flags=["nsw", "nuw"])
-        self.index.add_incoming(following, builder.block)
-        done = builder.icmp_unsigned(">=", following, ir.Constant(I64, self.stop))
-        after = builder.append_basic_block("after")
-        builder.cbranch(done, after, self.body)
-        builder.position_at_end(after)
-
-
-def accesses(nest: Nest) -> dict[int, View]:
-    """The view of each item that addresses memory; spills under the key `-1 - register`."""
-    found = {k: item.view for k, item in enumerate(nest.items) if isinstance(item, Read | GatherRead | Write | Reduce)}
-    found.update({-1 - register: write.view for register, write in nest.spills.items()})
-    return found
-
-
-def loop_axes(nest: Nest) -> list[Axis]:
-    """The loops: axes of extent 1 dropped, ordered for unit strides inside, and merged where all accesses allow."""
-    views = accesses(nest)
-    axes = []
-    for k, extent in enumerate(nest.domain):
-        if extent != 1:
-            strides = {number: view.strides[k] for number, view in views.items()}
-            reduced = frozenset(n for n, i in enumerate(nest.items) if isinstance(i, Reduce) and k in i.axes)
-            axes.append(Axis(extent, strides, reduced))
-    if not nest.ordered and len(axes) > 1:
-        inner = max(range(len(axes)), key=lambda k: (innermost_score(axes[k]), k))
-        rest = sorted((k for k in range(len(axes)) if k != inner), key=lambda k: (-reach(axes[k]), k))
-        axes = [axes[k] for k in [*rest, inner]]
-    merged: list[Axis] = []
-    for axis in axes:
-        if merged and joins(merged[-1], axis):
-            outer = merged.pop()
-            axis = Axis(outer.extent * axis.extent, axis.strides, axis.reduced_by)
-        merged.append(axis)
-    return merged
-
-
-def innermost_score(axis: Axis) -> tuple[float, int]:
-    """How well an axis serves as the innermost: unit strides are good, other strides are bad; long ones better."""
-    strides = [abs(s) for s in axis.strides.values()]
-    score = sum(1.0 if s == 1 else 0.5 if s == 0 else -1.0 for s in strides)
-    if axis.extent < 4:
-        score -= len(strides)
-    return (score, axis.extent)
-
-
-def reach(axis: Axis) -> int:
-    return sum(abs(s) for s in axis.strides.values())
-
-
-def joins(outer: Axis, inner: Axis) -> bool:
-    return outer.reduced_by == inner.reduced_by and all(
-        outer.strides[n] == inner.strides[n] * inner.extent for n in outer.strides
-    )
-
-
-def item_levels(nest: Nest, axes: list[Axis]) -> list[int]:
-    """The number of loops around each item: reads of memory that the nest writes, and writes, stay inside all."""
-    depth = len(axes)
-    written = {i.memory for i in itertools.chain(nest.items, nest.spills.values()) if isinstance(i, Write | Reduce)}
-    levels: list[int] = []
-    for number, item in enumerate(nest.items):
-        if isinstance(item, Immediate):
-            level = 0
-        elif isinstance(item, Compute):
-            level = max((levels[k] for k in item.operands), default=0)
-        elif isinstance(item, Read | GatherRead) and item.memory not in written:
-            moves = [k + 1 for k, axis in enumerate(axes) if axis.strides[number]]
-            level = max([0, *moves, *(levels[k] for k in getattr(item, "indices", ()))])
-        else:
-            level = depth
-        if number in nest.spills:
-            level = depth
-        levels.append(level)
-    return levels
-
-
-__all__ = ["NestEmitter", "Pointers", "intrinsic", "loop"]

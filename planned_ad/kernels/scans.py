@@ -9,7 +9,7 @@ from llvmlite import ir
 
 from ..regions import c_strides
 from ..schedule import LibraryStep
-from .nests import Pointers, loop
+from .places import Pointers, loop
 from .types import I8, I64, constant, memory_type, register_type
 
 

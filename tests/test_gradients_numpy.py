@@ -1,0 +1,49 @@
+"""The compiled gradient of every use of a NumPy function in `tests.numpy_functions.cases`, against the interpreter.
+
+(The interpreter's gradients are compared with finite differences in `tests.numpy_functions.test_gradients`.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from .numpy_functions.cases import CASES, Case
+from .numpy_functions.test_cases import column_major, strided
+from .numpy_functions.test_gradients import weighted
+from .oracle import assert_same_arguments, assert_shadows, compiled, interpreted, scheduled, shadow_leaves
+from .tracing_oracle import perturbed_by_nothing as copied
+
+SMOOTH = [case for case in CASES if not case.rounds]
+
+
+def check(case: Case, arguments: tuple[np.ndarray, ...]) -> None:
+    loss = weighted(case.function)
+    plan = compiled(loss, *copied(arguments))
+    traced = plan._variants[0].trace
+    expected = interpreted(traced, "gradient", arguments)
+    own, after = copied(arguments), copied(arguments)
+    assert_shadows(shadow_leaves(traced, plan.gradient(*own)), expected, "gradient")
+    with np.errstate(all="ignore"):
+        loss(*after)
+    assert_same_arguments(own, after)
+    entry = plan._variants[0].entry("gradient")
+    assert_shadows(scheduled(entry, traced, arguments, 3, True), expected, "schedule")
+
+
+@pytest.mark.parametrize("case", SMOOTH, ids=lambda case: case.name)
+def test_against_the_interpreter(case: Case) -> None:
+    check(case, case.arguments)
+
+
+# Other layouts of the arguments: a third of the cases for each.
+
+
+@pytest.mark.parametrize("case", SMOOTH[::3], ids=lambda case: case.name)
+def test_column_major(case: Case) -> None:
+    check(case, tuple(map(column_major, case.arguments)))
+
+
+@pytest.mark.parametrize("case", SMOOTH[1::3], ids=lambda case: case.name)
+def test_strided(case: Case) -> None:
+    check(case, tuple(map(strided, case.arguments)))
