@@ -28,7 +28,7 @@ from .kernels.callspec import (
     TupleResult,
 )
 from .kernels.codelibrary import Optimization
-from .kernels.emit import KernelEmitter, flops, scratch_nbytes
+from .kernels.emit import KernelEmitter, cut, flops, scratch_nbytes
 from .lower import lower_products
 from .planner import plan_memory
 from .reverse import reverse
@@ -134,16 +134,16 @@ def build_entry(trace: Trace, kind: str, tape: Tape, slow_path: Callable[..., An
     """Plan and compile one entry."""
     memory = plan_memory(tape)
     layout = lay_out_arguments(trace, kind, tape)
-    scratch = scratch_nbytes(memory.steps)
+    chunks = cut(memory.steps)
     spec = CallSpec(
         arguments=layout.specs,
         disjoint=disjoint_pairs(layout.specs),
         result=layout.result,
         outputs=len(layout.outputs),
-        workspace_nbytes=memory.workspace_nbytes + scratch,
+        workspace_nbytes=memory.workspace_nbytes + scratch_nbytes(chunks),
         release_gil=flops(memory.steps) > RELEASE_GIL_AT,
     )
-    emitter = KernelEmitter(memory, layout.buffers, memory.workspace_nbytes)
+    emitter = KernelEmitter(memory, chunks, layout.buffers, memory.workspace_nbytes)
     call = make_builtin(
         kind,
         DOCS[kind].format(name=trace.name),

@@ -12,7 +12,7 @@ from dataclasses import replace
 from .affine import Extent, loop_index
 from .builder import TapeBuilder
 from .regions import Region, View, c_strides, contiguous
-from .reverse import Sweep, transpose
+from .reverse import Part, Sweep, transpose
 from .rules.table import RULES
 from .tape import Apply, Buffer, Constant, Load, Loop, Operation, Store, Value, defined_by, renamed
 
@@ -55,13 +55,15 @@ def invariant_cotangents(sweep: Sweep, inner: Sweep, op: Loop) -> list[tuple[Val
     totals = []
     for id in sorted(set(inner.contributions) & set(outside)):
         value = outside[id]
-        cotangent = inner.collapse(value)
-        assert cotangent is not None
         memory = sweep.builder.new_buffer("local", "cotangent", value.dtype, contiguous(value.shape))
         sweep.builder.next_value = inner.builder.next_value
         sweep.builder.store(memory.whole, sweep.zero(value.dtype))
         inner.builder.next_value = sweep.builder.next_value
-        inner.builder.store(memory.whole, cotangent, accumulate=True)
+        for part in inner.contributions.pop(id):
+            if isinstance(part, Part):
+                inner.add_part(memory.whole, part)
+            else:
+                inner.builder.store(memory.whole, part, accumulate=True)
         totals.append((value, memory))
     return totals
 

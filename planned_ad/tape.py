@@ -40,9 +40,8 @@ class Value:
 class Buffer:
     """Memory that can be written.
 
-    `kind` is 'argument', 'shadow' (the adjoint of an argument), 'cotangent' (of a result), 'result'
-    'local', or 'cache'
-    (what a loop keeps of each iteration for its reverse loop).
+    `kind` is 'argument', 'shadow' (the adjoint of an argument), 'cotangent' (of a result), 'result' (filled for the
+    caller), 'local', or 'cache' (what a loop keeps of each iteration for its reverse loop).
     Regions count elements from the first element of the array (its data pointer), so that an
     argument with negative strides is addressed at negative offsets; `view` is the whole array.
     """

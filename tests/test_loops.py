@@ -9,7 +9,7 @@ from planned_ad.builder import TapeBuilder
 from planned_ad.interpret import interpret
 from planned_ad.kernels.callpath import make_builtin
 from planned_ad.kernels.callspec import ArraySpec, CallSpec
-from planned_ad.kernels.emit import KernelEmitter
+from planned_ad.kernels.emit import KernelEmitter, cut
 from planned_ad.planner import plan_memory
 from planned_ad.regions import Region, View, contiguous
 from planned_ad.reverse import reverse
@@ -118,7 +118,7 @@ def test_compiled_loops_equal_interpreted_ones(program):
     plan = plan_memory(joint)
     array = ArraySpec(dtype=x.dtype, shape=x.shape, strides=x.strides, writeable=True)
     spec = CallSpec(arguments=(array, array), disjoint=((0, 1),), workspace_nbytes=plan.workspace_nbytes)
-    emitter = KernelEmitter(plan, joint.arguments, plan.workspace_nbytes)
+    emitter = KernelEmitter(plan, cut(plan.steps), joint.arguments, plan.workspace_nbytes)
     call = make_builtin(
         "gradient",
         "",

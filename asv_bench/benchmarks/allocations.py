@@ -15,20 +15,20 @@ import sys
 sys.path.insert(0, {folder!r})
 from benchmarks.measure import compiled
 from benchmarks.programs import PROGRAMS
-_ready = compiled(PROGRAMS[{name!r}])
+_ready = compiled(PROGRAMS[{name!r}], kind={kind!r})
 _call, _arguments = _ready.call, _ready.arguments
 def call():
     _call(*_arguments)
 """
 
 
-def counts(name: str, calls: int = 1000) -> dict[str, int]:
+def counts(name: str, calls: int = 1000, kind: str | None = None) -> dict[str, int]:
     """Heap allocations and the change of Python's allocated blocks over `calls` calls, in a child process."""
     if str(ROOT) not in sys.path:
         sys.path.append(str(ROOT))
     from tests.malloc import count_in_subprocess
 
-    return count_in_subprocess(SNIPPET.format(folder=str(Path(__file__).parents[1]), name=name), calls)
+    return count_in_subprocess(SNIPPET.format(folder=str(ROOT / "asv_bench"), name=name, kind=kind), calls)
 
 
 def instructions(asm: str) -> int:

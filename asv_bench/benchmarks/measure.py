@@ -35,17 +35,20 @@ def example(program: Program, arguments: tuple) -> tuple:
     return tuple(planned_ad.Const(a) if k in program.inactive else a for k, a in enumerate(arguments))
 
 
-def compiled(program: Program, size: int | None = None) -> Compiled:
-    """Compile the derivative of a program at its benchmark's size, and make shadows and cotangents."""
+def compiled(program: Program, size: int | None = None, kind: str | None = None) -> Compiled:
+    """Compile the derivative of a program at its benchmark's size, and make shadows and cotangents.
+
+    `kind`: 'gradient' or 'pullback'; by default the first of them that the program has.
+    """
     size = program.size if size is None else size
+    kind = kind or ("pullback" if program.cotangents else "gradient")
     arguments = program.arguments(size)
     shadows = tuple(zeros_like(a) for k, a in enumerate(arguments) if k not in program.inactive)
-    cotangents = program.cotangents(size) if program.cotangents else ()
-    plan = planned_ad.compile(program.function, example(program, arguments))
+    cotangents = program.cotangents(size) if program.cotangents else (1.0,)
     return Compiled(
-        plan=plan,
-        kind="pullback" if program.cotangents else "gradient",
-        arguments=(*arguments, *shadows, *cotangents),
+        plan=planned_ad.compile(program.function, example(program, arguments)),
+        kind=kind,
+        arguments=(*arguments, *shadows, *(cotangents if kind == "pullback" else ())),
         shadows=shadows,
     )
 

@@ -113,12 +113,8 @@ def lower_triangle(d: int) -> tuple[np.ndarray, np.ndarray]:
 
 def gmm_constant(n: int, d: int, k: int) -> float:
     wishart = d + DEGREES + 1
-    log_gamma = 0.25 * d * (d - 1) * math.log(math.pi) + sum(
-        math.lgamma(0.5 * wishart - 0.5 * j) for j in range(d)
-    )
-    return -n * d * 0.5 * math.log(2 * math.pi) - k * (
-        wishart * d * (math.log(GAMMA) - 0.5 * math.log(2)) - log_gamma
-    )
+    log_gamma = 0.25 * d * (d - 1) * math.log(math.pi) + sum(math.lgamma(0.5 * wishart - 0.5 * j) for j in range(d))
+    return -n * d * 0.5 * math.log(2 * math.pi) - k * (wishart * d * (math.log(GAMMA) - 0.5 * math.log(2)) - log_gamma)
 
 
 def gmm_adjoint(alphas, means, icf, x):
@@ -137,9 +133,7 @@ def gmm_adjoint(alphas, means, icf, x):
     dmeans = -np.einsum("kij,nki->kj", factors, dscaled, optimize=True)
     dicf = GAMMA**2 * icf
     total = np.sum(weights, axis=0)
-    dicf[:, :d] = (
-        np.einsum("kii->ki", dfactors) * diagonals + total[:, None] + GAMMA**2 * diagonals**2 - DEGREES
-    )
+    dicf[:, :d] = np.einsum("kii->ki", dfactors) * diagonals + total[:, None] + GAMMA**2 * diagonals**2 - DEGREES
     rows, columns = np.nonzero(below)
     dicf[:, place[rows, columns]] += dfactors[:, rows, columns]
     return total - n * share / np.sum(share), dmeans, dicf

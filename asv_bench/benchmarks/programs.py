@@ -179,9 +179,7 @@ LIST = [
         size=10,
         small=10,
     ),
-    Program(
-        name="sin_exp", function=sin_exp, arguments=half_sines, adjoint=sin_exp_adjoint, size=10**6, small=37
-    ),
+    Program(name="sin_exp", function=sin_exp, arguments=half_sines, adjoint=sin_exp_adjoint, size=10**6, small=37),
     Program(
         name="square_sum", function=square_sum, arguments=half_sines, adjoint=square_sum_adjoint, size=10**6, small=37
     ),
@@ -194,29 +192,51 @@ LIST = [
         small=37,
     ),
     Program(
-        name="taylor_log", function=taylor_log, arguments=lambda n: (np.array([0.5]),), adjoint=taylor_log_adjoint,
-        size=1, small=1,
+        name="taylor_log",
+        function=taylor_log,
+        arguments=lambda n: (np.array([0.5]),),
+        adjoint=taylor_log_adjoint,
+        size=1,
+        small=1,
     ),
     Program(
-        name="mutating_loop", function=mutating_loop, arguments=half_sines, adjoint=square_sum_adjoint, size=100,
-        small=10, peers=False,
+        name="mutating_loop",
+        function=mutating_loop,
+        arguments=half_sines,
+        adjoint=square_sum_adjoint,
+        size=100,
+        small=10,
+        peers=False,
     ),
     Program(
-        name="square", function=square, arguments=lambda n: (np.array([1.0, 2.0]),), adjoint=square_sum_adjoint,
-        size=2, small=2, peers=False,
+        name="square",
+        function=square,
+        arguments=lambda n: (np.array([1.0, 2.0]),),
+        adjoint=square_sum_adjoint,
+        size=2,
+        small=2,
+        peers=False,
     ),
-    Program(
-        name="foo", function=foo, arguments=half_sines, adjoint=square_sum_adjoint, size=10, small=10, peers=False
-    ),
+    Program(name="foo", function=foo, arguments=half_sines, adjoint=square_sum_adjoint, size=10, small=10, peers=False),
     Program(
         name="two_squares", function=two_squares, arguments=half_sines, adjoint=square_sum_adjoint, size=2, small=2
     ),
     Program(
-        name="cleared", function=cleared, arguments=half_sines, adjoint=lambda x: (np.ones(2),), size=2, small=2,
+        name="cleared",
+        function=cleared,
+        arguments=half_sines,
+        adjoint=lambda x: (np.ones(2),),
+        size=2,
+        small=2,
         peers=False,
     ),
     Program(
-        name="matvec", function=matvec, arguments=vector_of_matrices, adjoint=matvec_adjoint, size=3, small=3,
+        name="matvec",
+        function=matvec,
+        arguments=vector_of_matrices,
+        adjoint=matvec_adjoint,
+        size=3,
+        small=3,
         peers=False,
     ),
     Program(

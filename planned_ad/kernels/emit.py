@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from llvmlite import ir
@@ -19,7 +19,7 @@ from .blas import emit_contract
 from .nests import NestEmitter
 from .places import Pointers, loop
 from .scans import emit_nonzero, emit_scan
-from .types import I1, I8, I32, I64, POINTER, constant, memory_type
+from .types import I32, I64, POINTER, constant, memory_type
 
 FUNCTION_ITEMS = 1200
 
@@ -31,13 +31,13 @@ class KernelEmitter:
     """The emission of one plan. `buffers` are the tape's buffers in the order of the leaf pointers."""
 
     plan: MemoryPlan
+    chunks: list[list[Step]]  # the plan's steps, cut
     buffers: Sequence[int]
     scratch_offset: int
-    calls: list[ir.Function] = field(default_factory=list)
 
     def emit(self, builder: ir.IRBuilder, leaves: Sequence[ir.Value], workspace: ir.Value) -> ir.Value:
         """Emit all steps behind `builder`; the status: 0, or 1 when a guard broke."""
-        chunks = cut(self.plan.steps)
+        chunks = self.chunks
         arguments = [*leaves, workspace]
         if len(chunks) == 1 and not any(isinstance(s, GuardStep) for s in chunks[0]):
             self.emit_steps(builder, chunks[0], self.pointers(builder, arguments))
@@ -187,16 +187,11 @@ def cut_block(step: Step) -> list[Step]:
 SCRATCH = Memory("scratch", 0)
 
 
-def scratch_nbytes(steps: Sequence[Step]) -> int:
-    """Bytes that cut scalar blocks hand over in (one after the other, so the largest counts)."""
-    most = 0
-    for step in steps:
-        parts = cut_block(step)
-        if len(parts) > 1:
-            items = [item for part in parts if isinstance(part, Nest) for item in part.items]
-            handed = sum(isinstance(item, Write) and item.memory == SCRATCH for item in items)
-            most = max(most, 8 * handed)
-    return most
+def scratch_nbytes(chunks: Sequence[Sequence[Step]]) -> int:
+    """Bytes that cut scalar blocks hand over in (one block after the other, so the longest counts)."""
+    nests = [step for chunk in chunks for step in chunk if isinstance(step, Nest)]
+    writes = [item for nest in nests for item in nest.items if isinstance(item, Write) and item.memory == SCRATCH]
+    return max((8 + 8 * int(write.view.offset) for write in writes), default=0)  # type: ignore[arg-type]
 
 
 def operands_of(item: Item) -> tuple[int, ...]:
@@ -232,4 +227,4 @@ def flops(steps: Sequence[Step]) -> float:
     return total
 
 
-__all__ = ["I1", "I8", "KernelEmitter", "flops", "scratch_nbytes"]
+__all__ = ["KernelEmitter", "cut", "flops", "scratch_nbytes"]
