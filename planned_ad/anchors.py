@@ -41,6 +41,7 @@ class Anchors:
     overwrites: dict[int, Operation] = field(default_factory=dict)
     stored: dict[int, list[tuple[Region, int]]] = field(default_factory=dict)
     cost: dict[int, float] = field(default_factory=dict)
+    read_in_reverse: frozenset[int] = frozenset()  # values of the primal that operations of the reverse sweep read
     bodies: dict[int, Anchors] = field(default_factory=dict)  # of the loop at a position: the decisions for its body
 
     def anchored(self, value: Value) -> bool:
@@ -98,6 +99,10 @@ class Anchors:
 
     def decide(self) -> None:
         """Walk the tape once; afterwards every leaf of every use is intact, affine, and where it must be."""
+        turn = self.tape.turn
+        primal = {value.id for op in self.tape.operations[:turn] for value in op.outputs}
+        reads = (value.id for op in self.tape.operations[turn:] for value in op.inputs)
+        self.read_in_reverse = frozenset(id for id in reads if id in primal)
         for position, op in enumerate(self.tape.operations):
             for value in op.outputs:
                 self.made[value.id] = (position, op)
@@ -218,13 +223,42 @@ class Anchors:
                 values[leaf.value.id] = leaf.value
         if not lost:
             return False
-        culprit = operand
-        if len(lost) == 1 or self.made_by_view(operand):
-            culprit = next(iter(values.values()))
+        culprit = self.wanted_part(operand, set(lost))
+        if culprit is None:
+            culprit = operand
+            if len(lost) == 1 or self.made_by_view(operand):
+                culprit = next(iter(values.values()))
         writer = next(iter(lost.values()))
         self.overwrites[culprit.id] = writer
         self.anchor(culprit, "its memory is overwritten")
         return True
+
+    def wanted_part(self, value: Value, lost: set[int]) -> Value | None:
+        """The innermost part of the expression `value` that the reverse sweep reads and that has all the lost loads.
+
+        Kept, it serves both this use and the reverse sweep; the loads kept instead would serve only this one.
+        """
+        if value.id in self.reasons:
+            return None
+        _, op = self.made[value.id]
+        if not isinstance(op, Apply):
+            return None
+        if op.primitive == "view":
+            return self.wanted_part(op.operands[0], lost)
+        for operand in op.operands:
+            inner = self.wanted_part(operand, lost)
+            if inner is not None:
+                return inner
+        return value if value.id in self.read_in_reverse and lost <= self.loads_of(value) else None
+
+    def loads_of(self, value: Value) -> set[int]:
+        """The loads that the expression `value` is computed from."""
+        if value.id in self.reasons:
+            return set()
+        _, op = self.made[value.id]
+        if isinstance(op, Load):
+            return {value.id}
+        return set().union(*map(self.loads_of, op.inputs))
 
     def made_by_view(self, value: Value) -> bool:
         _, op = self.made[value.id]

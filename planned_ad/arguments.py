@@ -79,6 +79,8 @@ def check_array(
             f"{call}: {path} must be an array of shape {shape} and dtype {dtype}, not {type(value).__name__}; "
             f"use np.asarray({path}, dtype=np.{dtype}) once, outside of your loop"
         )
+    if type(value) is not np.ndarray:  # a mask, units, or matrix products would be lost
+        raise ArgumentError(f"{call}: {path} is a {type(value).__name__}; pass a plain array, np.asarray({path})")
     if value.dtype != dtype:
         raise DtypeError(
             f"{call}: {path} has dtype {value.dtype}, and the plan was compiled for {dtype}; "

@@ -18,24 +18,29 @@ class WriteHistory:
     def __init__(self, tape: Tape):
         self.operations = tape.operations
         self._points: dict[int, dict[int, list[int]]] = defaultdict(dict)
-        self._areas: dict[int, list[tuple[int, Region]]] = defaultdict(list)
+        self._areas: dict[int, tuple[list[int], list[Region]]] = defaultdict(lambda: ([], []))
         for position, op in enumerate(tape.operations):
             for region in op.writes:
                 if _is_point(region):
                     self._points[region.buffer].setdefault(region.view.offset, []).append(position)  # type: ignore[arg-type]
                 elif region.view.size:
-                    self._areas[region.buffer].append((position, region))
+                    positions, regions = self._areas[region.buffer]
+                    positions.append(position)
+                    regions.append(region)
 
     def first_write(self, region: Region, after: int, before: int) -> Operation | None:
         """The first operation strictly between two positions that may write to `region`, or None."""
         if before - after < 2 or not region.view.size:
             return None
         found = before
-        for position, area in self._areas.get(region.buffer, ()):
-            if position >= found:
-                break
-            if position > after and overlap(area, region):
-                found = position
+        if region.buffer in self._areas:
+            positions, regions = self._areas[region.buffer]
+            for k in range(bisect_right(positions, after), len(positions)):
+                if positions[k] >= found:
+                    break
+                if overlap(regions[k], region):
+                    found = positions[k]
+                    break
         points = self._points.get(region.buffer)
         if points:
             found = min(found, self._first_point(points, region, after, found))

@@ -224,7 +224,7 @@ def lay_out_arguments(trace: Trace, kind: str, tape: Tape) -> Layout:
             for id in tape.arguments:
                 if tape.buffers[id].kind == "cotangent":
                     scalar = tape.buffers[id].shape == ()
-                    specs.append(FloatSpec() if scalar else leaf_spec(tape.buffers[id], False, "array"))
+                    specs.append(leaf_spec(tape.buffers[id], False, "float" if scalar else "array"))
                     buffers.append(id)
     returned = [id for id in tape.arguments if tape.buffers[id].kind == "result"]
     value: Result = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
+from os.path import basename
 from typing import TYPE_CHECKING
 
 from .schedule import Cached, LibraryStep, Source
@@ -76,7 +77,7 @@ class Explanation:
                 lines += [f"  {text}" for text in grouped_sources(found)]
         if self.guards:
             lines.append("guards:")
-            lines += [f"  {g.what} == {g.outcome}   {g.file}:{g.line}  {g.source}" for g in self.guards]
+            lines += [f"  {g.what} == {g.outcome}   {basename(g.file)}:{g.line}  {g.source}" for g in self.guards]
         if self.variants > 1:
             lines.append(f"variants: {self.variants} traces of different branches")
         for title, notes in (("relies on", self.assumptions), ("fallbacks", self.fallbacks)):
@@ -90,7 +91,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td style='text-align:right'>{c.nbytes}</td>"
-            f"<td>{html.escape(c.file.rsplit('/', 1)[-1])}:{c.line}</td>"
+            f"<td>{html.escape(basename(c.file))}:{c.line}</td>"
             f"<td style='text-align:left'><code>{html.escape(c.source)}</code></td>"
             f"<td style='text-align:left'>{html.escape(c.reason)}</td></tr>"
             for c in self.cached
@@ -119,7 +120,7 @@ def grouped_cached(cached: tuple[Cached, ...]) -> list[str]:
     for c in cached:
         groups.setdefault((c.file, c.line, c.source, c.reason), []).append(c.nbytes)
     return [
-        f"{sum(sizes)} bytes ({count(len(sizes), 'value')})  {file}:{line}  {source}\n      {reason}"
+        f"{sum(sizes)} bytes ({count(len(sizes), 'value')})  {basename(file)}:{line}  {source}\n      {reason}"
         for (file, line, source, reason), sizes in groups.items()
     ]
 
@@ -129,7 +130,8 @@ def grouped_sources(sources: tuple[Source, ...]) -> list[str]:
     for s in sources:
         groups.setdefault((s.file, s.line, s.source), []).append(s.what)
     return [
-        f"{', '.join(dict.fromkeys(names))}   {file}:{line}  {source}" for (file, line, source), names in groups.items()
+        f"{', '.join(dict.fromkeys(names))}   {basename(file)}:{line}  {source}"
+        for (file, line, source), names in groups.items()
     ]
 
 
@@ -162,9 +164,10 @@ def assumptions(trace: Trace, entry: Entry) -> tuple[str, ...]:
     found = []
     for leaf in trace.leaves:
         if leaf.kind == "array":
-            found.append(
-                f"{leaf.path}: {leaf.dtype} array of shape {leaf.shape}, strides {leaf.strides} (checked at each call)"
-            )
+            assert leaf.dtype is not None
+            strides = tuple(stride * leaf.dtype.itemsize for stride in leaf.strides)
+            layout = f"{leaf.dtype} array of shape {leaf.shape}, strides {strides}"
+            found.append(f"{leaf.path}: {layout} (checked at each call)")
         elif leaf.kind == "static":
             found.append(f"{leaf.path} is {leaf.value!r} (checked at each call)")
     if entry.spec.disjoint:

@@ -7,6 +7,7 @@ work that needs only intact inputs joins the nest of its primal. Scalar code for
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,10 +38,13 @@ NEST_LIMIT = 400  # items: beyond it registers spill and fusion stops paying
 
 @dataclass
 class Touched:
-    """The accesses to one buffer so far: (step, region, is a write); scalar blocks as one interval per step."""
+    """The accesses to one buffer so far; scalar blocks as one interval per step.
 
-    areas: list[tuple[int, Region, bool, bool]] = field(default_factory=list)  # ..., element i at index i of the nest
-    seen: set[tuple[int, Region, bool, bool]] = field(default_factory=set)
+    `areas`: for each region, whether it was written, and whether element i was touched at index i of the nest, the
+    last step that did so (what must come after that comes after the earlier ones too).
+    """
+
+    areas: dict[tuple[Region, bool, bool], int] = field(default_factory=dict)
     blocks: dict[tuple[int, bool], list[int]] = field(default_factory=dict)
 
 
@@ -51,6 +55,7 @@ class Placement:
     tape: Tape
     anchors: Anchors
     steps: list[Step] = field(default_factory=list)
+    by_domain: dict[tuple[int, ...], list[int]] = field(default_factory=lambda: defaultdict(list))  # nests, in order
     home: dict[int, int] = field(default_factory=dict)  # anchored value -> step
     registers: list[dict[tuple[int, View], int]] = field(default_factory=list)  # per step: evaluated values
     touched: dict[int, Touched] = field(default_factory=lambda: defaultdict(Touched))
@@ -127,7 +132,7 @@ class Placement:
                 apart = isinstance(low, int) and isinstance(high, int) and (b < low or high < a)
                 if (write or wrote) and not apart:
                     first = max(first, step if domain == () else step + 1)
-        for step, area, wrote, aligned in touched.areas:
+        for (area, wrote, aligned), step in touched.areas.items():
             if (write or wrote) and step + 1 > first and overlap(area, region):
                 nest = self.steps[step]
                 together = aligned and isinstance(nest, Nest) and nest.domain == domain
@@ -143,9 +148,9 @@ class Placement:
             interval = touched.blocks.setdefault((step, write), [low, high])
             interval[0] = min(interval[0], low)
             interval[1] = max(interval[1], high)
-        elif (step, region, write, aligned) not in touched.seen:
-            touched.seen.add((step, region, write, aligned))
-            touched.areas.append((step, region, write, aligned))
+        else:
+            key = (region, write, aligned)
+            touched.areas[key] = max(step, touched.areas.get(key, 0))
         memory = Memory("buffer", region.buffer)
         self.uses[memory].append((step, False))
 
@@ -160,13 +165,17 @@ class Placement:
                 if isinstance(nest, Nest) and nest.domain == () and nest.sweep == self.sweep:
                     return step
         else:
-            for step in range(first, len(self.steps)):
-                nest = self.steps[step]
-                if isinstance(nest, Nest) and nest.domain == domain and len(nest.items) < NEST_LIMIT:
-                    return step
+            over_domain = self.by_domain[domain]
+            for k in range(bisect_left(over_domain, first), len(over_domain)):
+                nest = self.steps[over_domain[k]]
+                assert isinstance(nest, Nest)
+                if len(nest.items) < NEST_LIMIT:
+                    return over_domain[k]
         return self.new_step(Nest(domain=domain, sweep=self.sweep))
 
     def new_step(self, step: Step) -> int:
+        if isinstance(step, Nest):
+            self.by_domain[step.domain].append(len(self.steps))
         self.steps.append(step)
         self.registers.append({})
         return len(self.steps) - 1

@@ -152,21 +152,33 @@ class Plan:
 
     # What the plan says of itself.
 
-    def explain(self, kind: str = "gradient", variant: int = 0) -> Explanation:
-        """What the `kind` of call caches, reloads and recomputes, why, and in how many bytes."""
-        return explain(self._variants[variant].trace, self._variants[variant].entry(kind), len(self._variants))
+    def _entry(self, kind: str | None, variant: int) -> Entry:
+        chosen = self._variants[variant]
+        return chosen.entry(kind or ("gradient" if is_scalar_loss(chosen.trace) else "pullback"))
 
-    def listing(self, kind: str = "gradient", variant: int = 0) -> str:
-        """The plan as stable pseudo-Python, with the user's lines beside it."""
-        return plan_listing(self._variants[variant].entry(kind).memory)
+    def explain(self, kind: str | None = None, variant: int = 0) -> Explanation:
+        """What a kind of call caches, reloads and recomputes, why, and in how many bytes.
 
-    def llvm(self, kind: str = "gradient", variant: int = 0) -> str:
-        """The optimised LLVM of a call."""
-        return self._variants[variant].entry(kind).call.llvm()
+        Parameters
+        ----------
+        kind : {'gradient', 'value_and_gradient', 'pullback', 'call'}, optional
+            By default the gradient, or the pullback of a function that does not return one floating scalar.
+        variant : int
+            Which of the traces, where branches have led to several.
+        """
+        return explain(self._variants[variant].trace, self._entry(kind, variant), len(self._variants))
 
-    def asm(self, kind: str = "gradient", variant: int = 0) -> str:
-        """The machine code of a call, as assembly."""
-        return self._variants[variant].entry(kind).call.asm()
+    def listing(self, kind: str | None = None, variant: int = 0) -> str:
+        """The plan as stable pseudo-Python, with the user's lines beside it; arguments as for `explain`."""
+        return plan_listing(self._entry(kind, variant).memory)
+
+    def llvm(self, kind: str | None = None, variant: int = 0) -> str:
+        """The optimised LLVM of a call; arguments as for `explain`."""
+        return self._entry(kind, variant).call.llvm()
+
+    def asm(self, kind: str | None = None, variant: int = 0) -> str:
+        """The machine code of a call, as assembly; arguments as for `explain`."""
+        return self._entry(kind, variant).call.asm()
 
     def __repr__(self) -> str:
         first = self._variants[0].trace

@@ -10,7 +10,7 @@ from planned_ad.entries import OPTIMIZATION, leaf_spec
 from planned_ad.interpret import array_of, interpret, memory_of, uninitialised
 from planned_ad.kernels.callpath import BuiltCall, make_builtin
 from planned_ad.kernels.callspec import CallSpec
-from planned_ad.kernels.emit import KernelEmitter, scratch_nbytes
+from planned_ad.kernels.emit import KernelEmitter, cut, scratch_nbytes
 from planned_ad.planner import plan_memory
 from planned_ad.tape import Tape
 from planned_ad.verify import verify
@@ -26,9 +26,9 @@ class CompiledTape:
         self.memory = plan_memory(tape)
         spec = CallSpec(
             arguments=tuple(leaf_spec(tape.buffers[id], True, "array") for id in tape.arguments),
-            workspace_nbytes=self.memory.workspace_nbytes + scratch_nbytes(self.memory.steps),
+            workspace_nbytes=self.memory.workspace_nbytes + scratch_nbytes(cut(self.memory.steps)),
         )
-        emitter = KernelEmitter(self.memory, tape.arguments, self.memory.workspace_nbytes)
+        emitter = KernelEmitter(self.memory, cut(self.memory.steps), tape.arguments, self.memory.workspace_nbytes)
         self.call: BuiltCall = make_builtin(
             "tape",
             "",

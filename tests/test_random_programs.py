@@ -77,13 +77,13 @@ def check_differences(f, traced, args: tuple, expected: dict) -> None:
     np.testing.assert_allclose(actual, fine, rtol=1e-5, atol=1e-5)
 
 
-@settings(COMMON, max_examples=120)
+@settings(COMMON, max_examples=60)
 @given(programs())
 def test_short_programs(source: str) -> None:
     check(source, 0)
 
 
-@settings(COMMON, max_examples=60)
+@settings(COMMON, max_examples=25)
 @given(programs())
 def test_other_layouts(source: str) -> None:
     for layout in (1, 2):

@@ -40,8 +40,8 @@ def instructions(asm: str) -> int:
 class Allocations:
     """Counted by an interposed shim: Linux with a C compiler."""
 
-    params = list(PROGRAMS)
-    param_names = ["program"]
+    params = tuple(PROGRAMS)
+    param_names = ("program",)
     timeout = 300
 
     def setup(self, name):
@@ -60,8 +60,8 @@ class Allocations:
 class Memory:
     """The planner's figures."""
 
-    params = list(PROGRAMS)
-    param_names = ["program"]
+    params = tuple(PROGRAMS)
+    param_names = ("program",)
 
     def setup(self, name):
         ready = compiled(PROGRAMS[name])

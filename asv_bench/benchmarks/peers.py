@@ -199,8 +199,8 @@ def pin() -> None:
 class Peers:
     """The peer's time by ours."""
 
-    params = [f"{name} {peer}" for name, peer in CASES]
-    param_names = ["program and peer"]
+    params = tuple(f"{name} {peer}" for name, peer in CASES)
+    param_names = ("program and peer",)
     timeout = 600
 
     def setup(self, case):

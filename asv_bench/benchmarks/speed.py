@@ -20,8 +20,8 @@ def no_slow_path(*arguments):
 class Stages:
     """From the function to machine code: trace, reverse, plan, compile."""
 
-    params = list(PROGRAMS)
-    param_names = ["program"]
+    params = tuple(PROGRAMS)
+    param_names = ("program",)
 
     def setup(self, name):
         program = PROGRAMS[name]
@@ -52,8 +52,8 @@ class Stages:
 class Replay:
     """Calls of the compiled derivative."""
 
-    params = list(PROGRAMS)
-    param_names = ["program"]
+    params = tuple(PROGRAMS)
+    param_names = ("program",)
 
     def setup(self, name):
         ready = compiled(PROGRAMS[name])

@@ -7,14 +7,16 @@ are cut, between steps and inside long scalar blocks; numbers that cross a cut i
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from llvmlite import ir
 
 from ..regions import View
-from ..schedule import GuardStep, Item, LibraryStep, LoopStep, Memory, MemoryPlan, Nest, Read, Step, Write
+from ..schedule import Compute, GuardStep, Item, LibraryStep, LoopStep, Memory, MemoryPlan, Nest, Read, Step, Write
+from ..source import UNKNOWN
 from .blas import emit_contract
 from .nests import NestEmitter
 from .places import Pointers, loop
@@ -22,6 +24,7 @@ from .scans import emit_nonzero, emit_scan
 from .types import I32, I64, POINTER, constant, memory_type
 
 FUNCTION_ITEMS = 1200
+REPEATED_FROM = 8  # nests: shorter plans are emitted in place
 
 LIBRARY = {"contract": emit_contract, "cumulate": emit_scan, "recurrence": emit_scan, "nonzero": emit_nonzero}
 
@@ -34,10 +37,13 @@ class KernelEmitter:
     chunks: list[list[Step]]  # the plan's steps, cut
     buffers: Sequence[int]
     scratch_offset: int
+    repeated: frozenset[object] = frozenset()
+    shared: dict[object, ir.Function] = field(default_factory=dict)
 
     def emit(self, builder: ir.IRBuilder, leaves: Sequence[ir.Value], workspace: ir.Value) -> ir.Value:
         """Emit all steps behind `builder`; the status: 0, or 1 when a guard broke."""
         chunks = self.chunks
+        self.repeated = repeated_nests(chunks)
         arguments = [*leaves, workspace]
         if len(chunks) == 1 and not any(isinstance(s, GuardStep) for s in chunks[0]):
             self.emit_steps(builder, chunks[0], self.pointers(builder, arguments))
@@ -73,13 +79,24 @@ class KernelEmitter:
     def emit_steps(self, builder: ir.IRBuilder, steps: list[Step], pointers: Pointers) -> None:
         for step in steps:
             if isinstance(step, Nest):
-                NestEmitter(builder, step, pointers).emit()
+                self.emit_nest(builder, step, pointers)
             elif isinstance(step, LibraryStep):
                 LIBRARY[step.operation.primitive](builder, step, pointers)
             elif isinstance(step, LoopStep):
                 self.emit_loop(builder, step, pointers)
             else:
                 self.emit_guard(builder, step, pointers)
+
+    def emit_nest(self, builder: ir.IRBuilder, nest: Nest, pointers: Pointers) -> None:
+        """A nest in place; one that occurs several times, but for where its memory is, as one function."""
+        key, memories = shape_of(nest)
+        if key not in self.repeated:
+            NestEmitter(builder, nest, pointers).emit()
+            return
+        function = self.shared.get(key)
+        if function is None:
+            function = self.shared[key] = nest_function(builder.module, f"nest{len(self.shared)}", nest, memories)
+        builder.call(function, [pointers.of(memory) for memory in memories])
 
     def emit_loop(self, builder: ir.IRBuilder, step: LoopStep, pointers: Pointers) -> None:
         op = step.operation
@@ -103,6 +120,41 @@ class KernelEmitter:
             broken = builder.icmp_unsigned("!=", number, expected)
         with builder.if_then(broken, likely=False):
             builder.ret(I32(1))
+
+
+def shape_of(nest: Nest) -> tuple[object, list[Memory]]:
+    """What the code of a nest depends on, with its memories by number, and those memories."""
+    memories: dict[Memory, int] = {}
+
+    def numbered(item: Item) -> Item:
+        if not hasattr(item, "memory"):
+            return replace(item, line=UNKNOWN) if isinstance(item, Compute) else item
+        number = memories.setdefault(item.memory, len(memories))  # type: ignore[union-attr]
+        return replace(item, memory=Memory("parameter", number))  # type: ignore[call-arg]
+
+    items = tuple(map(numbered, nest.items))
+    spills = tuple((register, numbered(write)) for register, write in nest.spills.items())
+    return (nest.domain, items, spills, nest.ordered), list(memories)
+
+
+def repeated_nests(chunks: Sequence[Sequence[Step]]) -> frozenset[object]:
+    """The shapes of nests that occur several times outside of loops (whose nests depend on indices)."""
+    nests = [step for chunk in chunks for step in chunk if isinstance(step, Nest) and step.domain != ()]
+    if len(nests) < REPEATED_FROM:
+        return frozenset()
+    shapes = Counter(shape_of(nest)[0] for nest in nests)
+    return frozenset(shape for shape, times in shapes.items() if times > 1)
+
+
+def nest_function(module: ir.Module, name: str, nest: Nest, memories: list[Memory]) -> ir.Function:
+    """A nest as a function of the addresses of its memories."""
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * len(memories)), name)
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    NestEmitter(builder, nest, Pointers(dict(zip(memories, function.args)))).emit()
+    builder.ret_void()
+    return function
 
 
 class _LazyPointers(Pointers):
@@ -202,8 +254,6 @@ def operands_of(item: Item) -> tuple[int, ...]:
 
 def renamed(item: Item, names: dict[int, int]) -> Item:
     """`item` with its registers renumbered."""
-    from dataclasses import replace
-
     changes: dict[str, object] = {}
     for name in ("operands", "indices"):
         if getattr(item, name, ()):

@@ -153,9 +153,11 @@ class Storage:
             view = self.view_of(self.base)
             contents = self._uniform(recorder) if self.is_concrete else self.value
             assert contents is not None
+            writing, builder.line = builder.line, self.line
             self.buffer = builder.new_buffer("local", self.label(), self.base.dtype, view)
             if view.size:
                 builder.store(self.buffer.whole, contents)
+            builder.line = writing
             self.value, self.is_concrete = None, False
         return self.buffer
 
