@@ -16,7 +16,10 @@ from .regions import Region, View, compose, contiguous, is_injective, overlap, s
 from .rules.table import RULES
 from .tape import Apply, Constant, Guard, Load, Loop, Operation, Scatter, Store, Tape, Value
 
-RECOMPUTE_LIMIT = 8.0  # additions per element: about what storing and loading a number costs
+# Additions per element that cost as much as keeping a number: arithmetic on arrays is vectorised, and waits for memory.
+SCALAR_LIMIT = 8.0
+ARRAY_LIMIT = 16.0
+TRANSCENDENTAL = 10.0  # a primitive of this cost is never evaluated again
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Anchors:
     reasons: dict[int, str] = field(default_factory=dict)
     overwrites: dict[int, Operation] = field(default_factory=dict)
     stored: dict[int, list[tuple[Region, int]]] = field(default_factory=dict)
-    cost: dict[int, float] = field(default_factory=dict)
+    parts: dict[int, dict[int, float]] = field(default_factory=dict)  # of elementwise values: see `parts_of`
     read_in_reverse: frozenset[int] = frozenset()  # values of the primal that operations of the reverse sweep read
     bodies: dict[int, Anchors] = field(default_factory=dict)  # of the loop at a position: the decisions for its body
 
@@ -122,9 +125,12 @@ class Anchors:
                 self.check_view(op, position)
                 return
             if rule.kind == "elementwise":
-                self.cost[op.out.id] = rule.cost + sum(self.cost_of(v) for v in op.operands)
-                if self.cost[op.out.id] <= RECOMPUTE_LIMIT:
-                    self.check_broadcasts(op)
+                self.check_broadcasts(op)
+                parts = self.parts[op.out.id] = {op.out.id: rule.cost}
+                for operand in op.operands:
+                    parts.update(self.parts_of(operand))
+                limit = ARRAY_LIMIT if op.out.shape else SCALAR_LIMIT
+                if rule.cost < TRANSCENDENTAL and sum(parts.values()) <= limit:
                     return
             if rule.kind not in ("elementwise", "reduce"):
                 for operand in op.operands if rule.kind != "gather" else op.operands[:1]:
@@ -150,13 +156,19 @@ class Anchors:
         inner.decide()
         self.bodies[position] = inner
 
-    def cost_of(self, value: Value) -> float:
+    def parts_of(self, value: Value) -> dict[int, float]:
+        """What evaluating `value` evaluates: each operation once, loads and kept values as one read."""
         if value.id in self.reasons:
-            return 1.0
+            return {value.id: 1.0}
         _, op = self.made[value.id]
         if isinstance(op, Apply) and op.primitive == "view":
-            return self.cost_of(op.operands[0])
-        return self.cost.get(value.id, 0.0 if isinstance(op, Constant) else 1.0)
+            return self.parts_of(op.operands[0])
+        if isinstance(op, Constant):
+            return {}
+        return self.parts.get(value.id) or {value.id: 1.0}
+
+    def cost_of(self, value: Value) -> float:
+        return sum(self.parts_of(value).values())
 
     def put_in_memory(self, value: Value, user: str) -> None:
         """Library routines and gathers address memory: computed operands are kept in a slot."""
@@ -195,8 +207,6 @@ class Anchors:
 
     def check_uses(self, position: int, op: Operation) -> None:
         """Anchor what this operation can no longer find in memory, or would overwrite while reading."""
-        if isinstance(op, Apply) and RULES[op.primitive].kind == "elementwise":
-            self.check_broadcasts(op)
         for operand in op.inputs:
             while self.mend(position, op, operand):
                 pass
@@ -222,7 +232,7 @@ class Anchors:
                 lost[leaf.value.id] = writer
                 values[leaf.value.id] = leaf.value
         if not lost:
-            return False
+            return self.keep_smaller(position, operand)
         culprit = self.wanted_part(operand, set(lost))
         if culprit is None:
             culprit = operand
@@ -232,6 +242,30 @@ class Anchors:
         self.overwrites[culprit.id] = writer
         self.anchor(culprit, "its memory is overwritten")
         return True
+
+    def keep_smaller(self, position: int, operand: Value) -> bool:
+        """Keep a value of the primal for the reverse sweep when computing it again would keep more memory alive."""
+        if position < self.tape.turn:
+            return False
+        for value in self.primal_parts(operand):
+            leaves = self.leaves(value, contiguous(value.shape), position)
+            buffers = {leaf.region.buffer for leaf in leaves if leaf.region is not None}
+            alive = [self.tape.buffers[id] for id in buffers]
+            if sum(b.span * b.dtype.itemsize for b in alive if not b.visible) > value.nbytes:
+                self.anchor(value, "computing it again would keep larger arrays alive")
+                return True
+        return False
+
+    def primal_parts(self, value: Value) -> Iterator[Value]:
+        """The largest parts of the expression `value` that the primal computed."""
+        made_at, op = self.made[value.id]
+        if value.id in self.reasons or not isinstance(op, Apply):
+            return
+        if made_at < self.tape.turn and op.primitive != "view":
+            yield value
+            return
+        for operand in op.operands:
+            yield from self.primal_parts(operand)
 
     def wanted_part(self, value: Value, lost: set[int]) -> Value | None:
         """The innermost part of the expression `value` that the reverse sweep reads and that has all the lost loads.

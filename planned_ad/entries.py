@@ -14,6 +14,7 @@ import numpy as np
 
 from .boundary import primal, privatise, written_arguments, written_before_guards
 from .errors import NotDifferentiableError
+from .gather_form import gather_form
 from .kernels.callpath import BuiltCall, make_builtin
 from .kernels.callspec import (
     ArgumentResult,
@@ -101,8 +102,10 @@ def entry_tape(trace: Trace, kind: str, preserve_args: bool) -> Tape:
             loss=kind != "pullback",
         )
     tape = simplify(tape)
-    lowered = lower_products(tape)
-    return tape if lowered is tape else simplify(lowered)
+    for passed in (lower_products, gather_form):
+        changed = passed(tape)
+        tape = tape if changed is tape else simplify(changed)
+    return tape
 
 
 def check_loss(trace: Trace) -> None:

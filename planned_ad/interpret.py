@@ -147,7 +147,7 @@ class Interpreter:
         indices = tuple(self.value(i) for i in op.indices)
         extents, rest = target.shape[: len(indices)], target.shape[len(indices) :]
         positions = np.ravel_multi_index(indices, extents).reshape(-1)
-        rows = np.broadcast_to(self.value(op.value), indices[0].shape + rest).reshape(-1, *rest)
+        rows = np.broadcast_to(self.value(op.value), indices[0].shape + rest).reshape(positions.size, *rest)
         if op.accumulate:
             np.add.at(target, np.unravel_index(positions, extents), rows)
         else:

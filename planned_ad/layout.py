@@ -67,15 +67,22 @@ def lay_out(
     for memory, (first, last) in lifetimes.items():
         births[first].append(memory)
         deaths[last].append(memory)
-    given: set[Memory] = set()
+    given: set[Memory] = set()  # dead slots whose place was taken over ...
+    reused: set[Memory] = set()  # ... by these
     for number in sorted(set(births) | set(deaths)):
         for memory in sorted(births[number], key=lambda m: (-sizes[m], m.kind, m.id)):
             arena = large if sizes[memory] >= ALIGNMENT else small
             donor = next(
-                (d for d in deaths[number] if d not in given and may_reuse(steps, number, d, memory, sizes)), None
+                (
+                    d
+                    for d in deaths[number]
+                    if d not in given and lifetimes[d][0] < number and may_reuse(steps, number, d, memory, sizes)
+                ),
+                None,
             )
             if donor is not None:
                 given.add(donor)
+                reused.add(memory)
                 offsets[memory] = offsets[donor]
             else:
                 offsets[memory] = (arena, arena.take(rounded(sizes[memory])))
@@ -84,7 +91,7 @@ def lay_out(
                 arena, offset = offsets[memory]
                 arena.give(offset, rounded(sizes[memory]))
     placed = {m: offset + (large.end if arena is small else 0) for m, (arena, offset) in offsets.items()}
-    return placed, large.end + -(-small.end // ALIGNMENT) * ALIGNMENT, lower_bound(sizes, lifetimes)
+    return placed, large.end + -(-small.end // ALIGNMENT) * ALIGNMENT, lower_bound(sizes, lifetimes, reused)
 
 
 def may_reuse(steps: list[Step], number: int, old: Memory, new: Memory, sizes: dict[Memory, int]) -> bool:
@@ -106,11 +113,14 @@ def may_reuse(steps: list[Step], number: int, old: Memory, new: Memory, sizes: d
     return all(t == nest.items[born[0]].dtype for t in same_type)  # type: ignore[union-attr]
 
 
-def lower_bound(sizes: dict[Memory, int], lifetimes: dict[Memory, tuple[int, int]]) -> int:
-    """The most bytes that any order of these steps has to hold at one step (no rounding, no gaps)."""
+def lower_bound(sizes: dict[Memory, int], lifetimes: dict[Memory, tuple[int, int]], reused: set[Memory]) -> int:
+    """The most bytes alive at one step: no layout of these steps needs fewer (no rounding, no gaps).
+
+    A slot that takes over the place of one that dies counts from the step after.
+    """
     change: dict[int, int] = defaultdict(int)
     for memory, (first, last) in lifetimes.items():
-        change[first] += sizes[memory]
+        change[first + (memory in reused)] += sizes[memory]
         change[last + 1] -= sizes[memory]
     alive = peak = 0
     for step in sorted(change):

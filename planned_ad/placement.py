@@ -70,7 +70,7 @@ class Placement:
     reloaded: dict[int, Line] = field(default_factory=dict)
     recomputed: dict[int, Line] = field(default_factory=dict)
     reread: set[int] = field(default_factory=set)  # local buffers that the reverse sweep reads
-    barrier: int = 0  # first step in which the caller may see a write
+    barrier: int = 0  # first step after all guards: the caller may see a write, an index is in range
     position: int = 0
     store_steps: dict[int, int] = field(default_factory=dict)  # position of a store -> its step
 
@@ -370,7 +370,7 @@ class Placement:
         rows = contiguous(indices[0].shape)
         index_view = View(0, domain, rows.strides + (0,) * (len(domain) - leading))
         operands = tuple((i, index_view) for i in indices)
-        first = self.first_step(operands, domain)
+        first = max(self.first_step(operands, domain), self.barrier)  # a guard may check the indices
         leaf = self.memory_leaf(source, contiguous(source.shape))
         if leaf.kind == "anchor":
             first = max(first, self.home[leaf.value.id] + 1)
@@ -423,9 +423,7 @@ class Placement:
         index_view = View(0, domain, rows.strides + (0,) * (len(domain) - leading))
         value_view = contiguous(domain) if op.value.shape == domain else View(0, domain, (0,) * len(domain))
         operands = (*((i, index_view) for i in op.indices), (op.value, value_view))
-        first = max(self.first_step(operands, domain), self.after_access(op.region, (-1,), write=True))
-        if self.tape.buffers[op.region.buffer].visible:
-            first = max(first, self.barrier)
+        first = max(self.first_step(operands, domain), self.after_access(op.region, (-1,), write=True), self.barrier)
         step = self.nest_for(domain, first)
         *indices, register = (self.evaluate(step, v, w, op.line) for v, w in operands)
         nest = self.steps[step]

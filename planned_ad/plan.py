@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import threading
 from collections.abc import Callable
 from typing import Any
 
+from . import examples
 from .entries import Entry, build_entry, entry_tape
 from .errors import ArgumentError, BranchError, NotDifferentiableError, PlannedADError
 from .explain import Explanation, explain
@@ -16,8 +16,6 @@ from .reverse import activity
 from .schedule_listing import plan_listing
 from .tape import Guard, Scatter, Store
 from .trace import Trace, trace
-
-PUBLIC = {"gradient": "gradient", "value_and_gradient": "value_and_gradient", "pullback": "pullback", "_call": "call"}
 
 
 class Variant:
@@ -42,6 +40,21 @@ class Variant:
         return found
 
 
+class CompiledCall:
+    """A public call of a plan: at first use the plan's own compiled function takes its place in the instance.
+
+    There is no `__set__`, so that from then on the attribute is found in the instance without running any Python.
+    """
+
+    def __init__(self, documented: Callable[..., Any]):
+        functools.update_wrapper(self, documented)
+        self.documented = documented
+        self.name = documented.__name__
+
+    def __get__(self, plan: Plan | None, owner: type | None = None) -> Any:
+        return self.documented if plan is None else plan._compiled(self.name, self.name.lstrip("_"))
+
+
 class Plan:
     """A compiled function with its derivatives. Made by `planned_ad.compile`.
 
@@ -54,7 +67,7 @@ class Plan:
 
     def __init__(self, f: Callable[..., Any], example_args: tuple, options: dict[str, Any]):
         self._f, self._options = f, options
-        self._example = copy.deepcopy(example_args)
+        self._example = examples.copied(example_args)
         self._lock = threading.RLock()
         self._variants: list[Variant] = []
         self._add_variant(example_args)
@@ -65,6 +78,7 @@ class Plan:
         """Run `f`: its value is returned, its own writes to its arguments are visible."""
         return self._call(*args)
 
+    @CompiledCall
     def gradient(self, *args: Any) -> Any:
         """Gradient of the scalar that `f` returns, at the arguments on entry.
 
@@ -86,12 +100,12 @@ class Plan:
         >>> plan.gradient(x, dx)
         array([2., 4.])
         """
-        raise AssertionError("replaced on each plan")
 
+    @CompiledCall
     def value_and_gradient(self, *args: Any) -> Any:
         """`(value, gradient)`; arguments as for `gradient`."""
-        raise AssertionError("replaced on each plan")
 
+    @CompiledCall
     def pullback(self, *args: Any) -> Any:
         """Pull a cotangent of the result back: `plan.pullback(x, n, dx, cotangent)`.
 
@@ -99,17 +113,13 @@ class Plan:
         For arguments that `f` only reads, this means that the derivative is added to the shadow. One cotangent for
         each floating result, of its shape; a float for a scalar.
         """
-        raise AssertionError("replaced on each plan")
 
-    def __getattribute__(self, name: str) -> Any:
-        if name in PUBLIC:
-            compiled = object.__getattribute__(self, "__dict__").get(name)
-            return compiled if compiled is not None else self._compiled(name)
-        return object.__getattribute__(self, name)
+    @CompiledCall
+    def _call(self, *args: Any) -> Any:
+        """Run `f`."""
 
-    def _compiled(self, name: str) -> Callable[..., Any]:
-        function = self._variants[0].entry(PUBLIC[name]).call.function
-        self.__dict__[name] = function
+    def _compiled(self, name: str, kind: str) -> Callable[..., Any]:
+        function = self.__dict__[name] = self._variants[0].entry(kind).call.function
         return function
 
     def bind(self, *args: Any) -> Callable[[], Any]:
@@ -128,17 +138,20 @@ class Plan:
         return variant
 
     def _replay(self, kind: str, arguments: tuple, keywords: dict[str, Any]) -> Any:
-        done, result = replay(self._variants, kind, arguments, keywords)
+        tried = list(self._variants)
+        done, result = replay(tried, kind, arguments, keywords)
         if done:
             return result
-        first = self._variants[0].trace
+        first = tried[0].trace
         if self._options["on_branch"] == "raise":
             raise BranchError(
                 f"{first.name} takes another branch for these arguments than the one recorded: {lines_of_guards(first)}"
             )
         with self._lock:
-            count = len(self._variants)
-            if count > self._options["max_variants"]:
+            done, result = replay(self._variants[len(tried) :], kind, arguments, keywords)  # of other threads
+            if done:
+                return result
+            if len(self._variants) >= self._options["max_variants"]:
                 raise BranchError(
                     f"{first.name} has taken more than {self._options['max_variants']} different branches: "
                     f"{lines_of_guards(first)}. Use np.where for values that change from call to call, or raise the "
@@ -188,10 +201,13 @@ class Plan:
         return self.explain()._repr_html_()
 
     def __reduce__(self) -> tuple:
-        return _compile_again, (self._f, self._example, self._options)
+        return _compile_again, (self._f, examples.picklable(self._example), self._options)
+
+    def __copy__(self) -> Plan:
+        return Plan(self._f, self._example, dict(self._options))
 
     def __deepcopy__(self, memo: dict) -> Plan:
-        return Plan(self._f, self._example, dict(self._options))
+        return self.__copy__()
 
 
 def _slow_path(plan: Plan, kind: str, *arguments: Any, **keywords: Any) -> Any:

@@ -5,7 +5,8 @@ It checks everything, then runs the same kernels. Nothing is written before all 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numbers
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,9 @@ import numpy as np
 from .arguments import check_arguments, check_array, check_overlaps, check_shadow, names_of
 from .entries import Entry
 from .errors import ArgumentError
-from .structure import Leaf, flatten
+from .structure import Leaf, Structure, flatten
 from .tape import Buffer
-from .trace import Trace
+from .trace import ArgumentLeaf, Trace
 
 if TYPE_CHECKING:
     from .plan import Variant
@@ -120,7 +121,7 @@ class Call:
                 if buffer is None:
                     values[k] = leaf.value if given is None else values[k]
                 elif leaf.kind == "float":
-                    start_value = 0.0 if given is None else float(values[k])
+                    start_value = 0.0 if given is None else self.number(values[k], paths[k])
                     values[k] = memory[buffer.id] = np.array(start_value, buffer.dtype)
                 else:
                     values[k] = memory[buffer.id] = check_shadow(buffer, values[k], paths[k], self.name)
@@ -128,9 +129,14 @@ class Call:
             returned.append(finisher(given, child, leaves, values))
         return returned
 
+    def number(self, value: Any, path: str) -> float:
+        if isinstance(value, numbers.Real) or (isinstance(value, np.ndarray) and value.shape == ()):
+            return float(value)
+        raise ArgumentError(f"{self.name}: {path} must be a float, not {type(value).__name__}")
+
     def cotangent(self, buffer: Buffer, value: Any) -> Any:
         if buffer.shape == ():
-            return np.array(float(value), buffer.dtype)
+            return np.array(self.number(value, buffer.label), buffer.dtype)
         itemsize = buffer.dtype.itemsize
         strides = tuple(s * itemsize for s in buffer.view.strides)
         return check_array(value, buffer.dtype, buffer.shape, strides, buffer.label, self.name)
@@ -155,23 +161,35 @@ class Placed:
         return (float(self.results[0]), gradient) if kind == "value_and_gradient" else gradient
 
 
-def finisher(given: Any, child: Any, leaves: Sequence[Any], values: list[Any]):
+def finisher(given: Any, child: Structure, leaves: Sequence[ArgumentLeaf], values: list[Any]) -> Callable[[], Any]:
     """What a call returns for one argument's shadow: the object passed, with its floats brought up to date."""
 
     def finish() -> Any:
         final = [
             float(v) if leaf.kind == "float" and isinstance(v, np.ndarray) else v for leaf, v in zip(leaves, values)
         ]
-        if given is None:
-            return child.unflatten(final)
-        if isinstance(given, list) and all(c.kind is Leaf for c in child.children):
-            for k, (leaf, value) in enumerate(zip(leaves, final)):
-                if leaf.kind == "float":
-                    given[k] = value
-            return given
-        return given if all(leaf.kind != "float" for leaf in leaves) else child.unflatten(final)
+        return child.unflatten(final) if given is None else updated(given, child, iter(final))
 
     return finish
+
+
+def updated(given: Any, structure: Structure, leaves: Iterator[Any]) -> Any:
+    """`given` with these leaves: changed in place where lists and dicts hold the floats, else a new one."""
+    if structure.kind is Leaf:
+        return next(leaves)
+    if structure.kind is list or issubclass(structure.kind, dict):
+        for key, child in zip(structure.keys, structure.children):
+            given[key] = updated(given[key], child, leaves)
+        return given
+    is_sequence = issubclass(structure.kind, tuple)
+    old = [given[k] if is_sequence else getattr(given, key) for k, key in enumerate(structure.keys)]
+    new = [updated(part, child, leaves) for part, child in zip(old, structure.children)]
+    if all(a is b for a, b in zip(old, new)):
+        return given
+    return Structure(kind=structure.kind, keys=structure.keys, children=(LEAF,) * len(new)).unflatten(new)
+
+
+LEAF = Structure(kind=Leaf)
 
 
 def new_array(buffer: Buffer) -> np.ndarray:

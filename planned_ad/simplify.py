@@ -236,7 +236,7 @@ class _Rewrite:
             return None
         with np.errstate(all="ignore"):
             data = RULES[op.primitive].evaluate(*(m.data for m in made), **op.params)  # type: ignore[union-attr]
-        return self.constant(np.asarray(data, dtype=op.out.dtype), op)
+        return self.constant(np.asarray(data, dtype=op.out.dtype, order="C"), op)
 
 
 class _Held:
@@ -329,7 +329,7 @@ class _KnownZeros:
                 self.lose(op.region.buffer)
                 return op
             data = self.constants.get(op.value.id)
-            is_zero = data is not None and data.ndim == 0 and data == 0
+            is_zero = data is not None and data.ndim == 0 and not any(data.tobytes())  # -0.0 is another number
             if op.accumulate:
                 if part.size and part.all() and is_injective(op.region.view):
                     op = replace(op, accumulate=False)

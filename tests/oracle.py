@@ -219,7 +219,9 @@ def check_pullback(plan: Plan, args: tuple) -> None:
     for _ in range(2):
         shadows = []
         for _, child, leaves in active:
-            arrays = [array_of(b, memory_of(b, start[leaf.buffer])) for leaf in leaves for b in [shadow_of[leaf.buffer]]]
+            arrays = [
+                array_of(b, memory_of(b, start[leaf.buffer])) for leaf in leaves for b in [shadow_of[leaf.buffer]]
+            ]
             shadows.append(child.unflatten(arrays))
         returned = plan.pullback(*copied(args), *shadows, *cotangents)
         assert_shadows(shadow_leaves(traced, returned), expected, "pullback")

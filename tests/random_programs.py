@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 
 EXTENTS = (1, 2, 3, 4, 6, 9)
 UNARY = ("np.sin({})", "np.tanh({})", "np.exp(-{} * {})", "({}) ** 2", "-{}", "np.sqrt({} * {} + 1.0)", "np.abs({})")
-BINARY = ("{} + {}", "{} - {}", "{} * {}", "{} / (1.0 + {1} * {1})", "np.maximum({}, {})", "np.arctan2({}, 2.0 + {1} ** 2)")
+BINARY = (
+    "{} + {}",
+    "{} - {}",
+    "{} * {}",
+    "{} / (1.0 + {1} * {1})",
+    "np.maximum({}, {})",
+    "np.arctan2({}, 2.0 + {1} ** 2)",
+)
 
 
 @dataclass
@@ -52,8 +59,11 @@ class Source:
         step = self.pick((1, 1, 1, 2, -1, -2, 3))
         low = self.draw(st.integers(0, max(extent - 1, 0)))
         high = self.draw(st.integers(low, extent))
-        text = f"{low}:{high}:{step}" if step > 0 else f"{high - 1 if high else -extent - 1}:{low - 1 if low else ''}:{step}"
-        return text, len(range(extent)[eval(f"slice({text.replace(':', ',', 1).replace(':', ',').replace(',,', ',None,')})")])
+        if step > 0:
+            return f"{low}:{high}:{step}", len(range(low, high, step))
+        if low == 0:
+            return f"{high - 1 if high else -extent - 1}::{step}", len(range(high - 1, -1, step))
+        return f"{high - 1}:{low - 1}:{step}", len(range(high - 1, low - 1, step))
 
     def view(self) -> tuple[str, tuple[int, ...]]:
         """An expression that shows a part of an array."""
@@ -177,7 +187,7 @@ class Source:
         if len(shape) == 2:
             self.new((shape[0], shape[0]), f"np.tanh({text} @ {text}.T)")
         elif len(shape) == 1:
-            self.add(f"s{len(self.lines)} = np.tanh({text} @ {self.expression(shape)})" if False else f"s{len(self.lines)} = np.tanh({text} @ {text})")
+            self.add(f"s{len(self.lines)} = np.tanh({text} @ {text})")
             self.scalars.append(f"s{len(self.lines) - 1}")
 
     def scan(self) -> None:
@@ -221,9 +231,9 @@ class Source:
 
 
 @st.composite
-def programs(draw, statements: int = 7) -> str:
-    """The source of `f(x, a, s, n)`."""
-    source = Source(draw, arrays=[Array("x", (6,)), Array("a", (4, 3))], scalars=["s", "0.75", "x[1]"])
+def programs(draw, statements: int = 7, x: int = 6, a: tuple[int, int] = (4, 3)) -> str:
+    """The source of `f(x, a, s, n)`, where `x` has `x` elements and `a` has the shape `a`."""
+    source = Source(draw, arrays=[Array("x", (x,)), Array("a", a)], scalars=["s", "0.75", "x[1]"])
     for _ in range(draw(st.integers(1, statements))):
         source.statement()
     total = " + ".join(f"np.sum(np.sin({array.name}))" for array in source.arrays)

@@ -24,9 +24,14 @@ from .tracing_oracle import perturbed_by_nothing as copied
 COMMON = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 
 
+LARGE = {"x": 70, "a": (5, 19)}  # several vectors, and a rest
+
+
 def arguments(layout: int) -> tuple:
     rng = np.random.default_rng(21)
     x, a = rng.normal(size=6), rng.normal(size=(4, 3))
+    if layout == 3:
+        x, a = rng.normal(size=LARGE["x"]), rng.normal(size=LARGE["a"])
     if layout == 1:
         x, a = x[::-1], np.asfortranarray(a)
     elif layout == 2:
@@ -52,7 +57,7 @@ def check(source: str, layout: int) -> None:
     assert_shadows(shadow_leaves(traced, plan.gradient(*own)), expected, "gradient")
     assert_same_arguments(own, after)
     entry = plan._variants[0].entry("gradient")
-    for block in (None, 1):
+    for block in (None, 1 if layout != 3 else 7):
         assert_shadows(scheduled(entry, traced, args, block, True), expected, "schedule")
     check_differences(f, traced, args, expected)
     if layout == 0:
@@ -88,6 +93,19 @@ def test_short_programs(source: str) -> None:
 def test_other_layouts(source: str) -> None:
     for layout in (1, 2):
         check(source, layout)
+
+
+@settings(COMMON, max_examples=25)
+@given(programs(**LARGE))
+def test_larger_arrays(source: str) -> None:
+    check(source, 3)
+
+
+@pytest.mark.long
+@settings(COMMON, max_examples=1000, derandomize=False)
+@given(programs(statements=12, **LARGE))
+def test_long_programs_on_larger_arrays(source: str) -> None:
+    check(source, 3)
 
 
 @pytest.mark.long

@@ -1,6 +1,7 @@
 """From a function to its first gradient, in a fresh process.
 
-`python -m benchmarks.compiling LIBRARY PROGRAM warm|cold`. Imports are not counted. 'warm': after another function has been compiled.
+`python -m benchmarks.compiling LIBRARY PROGRAM warm|cold`. Imports are not counted.
+'warm': after another function has been compiled.
 """
 
 from __future__ import annotations

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from timeit import Timer
 
 import numpy as np
 
@@ -57,29 +56,29 @@ def zeros_like(argument):
     return [zeros_like(a) for a in argument] if isinstance(argument, list) else np.zeros_like(argument)
 
 
-def batch(function: Callable, arguments: tuple, calls: int) -> float:
-    """Seconds per call."""
-    repeats = itertools.repeat(None, calls)
-    start = time.perf_counter()
-    for _ in repeats:
-        function(*arguments)
-    return (time.perf_counter() - start) / calls
+def timer(call: tuple | Timer) -> Timer:
+    """`(function, *arguments)` as a statement to be timed; a statement as it is."""
+    if isinstance(call, Timer):
+        return call
+    function, *arguments = call
+    return Timer("function(*arguments)", globals={"function": function, "arguments": tuple(arguments)})
 
 
-def seconds(*calls: tuple, repeats: int = 15) -> tuple[float, ...]:
-    """Least seconds per call of each `(function, *arguments)`, measured in turn."""
+def seconds(*calls: tuple | Timer, repeats: int = 15) -> tuple[float, ...]:
+    """Least seconds per call of each `(function, *arguments)`, or of each statement, measured in turn."""
+    timers = [timer(call) for call in calls]
     counts = []
-    for function, *arguments in calls:
-        function(*arguments)  # what a first call compiles
-        counts.append(max(1, int(BATCH / batch(function, tuple(arguments), 3))))
-    best = [float("inf")] * len(calls)
+    for each in timers:
+        each.timeit(1)  # what a first call compiles
+        counts.append(max(1, int(BATCH / (each.timeit(3) / 3))))
+    best = [float("inf")] * len(timers)
     for _ in range(repeats):
-        for k, (function, *arguments) in enumerate(calls):
-            best[k] = min(best[k], batch(function, tuple(arguments), counts[k]))
+        for k, (each, count) in enumerate(zip(timers, counts)):
+            best[k] = min(best[k], each.timeit(count) / count)
     return tuple(best)
 
 
-def ratio(a: tuple, b: tuple, repeats: int = 15) -> float:
+def ratio(a: tuple | Timer, b: tuple | Timer, repeats: int = 15) -> float:
     """Time of `a` by time of `b`."""
     first, second = seconds(a, b, repeats=repeats)
     return first / second

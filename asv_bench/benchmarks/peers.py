@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from timeit import Timer
 
 import numpy as np
 
@@ -85,7 +86,8 @@ def jax_jacobi_2d(a, b, weights):
 def jax_gradient(program: Program) -> Callable:
     import jax
 
-    return jax.jit(jax.grad(jax_function(program), argnums=active(program)))
+    positions = active(program)
+    return jax.jit(jax.grad(jax_function(program), argnums=positions if len(positions) > 1 else positions[0]))
 
 
 def jax_calls(program: Program) -> dict[str, Callable]:
@@ -95,8 +97,9 @@ def jax_calls(program: Program) -> dict[str, Callable]:
     gradient = jax_gradient(program)
     arguments = program.arguments(program.size)
     on_device = tuple(jax.device_put(a) for a in arguments)
+    one = len(active(program)) == 1
     return {
-        "jax": lambda: [np.asarray(d) for d in gradient(*arguments)],
+        "jax": lambda: np.asarray(gradient(*arguments)) if one else [np.asarray(d) for d in gradient(*arguments)],
         "jax_device": lambda: jax.block_until_ready(gradient(*on_device)),
     }
 
@@ -168,10 +171,9 @@ def measured(name: str, *peers: str) -> dict[str, float]:
     """
     program = PROGRAMS[name]
     ours = compiled(program)
-    plan, arguments = ours.plan, ours.arguments
-    looked_up = {"gradient": lambda: plan.gradient(*arguments), "pullback": lambda: plan.pullback(*arguments)}
-    others = [looked_up[ours.kind] if peer == "attribute" else peer_calls(program, peer)[peer] for peer in peers]
-    times = seconds((ours.call, *ours.arguments), *((call,) for call in others))
+    looked_up = Timer(f"plan.{ours.kind}(*arguments)", globals={"plan": ours.plan, "arguments": ours.arguments})
+    others = [looked_up if peer == "attribute" else (peer_calls(program, peer)[peer],) for peer in peers]
+    times = seconds((ours.call, *ours.arguments), *others)
     return dict(zip(("planned_ad", *peers), times))
 
 

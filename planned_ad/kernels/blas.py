@@ -19,8 +19,11 @@ from llvmlite import ir
 from ..regions import c_strides
 from ..schedule import LibraryStep
 from .places import Pointers, loop
+from .tiles import LARGEST, Tiled, emit_tiled
 from .types import I8, I32, I64, constant, memory_type
 from .vecmath_lanes import declare
+
+SMALLEST_WIDTH = 4  # numbers along a vector: below, most of it would be empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +146,32 @@ def emit_contract(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) 
             return
         typed = memory_type(dtype)
         places = [builder.gep(builder.bitcast(p, typed.as_pointer()), [o]) for p, o in zip(bases, offsets)]
-        if product.blas and dtype.kind == "f":
+        tiled = tiled_form(product) if dtype.kind == "f" else None
+        if tiled is not None:
+            swapped, form = tiled
+            scalar, vector = (places[0], places[1]) if swapped else (places[1], places[0])
+            emit_tiled(builder, form, scalar, vector, places[2], dtype, accumulate=bool(product.sums))
+        elif product.blas and dtype.kind == "f":
             call_gemm(builder, product, places, dtype, accumulate=bool(product.sums))
         else:
             plain_product(builder, product, places, dtype, accumulate=bool(product.sums))
 
     inside((*product.sums, *product.loops), offsets)
+
+
+def tiled_form(product: Product) -> tuple[bool, Tiled] | None:
+    """The product as tiles in registers, where it is small enough and a vector runs along rows or columns.
+
+    The flag says whether vectors run along the columns `n` (then the first operand gives the scalars).
+    """
+    m, n, k = product.m, product.n, product.k
+    if m.extent * n.extent * k.extent > LARGEST:
+        return None
+    if n.out == 1 and n.b == 1 and n.extent >= SMALLEST_WIDTH:
+        return True, Tiled(m.extent, n.extent, k.extent, m.a, k.a, k.b, m.out)
+    if m.out == 1 and m.a == 1 and m.extent >= SMALLEST_WIDTH:
+        return False, Tiled(n.extent, m.extent, k.extent, n.b, k.b, k.a, n.out)
+    return None
 
 
 def zero(builder: ir.IRBuilder, base: ir.Value, count: int, dtype: np.dtype) -> None:

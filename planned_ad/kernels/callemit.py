@@ -23,6 +23,7 @@ from planned_ad.kernels.callspec import (
     StaticSpec,
     TupleResult,
 )
+from planned_ad.kernels.types import STACK_ALIGNMENT
 
 VOID = ir.VoidType()
 INT32 = ir.IntType(32)
@@ -41,6 +42,7 @@ def emit_kernel_function(module: ir.Module, symbol: str, spec: CallSpec) -> ir.F
     function = ir.Function(module, ir.FunctionType(INT32, [POINTER] * (count + 1)), symbol)
     function.linkage = "internal"
     function.attributes.add("nounwind")
+    function.attributes.alignstack = STACK_ALIGNMENT
     array = 0
     for leaf, argument in zip((*spec.leaves, *[FloatSpec()] * spec.outputs), function.args):
         if not isinstance(leaf, ArraySpec):

@@ -21,7 +21,7 @@ from .blas import emit_contract
 from .nests import NestEmitter
 from .places import Pointers, loop
 from .scans import emit_nonzero, emit_scan
-from .types import I32, I64, POINTER, constant, memory_type
+from .types import I32, I64, POINTER, STACK_ALIGNMENT, constant, memory_type
 
 FUNCTION_ITEMS = 1200
 REPEATED_FROM = 8  # nests: shorter plans are emitted in place
@@ -61,6 +61,7 @@ class KernelEmitter:
         function = ir.Function(module, kind, name)
         function.linkage = "internal"
         function.attributes.add("noinline")
+        function.attributes.alignstack = STACK_ALIGNMENT
         for argument in function.args:
             argument.add_attribute("noalias")
         builder = ir.IRBuilder(function.append_basic_block("entry"))
@@ -130,7 +131,7 @@ def shape_of(nest: Nest) -> tuple[object, list[Memory]]:
         if not hasattr(item, "memory"):
             return replace(item, line=UNKNOWN) if isinstance(item, Compute) else item
         number = memories.setdefault(item.memory, len(memories))  # type: ignore[union-attr]
-        return replace(item, memory=Memory("parameter", number))  # type: ignore[call-arg]
+        return replace(item, memory=Memory("parameter", number))  # type: ignore[call-arg, arg-type]
 
     items = tuple(map(numbered, nest.items))
     spills = tuple((register, numbered(write)) for register, write in nest.spills.items())
@@ -151,6 +152,7 @@ def nest_function(module: ir.Module, name: str, nest: Nest, memories: list[Memor
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * len(memories)), name)
     function.linkage = "internal"
     function.attributes.add("noinline")
+    function.attributes.alignstack = STACK_ALIGNMENT
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     NestEmitter(builder, nest, Pointers(dict(zip(memories, function.args)))).emit()
     builder.ret_void()

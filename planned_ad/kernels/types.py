@@ -8,6 +8,10 @@ from llvmlite import ir
 I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = I8.as_pointer()
 
+# Vectors that do not fit in registers go to the stack: there, one that crosses a cache line takes twice the time, and
+# whether it does would depend on where the caller's stack happens to end.
+STACK_ALIGNMENT = 64
+
 
 def register_type(dtype: np.dtype, lanes: int = 1) -> ir.Type:
     """The type of one number, or of a vector of `lanes` numbers."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import UnsupportedError
+from ..errors import IndexRangeError, UnsupportedError
 from ..regions import View, contiguous
 from .promotion import BOOL, INT
 
@@ -224,7 +224,9 @@ def _guard_range(recorder: Recorder, index: Value, n: int, axis: int) -> None:
     if not recorder.example.number(inside):
         numbers = recorder.example.number(index)
         first = numbers[(numbers < -n) | (numbers >= n)].flat[0]
-        raise IndexError(f"index {first} is out of bounds for axis {axis} with size {n}")
+        raise IndexRangeError(
+            f"{recorder.here()}: index {first} is out of bounds for axis {axis} with size {n}"
+        )
     recorder.outcome(inside, "index")
 
 

@@ -1,4 +1,4 @@
-"""Every row of the rule table as a compiled kernel, against the row's own NumPy evaluation; generated from the table."""
+"""Every row of the rule table as a compiled kernel, against the NumPy evaluation of the row; made from the table."""
 
 from __future__ import annotations
 

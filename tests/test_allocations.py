@@ -1,0 +1,88 @@
+"""A call on arrays allocates nothing: neither from the heap, nor from Python's own allocator."""
+
+from __future__ import annotations
+
+import pytest
+
+from .malloc import count_in_subprocess
+
+PRELUDE = """
+import numpy as np, planned_ad, scipy.special
+x = np.linspace(0.5, 1.5, 10)
+"""
+
+# The function, and the arguments that it is compiled for. What `f` overwrites stays finite over thousands of calls.
+PROGRAMS = {
+    "rosenbrock": ("lambda x: np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)", "(x,)"),
+    "log_sum_exp": ("lambda x: np.log(np.sum(np.exp(x - np.max(x)))) + np.max(x)", "(x,)"),
+    "in_place": (
+        "def f(x):\n    for i in range(10):\n        x[i] = 1 / (1 + x[i] ** 2)\n    return np.sum(x)",
+        "(x,)",
+    ),
+    "stencil": (
+        "def f(x):\n    for _ in range(3):\n        x[1:-1] = 0.3 * (x[:-2] + x[2:])\n    return x @ x",
+        "(x,)",
+    ),
+    "products": ("lambda a, b: np.sum(np.tanh(a @ b))", "(np.ones((16, 16)) / 30, np.ones((16, 16)))"),
+    "small_products": ("lambda a, b: np.sum((a @ b) ** 2)", "(np.ones((3, 3)), np.ones(3))"),
+    "special": ("lambda x: np.sum(scipy.special.gammaln(x) + scipy.special.digamma(x))", "(x,)"),
+    "scan": ("lambda x: np.sum(np.cumsum(x) ** 2) + np.sum(np.cumprod(x))", "(x,)"),
+    "scatter": (
+        "def f(x, n):\n    y = np.zeros(10)\n    np.add.at(y, n, x[n])\n    y[n] *= 2\n    return np.sum(y**2)",
+        "(x, np.array([0, 3, 3]))",
+    ),
+    "masks": ("lambda x: np.sum(x[x > 0.7] ** 2)", "(x,)"),
+    "branch": ("lambda x: x[0] ** 2 if x[1] > 0 else x[2]", "(x,)"),
+    "lists": ("lambda tree: np.sum(tree[0] * tree[1][0])", "([x, (x.copy(),)],)"),
+    "single": ("lambda x: np.sum(np.exp(x) * x)", "(x.astype(np.float32),)"),
+    "long": ("lambda x: np.sum(np.sin(x) * np.exp(-x * x))", "(np.ones(200_000),)"),
+}
+
+PROGRAM = """
+{definition}
+arguments = {arguments}
+plan = planned_ad.compile(f, arguments)
+from planned_ad.structure import flatten
+def zeros(tree):
+    leaves, structure = flatten(tree)
+    return structure.unflatten([np.zeros_like(a) for a in leaves])
+active = [a for a in arguments if not (isinstance(a, np.ndarray) and a.dtype.kind == "i")]
+full = (*arguments, *map(zeros, active), *extra)
+bound = plan.{kind}
+def call():
+    bound(*full)
+"""
+
+
+@pytest.mark.parametrize("kind", ["gradient", "pullback"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_is_allocated(name: str, kind: str) -> None:
+    f, arguments = PROGRAMS[name]
+    if name == "single" and kind == "pullback":
+        pytest.skip("the cotangent of a float32 result goes through the slow path")
+    definition = f if f.startswith("def") else f"f = {f}"
+    extra = "extra = (1.0,)" if kind == "pullback" else "extra = ()"
+    code = PRELUDE + extra + PROGRAM.format(definition=definition, arguments=arguments, kind=kind)
+    calls = 100 if name == "long" else 1000
+    assert count_in_subprocess(code, calls) == {"malloc": 0, "blocks": 0}
+
+
+@pytest.mark.xfail(reason="OpenBLAS itself calls malloc once in some products: packed small ones, and threaded ones")
+def test_products_of_any_size() -> None:
+    code = (
+        PRELUDE
+        + "extra = ()"
+        + PROGRAM.format(
+            definition="f = lambda a, b: np.sum(np.tanh(a @ b))",
+            arguments="(np.ones((20, 30)) / 30, np.ones((30, 25)))",
+            kind="gradient",
+        )
+    )
+    assert count_in_subprocess(code) == {"malloc": 0, "blocks": 0}
+
+
+def test_not_even_objects_that_are_dropped_again() -> None:
+    definition = f"f = {PROGRAMS['rosenbrock'][0]}"
+    code = PRELUDE + "extra = ()" + PROGRAM.format(definition=definition, arguments="(x,)", kind="gradient")
+    code = code.replace("bound(*full)", "bound(x, dx)") + "\ndx = full[1]\n"
+    assert count_in_subprocess(code, python_objects=True)["malloc"] == 0

@@ -1,0 +1,84 @@
+"""Files follow the data: no stage imports a later one."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "planned_ad"
+
+# In processing order. A module imports its own layer and those above it in this list.
+LAYERS = [
+    ("errors", "namespace", "structure", "examples", "affine", "regions", "source", "tape", "listing"),
+    ("rules",),
+    ("builder",),
+    ("interpret", "verify"),
+    ("functions", "recorder", "trace", "tracing", "numpy_functions"),
+    ("boundary", "reverse", "reverse_loops", "gather_form", "simplify", "lower"),
+    ("schedule", "schedule_listing", "dependence", "anchors", "placement", "layout", "planner"),
+    ("kernels",),
+    ("arguments", "entries", "replay", "explain", "plan"),
+    ("__init__",),
+]
+LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}
+LONG = 500  # lines: a sign to split
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def part(file: Path) -> str:
+    """The module or subpackage directly inside the package that a file belongs to."""
+    first = file.relative_to(PACKAGE).parts[0]
+    return first.removesuffix(".py")
+
+
+def is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+
+
+def imports(file: Path) -> set[str]:
+    """The parts of the package that a file imports when it runs, at the top or inside functions."""
+    found: set[str] = set()
+    package = ("planned_ad", *file.relative_to(PACKAGE).parts[:-1])
+
+    def visit(node: ast.AST) -> None:
+        if is_for_types(node):
+            return
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = (*base, *(node.module or "").split(".")) if node.module else base
+            module = tuple(p for p in module if p)
+            if module[:1] == ("planned_ad",):
+                found.update([module[1]] if len(module) > 1 else [alias.name for alias in node.names])
+        elif isinstance(node, ast.Import):
+            found.update(a.name.split(".")[1] for a in node.names if a.name.startswith("planned_ad."))
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    visit(ast.parse(file.read_text()))
+    return found
+
+
+def test_every_module_has_a_layer() -> None:
+    assert {part(file) for file in MODULES} == set(LAYER), "add new modules to LAYERS, in processing order"
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_no_import_runs_upward(file: Path) -> None:
+    own = part(file)
+    later = {name for name in imports(file) if LAYER.get(name, -1) > LAYER[own]}
+    assert not later, f"{file.name} imports {sorted(later)}, which come after it"
+
+
+def test_files_are_short_enough_to_read() -> None:
+    lengths = {str(file.relative_to(PACKAGE)): len(file.read_text().splitlines()) for file in MODULES}
+    long = {name: count for name, count in lengths.items() if count > LONG}
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        for name, count in sorted(long.items()):
+            warnings.warn(f"{name} has {count} lines; split it where it has two subjects", stacklevel=1)
+    assert max(lengths.values()) < 2 * LONG, long
+    assert sorted(lengths.values())[len(lengths) // 2] < 300

@@ -1,0 +1,88 @@
+"""Plans pickle (they are compiled again when loaded) and deep-copy."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import planned_ad
+
+
+def loss(x, n, options):
+    x *= options["scale"]
+    return np.sum(x**n)
+
+
+def by_sign(x):
+    return np.sum(x**2) if x[0] > 0 else np.sum(3 * x)
+
+
+def arguments() -> tuple:
+    return np.arange(1.0, 4.0), 3, {"scale": 2.0, "name": "a"}
+
+
+@pytest.mark.parametrize("restore", [lambda plan: pickle.loads(pickle.dumps(plan)), copy.deepcopy, copy.copy])
+def test_round_trip(restore) -> None:
+    plan = planned_ad.compile(loss, arguments(), preserve_args=True, on_branch="raise", max_variants=5)
+    again = restore(plan)
+    assert again is not plan and again._options == plan._options
+    expected, actual = plan.gradient(*arguments()), again.gradient(*arguments())
+    np.testing.assert_array_equal(actual[0], expected[0])
+    assert actual[1] == expected[1]
+    assert again.listing() == plan.listing() and str(again.explain()) == str(plan.explain())
+    x, dx = np.arange(1.0, 4.0), np.empty(3)
+    again.gradient(x, 3, {"scale": 2.0, "name": "a"}, dx, {"scale": 0.0, "name": "a"})
+    np.testing.assert_array_equal(x, np.arange(1.0, 4.0))
+    np.testing.assert_array_equal(dx, expected[0])
+
+
+def test_the_copy_has_its_own_variants() -> None:
+    plan = planned_ad.compile(by_sign, np.ones(2))
+    again = copy.deepcopy(plan)
+    again.gradient(-np.ones(2))
+    assert again.explain().variants == 2 and plan.explain().variants == 1
+
+
+def test_layouts_survive() -> None:
+    example = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    plan = planned_ad.compile(by_first_row, example)
+    again = pickle.loads(pickle.dumps(plan))
+    np.testing.assert_array_equal(again.gradient(example), plan.gradient(example))
+    strided = planned_ad.compile(by_first_row, np.arange(24.0).reshape(4, 6)[::2, ::-2])
+    again = pickle.loads(pickle.dumps(strided))
+    x = np.arange(24.0).reshape(4, 6)[::2, ::-2]
+    np.testing.assert_array_equal(again.gradient(x), strided.gradient(x))
+
+
+def by_first_row(a):
+    return np.sum(a[0] ** 2) + np.sum(a)
+
+
+def test_constants_and_inactive_arguments_survive() -> None:
+    plan = planned_ad.compile(np.dot, (np.ones(3), planned_ad.Const(np.ones(3))))
+    again = pickle.loads(pickle.dumps(plan))
+    np.testing.assert_array_equal(again.gradient(np.ones(3), np.arange(3.0)), [0, 1, 2])
+
+
+def test_a_lambda_cannot_be_pickled_and_can_be_copied() -> None:
+    plan = planned_ad.compile(lambda x: np.sum(x**2), np.ones(2))
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(plan)
+    np.testing.assert_array_equal(copy.deepcopy(plan).gradient(np.ones(2)), [2, 2])
+
+
+def test_another_process(tmp_path: Path) -> None:
+    plan = planned_ad.compile(by_first_row, np.ones((2, 3)))
+    file = tmp_path / "plan.pickle"
+    file.write_bytes(pickle.dumps(plan))
+    code = f"import pickle, numpy; print(pickle.load(open({str(file)!r}, 'rb')).gradient(numpy.ones((2, 3))).tolist())"
+    root = Path(__file__).parent.parent
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == str([[3.0] * 3, [1.0] * 3])
