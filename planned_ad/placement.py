@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .anchors import Anchors, Leaf, operand_view
-from .regions import Region, View, c_strides, compose, contiguous, limits, overlap, same_layout
+from .order import AccessOrder
+from .regions import Region, View, c_strides, compose, contiguous
 from .rules.table import RULES
 from .schedule import (
     Compute,
@@ -37,18 +38,6 @@ NEST_LIMIT = 400  # items: beyond it registers spill and fusion stops paying
 
 
 @dataclass
-class Touched:
-    """The accesses to one buffer so far; scalar blocks as one interval per step.
-
-    `areas`: for each region, whether it was written, and whether element i was touched at index i of the nest, the
-    last step that did so (what must come after that comes after the earlier ones too).
-    """
-
-    areas: dict[tuple[Region, bool, bool], int] = field(default_factory=dict)
-    blocks: dict[tuple[int, bool], list[int]] = field(default_factory=dict)
-
-
-@dataclass
 class Placement:
     """The schedule under construction."""
 
@@ -58,7 +47,6 @@ class Placement:
     by_domain: dict[tuple[int, ...], list[int]] = field(default_factory=lambda: defaultdict(list))  # nests, in order
     home: dict[int, int] = field(default_factory=dict)  # anchored value -> step
     registers: list[dict[tuple[int, View], int]] = field(default_factory=list)  # per step: evaluated values
-    touched: dict[int, Touched] = field(default_factory=lambda: defaultdict(Touched))
     slots: dict[int, Value] = field(default_factory=dict)  # anchored values that are read from memory
     inner_slots: dict[int, Value] = field(default_factory=dict)  # those of loop bodies
     uses: dict[Memory, list[tuple[int, bool]]] = field(
@@ -73,6 +61,9 @@ class Placement:
     barrier: int = 0  # first step after all guards: the caller may see a write, an index is in range
     position: int = 0
     store_steps: dict[int, int] = field(default_factory=dict)  # position of a store -> its step
+
+    def __post_init__(self) -> None:
+        self.order = AccessOrder(self.steps)
 
     def run(self) -> None:
         for position, op in enumerate(self.tape.operations):
@@ -122,37 +113,11 @@ class Placement:
 
     def after_access(self, region: Region, domain: tuple[int, ...], write: bool) -> int:
         """The first step that may touch `region` without overtaking an earlier access."""
-        first = 0
-        touched = self.touched.get(region.buffer)
-        if touched is None:
-            return first
-        if touched.blocks:
-            low, high = region.view.bounds()
-            for (step, wrote), (a, b) in touched.blocks.items():
-                apart = isinstance(low, int) and isinstance(high, int) and (b < low or high < a)
-                if (write or wrote) and not apart:
-                    first = max(first, step if domain == () else step + 1)
-        for (area, wrote, aligned), step in touched.areas.items():
-            if (write or wrote) and step + 1 > first and overlap(area, region):
-                nest = self.steps[step]
-                together = aligned and isinstance(nest, Nest) and nest.domain == domain
-                together = together and same_layout(area.view, region.view)
-                first = max(first, step if together else step + 1)
-        return first
+        return self.order.after(region, domain, write)
 
     def touch(self, region: Region, step: int, write: bool, aligned: bool = True) -> None:
-        touched = self.touched[region.buffer]
-        nest = self.steps[step]
-        if isinstance(nest, Nest) and nest.domain == () and isinstance(region.view.offset, int):
-            low, high = limits(region.view)
-            interval = touched.blocks.setdefault((step, write), [low, high])
-            interval[0] = min(interval[0], low)
-            interval[1] = max(interval[1], high)
-        else:
-            key = (region, write, aligned)
-            touched.areas[key] = max(step, touched.areas.get(key, 0))
-        memory = Memory("buffer", region.buffer)
-        self.uses[memory].append((step, False))
+        self.order.touch(region, step, write, aligned)
+        self.uses[Memory("buffer", region.buffer)].append((step, False))
 
     # Choosing a step.
 

@@ -47,12 +47,12 @@ class CompiledCall:
     """
 
     def __init__(self, documented: Callable[..., Any]):
-        functools.update_wrapper(self, documented)
-        self.documented = documented
+        self.__doc__ = documented.__doc__
+        self.__wrapped__ = documented
         self.name = documented.__name__
 
     def __get__(self, plan: Plan | None, owner: type | None = None) -> Any:
-        return self.documented if plan is None else plan._compiled(self.name, self.name.lstrip("_"))
+        return self.__wrapped__ if plan is None else plan._compiled(self.name, self.name.lstrip("_"))
 
 
 class Plan:

@@ -92,7 +92,8 @@ class Call:
 
     def place_shadows(self, entry: Entry, shadows, extra, memory, named) -> list[Any]:
         """Fill in shadow memory; what the call returns for each active argument, as functions of no argument."""
-        trace, returned, start, used = self.trace, [], 0, 0
+        returned: list[Any] = []
+        trace, start, used = self.trace, 0, 0
         for number, child in enumerate(trace.structure.children):
             leaves = trace.leaves[start : start + child.leaf_count]
             start += child.leaf_count

@@ -7,10 +7,11 @@ The indices of a nest run in blocks; a plan is right only if any blocks, in any 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from planned_ad.affine import at as offset_at
 from planned_ad.interpret import GuardBroken
 from planned_ad.regions import View, show
 from planned_ad.rules import RULES
@@ -20,11 +21,13 @@ from planned_ad.schedule import (
     GuardStep,
     Immediate,
     LibraryStep,
+    LoopStep,
     Memory,
     MemoryPlan,
     Nest,
     Read,
     Reduce,
+    Step,
     Write,
 )
 
@@ -43,18 +46,26 @@ class ScheduleInterpreter:
 
     def __init__(self, plan: MemoryPlan, memories: Mapping[int, np.ndarray], block: int | None, shuffle: bool = False):
         self.plan, self.memories, self.block = plan, memories, block
+        self.indices: dict[int, int] = {}  # of the loops around
         self.random = np.random.default_rng(5) if shuffle else None
         self.workspace = np.full(plan.workspace_nbytes, 0xFF, np.uint8)  # nan, for floating numbers
 
     def run(self) -> None:
         with np.errstate(all="ignore"):
-            for step in self.plan.steps:
-                if isinstance(step, Nest):
-                    self.nest(step)
-                elif isinstance(step, LibraryStep):
-                    self.library(step)
-                else:
-                    self.guard(step)
+            self.steps(self.plan.steps)
+
+    def steps(self, steps: Iterable[Step]) -> None:
+        for step in steps:
+            if isinstance(step, Nest):
+                self.nest(step)
+            elif isinstance(step, LibraryStep):
+                self.library(step)
+            elif isinstance(step, LoopStep):
+                for trip in range(step.operation.trips):
+                    self.indices[step.operation.index] = step.operation.start + trip * step.operation.step
+                    self.steps(step.steps)
+            else:
+                self.guard(step)
 
     def memory(self, memory: Memory, dtype: np.dtype) -> tuple[np.ndarray, int]:
         """A flat array, and the address of its first element."""
@@ -100,7 +111,7 @@ class ScheduleInterpreter:
         registers: list[np.ndarray] = []
 
         def places(view: View) -> np.ndarray:
-            found = np.full(index.shape[1], view.offset)
+            found = np.full(index.shape[1], offset_at(view.offset, self.indices))
             for axis, stride in zip(index, view.strides):
                 found = found + axis * stride
             return found
@@ -153,13 +164,13 @@ class ScheduleInterpreter:
         operands = []
         for memory, view, dtype in step.operands:
             flat, low = self.memory(memory, dtype)
-            operands.append(show(flat, View(view.offset - low, view.shape, view.strides)).copy())
+            operands.append(show(flat, View(offset_at(view.offset, self.indices) - low, view.shape, view.strides)).copy())
         flat, _ = self.memory(step.result, op.out.dtype)
         flat[...] = np.asarray(RULES[op.primitive].evaluate(*operands, **op.params)).reshape(-1)
 
     def guard(self, step: GuardStep) -> None:
         flat, low = self.memory(step.memory, step.dtype)
-        actual = flat[step.view.offset - low].item()
+        actual = flat[offset_at(step.view.offset, self.indices) - low].item()
         if actual != step.operation.outcome:
             raise GuardBroken(step.operation, actual)
 
