@@ -18,20 +18,27 @@ Three mechanisms carry this:
 
 import builtins
 import collections
-import enum
 import functools
-import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-_LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad"})
-_STANDARD_LIBRARY = os.path.dirname(os.__file__)
+from .shadows import (
+    OPAQUE_BASES,
+    ShadowClass,
+    ShadowGlobals,
+    ShadowModule,
+    defines_user_code,
+    is_library,
+    is_user_function,
+    real_class,
+    shadow_metaclass,
+)
+
 _ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), slice})
-_OPAQUE_BASES = (BaseException, enum.Enum, np.ndarray, np.generic)
 
 # `__init_subclass__` has run for the real class and must not register a shadow; `__del__` would release things twice.
 _NOT_COPIED = frozenset({"__dict__", "__weakref__", "__slots__", "__init_subclass__", "__del__"})
@@ -39,135 +46,6 @@ _NOT_COPIED = frozenset({"__dict__", "__weakref__", "__slots__", "__init_subclas
 # `type` keeps some attributes in fields of its own (`__doc__`, `__name__`), set from the class body at creation only.
 _TYPE_FIELDS = types.GetSetDescriptorType | types.MemberDescriptorType
 _NOT_FILLED = _NOT_COPIED | {n for n, v in vars(type).items() if isinstance(v, _TYPE_FIELDS)} - {"__abstractmethods__"}
-
-
-def is_library(module_name: str, file: str | None = None) -> bool:
-    """Whether a module belongs to NumPy, SciPy, Numba, planned_ad or the standard library, whose code is never copied.
-
-    A user's own `code.py` shares its name with a module of the standard library, hence `file`.
-    """
-    top = module_name.partition(".")[0]
-    if top in _LIBRARIES:
-        return True
-    return top in sys.stdlib_module_names and (file is None or file.startswith(_STANDARD_LIBRARY))
-
-
-def is_user_frame(frame: types.FrameType) -> bool:
-    """Whether a frame runs traced code: a shadow copy, or a function defined inside one."""
-    return type(frame.f_globals) is ShadowGlobals
-
-
-def real_class(cls: type) -> type:
-    """The user's class behind a shadow class; any other class is its own."""
-    return vars(cls).get("__real_class__", cls)
-
-
-class ShadowGlobals(dict):
-    """The globals of shadow functions: shadows of the real globals, each made when it is first read.
-
-    Names that were defined after this was made are found. A write (`global n; n += 1`) stays here.
-    The interpreter reads `__builtins__`, and `__name__` for class bodies, past any Python method: both are stored.
-    """
-
-    __slots__ = ("lines", "namespace", "real")
-
-    def __init__(self, namespace: "Namespace", real: dict[str, Any]):
-        super().__init__(__builtins__=namespace.builtins, __name__=real.get("__name__"))
-        self.namespace = namespace
-        self.real = real
-        self.lines: dict[tuple[int, int], tuple[types.CodeType, Any]] = {}  # the cache of `source.current_line`
-
-    def __missing__(self, name: str) -> object:
-        if name in self.real:
-            self[name] = value = self.namespace.shadow(self.real[name], name)
-            return value
-        # Not stored: `name in globals()` stays true to the real globals. Raises KeyError, which becomes a NameError.
-        return self.namespace.builtins[name]
-
-    def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or name in self.real
-
-    def get(self, name: str, default: object = None) -> object:
-        """As `dict.get`, for user code that calls `globals().get`."""
-        try:
-            return self[name]
-        except KeyError:
-            return default
-
-
-class ShadowModule(types.ModuleType):
-    """A module as traced code sees it: each attribute is shadowed when first read; a write stays here."""
-
-    def __init__(self, namespace: "Namespace", real: types.ModuleType):
-        super().__init__(real.__name__, real.__doc__)
-        self.__dict__.update({name: value for name, value in vars(real).items() if name in ("__file__", "__path__")})
-        self.__spec__, self.__package__ = getattr(real, "__spec__", None), getattr(real, "__package__", None)
-        self.__dict__["__planned_ad_shadow__"] = (namespace, real)
-
-    def __getattr__(self, name: str) -> object:
-        namespace, real = self.__dict__["__planned_ad_shadow__"]
-        value = namespace.attribute(real, name)
-        self.__dict__[name] = value
-        return value
-
-    def __dir__(self) -> Iterable[str]:
-        return dir(self.__dict__["__planned_ad_shadow__"][1])
-
-    def __repr__(self) -> str:
-        return repr(self.__dict__["__planned_ad_shadow__"][1])
-
-
-class ShadowClass(type):
-    """The metaclass of shadow classes: their resolution order, and `isinstance` against them.
-
-    A shadow class accepts instances of its real class, and so instances of the shadows too, which are subclasses of it.
-    A class that traced code defines on top of a shadow class has the ordinary behaviour.
-    """
-
-    def mro(cls) -> list[type]:
-        rest = vars(cls).get("__shadow_mro__")
-        return super().mro() if rest is None else [cls, *rest]
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        real = real_class(cls)
-        return super().__instancecheck__(instance) if real is cls else isinstance(instance, real)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        real = real_class(cls)
-        if real is cls:
-            return super().__subclasscheck__(subclass)
-        # An abstract base class asks each of its subclasses, shadows included, and must not be asked in return.
-        if not is_user_frame(sys._getframe(1)):
-            return type.__subclasscheck__(real, subclass)
-        return issubclass(subclass, real)
-
-
-@functools.cache
-def _shadow_metaclass(metaclass: type) -> type:
-    """`ShadowClass`, mixed with the real class's own metaclass, such as `abc.ABCMeta`."""
-    if metaclass is type:
-        return ShadowClass
-    return type(metaclass)(f"Shadow{metaclass.__name__}", (ShadowClass, metaclass), {})
-
-
-def _is_user_function(f: object) -> bool:
-    if type(f) is not types.FunctionType:
-        return False
-    # Examples in docstrings run over a copy of the documented module's globals, and are user code all the same.
-    if f.__code__.co_filename.startswith("<doctest"):
-        return True
-    return not is_library(f.__globals__.get("__name__") or "", f.__globals__.get("__file__"))
-
-
-def _defines_user_code(cls: type) -> bool:
-    """Whether a class body holds Python code of the user's; what collections.namedtuple generates does not count."""
-    for value in vars(cls).values():
-        if isinstance(value, property | functools.cached_property):
-            value = getattr(value, "fget", None) or getattr(value, "func", None)
-        value = getattr(value, "__func__", value)
-        if _is_user_function(value) and not value.__globals__.get("__name__", "").startswith("namedtuple_"):
-            return True
-    return False
 
 
 class Namespace:
@@ -322,9 +200,9 @@ class Namespace:
     def _copy_function(self, f: types.FunctionType, name: str) -> object:
         if isinstance(f.__globals__, ShadowGlobals) and f.__globals__.namespace is self:
             return f
-        if _is_user_function(f):
+        if is_user_function(f):
             return self._copy_code(f, self.shadow_globals(f.__globals__))
-        if _is_user_function(getattr(f, "__wrapped__", None)):
+        if is_user_function(getattr(f, "__wrapped__", None)):
             # Decorated by the standard library (contextlib.contextmanager): its code stays, its closure changes.
             return self._copy_code(f, f.__globals__)
         return self._leave(f, name)
@@ -398,7 +276,7 @@ class Namespace:
             body["__del__"] = lambda self: None
         try:
             # Past the metaclass's own `__new__`, which may register the class.
-            copy: type = type.__new__(_shadow_metaclass(type(cls)), cls.__name__, (cls,), body)
+            copy: type = type.__new__(shadow_metaclass(type(cls)), cls.__name__, (cls,), body)
         except TypeError:  # a metaclass that cannot be mixed with another
             return self._leave(cls, name)
 
@@ -411,12 +289,12 @@ class Namespace:
         return copy
 
     def _is_copied_class(self, cls: type) -> bool:
-        if issubclass(cls, (*_OPAQUE_BASES, type)):
+        if issubclass(cls, (*OPAQUE_BASES, type)):
             return False
         if is_library(cls.__module__, getattr(sys.modules.get(cls.__module__), "__file__", None)):
-            return _defines_user_code(cls)  # only a class of a docstring's example
+            return defines_user_code(cls)  # only a class of a docstring's example
         if issubclass(cls, tuple):
-            return any(_defines_user_code(base) for base in cls.__mro__)
+            return any(defines_user_code(base) for base in cls.__mro__)
         # A class statement leaves one of these in the first class of a hierarchy; extension types have neither.
         return any("__dict__" in vars(base) or "__slots__" in vars(base) for base in cls.__mro__)
 

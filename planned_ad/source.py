@@ -7,7 +7,7 @@ import sys
 import types
 from dataclasses import dataclass
 
-from .namespace import ShadowGlobals, is_library
+from .shadows import ShadowGlobals, is_library
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .namespace import real_class
+from .shadows import real_class
 
 
 class Const:

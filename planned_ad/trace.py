@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .errors import PlannedADError, TraceError, UnsupportedError
-from .namespace import Namespace, ShadowGlobals
+from .namespace import Namespace
 from .recorder import Recorder
+from .shadows import ShadowGlobals
 from .source import Line
 from .structure import Structure, flatten, paths
 from .tape import Tape, Value

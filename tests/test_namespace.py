@@ -17,7 +17,8 @@ import numba
 import numpy as np
 import pytest
 
-from planned_ad.namespace import Namespace, is_library, is_user_frame, real_class
+from planned_ad.namespace import Namespace
+from planned_ad.shadows import is_library, is_user_frame, real_class
 from planned_ad.source import UNKNOWN, Line, current_line
 
 # The replaced function is math.exp. Under tracing it returns a number that the real one cannot, so that a result tells
