@@ -40,7 +40,8 @@ from .tape import Buffer, Tape
 from .trace import Trace
 
 RELEASE_GIL_AT = 100_000.0  # operations: some tens of microseconds
-OPTIMIZATION = Optimization(level=3, loop_vectorize=False, slp_vectorize=False)  # loops are emitted as vectors
+# Loops are emitted as vectors, and unrolled where that pays: LLVM need not look for either (a quarter of its time).
+OPTIMIZATION = Optimization(level=3, loop_vectorize=False, slp_vectorize=False, loop_unroll=False)
 
 KINDS = ("call", "gradient", "value_and_gradient", "pullback")
 
@@ -102,7 +103,7 @@ def entry_tape(trace: Trace, kind: str, preserve_args: bool) -> Tape:
             loss=kind != "pullback",
         )
     tape = simplify(tape)
-    for passed in (lower_products, gather_form):
+    for passed in (lower_products, lower_products, gather_form):  # twice: what repeats, then what has become small
         changed = passed(tape)
         tape = tape if changed is tape else simplify(changed)
     return tape

@@ -7,11 +7,13 @@ one (a dot product, matrix times vector, an outer product) reads its largest ope
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from .builder import TapeBuilder, rebuilt
-from .regions import View, c_strides
-from .tape import Apply, Tape, Value
+from .regions import View, c_strides, contiguous
+from .tape import Apply, Load, Tape, Value
 
 SMALL_PRODUCT = 8**3  # multiplications below which a call of BLAS costs more than it saves
 
@@ -21,20 +23,89 @@ def lower_products(tape: Tape) -> Tape:
 
     The same tape when there is nothing to lower.
     """
-    if not any(isinstance(op, Apply) and op.primitive == "contract" and not worth_a_call(op) for op in tape.operations):
+    products = [op for op in tape.operations if isinstance(op, Apply) and op.primitive == "contract"]
+    views = shown_through(tape)
+    if not any(not worth_a_call(op) or repeats(views, op) for op in products):
         return tape
     builder = rebuilt(tape)
     turn = 0
     for position, op in enumerate(tape.operations):
         if position == tape.turn:
             turn = len(builder.operations)
-        if isinstance(op, Apply) and op.primitive == "contract" and not worth_a_call(op):
+        if isinstance(op, Apply) and op.primitive == "contract" and repeats(views, op):
+            without_repeats(builder, views, op)
+        elif isinstance(op, Apply) and op.primitive == "contract" and not worth_a_call(op):
             lower(builder, op)
         else:
             builder.emit(op)
     if tape.turn == len(tape.operations):
         turn = len(builder.operations)
     return replace(tape, operations=tuple(builder.operations), turn=turn)
+
+
+def shown_through(tape: Tape) -> dict[int, View]:
+    """Of the values that are views, or loads, the view."""
+    found: dict[int, View] = {op.out.id: op.region.view for op in tape.operations if isinstance(op, Load)}
+    for op in tape.operations:
+        if isinstance(op, Apply) and op.primitive == "view":
+            view = op.params["view"]
+            assert isinstance(view, View)
+            found[op.out.id] = view
+    return found
+
+
+def repeated_labels(views: Mapping[int, View], value: Value, labels: tuple[int, ...]) -> tuple[int, ...]:
+    """The labels along which `value` shows the same elements again and again."""
+    view = views.get(value.id)
+    if view is None:
+        return ()
+    return tuple(label for label, n, s in zip(labels, view.shape, view.strides) if s == 0 and n > 1)
+
+
+def repeats(views: Mapping[int, View], op: Apply) -> bool:
+    """Whether an operand of a contraction repeats itself along an axis."""
+    params: dict[str, Any] = op.params
+    return any(
+        repeated_labels(views, value, labels)
+        for value, labels in zip(op.operands, (params["a_labels"], params["b_labels"]))
+    )
+
+
+def without_repeats(builder: TapeBuilder, views: Mapping[int, View], op: Apply) -> None:
+    """The contraction on what does not repeat.
+
+    Of a label along which one operand repeats: where it is summed, the other operand is summed along it first; where
+    only the result has it, the result repeats along it.
+    """
+    params: dict[str, Any] = op.params
+    extents, out_labels = extents_of(op), params["out_labels"]
+    operands, labels = list(op.operands), [params["a_labels"], params["b_labels"]]
+    builder.line = op.line
+    for this, other in ((0, 1), (1, 0)):
+        for label in repeated_labels(views, op.operands[this], labels[this]):
+            axis = labels[this].index(label)
+            operands[this] = first_along(builder, operands[this], axis)
+            labels[this] = labels[this][:axis] + labels[this][axis + 1 :]
+            if label in labels[other] and label not in out_labels:
+                axis = labels[other].index(label)
+                operands[other] = builder.apply("reduce_sum", operands[other], axes=(axis,))
+                labels[other] = labels[other][:axis] + labels[other][axis + 1 :]
+            elif label not in labels[other] and label not in out_labels:  # both repeat along it
+                count = builder.constant(extents[label], operands[this].dtype)
+                operands[this] = builder.apply("multiply", operands[this], count)
+    kept = tuple(label for label in out_labels if label in labels[0] or label in labels[1])
+    a, b = operands
+    small = builder.apply("contract", a, b, a_labels=labels[0], b_labels=labels[1], out_labels=kept)
+    strides = dict(zip(kept, c_strides(small.shape)))
+    view = View(0, op.out.shape, tuple(strides.get(label, 0) for label in out_labels))
+    builder.emit(Apply(out=op.out, primitive="view", operands=(small,), parameters=(("view", view),), line=op.line))
+
+
+def first_along(builder: TapeBuilder, value: Value, axis: int) -> Value:
+    """`value` at index 0 of `axis`, which is dropped."""
+    own = contiguous(value.shape)
+    view = View(0, own.shape[:axis] + own.shape[axis + 1 :], own.strides[:axis] + own.strides[axis + 1 :])
+    return builder.view(value, view)
 
 
 def extents_of(op: Apply) -> dict[int, int]:

@@ -30,6 +30,7 @@ class Optimization:
     level: int = 3
     loop_vectorize: bool = True
     slp_vectorize: bool = False
+    loop_unroll: bool = True
 
 
 class CodeLibrary(JITCodeLibrary):
@@ -50,11 +51,13 @@ class CodeLibrary(JITCodeLibrary):
         if not _has_pass_builder:
             super()._optimize_final_module()
             return
-        wanted = self.optimization
-        passes, builder = self._codegen._module_pass_manager(
-            opt=wanted.level, loop_vectorize=wanted.loop_vectorize, slp_vectorize=wanted.slp_vectorize
-        )
-        passes.run(self._final_module, builder)
+        wanted, options = self.optimization, llvm.create_pipeline_tuning_options()
+        options.speed_level = wanted.level
+        options.loop_vectorization = wanted.loop_vectorize
+        options.slp_vectorization = wanted.slp_vectorize
+        options.loop_unrolling = wanted.loop_unroll
+        builder = llvm.create_pass_builder(self._codegen._tm, options)
+        builder.getModulePassManager().run(self._final_module, builder)
 
 
 _has_pass_builder = hasattr(llvm, "create_pass_builder")  # llvmlite 0.45; before it, Numba's own pipeline serves

@@ -22,6 +22,7 @@ from .places import Pointers, loop
 from .types import I32, I64, constant, register_type, splat
 
 UNROLL_ITEMS = 16  # nests of at most this many items run several blocks at once, for independent sums
+SHORT_BLOCKS = 4  # an innermost loop of at most this many blocks is written out
 VECTOR_BYTES = 64
 
 
@@ -165,9 +166,10 @@ class NestEmitter:
             last = extent - (extent - done) % step
             if last == done:
                 continue
-            if last - done == step:
-                for k in range(together):
-                    self.emit_block(ir.Constant(I64, done + k * lanes), lanes, lanes, unroll=k)
+            blocks = (last - done) // lanes
+            if last - done == step or (blocks <= SHORT_BLOCKS and len(self.nest.items) <= UNROLL_ITEMS):
+                for k in range(blocks):
+                    self.emit_block(ir.Constant(I64, done + k * lanes), lanes, lanes, unroll=k % together)
             else:
                 with loop(self.builder, done, last, step) as index:
                     for k in range(together):

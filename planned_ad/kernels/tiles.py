@@ -18,7 +18,7 @@ from .lanes import add
 from .places import loop
 from .types import I64, POINTER, constant, register_type, splat
 
-ROWS = 6
+ROWS = (6, 5, 4)
 VECTORS = 2
 VECTOR_BYTES = 64
 LARGEST = 100**3  # multiplications: beyond, BLAS blocks for the caches
@@ -49,19 +49,23 @@ def emit_tiled(
     """The product, with or without adding to what `out` holds; pointers to the first elements."""
     lanes = VECTOR_BYTES // dtype.itemsize
     scalar, vector, out = (builder.bitcast(p, POINTER) for p in (scalar, vector, out))
-    block = lanes * VECTORS
-    full = product.width - product.width % block
-    rest = range(full, product.width, lanes)
-    parts = [(0, full, block)] if full else []
-    parts += [(start, start + lanes, min(lanes, product.width - start)) for start in rest]
-    rows = product.rows - product.rows % ROWS
-    for first, last, count in ((0, rows, ROWS), (rows, product.rows, product.rows - rows)):
-        if first == last:
-            continue
-        with loop(builder, first, last, count) as v:
-            for start, stop, wide in parts:
-                with loop(builder, start, stop, max(wide, lanes)) as u:
-                    emit_tile(builder, product, (scalar, vector, out), v, u, count, wide, dtype, accumulate)
+    for first, last, rows in stretches(product.rows, tile_rows(product.rows)):
+        with loop(builder, first, last, rows) as v:
+            for start, stop, width in stretches(product.width, lanes * VECTORS):
+                with loop(builder, start, stop, width) as u:
+                    emit_tile(builder, product, (scalar, vector, out), v, u, rows, width, dtype, accumulate)
+
+
+def stretches(extent: int, step: int) -> list[tuple[int, int, int]]:
+    """(start, stop, step) of the whole tiles along an extent, and of the narrower one that is left over."""
+    whole = extent - extent % step
+    found = [(0, whole, step), (whole, extent, extent - whole)]
+    return [(start, stop, size) for start, stop, size in found if start < stop]
+
+
+def tile_rows(rows: int) -> int:
+    """Rows of a tile: a divisor where there is one, so that the code is there once."""
+    return next((size for size in ROWS if rows % size == 0), ROWS[0])
 
 
 def emit_tile(
