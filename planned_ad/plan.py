@@ -7,13 +7,17 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from . import examples
 from .entries import Entry, build_entry, entry_tape
-from .errors import ArgumentError, BranchError, NotDifferentiableError, PlannedADError
+from .errors import ArgumentError, BranchError, IndexRangeError, NotDifferentiableError, PlannedADError
 from .explain import Explanation, explain
+from .interpret import GuardBroken, interpret, memory_of
 from .replay import replay
 from .reverse import activity
 from .schedule_listing import plan_listing
+from .structure import flatten
 from .tape import Guard, Scatter, Store
 from .trace import Trace, trace
 
@@ -144,9 +148,7 @@ class Plan:
             return result
         first = tried[0].trace
         if self._options["on_branch"] == "raise":
-            raise BranchError(
-                f"{first.name} takes another branch for these arguments than the one recorded: {lines_of_guards(first)}"
-            )
+            raise broken_guard(first, arguments)
         with self._lock:
             done, result = replay(self._variants[len(tried) :], kind, arguments, keywords)  # of other threads
             if done:
@@ -158,7 +160,11 @@ class Plan:
                     f"limit with compile(..., max_variants=)"
                 )
             variant = self._add_variant(tuple(arguments[: len(first.names)]))
-            done, result = replay([variant], kind, arguments, keywords)
+            try:
+                done, result = replay([variant], kind, arguments, keywords, final=True)
+            except ArgumentError:
+                self._variants.remove(variant)
+                raise
         if not done:
             raise PlannedADError(f"{first.name}: its branches do not repeat for the same arguments")
         return result
@@ -219,6 +225,27 @@ def _compile_again(f: Callable[..., Any], example: tuple, options: dict[str, Any
     if options["differentiate"]:
         plan.gradient  # noqa: B018
     return plan
+
+
+def broken_guard(traced: Trace, arguments: tuple) -> Exception:
+    """The error for arguments with which a guard of `traced` breaks: it names the guard's line."""
+    leaves, _ = flatten(tuple(arguments[: len(traced.names)]))
+    memories = {
+        leaf.buffer: memory_of(traced.tape.buffers[leaf.buffer], np.asarray(value, leaf.dtype))
+        for leaf, value in zip(traced.leaves, leaves)
+        if leaf.buffer is not None
+    }
+    try:
+        interpret(traced.tape, memories)
+    except GuardBroken as broken:
+        line = broken.guard.line
+        if broken.guard.what == "index":
+            return IndexRangeError(f"{line}: an index is out of range: `{line.text}`")
+        return BranchError(
+            f"{traced.name} takes another branch for these arguments than the one recorded, at {line}: `{line.text}` "
+            f"({broken.guard.what}: {broken.actual} instead of {broken.guard.outcome})"
+        )
+    return BranchError(f"{traced.name} takes another branch for these arguments: {lines_of_guards(traced)}")
 
 
 def lines_of_guards(traced: Trace) -> str:

@@ -13,9 +13,9 @@ import numpy as np
 
 from .arguments import check_arguments, check_array, check_overlaps, check_shadow, names_of
 from .entries import Entry
-from .errors import ArgumentError
+from .errors import ArgumentError, ShapeError
 from .structure import Leaf, Structure, flatten
-from .tape import Buffer
+from .tape import Buffer, Guard
 from .trace import ArgumentLeaf, Trace
 
 if TYPE_CHECKING:
@@ -140,7 +140,14 @@ class Call:
             return np.array(self.number(value, buffer.label), buffer.dtype)
         itemsize = buffer.dtype.itemsize
         strides = tuple(s * itemsize for s in buffer.view.strides)
-        return check_array(value, buffer.dtype, buffer.shape, strides, buffer.label, self.name)
+        try:
+            return check_array(value, buffer.dtype, buffer.shape, strides, buffer.label, self.name)
+        except ShapeError as error:
+            raise CotangentShapeError(*error.args) from None
+
+
+class CotangentShapeError(ShapeError):
+    """A cotangent of another shape than the result of a variant."""
 
 
 class Placed:
@@ -225,13 +232,21 @@ def is_cotangent(buffer: Buffer) -> bool:
 
 
 def replay(
-    variants: Sequence[Variant], kind: str, arguments: Sequence[Any], keywords: dict[str, Any]
+    variants: Sequence[Variant], kind: str, arguments: Sequence[Any], keywords: dict[str, Any], *, final: bool = False
 ) -> tuple[bool, Any]:
-    """Try the variants of a plan in order: (True, result) of the first whose guards hold."""
+    """Try the variants of a plan in order: (True, result) of the first whose guards hold.
+
+    A cotangent of another shape than a variant's result may belong to another branch: then that variant is passed over.
+    """
     for variant in variants:
         call = Call(variant.trace, kind, arguments, keywords)
         entry = variant.entry(kind)
-        placed = call.place(entry)
+        try:
+            placed = call.place(entry)
+        except CotangentShapeError:
+            if final or not any(isinstance(op, Guard) for op in variant.trace.tape.operations):
+                raise
+            continue
         if placed.run(entry):
             return True, placed.result(variant.trace, kind)
     return False, None
