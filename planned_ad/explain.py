@@ -43,7 +43,7 @@ class Explanation:
     assumptions : tuple of str
         What else the plan relies on.
     fallbacks : tuple of str
-        Slower ways that were taken, and where.
+        Ways taken that promise less, and where: slower, or with memory allocated by a library.
     """
 
     name: str
@@ -177,14 +177,20 @@ def assumptions(trace: Trace, entry: Entry) -> tuple[str, ...]:
 
 
 def fallbacks(entry: Entry) -> tuple[str, ...]:
-    """Slower ways taken: the Python call path, and products that BLAS cannot do."""
-    from .kernels.blas import product_of
+    """Ways taken that promise less: the Python call path, and products by BLAS or by plain loops."""
+    from .kernels.blas import product_of, tiled_form
 
     found = []
     if not entry.call.fast_path:
         found.append("the call path checks arguments in Python: object headers are not laid out as expected here")
     for step in entry.memory.steps:
-        if isinstance(step, LibraryStep) and step.operation.primitive == "contract" and not product_of(step).blas:
-            line = step.operation.line
-            found.append(f"a product by plain loops, since no axis of an operand is contiguous: {line}  {line.text}")
+        if not isinstance(step, LibraryStep) or step.operation.primitive != "contract":
+            continue
+        product, line = product_of(step), step.operation.line
+        if tiled_form(product) is not None:
+            continue
+        what = "a product by plain loops, since no axis of an operand is contiguous"
+        if product.blas:
+            what = "a product by BLAS, which allocates memory of its own when it uses threads"
+        found.append(f"{what}: {line}  {line.text}")
     return tuple(found)

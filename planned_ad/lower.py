@@ -15,6 +15,8 @@ from .builder import TapeBuilder, rebuilt
 from .regions import View, c_strides, contiguous
 from .tape import Apply, Load, Tape, Value
 
+TILED_PRODUCT = 256**3  # multiplications up to which tiles in registers are as fast as BLAS on one core
+TURNED_ROWS = 8  # rows of the result that make it worth turning an operand over first
 SMALL_PRODUCT = 8**3  # multiplications below which a call of BLAS costs more than it saves
 
 
@@ -25,7 +27,7 @@ def lower_products(tape: Tape) -> Tape:
     """
     products = [op for op in tape.operations if isinstance(op, Apply) and op.primitive == "contract"]
     views = shown_through(tape)
-    if not any(not worth_a_call(op) or repeats(views, op) for op in products):
+    if not any(not worth_a_call(op) or repeats(views, op) or turned(views, op) is not None for op in products):
         return tape
     builder = rebuilt(tape)
     turn = 0
@@ -36,6 +38,8 @@ def lower_products(tape: Tape) -> Tape:
             without_repeats(builder, views, op)
         elif isinstance(op, Apply) and op.primitive == "contract" and not worth_a_call(op):
             lower(builder, op)
+        elif isinstance(op, Apply) and op.primitive == "contract" and turned(views, op) is not None:
+            turn_over(builder, op, turned(views, op))  # type: ignore[arg-type]
         else:
             builder.emit(op)
     if tape.turn == len(tape.operations):
@@ -106,6 +110,45 @@ def first_along(builder: TapeBuilder, value: Value, axis: int) -> Value:
     own = contiguous(value.shape)
     view = View(0, own.shape[:axis] + own.shape[axis + 1 :], own.strides[:axis] + own.strides[axis + 1 :])
     return builder.view(value, view)
+
+
+def turned(views: Mapping[int, View], op: Apply) -> int | None:
+    """Which operand of a plain matrix product has to be turned over, for vectors to run along the result's rows."""
+    params: dict[str, Any] = op.params
+    extents = extents_of(op)
+    out_labels: tuple[int, ...] = params["out_labels"]
+    both: tuple[tuple[int, ...], ...] = (params["a_labels"], params["b_labels"])
+    if not (len(both[0]) == len(both[1]) == len(out_labels) == 2):
+        return None
+    across, along = out_labels
+    number = 0 if along in both[0] else 1
+    if math.prod(extents.values()) > TILED_PRODUCT or extents[across] < TURNED_ROWS or across in both[number]:
+        return None
+    value = op.operands[number]
+    view = views.get(value.id)
+    strides = view.strides if view is not None else c_strides(value.shape)
+    return None if strides[both[number].index(along)] == 1 else number
+
+
+def turn_over(builder: TapeBuilder, op: Apply, number: int) -> None:
+    """The product with one operand copied, its axes exchanged."""
+    params: dict[str, Any] = op.params
+    builder.line = op.line
+    operands, labels = list(op.operands), [params["a_labels"], params["b_labels"]]
+    if labels[number][1] == params["out_labels"][1]:  # the order of axes is right, only the memory is not
+        turned_value = operands[number]
+    else:
+        own = contiguous(operands[number].shape)
+        turned_value = builder.view(operands[number], View(0, own.shape[::-1], own.strides[::-1]))
+        labels[number] = labels[number][::-1]
+    operands[number] = builder.apply("stop_gradient", turned_value)  # an identity: its result is kept in memory
+    builder.emit(
+        replace(
+            op,
+            operands=tuple(operands),
+            parameters=(("a_labels", labels[0]), ("b_labels", labels[1]), ("out_labels", params["out_labels"])),
+        )
+    )
 
 
 def extents_of(op: Apply) -> dict[int, int]:

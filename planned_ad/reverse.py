@@ -189,9 +189,10 @@ def reverse(
             sweep.contribute(result, builder.constant(1, result.dtype))
         elif not loss and is_floating(result.dtype):
             label = "cotangent" if len(tape.results) == 1 else f"cotangent[{number}]"
-            cotangent = builder.new_buffer("cotangent", label, result.dtype, contiguous(result.shape))
+            dtype = result.dtype if result.shape else np.dtype(np.float64)  # scalars are passed as Python floats
+            cotangent = builder.new_buffer("cotangent", label, dtype, contiguous(result.shape))
             arguments.append(cotangent.id)
-            sweep.contribute(result, builder.load(cotangent.whole))
+            sweep.contribute(result, builder.cast(builder.load(cotangent.whole), result.dtype))
     primal = transpose(sweep, tape.operations)
     builder.operations[: len(primal)] = primal
     return Tape(

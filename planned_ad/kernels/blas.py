@@ -16,10 +16,11 @@ import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 
+from ..lower import TILED_PRODUCT
 from ..regions import c_strides
 from ..schedule import LibraryStep
 from .places import Pointers, loop
-from .tiles import LARGEST, Tiled, emit_tiled
+from .tiles import Tiled, emit_tiled
 from .types import I8, I32, I64, constant, memory_type
 from .vecmath_lanes import declare
 
@@ -165,7 +166,7 @@ def tiled_form(product: Product) -> tuple[bool, Tiled] | None:
     The flag says whether vectors run along the columns `n` (then the first operand gives the scalars).
     """
     m, n, k = product.m, product.n, product.k
-    if m.extent * n.extent * k.extent > LARGEST:
+    if m.extent * n.extent * k.extent > TILED_PRODUCT:
         return None
     if n.out == 1 and n.b == 1 and n.extent >= SMALLEST_WIDTH:
         return True, Tiled(m.extent, n.extent, k.extent, m.a, k.a, k.b, m.out)

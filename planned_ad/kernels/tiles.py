@@ -1,9 +1,9 @@
 """Matrix products of moderate size in registers: `out[v, u] = sum over k of scalar[v, k] * vector[k, u]`.
 
 A tile of the result, some rows of `v` by two vectors along `u`, is summed up in registers; for each `k` it takes two
-vector loads and one broadcast number a row. At these sizes everything stays in cache. The routine of OpenBLAS for such
-products with both operands untransposed allocates heap memory at each call (seen with 0.3.29 on AVX-512 machines);
-this one does not. (Goto & van de Geijn, Anatomy of high-performance matrix multiplication, 2008, for the tile.)
+vector loads and one broadcast number a row. At these sizes the operands stay in cache. OpenBLAS allocates heap memory
+in its routine for small products with both operands untransposed (seen on AVX-512 machines), and whenever it uses
+threads; this one does not. (The tile: Goto & van de Geijn, Anatomy of high-performance matrix multiplication, 2008.)
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from .types import I64, POINTER, constant, register_type, splat
 ROWS = (6, 5, 4)
 VECTORS = 2
 VECTOR_BYTES = 64
-LARGEST = 100**3  # multiplications: beyond, BLAS blocks for the caches
 
 
 @dataclass(frozen=True, slots=True)
