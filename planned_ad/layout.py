@@ -18,32 +18,43 @@ ALIGNMENT = 64
 
 @dataclass
 class Arena:
-    """Free places of the workspace, as `offset -> size`, coalesced; the end is free for ever."""
+    """Free places of the workspace, coalesced; the end is free for ever."""
 
-    free: dict[int, int] = field(default_factory=dict)
+    free: dict[int, int] = field(default_factory=dict)  # offset -> size
+    stops: dict[int, int] = field(default_factory=dict)  # where a free place stops -> its offset
     end: int = 0
 
     def take(self, nbytes: int) -> int:
+        """The smallest free place that fits, or a new one at the end."""
         fitting = [(size, offset) for offset, size in self.free.items() if size >= nbytes]
         if fitting:
             size, offset = min(fitting)
-            del self.free[offset]
+            self.remove(offset)
             if size > nbytes:
-                self.free[offset + nbytes] = size - nbytes
+                self.add(offset + nbytes, size - nbytes)
             return offset
         offset = self.end
         self.end += nbytes
         return offset
 
     def give(self, offset: int, nbytes: int) -> None:
-        for other, size in list(self.free.items()):
-            if other + size == offset:
-                del self.free[other]
-                offset, nbytes = other, nbytes + size
-            elif offset + nbytes == other:
-                del self.free[other]
-                nbytes += size
+        """Free a place; it joins the free places on both sides."""
+        before = self.stops.get(offset)
+        if before is not None:
+            nbytes += self.remove(before)
+            offset = before
+        if offset + nbytes in self.free:
+            nbytes += self.remove(offset + nbytes)
+        self.add(offset, nbytes)
+
+    def add(self, offset: int, nbytes: int) -> None:
         self.free[offset] = nbytes
+        self.stops[offset + nbytes] = offset
+
+    def remove(self, offset: int) -> int:
+        nbytes = self.free.pop(offset)
+        del self.stops[offset + nbytes]
+        return nbytes
 
 
 def rounded(nbytes: int) -> int:

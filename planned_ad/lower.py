@@ -141,7 +141,7 @@ def turn_over(builder: TapeBuilder, op: Apply, number: int) -> None:
         own = contiguous(operands[number].shape)
         turned_value = builder.view(operands[number], View(0, own.shape[::-1], own.strides[::-1]))
         labels[number] = labels[number][::-1]
-    operands[number] = builder.apply("stop_gradient", turned_value)  # an identity: its result is kept in memory
+    operands[number] = builder.apply("copy", turned_value)
     builder.emit(
         replace(
             op,

@@ -164,7 +164,8 @@ class ScheduleInterpreter:
         operands = []
         for memory, view, dtype in step.operands:
             flat, low = self.memory(memory, dtype)
-            operands.append(show(flat, View(offset_at(view.offset, self.indices) - low, view.shape, view.strides)).copy())
+            start = offset_at(view.offset, self.indices) - low
+            operands.append(show(flat, View(start, view.shape, view.strides)).copy())
         flat, _ = self.memory(step.result, op.out.dtype)
         flat[...] = np.asarray(RULES[op.primitive].evaluate(*operands, **op.params)).reshape(-1)
 

@@ -329,6 +329,7 @@ SPECIAL: dict[str, Callable[..., ir.Value]] = {
     "trunc": _rounding("trunc"),
     "rint": _rounding("rint"),
     "sqrt": _square_root,
+    "copy": _identity,
     "stop_gradient": _identity,
     "wrap_index": _wrap_index,
     "left_shift": _shift("left"),

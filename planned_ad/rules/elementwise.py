@@ -228,4 +228,5 @@ row(
     result=lambda operands, parameters: np.dtype(parameters["dtype"]),
     examples=tuple({"dtype": np.dtype(name)} for name in ("float64", "float32", "int64", "bool")),
 )
+row("copy", lambda a: a, (lambda ct, y, a: ct,), ("",), kinds=ANY)
 row("stop_gradient", lambda a: a, (None,), ("",), kinds=ANY)

@@ -224,9 +224,7 @@ def _guard_range(recorder: Recorder, index: Value, n: int, axis: int) -> None:
     if not recorder.example.number(inside):
         numbers = recorder.example.number(index)
         first = numbers[(numbers < -n) | (numbers >= n)].flat[0]
-        raise IndexRangeError(
-            f"{recorder.here()}: index {first} is out of bounds for axis {axis} with size {n}"
-        )
+        raise IndexRangeError(f"{recorder.here()}: index {first} is out of bounds for axis {axis} with size {n}")
     recorder.outcome(inside, "index")
 
 
