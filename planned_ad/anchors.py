@@ -67,7 +67,7 @@ class Anchors:
         else:
             assert isinstance(op, Apply)
             if op.primitive == "view":
-                inner = compose(op.params["view"], view)  # type: ignore[arg-type]
+                inner = compose(op.params["view"], view)
                 if inner is None:
                     raise NotAffine(value, made_at)
                 yield from self.leaves(op.operands[0], inner, position)

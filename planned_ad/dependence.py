@@ -48,7 +48,7 @@ class WriteHistory:
 
     def _first_point(self, points: dict[int, list[int]], region: Region, after: int, before: int) -> int:
         if _is_point(region):
-            offsets: list[int] = [region.view.offset] if region.view.offset in points else []  # type: ignore[list-item]
+            offsets: list[int] = [region.view.offset] if region.view.offset in points else []
         else:
             low, high = region.view.bounds()
             fixed = isinstance(low, int) and isinstance(high, int)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from .builder import TapeBuilder, rebuilt
 from .regions import View, c_strides, contiguous
@@ -68,7 +67,7 @@ def repeated_labels(views: Mapping[int, View], value: Value, labels: tuple[int, 
 
 def repeats(views: Mapping[int, View], op: Apply) -> bool:
     """Whether an operand of a contraction repeats itself along an axis."""
-    params: dict[str, Any] = op.params
+    params = op.params
     return any(
         repeated_labels(views, value, labels)
         for value, labels in zip(op.operands, (params["a_labels"], params["b_labels"]))
@@ -81,7 +80,7 @@ def without_repeats(builder: TapeBuilder, views: Mapping[int, View], op: Apply) 
     Of a label along which one operand repeats: where it is summed, the other operand is summed along it first; where
     only the result has it, the result repeats along it.
     """
-    params: dict[str, Any] = op.params
+    params = op.params
     extents, out_labels = extents_of(op), params["out_labels"]
     operands, labels = list(op.operands), [params["a_labels"], params["b_labels"]]
     builder.line = op.line
@@ -114,7 +113,7 @@ def first_along(builder: TapeBuilder, value: Value, axis: int) -> Value:
 
 def turned(views: Mapping[int, View], op: Apply) -> int | None:
     """Which operand of a plain matrix product has to be turned over, for vectors to run along the result's rows."""
-    params: dict[str, Any] = op.params
+    params = op.params
     extents = extents_of(op)
     out_labels: tuple[int, ...] = params["out_labels"]
     both: tuple[tuple[int, ...], ...] = (params["a_labels"], params["b_labels"])
@@ -132,7 +131,7 @@ def turned(views: Mapping[int, View], op: Apply) -> int | None:
 
 def turn_over(builder: TapeBuilder, op: Apply, number: int) -> None:
     """The product with one operand copied, its axes exchanged."""
-    params: dict[str, Any] = op.params
+    params = op.params
     builder.line = op.line
     operands, labels = list(op.operands), [params["a_labels"], params["b_labels"]]
     if labels[number][1] == params["out_labels"][1]:  # the order of axes is right, only the memory is not
@@ -153,14 +152,14 @@ def turn_over(builder: TapeBuilder, op: Apply, number: int) -> None:
 
 def extents_of(op: Apply) -> dict[int, int]:
     params = op.params
-    labels = (*params["a_labels"], *params["b_labels"])  # type: ignore[misc]
+    labels = (*params["a_labels"], *params["b_labels"])
     return dict(zip(labels, (*op.operands[0].shape, *op.operands[1].shape)))
 
 
 def worth_a_call(op: Apply) -> bool:
     """Whether rows, columns and summed labels all have some length, and there is enough to do."""
     params, extents = op.params, extents_of(op)
-    a, b, out = (set(params[f"{name}_labels"]) for name in ("a", "b", "out"))  # type: ignore[call-overload]
+    a, b, out = (set(params[f"{name}_labels"]) for name in ("a", "b", "out"))
     rows = math.prod(extents[label] for label in (a & out) - b)
     columns = math.prod(extents[label] for label in (b & out) - a)
     summed = math.prod(extents[label] for label in (a & b) - out)
@@ -170,9 +169,9 @@ def worth_a_call(op: Apply) -> bool:
 def lower(builder: TapeBuilder, op: Apply) -> None:
     """Both operands repeated over all labels, multiplied, and summed over those that are not in the result."""
     params, extents = op.params, extents_of(op)
-    out_labels: tuple[int, ...] = params["out_labels"]  # type: ignore[assignment]
-    a_labels: tuple[int, ...] = params["a_labels"]  # type: ignore[assignment]
-    b_labels: tuple[int, ...] = params["b_labels"]  # type: ignore[assignment]
+    out_labels: tuple[int, ...] = params["out_labels"]
+    a_labels: tuple[int, ...] = params["a_labels"]
+    b_labels: tuple[int, ...] = params["b_labels"]
     summed = tuple(label for label in a_labels if label not in out_labels)
     labels = (*out_labels, *summed)
     builder.line = op.line

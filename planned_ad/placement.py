@@ -177,7 +177,7 @@ class Placement:
             return self.read_region(nest, step, Region(region.buffer, _composed(region.view, view)), value, line)
         assert isinstance(op, Apply)
         if op.primitive == "view":
-            inner = _composed(op.params["view"], view)  # type: ignore[arg-type]
+            inner = _composed(op.params["view"], view)
             return self.evaluate(step, op.operands[0], inner, line)
         if made_at < self.tape.turn <= self.position and self.sweep_of(nest) == "reverse":
             self.recomputed.setdefault(value.id, op.line)
@@ -283,7 +283,7 @@ class Placement:
     def place_reduce(self, op: Apply) -> None:
         operand = op.operands[0]
         domain, view = operand.shape, contiguous(operand.shape)
-        axes: tuple[int, ...] = op.params["axes"]  # type: ignore[assignment]
+        axes: tuple[int, ...] = op.params["axes"]
         step = self.nest_for(domain, self.first_step(((operand, view),), domain))
         register = self.evaluate(step, operand, view, op.line)
         nest = self.steps[step]

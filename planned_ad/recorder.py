@@ -197,7 +197,7 @@ class Recorder:
         from .tracing.promotion import operand
 
         types = [operand(self, obj)[0] for obj in objects]
-        return np.result_type(*(kind(0) if isinstance(kind, type) else kind for kind in types))  # type: ignore[arg-type]
+        return np.result_type(*(kind(0) if isinstance(kind, type) else kind for kind in types))
 
     # Views.
 

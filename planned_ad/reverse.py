@@ -262,7 +262,7 @@ def transpose_apply(sweep: Sweep, op: Apply) -> None:
     assert cotangent is not None
     builder = sweep.builder
     if rule.kind == "view":
-        for part in view_adjoint(builder, cotangent, op.params["view"], op.operands[0].shape):  # type: ignore[arg-type]
+        for part in view_adjoint(builder, cotangent, op.params["view"], op.operands[0].shape):
             sweep.contribute(op.operands[0], part)
         return
     if rule.kind == "gather":

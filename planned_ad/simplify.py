@@ -184,7 +184,7 @@ class _Rewrite:
             return same
         if op.primitive == "view":
             op = self.flatten_view(op)
-            if is_identity(op.params["view"], op.operands[0].shape):  # type: ignore[arg-type]
+            if is_identity(op.params["view"], op.operands[0].shape):
                 return op.operands[0]
         folded = self.fold(op)
         if folded is not None:
@@ -212,11 +212,11 @@ class _Rewrite:
         made = self.made.get(op.operands[0].id)
         if isinstance(made, Apply) and made.primitive == "view":
             inner = made.params["view"]
-            view = compose(inner, op.params["view"])  # type: ignore[arg-type]
+            view = compose(inner, op.params["view"])
             if view is not None:
                 return replace(op, operands=made.operands, parameters=(("view", view),))
         if isinstance(made, Load):
-            view = compose(made.region.view, op.params["view"])  # type: ignore[arg-type]
+            view = compose(made.region.view, op.params["view"])
             held = self.held(made.region.buffer)
             if view is not None and held.get(made.region.view) is made.out:
                 region = Region(made.region.buffer, view)

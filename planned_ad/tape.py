@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -132,7 +133,7 @@ class Apply(Operation):
         return (self.out,)
 
     @property
-    def params(self) -> dict[str, object]:
+    def params(self) -> dict[str, Any]:
         return dict(self.parameters)
 
 

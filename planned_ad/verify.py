@@ -125,7 +125,7 @@ class Checker:
             return
         low, high = view.bounds()
         least, most = extremes(low, indices)[0], extremes(high, indices)[1]
-        inside = buffer.low <= least and most < buffer.low + buffer.span  # type: ignore[operator]
+        inside = buffer.low <= least and most < buffer.low + buffer.span
         require(inside, f"{view} is outside of {buffer.label}, {buffer.view}")
         if least == low and view.size + buffer.span <= EXACT and not covers(buffer.view, buffer.span):
             addresses = np.arange(buffer.span)

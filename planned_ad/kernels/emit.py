@@ -130,8 +130,8 @@ def shape_of(nest: Nest) -> tuple[object, list[Memory]]:
     def numbered(item: Item) -> Item:
         if not hasattr(item, "memory"):
             return replace(item, line=UNKNOWN) if isinstance(item, Compute) else item
-        number = memories.setdefault(item.memory, len(memories))  # type: ignore[union-attr]
-        return replace(item, memory=Memory("parameter", number))  # type: ignore[call-arg, arg-type]
+        number = memories.setdefault(item.memory, len(memories))
+        return replace(item, memory=Memory("parameter", number))  # type: ignore[arg-type]
 
     items = tuple(map(numbered, nest.items))
     spills = tuple((register, numbered(write)) for register, write in nest.spills.items())
@@ -251,7 +251,7 @@ def scratch_nbytes(chunks: Sequence[Sequence[Step]]) -> int:
 def operands_of(item: Item) -> tuple[int, ...]:
     """The registers that an item reads."""
     found = (*getattr(item, "operands", ()), *getattr(item, "indices", ()))
-    return (*found, item.source) if hasattr(item, "source") else found  # type: ignore[union-attr]
+    return (*found, item.source) if hasattr(item, "source") else found
 
 
 def renamed(item: Item, names: dict[int, int]) -> Item:
@@ -261,7 +261,7 @@ def renamed(item: Item, names: dict[int, int]) -> Item:
         if getattr(item, name, ()):
             changes[name] = tuple(names[k] for k in getattr(item, name))
     if hasattr(item, "source"):
-        changes["source"] = names[item.source]  # type: ignore[union-attr]
+        changes["source"] = names[item.source]
     return replace(item, **changes) if changes else item  # type: ignore[arg-type]
 
 
@@ -277,6 +277,3 @@ def flops(steps: Sequence[Step]) -> float:
         elif isinstance(step, LoopStep):
             total += step.operation.trips * flops(step.steps)
     return total
-
-
-__all__ = ["KernelEmitter", "cut", "flops", "scratch_nbytes"]

@@ -17,7 +17,7 @@ def emit_scan(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> N
     """`cumulate` or `recurrence` along one axis: the running state in a register."""
     op = step.operation
     params = op.params
-    axis, shape, dtype = int(params["axis"]), op.out.shape, op.out.dtype  # type: ignore[call-overload]
+    axis, shape, dtype = int(params["axis"]), op.out.shape, op.out.dtype
     if op.out.size == 0:
         return
     kind = memory_type(dtype)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..recorder import Recorder
     from ..tape import Value
 
-NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]  # NumPy's "argument not given"
+NO_VALUE: Any = np._NoValue  # NumPy's "argument not given"
 BOOL = np.dtype(bool)
 FLOAT = np.dtype(np.float64)
 

@@ -45,7 +45,7 @@ class Symbol:
         return other.value if isinstance(other, Symbol) else self.builder.constant(other, self.dtype)
 
     def _reflected(self, primitive: str, other: object) -> Symbol:
-        return self.constant(other).apply(primitive, self)  # type: ignore[arg-type]
+        return self.constant(other).apply(primitive, self)
 
     def __add__(self, other):
         return self.apply("add", other)

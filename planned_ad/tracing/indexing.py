@@ -141,7 +141,7 @@ def _position(array: ArrayTracer, key: Any) -> int | None:
         n = layout.shape[0]
         if not -n <= key < n:
             return None
-        return layout.offset + (key + n if key < 0 else key) * layout.strides[0]  # type: ignore[return-value]
+        return layout.offset + (key + n if key < 0 else key) * layout.strides[0]
     if kind is not tuple:
         return None
     layout = array.layout

@@ -115,5 +115,5 @@ def memory_like(operands: list[Any], shape: tuple[int, ...], dtype: np.dtype) ->
         arrays.append(np.broadcast_to(np.zeros((), np.int8), shape))
         flags.insert(0, ["readonly"])
         dtypes.insert(0, None)
-    iterator = np.nditer([*arrays, None], ["zerosize_ok"], flags, dtypes, order="K")  # type: ignore[arg-type,call-overload]
+    iterator = np.nditer([*arrays, None], ["zerosize_ok"], flags, dtypes, order="K")  # type: ignore[call-overload]
     return iterator.operands[-1]

@@ -79,7 +79,7 @@ class Storage:
             "typestr": self.base.dtype.str,
             "shape": view.shape,
             "strides": tuple(s * size for s in view.strides),
-            "data": (self.address + view.offset * size, not self.base.flags.writeable),  # type: ignore[operator]
+            "data": (self.address + view.offset * size, not self.base.flags.writeable),
         }
         return np.asarray(_Window(interface, self.base))
 
