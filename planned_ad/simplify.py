@@ -229,7 +229,7 @@ class _Rewrite:
         return op
 
     def fold(self, op: Apply) -> Value | None:
-        if op.out.size > FOLD_LIMIT or (op.primitive == "view" and op.operands[0].shape == ()):
+        if op.out.size > FOLD_LIMIT or (op.primitive == "view" and op.out.size > op.operands[0].size):
             return None
         made = [self.made.get(v.id) for v in op.operands]
         if not all(isinstance(m, Constant) for m in made):

@@ -1,0 +1,78 @@
+"""Sums of shifted contributions: one store for each element, the same numbers."""
+
+import numpy as np
+import pytest
+
+from planned_ad.entries import entry_tape
+from planned_ad.gather_form import Box, cut_boxes, gather_form
+from planned_ad.interpret import array_of, interpret, memory_of
+from planned_ad.reverse import reverse
+from planned_ad.simplify import simplify
+from planned_ad.tape import Store
+from planned_ad.trace import trace
+from tests.oracle import check_gradient
+
+RNG = np.random.default_rng(0)
+
+
+def laplacian(u):
+    return np.sum((u[2:] - 2 * u[1:-1] + u[:-2]) ** 2)
+
+
+def five_points(u):
+    return np.sum((u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1]) ** 2)
+
+
+def in_place(u):
+    for _ in range(2):
+        u[1:-1] += 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2]) * u[1:-1]
+    return np.sum(u * u)
+
+
+PROGRAMS = {
+    "laplacian": (laplacian, RNG.normal(size=200)),
+    "five points": (five_points, RNG.normal(size=(20, 23))),
+    "in place": (in_place, RNG.normal(size=120)),
+}
+
+
+def shadow_after(tape, x):
+    memories = {id: memory_of(tape.buffers[id], x if id == 0 else np.zeros(x.shape)) for id in tape.arguments}
+    interpret(tape, memories)
+    shadow = next(b for b in tape.buffers if b.kind == "shadow")
+    return array_of(shadow, memories[shadow.id])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_numbers_stay(name):
+    f, x = PROGRAMS[name]
+    before = simplify(reverse(trace(f, (x,)).tape))
+    after = gather_form(before)
+    assert after is not before
+    np.testing.assert_allclose(shadow_after(after, x), shadow_after(before, x), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_compiled(name):
+    f, x = PROGRAMS[name]
+    check_gradient(f, x)
+
+
+@pytest.mark.parametrize("name", ["laplacian", "five points"])
+def test_each_element_of_the_shadow_is_stored_once(name):
+    f, x = PROGRAMS[name]
+    tape = entry_tape(trace(f, (x,)), "gradient", False)
+    shadow = next(b for b in tape.buffers if b.kind == "shadow")
+    stores = [op for op in tape.operations if isinstance(op, Store) and op.region.buffer == shadow.id]
+    assert not any(op.accumulate for op in stores)
+    assert sum(op.region.view.size for op in stores) == x.size
+
+
+def test_what_does_not_overlap_is_left_alone():
+    tape = simplify(reverse(trace(lambda u: np.sum(u[:100] ** 2) + np.sum(u[100:] ** 3), (np.ones(200),)).tape))
+    assert gather_form(tape) is tape
+
+
+def test_boxes_are_cut_at_one_anothers_boundaries():
+    pieces = cut_boxes([Box((0,), (9,)), Box((1,), (10,))])
+    assert [(p.starts, p.stops) for p in pieces] == [((0,), (1,)), ((1,), (9,)), ((9,), (10,))]
