@@ -23,6 +23,7 @@ from .errors import (
 from .structure import Structure, flatten
 from .tape import Buffer
 from .trace import ArgumentLeaf, Trace
+from .tracing.array_tracer import ArrayTracer
 
 
 def check_arguments(trace: Trace, arguments: Sequence[Any], call: str) -> list[Any]:
@@ -78,6 +79,10 @@ def check_array(
         raise ArgumentError(
             f"{call}: {path} must be an array of shape {shape} and dtype {dtype}, not {type(value).__name__}; "
             f"use np.asarray({path}, dtype=np.{dtype}) once, outside of your loop"
+        )
+    if type(value) is ArrayTracer:
+        raise ArgumentError(
+            f"{call}: a plan cannot be called inside a function that is being traced; call the function itself there"
         )
     if type(value) is not np.ndarray:  # a mask, units, or matrix products would be lost
         raise ArgumentError(f"{call}: {path} is a {type(value).__name__}; pass a plain array, np.asarray({path})")

@@ -239,7 +239,7 @@ def lay_out_arguments(trace: Trace, kind: str, tape: Tape) -> Layout:
         if returns_one_float(trace):
             value = FloatResult(0)
             outputs.extend(returned)
-        else:
+        elif trace.result_structure.kind is not type(None):
             specs.append(left_to_slow_path(*(leaf_spec(tape.buffers[id], True, "array") for id in returned)))
             buffers.extend(returned)
     result: Result = results[0] if len(results) == 1 else TupleResult(tuple(results)) if results else None

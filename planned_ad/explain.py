@@ -173,7 +173,7 @@ def assumptions(trace: Trace, entry: Entry) -> tuple[str, ...]:
     if entry.spec.disjoint:
         found.append("memory that is written to overlaps no other argument (checked at each call)")
     found += [f"the captured array {name} keeps its contents (not checked)" for name in trace.assumptions]
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 def fallbacks(entry: Entry) -> tuple[str, ...]:
@@ -193,4 +193,4 @@ def fallbacks(entry: Entry) -> tuple[str, ...]:
         if product.blas:
             what = "a product by BLAS, which allocates memory of its own when it uses threads"
         found.append(f"{what}: {line}  {line.text}")
-    return tuple(found)
+    return tuple(dict.fromkeys(found))

@@ -229,7 +229,8 @@ class _Rewrite:
         return op
 
     def fold(self, op: Apply) -> Value | None:
-        if op.out.size > FOLD_LIMIT or (op.primitive == "view" and op.out.size > op.operands[0].size):
+        source = op.operands[0]
+        if op.out.size > FOLD_LIMIT or (op.primitive == "view" and (source.shape == () or op.out.size > source.size)):
             return None
         made = [self.made.get(v.id) for v in op.operands]
         if not all(isinstance(m, Constant) for m in made):
