@@ -185,7 +185,9 @@ def lay_out_arguments(trace: Trace, kind: str, tape: Tape) -> Layout:
             if id is None:
                 return StaticSpec(value=static)
             buffers.append(id)
-            return leaf_spec(tape.buffers[id], id in written, trace_kind(trace, id))
+            buffer = tape.buffers[id]
+            kind_of_leaf = trace_kind(trace, id if buffer.shadow_of is None else buffer.shadow_of)
+            return leaf_spec(buffer, id in written, kind_of_leaf)
         items = tuple(spec_of(child, ids, statics) for child in structure.children)
         if structure.kind in (list, tuple) or issubclass(structure.kind, tuple):
             return SequenceSpec(type=structure.kind, items=items)
@@ -210,8 +212,9 @@ def lay_out_arguments(trace: Trace, kind: str, tape: Tape) -> Layout:
                 outputs.append(mine[0])  # type: ignore[arg-type]
                 position += count
                 continue
+            flat_list = child.kind is list and all(item.kind is Leaf for item in child.children)
             regular = all(
-                id is not None and leaf.kind == "array"
+                id is not None and (leaf.kind == "array" or (flat_list and leaf.dtype == np.float64))
                 for id, leaf in zip(mine, trace.leaves[position : position + count])
             )
             start = position
@@ -263,7 +266,8 @@ def trace_kind(trace: Trace, buffer: int) -> str:
 def leaf_spec(buffer: Buffer, writes: bool, kind: str) -> Spec:
     """What the fast path checks of one leaf."""
     if kind == "float":
-        return FloatSpec() if buffer.dtype == np.float64 else left_to_slow_path(FloatSpec())
+        number = FloatSpec(written=buffer.kind == "shadow")
+        return number if buffer.dtype == np.float64 else left_to_slow_path(number)
     itemsize = buffer.dtype.itemsize
     return ArraySpec(
         dtype=buffer.dtype,

@@ -72,3 +72,38 @@ def test_not_even_objects_that_are_dropped_again() -> None:
     code = PRELUDE + "extra = ()" + PROGRAM.format(definition=definition, arguments="(x,)", kind="gradient")
     code = code.replace("bound(*full)", "bound(x, dx)") + "\ndx = full[1]\n"
     assert count_in_subprocess(code, python_objects=True)["malloc"] == 0
+
+
+LISTS = """
+import numpy as np, planned_ad
+def f(matvec, vec):
+    for i in range(len(vec)):
+        mat = matvec[i]
+        a = vec[i]
+        col = (a, a, a)
+        for j in range(3):
+            mat[j, 0] = col[j]
+        mat[0, 0] = vec[i]
+    return matvec[2][0, 0]
+matvec, vec = [np.zeros((3, 3)) for _ in range(3)], [1.0, 2.0, 3.0]
+dmatvec, dvec = [np.zeros((3, 3)) for _ in range(3)], [0.0, 0.0, 0.0]
+gradient = planned_ad.compile(f, (matvec, vec)).gradient
+def call():
+    gradient(matvec, vec, dmatvec, dvec)
+"""
+
+
+def test_lists_of_floats_as_shadows() -> None:
+    assert count_in_subprocess(LISTS) == {"malloc": 0, "blocks": 0}
+
+
+def test_lists_of_floats_get_new_floats() -> None:
+    names: dict = {}
+    exec(compile(LISTS, "lists", "exec"), names)
+    shared = 4.5
+    names["dvec"][:] = [shared] * 3
+    for _ in range(1000):
+        names["call"]()
+    assert names["dvec"] == [0.0, 0.0, 1.0]
+    assert shared == 4.5
+    assert all(type(number) is float for number in names["dvec"])

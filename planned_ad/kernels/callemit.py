@@ -80,6 +80,7 @@ class CallEmitter:
         self.pointers: list[ir.Value] = []
         self.ranges: list[tuple[ir.Value, int]] = []
         self.held: list[ir.Value] = []
+        self.written: list[tuple[ir.Value, int, ir.Value]] = []  # list, position, and the copy of that item's number
 
     def emit(self, kernel: ir.Function, workspace: int, claim: int) -> None:
         """Emit the whole function, given the addresses of the plan's own workspace and of the flag that claims it."""
@@ -101,6 +102,8 @@ class CallEmitter:
         if flag is not None:
             builder.store_atomic(INT32(0), flag, "release", 4)
         self._require(builder.icmp_signed("==", status, INT32(0)))
+        for items, position, slot in self.written:
+            self._put_item(items, position, slot)
         builder.ret(self._result(spec.result, outputs, unfinished=()))
 
     def _emit_slow_block(self, slow_path: Callable[..., Any]) -> ir.Block:
@@ -199,6 +202,8 @@ class CallEmitter:
         for position, item in enumerate(spec.items):
             item_value = self._field(start, offset + 8 * position, POINTER)
             self._check(item, item_value, in_list or spec.type is list)
+            if isinstance(item, FloatSpec) and item.written and spec.type is list:
+                self.written.append((value, position, self.pointers[-1]))
 
     def _check_overlaps(self) -> None:
         """Two byte ranges overlap where either start lies inside the other; empty ranges contain nothing."""
@@ -246,6 +251,17 @@ class CallEmitter:
                     value = self._result(item, outputs, (*unfinished, new))
                     builder.call(set_item, [new, INT64(position), value])  # takes over the reference; new cannot fail
                 return new
+
+    def _put_item(self, items: ir.Value, position: int, slot: ir.Value) -> None:
+        """Put the number in `slot` into a list; an IndexError where it was shortened while the GIL was released."""
+        builder = self.builder
+        number = builder.load(builder.bitcast(slot, DOUBLE.as_pointer()))
+        new = builder.call(self._c_api("PyFloat_FromDouble", POINTER, [DOUBLE]), [number])
+        self._return_if_null(new, ())
+        set_item = self._c_api("PyList_SetItem", INT32, [POINTER, INT64, POINTER])
+        failed = builder.icmp_signed("<", builder.call(set_item, [items, INT64(position), new]), INT32(0))
+        with builder.if_then(failed, likely=False):
+            builder.ret(POINTER(None))
 
     def _return_if_null(self, value: ir.Value, unfinished: tuple[ir.Value, ...]) -> None:
         builder = self.builder

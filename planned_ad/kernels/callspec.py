@@ -55,7 +55,15 @@ class ArraySpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FloatSpec:
-    """Exactly a ``float`` or ``numpy.float64``: one leaf, the address of a copy of its value."""
+    """Exactly a ``float`` or ``numpy.float64``: one leaf, the address of a copy of its value.
+
+    Parameters
+    ----------
+    written : bool
+        an item of a list, which gets what the kernel leaves in the copy as a new ``float``.
+    """
+
+    written: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +204,7 @@ def _matches(spec: Spec, value: Any, leaves: list[Any]) -> bool:
             return type(value) is spec.type and _items_match(spec.items, cast(Sequence[Any], value), leaves)
         case FloatSpec():
             leaves.append(value)
-            return type(value) in (float, np.float64)
+            return type(value) in (float, np.float64) and not spec.written  # which only machine code does
         case ArraySpec():
             leaves.append(value)
             return type(value) is np.ndarray and _array_matches(spec, value)
