@@ -1,7 +1,9 @@
-"""Turn contractions that a loop nest does as well as BLAS into products and sums, which fuse.
+"""Write contractions in the form that suits them: fused into loop nests, or as plain products for a kernel.
 
-A matrix product reads each element many times, and BLAS keeps them in cache; anything with a dimension of
-one (a dot product, matrix times vector, an outer product) reads its largest operand once, at the speed of memory.
+A matrix product reads each element many times, and wants to keep it in registers or caches; anything with a dimension
+of one (a dot product, matrix times vector, an outer product) reads its largest operand once, at the speed of memory,
+and becomes a product and a sum, which fuse. An operand that repeats itself is not multiplied out. An operand along
+which no vector runs is turned over first.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ SMALL_PRODUCT = 8**3  # multiplications below which a call of BLAS costs more th
 
 
 def lower_products(tape: Tape) -> Tape:
-    """Requires a simplified tape; ensures that the contractions left are worth a library call.
+    """Requires a simplified tape; ensures that the contractions left repeat no operand, and are worth a kernel.
 
-    The same tape when there is nothing to lower.
+    The same tape when there is nothing to lower. What repeats may leave a smaller contraction: lower that again.
     """
     products = [op for op in tape.operations if isinstance(op, Apply) and op.primitive == "contract"]
     views = shown_through(tape)
@@ -33,17 +35,26 @@ def lower_products(tape: Tape) -> Tape:
     for position, op in enumerate(tape.operations):
         if position == tape.turn:
             turn = len(builder.operations)
-        if isinstance(op, Apply) and op.primitive == "contract" and repeats(views, op):
-            without_repeats(builder, views, op)
-        elif isinstance(op, Apply) and op.primitive == "contract" and not worth_a_call(op):
-            lower(builder, op)
-        elif isinstance(op, Apply) and op.primitive == "contract" and turned(views, op) is not None:
-            turn_over(builder, op, turned(views, op))  # type: ignore[arg-type]
+        if isinstance(op, Apply) and op.primitive == "contract":
+            lower_product(builder, views, op)
         else:
             builder.emit(op)
     if tape.turn == len(tape.operations):
         turn = len(builder.operations)
     return replace(tape, operations=tuple(builder.operations), turn=turn)
+
+
+def lower_product(builder: TapeBuilder, views: Mapping[int, View], op: Apply) -> None:
+    """Write one contraction in the form that serves it."""
+    number = turned(views, op)
+    if repeats(views, op):
+        without_repeats(builder, views, op)
+    elif not worth_a_call(op):
+        lower(builder, op)
+    elif number is not None:
+        turn_over(builder, op, number)
+    else:
+        builder.emit(op)
 
 
 def shown_through(tape: Tape) -> dict[int, View]:

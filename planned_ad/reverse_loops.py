@@ -16,7 +16,7 @@ from .reverse import Part, Sweep, transpose
 from .rules.table import RULES
 from .tape import Apply, Buffer, Constant, Load, Loop, Operation, Store, Value, defined_by, renamed
 
-RECOMPUTE_LIMIT = 8.0  # additions per element, as in the planner
+RECOMPUTE_LIMIT = 8.0  # additions per element: about what storing and loading a number costs
 
 
 def transpose_loop(sweep: Sweep, op: Loop) -> Loop:

@@ -1,7 +1,8 @@
 """Emit a memory plan as typed LLVM: one function per some hundreds of items, called in order.
 
 LLVM's work on one function grows faster than its length (66 s for 100,000 operations in one block), so long plans
-are cut, between steps and inside long scalar blocks; numbers that cross a cut inside a block go through memory.
+are cut, between steps and inside long scalar blocks; numbers that cross a cut inside a block go through memory. Nests
+that are equal but for where their memory lies (the time steps of an unrolled loop) share one function.
 """
 
 from __future__ import annotations
