@@ -14,12 +14,14 @@ from dataclasses import dataclass, field, replace
 from .dependence import WriteHistory
 from .regions import Region, View, compose, contiguous, is_injective, overlap, same_layout
 from .rules.table import RULES
-from .tape import Apply, Constant, Guard, Load, Loop, Operation, Scatter, Store, Tape, Value
+from .tape import Apply, Branch, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value, walk
 
 # Additions per element that cost as much as keeping a number: arithmetic on arrays is vectorised, and waits for memory.
 SCALAR_LIMIT = 8.0
 ARRAY_LIMIT = 16.0
 TRANSCENDENTAL = 10.0  # a primitive of this cost is never evaluated again
+COPY_FROM = 4.0  # an array of this cost is read from where the program has stored it
+BEFORE = -1  # the position, within a loop's body or a branch's side, of operations before the loop or branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ class Anchors:
     stored: dict[int, list[tuple[Region, int]]] = field(default_factory=dict)
     parts: dict[int, dict[int, float]] = field(default_factory=dict)  # of elementwise values: see `parts_of`
     read_in_reverse: frozenset[int] = frozenset()  # values of the primal that operations of the reverse sweep read
-    bodies: dict[int, Anchors] = field(default_factory=dict)  # of the loop at a position: the decisions for its body
+    users: dict[int, list[int]] = field(default_factory=dict)  # of each value of this block, their positions
+    inside: dict[int, tuple[Anchors, ...]] = field(default_factory=dict)  # by position: decisions for its blocks
 
     def anchored(self, value: Value) -> bool:
         return value.id in self.reasons
@@ -58,6 +61,8 @@ class Anchors:
         made_at, op = self.made[value.id]
         if isinstance(op, Constant):
             yield Leaf(value, view, "constant")
+        elif isinstance(op, IndexValue):
+            return
         elif isinstance(op, Load):
             region, since = self.home_of_load(op, made_at, position)
             seen = compose(region.view, view)
@@ -71,6 +76,10 @@ class Anchors:
                 if inner is None:
                     raise NotAffine(value, made_at)
                 yield from self.leaves(op.operands[0], inner, position)
+                return
+            copy = self.copy_to_read(value, view, position)
+            if copy is not None:
+                yield Leaf(value, view, "load", *copy)
             else:
                 for operand in op.operands:
                     yield from self.leaves(operand, operand_view(operand, op.out, view), position)
@@ -82,6 +91,22 @@ class Anchors:
             if place is not None:
                 return place
         return op.region, made_at
+
+    def copy_to_read(self, value: Value, view: View, position: int) -> tuple[Region, int] | None:
+        """Where `value` at `view` is read instead of computed again: one number for several.
+
+        Not by the reverse sweep from an array of the primal's that would be kept alive for it.
+        """
+        if not value.shape or self.cost_of(value) < COPY_FROM:
+            return None
+        copy = self.stored_copy(value, position)
+        if copy is None:
+            return None
+        region, since = copy
+        if since < self.tape.turn <= position and not self.tape.buffers[region.buffer].visible:
+            return None
+        seen = compose(region.view, view)
+        return None if seen is None else (Region(region.buffer, seen), since)
 
     def stored_copy(self, value: Value, position: int) -> tuple[Region, int] | None:
         """A region that `value` was stored to earlier and that still holds it at `position`."""
@@ -107,6 +132,9 @@ class Anchors:
         reads = (value.id for op in self.tape.operations[turn:] for value in op.inputs)
         self.read_in_reverse = frozenset(id for id in reads if id in primal)
         for position, op in enumerate(self.tape.operations):
+            for value in op.inputs:
+                self.users.setdefault(value.id, []).append(position)
+        for position, op in enumerate(self.tape.operations):
             for value in op.outputs:
                 self.made[value.id] = (position, op)
             self.decide_one(position, op)
@@ -114,10 +142,10 @@ class Anchors:
                 self.stored.setdefault(op.value.id, []).append((op.region, position))
 
     def decide_one(self, position: int, op: Operation) -> None:
-        if isinstance(op, Constant | Load):
+        if isinstance(op, Constant | Load | IndexValue):
             return
-        if isinstance(op, Loop):
-            self.decide_loop(position, op)
+        if isinstance(op, Loop | Branch):
+            self.decide_blocks(position, op)
             return
         if isinstance(op, Apply):
             rule = RULES[op.primitive]
@@ -141,20 +169,39 @@ class Anchors:
             self.anchor(op.predicate, "tested by a guard")
         self.check_uses(position, op)
 
-    def decide_loop(self, position: int, op: Loop) -> None:
-        """Values that the loop reads from outside are in memory; its body is decided as a tape of its own.
+    def decide_blocks(self, position: int, op: Loop | Branch) -> None:
+        """What a loop or a branch reads from outside is in memory; each block is decided as a tape of its own.
 
         Values do not cross iterations, and every iteration finds memory as the ones before left it, so that the
         order within one iteration is all there is to keep.
         """
+        steers = op.predicate if isinstance(op, Branch) else op.count
+        if steers is not None and not isinstance(self.made[steers.id][1], Constant):
+            self.anchor(steers, "decides what is run")
+        known = dict(self.made)
         for value in op.inputs:
-            if not isinstance(self.made[value.id][1], Constant):
-                self.anchor(value, "read in each iteration of a loop")
-        turn = len(op.body) if position < self.tape.turn else 0
-        body = replace(self.tape, operations=op.body, turn=turn)
-        inner = Anchors(body, WriteHistory(body), dict(self.made), self.reasons, self.overwrites)
-        inner.decide()
-        self.bodies[position] = inner
+            if self.found_inside(position, op, value):
+                known[value.id] = (BEFORE, self.made[value.id][1])
+            else:
+                self.anchor(value, "read in each iteration of a loop" if isinstance(op, Loop) else "read by a branch")
+        blocks = []
+        for block in op.blocks:
+            tape = replace(self.tape, operations=block, turn=len(block) if position < self.tape.turn else 0)
+            blocks.append(Anchors(tape, WriteHistory(tape), dict(known), self.reasons, self.overwrites))
+            blocks[-1].decide()
+        self.inside[position] = tuple(blocks)
+
+    def found_inside(self, position: int, op: Loop | Branch, value: Value) -> bool:
+        """Whether the blocks of `op` find `value` as well: a constant, an index, or memory that stays as it is."""
+        made = self.made[value.id][1]
+        if isinstance(made, Constant | IndexValue):
+            return True
+        if not isinstance(made, Load) or value.id in self.reasons:
+            return False
+        region = made.region
+        if self.history.first_write(region, self.made[value.id][0], position) is not None:
+            return False
+        return not any(overlap(written, region) for inner in walk((op,)) for written in inner.writes)
 
     def parts_of(self, value: Value) -> dict[int, float]:
         """What evaluating `value` evaluates: each operation once, loads and kept values as one read."""
@@ -163,7 +210,7 @@ class Anchors:
         _, op = self.made[value.id]
         if isinstance(op, Apply) and op.primitive == "view":
             return self.parts_of(op.operands[0])
-        if isinstance(op, Constant):
+        if isinstance(op, Constant | IndexValue):
             return {}
         return self.parts.get(value.id) or {value.id: 1.0}
 
@@ -175,6 +222,8 @@ class Anchors:
         base = value
         while base.id not in self.reasons:
             _, op = self.made[base.id]
+            if isinstance(op, IndexValue):
+                self.anchor(base, f"{user} reads it from memory")
             if not isinstance(op, Apply):
                 return
             if op.primitive != "view":
@@ -239,9 +288,27 @@ class Anchors:
             if len(lost) == 1 or self.made_by_view(operand):
                 culprit = next(iter(values.values()))
         writer = next(iter(lost.values()))
+        culprit = self.furthest(culprit, writer)
         self.overwrites[culprit.id] = writer
         self.anchor(culprit, "its memory is overwritten")
         return True
+
+    def furthest(self, value: Value, writer: Operation) -> Value:
+        """What is computed from `value` alone, before `writer`: kept, it takes no more memory, and saves computing it."""
+        if not value.shape:
+            return value
+        while True:
+            users = self.users.get(value.id, ())
+            user = self.tape.operations[users[0]] if len(users) == 1 else None
+            if not isinstance(user, Apply) or RULES[user.primitive].kind != "elementwise":
+                return value
+            out = user.out
+            if out.id in self.reasons or out.nbytes > value.nbytes or not self.precedes(users[0], writer):
+                return value
+            value = out
+
+    def precedes(self, position: int, writer: Operation) -> bool:
+        ...
 
     def keep_smaller(self, position: int, operand: Value) -> bool:
         """Keep a value of the primal for the reverse sweep when computing it again would keep more memory alive."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from .builder import TapeBuilder, continued, rebuilt
 from .regions import Region, contiguous
-from .tape import Guard, Loop, Operation, Tape, Value
+from .tape import Guard, Operation, Tape, Value
 
 
 def store_results(builder: TapeBuilder, results: Iterable[Value]) -> list[int]:
@@ -79,8 +79,8 @@ def written_arguments(tape: Tape) -> list[int]:
 
 def move(op: Operation, moved: dict[int, int]) -> Operation:
     """`op` on other buffers."""
-    if isinstance(op, Loop):
-        return replace(op, body=tuple(move(inner, moved) for inner in op.body))
+    if op.blocks:
+        return op.with_blocks(*(tuple(move(inner, moved) for inner in block) for block in op.blocks))
     region = getattr(op, "region", None)
     if region is None or region.buffer not in moved:
         return op

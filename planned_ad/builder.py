@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .affine import Affine
 from .regions import Region, View, contiguous, is_identity
 from .rules.table import RULES
 from .source import UNKNOWN, Line
-from .tape import Apply, Buffer, Constant, Guard, Load, Operation, Scatter, Store, Tape, Value, next_value
+from .tape import Apply, Buffer, Constant, Guard, IndexValue, Load, Operation, Scatter, Store, Tape, Value, next_value
+
+if TYPE_CHECKING:
+    from .tracing.blocks import Blocks
 
 BOOL = np.dtype(bool)
 
@@ -22,6 +27,7 @@ class TapeBuilder:
     operations: list[Operation] = field(default_factory=list)
     line: Line = UNKNOWN
     next_value: int = 0
+    blocks: Blocks | None = None  # while tracing: of loops and branches that are recorded several times
 
     def new_value(self, shape: tuple[int, ...], dtype: np.dtype) -> Value:
         value = Value(id=self.next_value, shape=tuple(shape), dtype=np.dtype(dtype))
@@ -29,6 +35,10 @@ class TapeBuilder:
         return value
 
     def new_buffer(self, kind: str, label: str, dtype: np.dtype, view: View, shadow_of: int | None = None) -> Buffer:
+        if self.blocks is not None:
+            again = self.blocks.buffer(kind, label, np.dtype(dtype), view)
+            if again is not None:
+                return again
         buffer = Buffer(
             id=len(self.buffers),
             kind=kind,
@@ -39,14 +49,22 @@ class TapeBuilder:
             line=self.line,
         )
         self.buffers.append(buffer)
+        if self.blocks is not None:
+            self.blocks.made(buffer)
         return buffer
 
     def emit(self, operation: Operation) -> None:
+        if self.blocks is not None:
+            self.blocks.check(operation)
         self.operations.append(operation)
 
     def constant(self, data: object, dtype: np.dtype | None = None) -> Value:
         array = np.array(data, dtype=dtype, order="C")
         array.setflags(write=False)
+        if self.blocks is not None:
+            value = self.blocks.constant(array)
+            if value is not None:
+                return value
         out = self.new_value(array.shape, array.dtype)
         self.emit(Constant(out=out, data=array, line=self.line))
         return out
@@ -79,6 +97,12 @@ class TapeBuilder:
 
     def scatter(self, region: Region, indices: tuple[Value, ...], value: Value, accumulate: bool = False) -> None:
         self.emit(Scatter(region=region, indices=indices, value=value, accumulate=accumulate, line=self.line))
+
+    def index_value(self, expression: Affine) -> Value:
+        """What an expression of the indices of the loops around is now."""
+        out = self.new_value((), np.dtype(np.int64))
+        self.emit(IndexValue(out=out, expression=expression, line=self.line))
+        return out
 
     def guard(self, predicate: Value, outcome: object, what: str) -> None:
         self.emit(Guard(predicate=predicate, outcome=outcome, what=what, line=self.line))

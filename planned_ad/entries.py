@@ -38,6 +38,7 @@ from .simplify import simplify
 from .structure import Leaf, Structure
 from .tape import Buffer, Tape
 from .trace import Trace
+from .vectorise import vectorise
 
 RELEASE_GIL_AT = 100_000.0  # operations: some tens of microseconds
 # Loops are emitted as vectors, and unrolled where that pays: LLVM need not look for either (a quarter of its time).
@@ -90,6 +91,7 @@ def entry_tape(trace: Trace, kind: str, preserve_args: bool) -> Tape:
         early = written_before_guards(tape)
         if early:
             tape = privatise(tape, early, write_back=True)
+    tape = vectorise(tape)
     if kind == "call":
         tape = primal(tape)
     else:

@@ -153,7 +153,7 @@ def explain(trace: Trace, entry: Entry, variants: int) -> Explanation:
         lower_bound_bytes=memory.lower_bound_nbytes,
         guards=tuple(guards),
         assumptions=assumptions(trace, entry),
-        fallbacks=fallbacks(entry),
+        fallbacks=(*fallbacks(entry), *unrolled(trace)),
         steps=len(memory.steps),
         variants=variants,
     )
@@ -174,6 +174,11 @@ def assumptions(trace: Trace, entry: Entry) -> tuple[str, ...]:
         found.append("memory that is written to overlaps no other argument (checked at each call)")
     found += [f"the captured array {name} keeps its contents (not checked)" for name in trace.assumptions]
     return tuple(dict.fromkeys(found))
+
+
+def unrolled(trace: Trace) -> tuple[str, ...]:
+    """Loops whose iterations are recorded one by one although they are many."""
+    return tuple(f"the loop at {loop.line} is unrolled, since it {loop.reason}" for loop in trace.unrolled)
 
 
 def fallbacks(entry: Entry) -> tuple[str, ...]:

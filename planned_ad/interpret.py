@@ -9,10 +9,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from .affine import at
+from .affine import Ragged, at, exact
 from .regions import Region, View, is_injective, show
 from .rules import RULES
-from .tape import Apply, Buffer, Constant, Guard, Load, Loop, Operation, Scatter, Store, Tape, Value
+from .tape import (
+    Apply,
+    Branch,
+    Buffer,
+    Constant,
+    Guard,
+    IndexValue,
+    Load,
+    Loop,
+    Operation,
+    Scatter,
+    Store,
+    Tape,
+    Value,
+)
 
 OnGuard = Callable[[Guard, object], None]
 
@@ -32,10 +46,14 @@ def refuse(guard: Guard, actual: object) -> None:
 
 
 def uninitialised(buffer: Buffer) -> np.ndarray:
-    """Flat memory for `buffer` that no program should read: nan, or an unlikely integer."""
-    kind = buffer.dtype.kind
-    garbage = np.nan if kind in "fc" else True if kind == "b" else np.iinfo(buffer.dtype).max // 3
-    return np.full(buffer.span, garbage, buffer.dtype)
+    """Flat memory for `buffer` that no program should read."""
+    return garbage((buffer.span,), buffer.dtype)
+
+
+def garbage(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """nan, or an unlikely integer."""
+    kind = dtype.kind
+    return np.full(shape, np.nan if kind in "fc" else True if kind == "b" else np.iinfo(dtype).max // 3, dtype)
 
 
 def memory_of(buffer: Buffer, array: np.ndarray) -> np.ndarray:
@@ -52,7 +70,18 @@ def array_of(buffer: Buffer, memory: np.ndarray) -> np.ndarray:
 
 def below(view: View, buffer: Buffer, indices: Mapping[int, int]) -> View:
     """`view` counted from the lowest address of `buffer`, where the loop indices have the values given."""
-    return View(at(view.offset, indices) - at(buffer.low, {}), view.shape, view.strides)
+    now = fixed(view, indices)
+    return View(at(now.offset, {}) - at(buffer.low, {}), now.shape, now.strides)
+
+
+def fixed(view: View, indices: Mapping[int, int]) -> View:
+    """`view` where the loop indices have the values given: what it shows in one iteration."""
+    return View(at(view.offset, indices), actual(view.shape, indices), view.strides)
+
+
+def actual(shape: tuple[int, ...], indices: Mapping[int, int]) -> tuple[int, ...]:
+    """`shape` where the loop indices have the values given; an extent below zero is none."""
+    return tuple(max(at(exact(n), indices), 0) for n in shape)
 
 
 class Interpreter:
@@ -113,23 +142,35 @@ class Interpreter:
                 actual = self.value(op.predicate).item()
                 if actual != op.outcome:
                     self.on_guard(op, actual)
+            case IndexValue():
+                self.define(op.out, np.array(at(op.expression, self.indices), op.out.dtype))
             case Loop():
                 self.loop(op)
+            case Branch():
+                self.block(op.then if self.value(op.predicate).item() else op.otherwise)
             case _:
                 raise TypeError(f"the interpreter does not know {type(op).__name__}")
 
     def define(self, out: Value, number: np.ndarray) -> None:
-        number = np.asarray(number)
-        if number.shape != out.shape or number.dtype != out.dtype:
-            raise TypeError(f"v{out.id} is {out.dtype}{list(out.shape)}, got {number.dtype}{list(number.shape)}")
+        number, shape = np.asarray(number), actual(out.shape, self.indices)
+        if number.shape != shape or number.dtype != out.dtype:
+            raise TypeError(f"v{out.id} is {out.dtype}{list(shape)}, got {number.dtype}{list(number.shape)}")
         self.values[out.id] = number
 
     def applied(self, op: Apply) -> np.ndarray:
-        parameters = {
-            name: View(at(p.offset, self.indices), p.shape, p.strides) if isinstance(p, View) else p
-            for name, p in op.parameters
-        }
-        return RULES[op.primitive].evaluate(*map(self.value, op.operands), **parameters)
+        parameters = {name: fixed(p, self.indices) if isinstance(p, View) else p for name, p in op.parameters}
+        of_view = RULES[op.primitive].kind == "view"
+        operands = [self.laid_out(v) if of_view else self.value(v) for v in op.operands]
+        return RULES[op.primitive].evaluate(*operands, **parameters)
+
+    def laid_out(self, value: Value) -> np.ndarray:
+        """The number of `value` as views count its elements: along a ragged axis, as many as there can be."""
+        number = self.value(value)
+        if not any(isinstance(n, Ragged) for n in value.shape):
+            return number
+        memory = garbage(tuple(map(int, value.shape)), number.dtype)
+        memory[tuple(map(slice, number.shape))] = number
+        return memory
 
     def store(self, op: Store) -> None:
         target = self.region(op.region)
@@ -155,12 +196,25 @@ class Interpreter:
             target[np.unravel_index(unique, extents)] = rows[positions.size - 1 - from_end]
 
     def loop(self, op: Loop) -> None:
-        for trip in range(op.trips):
-            self.indices[op.index] = op.start + trip * op.step
-            for inner in op.body:
-                self.step(inner)
+        (trips,) = actual((op.trips,), self.indices)
+        if op.count is not None:
+            count = int(self.value(op.count))
+            if count > trips:
+                raise ValueError(f"a loop of at most {trips} iterations is to run {count} times ({op.line})")
+            skipped, trips = trips - count if op.step < 0 else 0, count
+        else:
+            skipped = 0
+        start = at(op.start, self.indices)
+        for trip in range(skipped, skipped + trips):
+            self.indices[op.index] = start + trip * op.step
+            self.block(op.body)
         self.indices.pop(op.index, None)
-        for inner in op.body:
+
+    def block(self, operations: Sequence[Operation]) -> None:
+        """Run the operations of a loop or branch; their values are gone afterwards."""
+        for inner in operations:
+            self.step(inner)
+        for inner in operations:
             for out in inner.outputs:
                 self.values.pop(out.id, None)
 

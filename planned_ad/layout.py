@@ -8,10 +8,11 @@ index reads the old number before it writes the new one (in-place reuse).
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .regions import contiguous
-from .schedule import Memory, Nest, Read, Step
+from .schedule import BranchStep, LoopStep, Memory, Nest, Read, Step, memories_of
 
 ALIGNMENT = 64
 
@@ -61,6 +62,30 @@ def rounded(nbytes: int) -> int:
     """Places are multiples of 8 bytes; from a cache line on, of whole lines (so offsets stay aligned)."""
     unit = ALIGNMENT if nbytes >= ALIGNMENT else 8
     return -(-nbytes // unit) * unit
+
+
+def lifetimes_in(steps: Sequence[Step], first: int = 0) -> tuple[dict[Memory, tuple[int, int]], int]:
+    """Of each memory the first and last step that use it, numbered from `first` as `walk_steps` goes; the next number.
+
+    Values do not cross iterations: a slot that only one block uses is free again within it. What others use too, and
+    every buffer, is taken throughout the loop or branch.
+    """
+    used: dict[Memory, list[tuple[tuple[int, int], tuple[int, int]]]] = defaultdict(list)  # steps here, steps inside
+    number = first
+    for step in steps:
+        start, inside = number, []
+        number += 1
+        for block in step.blocks if isinstance(step, LoopStep | BranchStep) else ():
+            found, number = lifetimes_in(block, number)
+            inside.append(found)
+        whole, own = (start, number - 1), dict.fromkeys(memories_of(step))
+        for memory in {**own, **{m: None for found in inside for m in found}}:
+            users = [found[memory] for found in inside if memory in found]
+            alone = len(users) == 1 and memory not in own and memory.kind == "slot"
+            used[memory].append((whole, users[0] if alone else whole))
+    return {
+        memory: uses[0][1] if len(uses) == 1 else (uses[0][0][0], uses[-1][0][1]) for memory, uses in used.items()
+    }, number
 
 
 def lay_out(

@@ -10,10 +10,24 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .affine import Affine, Extent, loop_index
+from .affine import Affine, Extent, exact, loop_index
 from .regions import Region, View
-from .source import Line
-from .tape import Apply, Buffer, Constant, Guard, Load, Loop, Operation, Scatter, Store, Tape, Value
+from .source import UNKNOWN, Line
+from .tape import (
+    Apply,
+    Branch,
+    Buffer,
+    Constant,
+    Guard,
+    IndexValue,
+    Load,
+    Loop,
+    Operation,
+    Scatter,
+    Store,
+    Tape,
+    Value,
+)
 
 WIDEST = 72  # comments start no further right
 
@@ -64,15 +78,40 @@ def operation_rows(op: Operation, buffers: Sequence[Buffer], indent: str = "") -
             text = f"{place(op.region, buffers)}[{at}] {'+=' if op.accumulate else '='} {name(op.value)}"
         case Guard():
             text = f"guard {name(op.predicate)} == {op.outcome}: {op.what}"
+        case IndexValue():
+            text = f"{typed(op.out)} = {written(op.expression)}"
         case Loop():
-            stop = op.start + op.step * op.trips
-            yield f"{indent}for i{op.index} in range({op.start}, {stop}, {op.step}):", op.line
-            for inner in op.body:
-                yield from operation_rows(inner, buffers, indent + "    ")
+            yield f"{indent}{loop_header(op)}", op.line
+            yield from block_rows(op.body, buffers, indent)
+            return
+        case Branch():
+            yield f"{indent}if {name(op.predicate)}:", op.line
+            yield from block_rows(op.then, buffers, indent)
+            if op.otherwise:
+                yield f"{indent}else:", op.line
+                yield from block_rows(op.otherwise, buffers, indent)
             return
         case _:
             text = type(op).__name__.lower()
     yield indent + text, op.line
+
+
+def block_rows(block: Sequence[Operation], buffers: Sequence[Buffer], indent: str) -> Iterator[tuple[str, Line]]:
+    """The operations inside a loop or a branch."""
+    for op in block:
+        yield from operation_rows(op, buffers, indent + "    ")
+    if not block:
+        yield indent + "    pass", UNKNOWN
+
+
+def loop_header(op: Loop) -> str:
+    """`for i0 in range(0, 9, 1):`, or `range(0, 9, 1)[:v3]` where a number at run time decides how far it goes."""
+    return f"for i{op.index} in {loop_range(op)}{'' if op.count is None else f'[:{name(op.count)}]'}:"
+
+
+def loop_range(op: Loop) -> str:
+    """The indices of a loop, as a range."""
+    return f"range({written(op.start)}, {written(op.start + op.step * exact(op.trips))}, {op.step})"
 
 
 def name(value: Value) -> str:
@@ -104,8 +143,10 @@ def parameter(parameter: object) -> str:
 
 
 def label(buffer: Buffer) -> str:
-    """The buffer's label, made unique by its id where the label is not the caller's."""
-    return buffer.label if buffer.kind == "argument" else f"{buffer.label}#{buffer.id}"
+    """The buffer's label, made unique by its id where the label is not the caller's (a cache's is its reason)."""
+    if buffer.kind == "argument":
+        return buffer.label
+    return f"{'cache' if buffer.kind == 'cache' else buffer.label}#{buffer.id}"
 
 
 def declared(buffer: Buffer) -> str:
@@ -153,7 +194,7 @@ def as_slice(start: Extent, count: int, move: int, extent: int, stride: int, nee
     if stride == 0 or move % stride or move == 0:
         return ""
     step = move // stride
-    stop = start + (count - 1) * step + (1 if step > 0 else -1)
+    stop = start + (exact(count) - 1) * step + (1 if step > 0 else -1)
     if isinstance(stop, int) and not -1 <= stop <= extent:
         return ""
     if start == 0 and stop == extent and step == 1:

@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from .builder import TapeBuilder, rebuilt
+from .enclosing import is_ragged
 from .regions import View, c_strides, contiguous
-from .tape import Apply, Load, Tape, Value
+from .tape import Apply, Load, Operation, Tape, Value, walk
 
 TILED_PRODUCT = 256**3  # multiplications up to which tiles in registers are as fast as BLAS on one core
 TURNED_ROWS = 8  # rows of the result that make it worth turning an operand over first
@@ -26,26 +27,50 @@ def lower_products(tape: Tape) -> Tape:
 
     The same tape when there is nothing to lower. What repeats may leave a smaller contraction: lower that again.
     """
-    products = [op for op in tape.operations if isinstance(op, Apply) and op.primitive == "contract"]
+    products = [op for op in walk(tape.operations) if isinstance(op, Apply) and op.primitive == "contract"]
     views = shown_through(tape)
-    if not any(not worth_a_call(op) or repeats(views, op) or turned(views, op) is not None for op in products):
+    if not any(may_be_lowered(views, op) for op in products):
         return tape
     builder = rebuilt(tape)
     turn = 0
     for position, op in enumerate(tape.operations):
         if position == tape.turn:
             turn = len(builder.operations)
-        if isinstance(op, Apply) and op.primitive == "contract":
-            lower_product(builder, views, op)
-        else:
-            builder.emit(op)
+        lower_operation(builder, views, op)
     if tape.turn == len(tape.operations):
         turn = len(builder.operations)
     return replace(tape, operations=tuple(builder.operations), turn=turn)
 
 
+def may_be_lowered(views: Mapping[int, View], op: Apply) -> bool:
+    return has_ragged_axis(op) or not worth_a_call(op) or repeats(views, op) or turned(views, op) is not None
+
+
+def has_ragged_axis(op: Apply) -> bool:
+    """Whether an extent differs between iterations: neither tiles nor BLAS take such a product."""
+    return any(is_ragged(v.shape) for v in op.operands)
+
+
+def lower_operation(builder: TapeBuilder, views: Mapping[int, View], op: Operation) -> None:
+    """Write one operation; contractions, in its blocks too, in the form that serves them."""
+    if isinstance(op, Apply) and op.primitive == "contract":
+        lower_product(builder, views, op)
+        return
+    blocks = []
+    for block in op.blocks:
+        around, builder.operations = builder.operations, []
+        for inner in block:
+            lower_operation(builder, views, inner)
+        blocks.append(tuple(builder.operations))
+        builder.operations = around
+    builder.emit(op.with_blocks(*blocks))
+
+
 def lower_product(builder: TapeBuilder, views: Mapping[int, View], op: Apply) -> None:
     """Write one contraction in the form that serves it."""
+    if has_ragged_axis(op):
+        lower(builder, op)
+        return
     number = turned(views, op)
     if repeats(views, op):
         without_repeats(builder, views, op)
@@ -59,8 +84,8 @@ def lower_product(builder: TapeBuilder, views: Mapping[int, View], op: Apply) ->
 
 def shown_through(tape: Tape) -> dict[int, View]:
     """Of the values that are views, or loads, the view."""
-    found: dict[int, View] = {op.out.id: op.region.view for op in tape.operations if isinstance(op, Load)}
-    for op in tape.operations:
+    found: dict[int, View] = {op.out.id: op.region.view for op in walk(tape.operations) if isinstance(op, Load)}
+    for op in walk(tape.operations):
         if isinstance(op, Apply) and op.primitive == "view":
             view = op.params["view"]
             assert isinstance(view, View)

@@ -43,8 +43,9 @@ class AccessOrder:
         for (area, wrote, aligned), step in touched.areas.items():
             if (write or wrote) and step + 1 > first and overlap(area, region):
                 nest = self.steps[step]
-                together = aligned and isinstance(nest, Nest) and nest.domain == domain
-                together = together and same_layout(area.view, region.view)
+                together = isinstance(nest, Nest) and nest.domain == domain
+                # (the items of a scalar block run in their order)
+                together = together and (domain == () or (aligned and same_layout(area.view, region.view)))
                 first = max(first, step if together else step + 1)
         return first
 

@@ -12,8 +12,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from .affine import Ragged
 from .anchors import Anchors, Leaf, operand_view
+from .errors import UnsupportedError
 from .order import AccessOrder
+from .placement_blocks import place_branch, place_loop
 from .regions import Region, View, c_strides, compose, contiguous
 from .rules.table import RULES
 from .schedule import (
@@ -22,16 +25,16 @@ from .schedule import (
     GuardStep,
     Immediate,
     LibraryStep,
-    LoopStep,
     Memory,
     Nest,
+    Position,
     Read,
     Reduce,
     Step,
     Write,
 )
 from .source import Line
-from .tape import Apply, Constant, Guard, Load, Loop, Scatter, Store, Tape, Value
+from .tape import Apply, Branch, Constant, Guard, IndexValue, Load, Loop, Scatter, Store, Tape, Value
 
 OUTSIDE = -1  # the home, within a loop body, of values from outside the loop
 NEST_LIMIT = 400  # items: beyond it registers spill and fusion stops paying
@@ -49,9 +52,6 @@ class Placement:
     registers: list[dict[tuple[int, View], int]] = field(default_factory=list)  # per step: evaluated values
     slots: dict[int, Value] = field(default_factory=dict)  # anchored values that are read from memory
     inner_slots: dict[int, Value] = field(default_factory=dict)  # those of loop bodies
-    uses: dict[Memory, list[tuple[int, bool]]] = field(
-        default_factory=lambda: defaultdict(list)
-    )  # (step, is whole read)
     read_back: dict[int, int] = field(
         default_factory=dict
     )  # value made in the primal -> first step reading its slot for the reverse
@@ -68,7 +68,7 @@ class Placement:
     def run(self) -> None:
         for position, op in enumerate(self.tape.operations):
             self.position = position
-            if isinstance(op, Load | Constant):
+            if isinstance(op, Load | Constant | IndexValue):
                 if op.out.id in self.anchors.reasons:
                     self.place_copy(op)
             elif isinstance(op, Apply):
@@ -80,10 +80,16 @@ class Placement:
                 self.place_scatter(op)
             elif isinstance(op, Guard):
                 self.place_guard(op)
+            elif isinstance(op, Loop):
+                place_loop(self, op)
             else:
-                assert isinstance(op, Loop)
-                self.place_loop(op)
+                assert isinstance(op, Branch)
+                place_branch(self, op)
         self.write_slots()
+
+    def nested(self, anchors: Anchors) -> Placement:
+        """An empty placement for a block inside the step that is being placed."""
+        return Placement(anchors.tape, anchors, home=dict.fromkeys(self.home, OUTSIDE))
 
     @property
     def sweep(self) -> str:
@@ -117,7 +123,6 @@ class Placement:
 
     def touch(self, region: Region, step: int, write: bool, aligned: bool = True) -> None:
         self.order.touch(region, step, write, aligned)
-        self.uses[Memory("buffer", region.buffer)].append((step, False))
 
     # Choosing a step.
 
@@ -172,6 +177,8 @@ class Placement:
             if value.shape == ():
                 return nest.add(Immediate(number=op.data[()].item(), dtype=value.dtype), line)
             return nest.add(Read(memory=Memory("constant", value.id), view=view, dtype=value.dtype), line)
+        if isinstance(op, IndexValue):
+            return nest.add(Position(expression=op.expression, dtype=value.dtype), line)
         if isinstance(op, Load):
             region, _ = self.anchors.home_of_load(op, made_at, self.position)
             return self.read_region(nest, step, Region(region.buffer, _composed(region.view, view)), value, line)
@@ -179,6 +186,9 @@ class Placement:
         if op.primitive == "view":
             inner = _composed(op.params["view"], view)
             return self.evaluate(step, op.operands[0], inner, line)
+        copy = self.anchors.copy_to_read(value, view, self.position)
+        if copy is not None:
+            return self.read_region(nest, step, copy[0], value, line)
         if made_at < self.tape.turn <= self.position and self.sweep_of(nest) == "reverse":
             self.recomputed.setdefault(value.id, op.line)
         operands = tuple(self.evaluate(step, v, operand_view(v, op.out, view), line) for v in op.operands)
@@ -211,39 +221,35 @@ class Placement:
             region = None if seen is None else Region(copy[0].buffer, seen)
             if region is not None and not self.anchors.clashes(self.tape.operations[self.position], region):
                 return self.read_region(nest, step, region, value, line)
-        return nest.add(Read(memory=self.slot(value, step, view), view=view, dtype=value.dtype), line)
+        return nest.add(Read(memory=self.slot(value, step), view=view, dtype=value.dtype), line)
 
-    def slot(self, value: Value, step: int, view: View | None) -> Memory:
+    def slot(self, value: Value, step: int) -> Memory:
         self.slots[value.id] = value
-        memory = Memory("slot", value.id)
-        self.uses[memory].append((step, view == contiguous(value.shape)))
         made_at, _ = self.anchors.made[value.id]
         if made_at < self.tape.turn <= self.position:
             self.read_back.setdefault(value.id, step)
-        return memory
+        return Memory("slot", value.id)
 
     # Placing each kind of operation.
 
-    def place_copy(self, op: Load | Constant) -> None:
-        """A load whose memory is overwritten later is read once, here."""
-        domain, view = op.out.shape, contiguous(op.out.shape)
-        if isinstance(op, Constant):
-            step = self.nest_for(domain, 0)
-            nest = self.steps[step]
-            assert isinstance(nest, Nest)
-            data = (
-                Immediate(number=op.data[()].item(), dtype=op.out.dtype)
-                if domain == ()
-                else Read(memory=Memory("constant", op.out.id), view=view, dtype=op.out.dtype)
-            )
-            self.settle(op.out, step, nest.add(data, op.line))
-            return
-        step = self.nest_for(domain, self.after_access(op.region, domain, write=False))
+    def place_copy(self, op: Load | Constant | IndexValue) -> None:
+        """A load whose memory is overwritten later is read once, here; likewise what others want in memory."""
+        domain, view, dtype = op.out.shape, contiguous(op.out.shape), op.out.dtype
+        first = self.after_access(op.region, domain, write=False) if isinstance(op, Load) else 0
+        step = self.nest_for(domain, first)
         nest = self.steps[step]
         assert isinstance(nest, Nest)
-        self.touch(op.region, step, write=False)
-        read = Read(memory=Memory("buffer", op.region.buffer), view=op.region.view, dtype=op.out.dtype)
-        self.settle(op.out, step, nest.add(read, op.line))
+        item: Read | Immediate | Position
+        if isinstance(op, Load):
+            self.touch(op.region, step, write=False)
+            item = Read(memory=Memory("buffer", op.region.buffer), view=op.region.view, dtype=dtype)
+        elif isinstance(op, IndexValue):
+            item = Position(expression=op.expression, dtype=dtype)
+        elif domain == ():
+            item = Immediate(number=op.data[()].item(), dtype=dtype)
+        else:
+            item = Read(memory=Memory("constant", op.out.id), view=view, dtype=dtype)
+        self.settle(op.out, step, nest.add(item, op.line))
 
     def settle(self, value: Value, step: int, register: int) -> None:
         self.home[value.id] = step
@@ -291,7 +297,7 @@ class Placement:
         kept = iter(c_strides(op.out.shape))
         strides = tuple(0 if k in axes else next(kept) for k in range(len(domain)))
         self.home[op.out.id] = step
-        memory = self.slot_of_result(op.out, step)
+        memory = self.slot_of_result(op.out)
         nest.add(
             Reduce(
                 memory=memory,
@@ -304,11 +310,9 @@ class Placement:
             op.line,
         )
 
-    def slot_of_result(self, value: Value, step: int) -> Memory:
+    def slot_of_result(self, value: Value) -> Memory:
         self.slots[value.id] = value
-        memory = Memory("slot", value.id)
-        self.uses[memory].append((step, False))
-        return memory
+        return Memory("slot", value.id)
 
     def memory_leaf(self, value: Value, view: View) -> Leaf:
         (leaf,) = self.anchors.leaves(value, view, self.position)
@@ -326,7 +330,7 @@ class Placement:
             return Memory("buffer", leaf.region.buffer), leaf.region.view
         if leaf.kind == "constant":
             return Memory("constant", leaf.value.id), leaf.view
-        return self.slot(leaf.value, step, None), leaf.view
+        return self.slot(leaf.value, step), leaf.view
 
     def place_gather(self, op: Apply) -> None:
         source, indices = op.operands[0], op.operands[1:]
@@ -341,7 +345,7 @@ class Placement:
             first = max(first, self.home[leaf.value.id] + 1)
         elif leaf.kind == "load":
             assert leaf.region is not None
-            first = max(first, self.after_access(leaf.region, (-1,), write=False))
+            first = max(first, self.after_access(leaf.region, in_order(domain), write=False))
         step = self.nest_for(domain, first)
         nest = self.steps[step]
         assert isinstance(nest, Nest)
@@ -358,13 +362,14 @@ class Placement:
         self.settle(op.out, step, nest.add(item, op.line))
 
     def place_library(self, op: Apply) -> None:
+        refuse_ragged(op)
         leaves = [self.memory_leaf(v, contiguous(v.shape)) for v in op.operands]
         step = self.new_step(LibraryStep(operation=op, operands=(), result=Memory("slot", op.out.id), sweep=self.sweep))
         library = self.steps[step]
         assert isinstance(library, LibraryStep)
         library.operands = tuple((*self.address(leaf, step), v.dtype) for leaf, v in zip(leaves, op.operands))
         self.home[op.out.id] = step
-        self.slot_of_result(op.out, step)
+        self.slot_of_result(op.out)
 
     def place_store(self, op: Store) -> None:
         domain = op.region.shape
@@ -388,7 +393,8 @@ class Placement:
         index_view = View(0, domain, rows.strides + (0,) * (len(domain) - leading))
         value_view = contiguous(domain) if op.value.shape == domain else View(0, domain, (0,) * len(domain))
         operands = (*((i, index_view) for i in op.indices), (op.value, value_view))
-        first = max(self.first_step(operands, domain), self.after_access(op.region, (-1,), write=True), self.barrier)
+        after = self.after_access(op.region, in_order(domain), write=True)
+        first = max(self.first_step(operands, domain), after, self.barrier)
         step = self.nest_for(domain, first)
         *indices, register = (self.evaluate(step, v, w, op.line) for v, w in operands)
         nest = self.steps[step]
@@ -418,30 +424,6 @@ class Placement:
         guard.memory, guard.view = self.address(leaf, step)
         self.barrier = step + 1
 
-    def place_loop(self, op: Loop) -> None:
-        """A loop is one step; its body is placed by itself."""
-        step = self.new_step(LoopStep(operation=op, sweep=self.sweep))
-        loop = self.steps[step]
-        assert isinstance(loop, LoopStep)
-        inner_anchors = self.anchors.bodies[self.position]
-        inner = Placement(inner_anchors.tape, inner_anchors, home=dict.fromkeys(self.home, OUTSIDE))
-        inner.run()
-        loop.steps = inner.steps
-        for memory, uses in inner.uses.items():
-            self.uses[memory] += [(step, False) for _ in uses]
-        for value in inner.slots.values():
-            if value.id in self.home:
-                self.slot(value, step, None)
-            else:
-                self.inner_slots[value.id] = value
-        self.inner_slots.update(inner.inner_slots)
-        for region in op.reads:
-            self.touch(region, step, write=False, aligned=False)
-            if self.position >= self.tape.turn and self.tape.buffers[region.buffer].kind == "local":
-                self.reread_if_primal(region.buffer)
-        for region in op.writes:
-            self.touch(region, step, write=True, aligned=False)
-
     def reread_if_primal(self, buffer: int) -> None:
         """Note a local buffer that the primal filled and the reverse sweep reads."""
         primal = self.tape.operations[: self.tape.turn]
@@ -455,14 +437,26 @@ class Placement:
             if step == OUTSIDE:
                 continue
             nest = self.steps[step]
-            memory = Memory("slot", value.id)
-            self.uses[memory].append((step, True))
             if not isinstance(nest, Nest):
                 continue
             view = contiguous(value.shape)
             register = self.registers[step].get((value.id, view))
             if register is not None:  # (a reduction writes its slot itself)
-                nest.spills[register] = Write(memory=memory, view=view, source=register)
+                nest.spills[register] = Write(memory=Memory("slot", value.id), view=view, source=register)
+
+
+def refuse_ragged(op: Apply) -> None:
+    """Routines on whole arrays know extents when they are compiled."""
+    if any(isinstance(n, Ragged) for value in (*op.operands, op.out) for n in value.shape):
+        raise UnsupportedError(
+            f"{op.line}: {op.primitive} of arrays whose extent changes from iteration to iteration of a loop. Work on "
+            f"whole arrays, or write a loop over their elements"
+        )
+
+
+def in_order(domain: tuple[int, ...]) -> tuple[int, ...]:
+    """The domain as the order of steps knows it where an access goes to computed places: none but a scalar's."""
+    return domain if domain == () else (-1,)
 
 
 def _composed(outer: View, inner: View) -> View:

@@ -18,7 +18,7 @@ from .replay import replay
 from .reverse import activity
 from .schedule_listing import plan_listing
 from .structure import flatten
-from .tape import Guard, Scatter, Store
+from .tape import Guard, Operation, Scatter, Store, walk
 from .trace import Trace, trace
 
 
@@ -57,6 +57,10 @@ class CompiledCall:
 
     def __get__(self, plan: Plan | None, owner: type | None = None) -> Any:
         return self.__wrapped__ if plan is None else plan._compiled(self.name, self.name.lstrip("_"))
+
+
+MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
+MOST_STEPS = 10_000_000
 
 
 class Plan:
@@ -136,7 +140,14 @@ class Plan:
         return functools.partial(_slow_path, self, kind)
 
     def _add_variant(self, arguments: tuple) -> Variant:
-        traced = trace(self._f, arguments, max_operations=self._options["max_operations"])
+        options = self._options
+        traced = trace(
+            self._f,
+            arguments,
+            max_operations=options["max_operations"],
+            unroll=options["unroll"],
+            max_steps=options["max_steps"],
+        )
         variant = Variant(traced, self._options["preserve_args"], self._slow_path)
         self._variants.append(variant)
         return variant
@@ -162,12 +173,32 @@ class Plan:
             variant = self._add_variant(tuple(arguments[: len(first.names)]))
             try:
                 done, result = replay([variant], kind, arguments, keywords, final=True)
-            except ArgumentError:
+                while not done:
+                    variant = self._with_more_steps(variant, arguments)
+                    done, result = replay([variant], kind, arguments, keywords, final=True)
+            except PlannedADError:
                 self._variants.remove(variant)
                 raise
-        if not done:
-            raise PlannedADError(f"{first.name}: its branches do not repeat for the same arguments")
         return result
+
+    def _with_more_steps(self, variant: Variant, arguments: tuple) -> Variant:
+        """In place of a variant whose `while` loops end too early for these arguments, one with more memory for them.
+
+        It takes the place of all that were traced with less. Other guards break for a reason, which is raised.
+        """
+        traced = variant.trace
+        has_limit = any(is_limit(op) for op in traced.tape.operations)
+        steps = self._options["max_steps"] * MORE_STEPS
+        if not has_limit or steps > MOST_STEPS:
+            raise broken_guard(traced, arguments)
+        self._options["max_steps"] = steps
+        self._variants.remove(variant)
+        found = self._add_variant(tuple(arguments[: len(traced.names)]))
+        kept = [v for v in self._variants[:-1] if not any(is_limit(op) for op in v.trace.tape.operations)]
+        self._variants[:] = [*kept, found]
+        for name in ("gradient", "value_and_gradient", "pullback", "_call"):
+            self.__dict__.pop(name, None)
+        return found
 
     # What the plan says of itself.
 
@@ -227,6 +258,11 @@ def _compile_again(f: Callable[..., Any], example: tuple, options: dict[str, Any
     return plan
 
 
+def is_limit(op: Operation) -> bool:
+    """Whether an operation guards the number of iterations of a `while` loop."""
+    return isinstance(op, Guard) and op.what == "max_steps"
+
+
 def broken_guard(traced: Trace, arguments: tuple) -> Exception:
     """The error for arguments with which a guard of `traced` breaks: it names the guard's line."""
     leaves, _ = flatten(tuple(arguments[: len(traced.names)]))
@@ -241,6 +277,11 @@ def broken_guard(traced: Trace, arguments: tuple) -> Exception:
         line = broken.guard.line
         if broken.guard.what == "index":
             return IndexRangeError(f"{line}: an index is out of range: `{line.text}`")
+        if broken.guard.what == "max_steps":
+            return BranchError(
+                f"{line}: `{line.text}` does not end within the {traced.max_steps:,} iterations that there is memory for; "
+                f"raise compile(..., max_steps=), or see whether it ends at all for these arguments"
+            )
         return BranchError(
             f"{traced.name} takes another branch for these arguments than the one recorded, at {line}: `{line.text}` "
             f"({broken.guard.what}: {broken.actual} instead of {broken.guard.outcome})"
@@ -260,6 +301,8 @@ def compile(
     on_branch: str = "retrace",
     preserve_args: bool = False,
     max_operations: int = 200_000,
+    unroll: int = 16,
+    max_steps: int = 1000,
     max_variants: int = 32,
 ) -> Plan:
     """Trace `f` once, plan its memory, and compile it with its derivatives.
@@ -278,7 +321,12 @@ def compile(
     preserve_args : bool
         Leave arguments that `f` writes to as they were (costs a copy).
     max_operations : int
-        Limit of recorded operations: loops are unrolled.
+        Limit of recorded operations.
+    unroll : int
+        Loops of at most so many iterations are recorded one by one; longer ones once, as loops.
+    max_steps : int
+        For how many iterations of a `while` loop on computed values there is memory. A call that needs more grows it
+        (with `on_branch="raise"`, raises BranchError).
     max_variants : int
         Limit of recorded branches.
 
@@ -316,6 +364,8 @@ def compile(
         "on_branch": on_branch,
         "preserve_args": preserve_args,
         "max_operations": max_operations,
+        "unroll": unroll,
+        "max_steps": max_steps,
         "max_variants": max_variants,
         "differentiate": False,
     }
@@ -337,7 +387,8 @@ def check_differentiable(traced: Trace) -> None:
         )
     values, _ = activity(traced.tape)
     writes = any(
-        isinstance(op, Store | Scatter) and op.region.buffer in traced.tape.active for op in traced.tape.operations
+        isinstance(op, Store | Scatter) and op.region.buffer in traced.tape.active
+        for op in walk(traced.tape.operations)
     )
     if not writes and not any(value.id in values for value in traced.tape.results):
         what = f"returns {traced.result_structure}" if traced.result_leaves else "returns None"

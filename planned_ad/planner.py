@@ -1,5 +1,6 @@
 """The planner: from a tape to a schedule over one fixed workspace, with a reason for every byte kept.
 
+0. `early_uses`: compute from what is about to be overwritten before it is.
 1. `anchors`: for each value, reload, recompute or keep (alias and overwrite analysis on regions).
 2. `placement`: fuse operations into loop nests, in an order that keeps every dependence.
 3. `layout`: pack slots and local buffers by lifetime.
@@ -9,9 +10,10 @@
 from __future__ import annotations
 
 from .anchors import Anchors, decide_anchors
-from .layout import lay_out
+from .early_uses import use_early
+from .layout import lay_out, lifetimes_in
 from .placement import Placement, place
-from .schedule import Cached, Memory, MemoryPlan, Source
+from .schedule import Cached, Memory, MemoryPlan, Source, walk_steps
 from .source import Line
 from .tape import Apply, Constant, Tape, Value, walk
 
@@ -23,15 +25,17 @@ def plan_memory(tape: Tape) -> MemoryPlan:
     the number that the tape means; every slot lies in the workspace and overlaps no other that is alive.
     Cost: near linear in the operations for unrolled scalar code.
     """
+    tape = use_early(tape)
     anchors = decide_anchors(tape)
     placement = place(tape, anchors)
-    sizes, lifetimes = {}, {}
-    for memory, uses in placement.uses.items():
+    used, _ = lifetimes_in(placement.steps)
+    sizes = {}
+    for memory in used:
         nbytes = memory_nbytes(tape, placement, memory)
         if nbytes is not None:
             sizes[memory] = nbytes
-            lifetimes[memory] = (min(step for step, _ in uses), max(step for step, _ in uses))
-    offsets, workspace, bound = lay_out(sizes, lifetimes, placement.steps)
+    lifetimes = {memory: used[memory] for memory in sizes}
+    offsets, workspace, bound = lay_out(sizes, lifetimes, list(walk_steps(placement.steps)))
     return MemoryPlan(
         tape=tape,
         steps=tuple(placement.steps),
@@ -39,7 +43,7 @@ def plan_memory(tape: Tape) -> MemoryPlan:
         sizes=sizes,
         lifetimes=lifetimes,
         constants={op.out.id: op.data for op in walk(tape.operations) if isinstance(op, Constant)},
-        cached=cached_values(tape, anchors, placement),
+        cached=cached_values(tape, anchors, placement, set(used)),
         recomputed=sources(anchors, placement.recomputed, "recomputed"),
         reloaded=sources(anchors, placement.reloaded, "reloaded"),
         workspace_nbytes=workspace,
@@ -48,7 +52,9 @@ def plan_memory(tape: Tape) -> MemoryPlan:
 
 
 def memory_nbytes(tape: Tape, placement: Placement, memory: Memory) -> int | None:
-    """Bytes that a memory takes in the workspace; None for memory that the caller brings."""
+    """Bytes that a memory takes in the workspace; None for constants and what the caller brings."""
+    if memory.kind == "constant":
+        return None
     if memory.kind == "slot":
         value = placement.slots.get(memory.id) or placement.inner_slots[memory.id]
         return value.nbytes
@@ -56,16 +62,16 @@ def memory_nbytes(tape: Tape, placement: Placement, memory: Memory) -> int | Non
     return None if buffer.visible else buffer.span * buffer.dtype.itemsize
 
 
-def cached_values(tape: Tape, anchors: Anchors, placement: Placement) -> tuple[Cached, ...]:
+def cached_values(tape: Tape, anchors: Anchors, placement: Placement, used: set[Memory]) -> tuple[Cached, ...]:
     """What lives from the primal to the reverse sweep, each with its reason."""
     found = [cached(anchors, placement.slots[id]) for id in placement.read_back]
-    caches = {b.id for b in tape.buffers if b.kind == "cache" and Memory("buffer", b.id) in placement.uses}
+    caches = {b.id for b in tape.buffers if b.kind == "cache" and Memory("buffer", b.id) in used}
     for id in sorted(placement.reread | caches):
         buffer = tape.buffers[id]
         line = buffer.line
         reason = f"the array made here ({line}) is read again by the reverse sweep"
-        if buffer.kind == "cache":
-            reason = "needed by the derivative in each iteration, and its memory is written to again"
+        if buffer.kind == "cache":  # whoever made it says why
+            reason = buffer.label
         found.append(
             Cached(
                 value=Value(id=-1 - id, shape=buffer.shape, dtype=buffer.dtype),

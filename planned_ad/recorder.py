@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import math
+import types
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from .affine import Ragged
 from .builder import TapeBuilder
 from .errors import TraceError, UnrollLimitError, UnsupportedError
 from .functions import FUNCTIONS, WRITING
 from .regions import View, c_strides, is_injective
 from .source import Line, current_line
-from .tape import Buffer, Value
+from .tape import Buffer, Value, walk
 from .tracing.array_tracer import ArrayTracer
 from .tracing.example import ExampleRun
+from .tracing.loop_index import LoopIndex
 from .tracing.promotion import KINDS, dtype_of
+from .tracing.ragged import RaggedArray, RaggedStorage, has_ragged
+from .tracing.ragged import call as call_ragged
 from .tracing.scalar_tracer import ScalarTracer
+from .tracing.scopes import Decisions, Restart, Scopes
 from .tracing.storage import Storage
 
 Tracer = ArrayTracer | ScalarTracer
@@ -31,15 +37,29 @@ class Recorder:
     ----------
     max_operations : int
         More recorded operations than this end in an UnrollLimitError.
+    unroll : int
+        Loops of at most so many iterations are recorded one by one.
+    max_steps : int
+        Loops whose end is decided by traced values run at most so often.
+    decisions : Decisions
+        What earlier runs of this trace have found out about its loops.
     """
 
-    def __init__(self, max_operations: int = 200_000):
+    def __init__(
+        self, max_operations: int = 200_000, unroll: int = 16, max_steps: int = 1000, decisions: Decisions | None = None
+    ):
         self.builder = TapeBuilder()
         self.max_operations = max_operations
+        self.unroll = unroll
+        self.max_steps = max_steps
+        self.whiles: list[Any] = []  # the `while` loops being recorded
+        self.scopes = Scopes(self.builder, Decisions() if decisions is None else decisions)
         self.example = ExampleRun(self.builder)
         self.assumptions: dict[str, None] = {}  # names of captured arrays that were read, in order
         self.extents: dict[int, int] = {}  # ids of index values known to be at least 0 and less than this
         self.wrapped: dict[tuple[int, int], Value] = {}  # an index value within an extent, as one that is not negative
+        self.consumers: dict[types.FrameType, Any] = {}  # who adds up the items of a generator expression, by its frame
+        self.limits: dict[int, tuple[Value, int, int]] = {}  # of integers read in loops, by identity
         self._numbers: dict[tuple[object, ...], Value] = {}
         self._outcomes: dict[int, object] = {}
 
@@ -47,16 +67,19 @@ class Recorder:
         """Give the user's present line to what is recorded next. Once for each operation of the user's."""
         builder = self.builder
         builder.line = current_line()
+        if self.scopes.pending:
+            raise Restart
         if len(builder.operations) > self.max_operations:
             self._stop()
 
     def _stop(self) -> None:
-        lines: Counter[Line] = Counter(op.line for op in self.builder.operations)
+        lines: Counter[Line] = Counter(op.line for op in walk(tuple(self.builder.operations)))
         line, count = lines.most_common(1)[0]
+        reasons = [f" The loop at {loop.line} {loop.reason}." for loop in self.scopes.decisions.unrolled.values()]
         raise UnrollLimitError(
             f"the trace has more than {self.max_operations:,} operations; {count:,} of them come from {line}: "
-            f"`{line.text}`. Loops are unrolled: write the body of this one on whole arrays instead of elements, "
-            f"or raise the limit with max_operations=."
+            f"`{line.text}`, in a loop that had to be unrolled.{reasons[0] if reasons else ''} Write the body of the "
+            f"loop on whole arrays instead of elements, or raise the limit with max_operations=."
         )
 
     # What an object is.
@@ -76,7 +99,7 @@ class Recorder:
             return obj.storage.is_concrete  # type: ignore[attr-defined]
         if kind is list or kind is tuple:
             return all(self.is_concrete(item) for item in obj)  # type: ignore[attr-defined]
-        return kind is not ScalarTracer
+        return kind not in (ScalarTracer, LoopIndex, RaggedArray)
 
     def number_of(self, obj: object) -> Any:
         """The known numbers of `obj`, as an array that must not be written to."""
@@ -106,8 +129,10 @@ class Recorder:
         kind = type(obj)
         if kind is ScalarTracer:
             value = obj.value
-        elif kind is ArrayTracer:
+        elif kind is ArrayTracer or kind is RaggedArray:
             value = obj.read()
+        elif kind is LoopIndex:
+            return self.value_of(obj.traced(), dtype)
         elif (kind is list or kind is tuple) and not self.is_concrete(obj):
             value = self.stacked(obj)
         else:
@@ -152,7 +177,14 @@ class Recorder:
         """A value as NumPy returns it: a scalar for shape (), else a fresh array (in the memory order of `like`)."""
         if value.shape == ():
             return ScalarTracer(self, value)
+        if any(isinstance(n, Ragged) for n in value.shape):
+            return self.ragged(value)
         return self.array(value, like)
+
+    def ragged(self, value: Value) -> RaggedArray:
+        """A fresh array, some of whose extents differ between the iterations of the loops around."""
+        storage = RaggedStorage(self.builder.line, value, self.scopes.depth)
+        return RaggedArray(self, storage, storage.own)
 
     def array(self, value: Value, like: Any = None) -> ArrayTracer:
         """A fresh array, which may have shape (); in row-major order, or that of `like`, an array of that shape."""
@@ -164,7 +196,9 @@ class Recorder:
 
     def fresh(self, base: np.ndarray, value: Value) -> ArrayTracer:
         """A fresh array that lies in memory as `base` does."""
-        return ArrayTracer(self, Storage(base, self.builder.line, value=value), base)
+        storage = Storage(base, self.builder.line, value=value, depth=self.scopes.depth)
+        storage.born(self)
+        return ArrayTracer(self, storage, base)
 
     def concrete(self, number: Any, captured: str = "") -> Any:
         """A known array as a traced one (of which it becomes the memory); scalars stay what they are."""
@@ -172,7 +206,11 @@ class Recorder:
             return number
         if number.dtype not in KINDS:
             return number
-        return ArrayTracer(self, Storage(number, self.builder.line, captured=captured), number)
+        depth = 0 if captured else self.scopes.depth
+        storage = Storage(number, self.builder.line, captured=captured, depth=depth)
+        if not captured:
+            storage.born(self)
+        return ArrayTracer(self, storage, number)
 
     def empty(self, shape: Any, dtype: Any = np.float64, order: Any = "C") -> ArrayTracer:
         """A fresh array to be written to; zero until then."""
@@ -224,7 +262,10 @@ class Recorder:
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """What `function(*args, **kwargs)` gives for arguments of which some are traced."""
         self.mark()
+        args, kwargs = traced_indices(args), traced_indices(dict(kwargs))
         items = (*args, *kwargs.values())
+        if has_ragged(items):
+            return call_ragged(self, function, args, dict(kwargs))
         known = all(self.is_concrete(item) for item in items)
         if known and function not in WRITING and kwargs.get("out") is None:
             return self.adopt(function(*self.plain(args), **self.plain(dict(kwargs))), items)
@@ -264,12 +305,22 @@ class Recorder:
 
     def outcome(self, predicate: Value, what: str) -> Any:
         """The scalar that `predicate` is for the example arguments; the tape holds only while it is that."""
+        if self.scopes.depth:
+            raise self.scopes.unroll_innermost("tests a traced value", self.builder.line)
         known = self._outcomes.get(predicate.id)
         if known is None:
             known = self.example.number(predicate).item()
             self._outcomes[predicate.id] = known
             self.builder.guard(predicate, known, what)
         return known
+
+    def known_limits(self, index: Value) -> tuple[int, int]:
+        """The least and the greatest number that an integer may be, where they are known; else those of its type."""
+        known = self.limits.get(id(index))
+        if known is not None:
+            return known[1:]
+        info = np.iinfo(np.int64)
+        return int(info.min), int(info.max)
 
     def argument(self, label: str, array: np.ndarray, active: bool) -> Buffer:
         """A new argument buffer laid out as the example `array`."""
@@ -287,6 +338,17 @@ class Recorder:
         buffer = self.builder.new_buffer("argument", label, array.dtype, view)
         self.example.provide(buffer, array)
         return buffer
+
+
+def traced_indices(items: Any) -> Any:
+    """Arguments with the indices of loops among them as traced integers."""
+    if type(items) is LoopIndex:
+        return items.traced()
+    if type(items) in (tuple, list):
+        return type(items)(traced_indices(item) for item in items)
+    if type(items) is dict:
+        return {key: traced_indices(item) for key, item in items.items()}
+    return items
 
 
 def _arrays_in(items: Iterable[Any]) -> Iterable[ArrayTracer]:

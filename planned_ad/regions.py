@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .affine import Affine, Extent, at
+from .affine import Affine, Extent, Ragged, at
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,11 @@ def limits(view: View) -> tuple[int, int]:
     return low, high
 
 
+def is_ragged(view: View) -> bool:
+    """Whether some extent differs between iterations."""
+    return any(isinstance(n, Ragged) for n in view.shape)
+
+
 def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Strides, in elements, of a row-major array of `shape`."""
     strides, step = [], 1
@@ -99,6 +104,8 @@ def is_injective(view: View) -> bool:
 
 def covers(view: View, size: int) -> bool:
     """Whether `view` shows every one of the `size` elements of its memory exactly once."""
+    if is_ragged(view):
+        return False
     return view.size == size and is_injective(view) and view.bounds() == (0, size - 1 if size else view.bounds()[1])
 
 
@@ -257,7 +264,7 @@ def contains(outer: Region, inner: Region) -> bool:
         return False
     if inner.view.size == 0 or same_layout(outer.view, inner.view):
         return True
-    if isinstance(outer.view.offset, Affine) or isinstance(inner.view.offset, Affine):
+    if isinstance(outer.view.offset, Affine) or isinstance(inner.view.offset, Affine) or is_ragged(outer.view):
         return False
     (low, high), (first, last) = limits(outer.view), limits(inner.view)
     dense = is_injective(outer.view) and high - low + 1 == outer.view.size

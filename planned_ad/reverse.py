@@ -2,8 +2,9 @@
 
 The result is again a tape: the primal operations, followed (from `turn` on) by the reverse sweep,
 which names the primal's values directly. Which of those are kept, reloaded or recomputed is the
-planner's decision. Adjoints of values are sums of contributions; adjoints of buffers live in shadow
-buffers of the same layout (Griewank & Walther, Evaluating Derivatives, 2nd ed., chapters 3 and 4).
+planner's decision; for values inside loops and branches it is made here (see `kept_values`). Adjoints
+of values are sums of contributions; adjoints of buffers live in shadow buffers of the same layout
+(Griewank & Walther, Evaluating Derivatives, 2nd ed., chapters 3 and 4).
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ from typing import Any
 
 import numpy as np
 
+from .affine import Affine, Ragged
 from .boundary import store_results
 from .builder import TapeBuilder, continued
+from .coordinates import follow
+from .dependence import Overwrites
 from .errors import NotDifferentiableError, UnsupportedError
 from .regions import Region, View, c_strides, compose, contiguous, inverse, is_injective, remap, show
 from .rules.algebra import Symbol
 from .rules.table import RULES
-from .tape import Apply, Buffer, Constant, Guard, Load, Loop, Operation, Scatter, Store, Tape, Value, walk
+from .tape import Apply, Buffer, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +38,38 @@ class Part:
 
 @dataclass
 class Sweep:
-    """The state of one reverse sweep: cotangents so far, shadows, and the tape being written."""
+    """The state of one reverse sweep: cotangents so far, shadows, and the tape being written.
+
+    A loop's body, or a side of a branch, has a sweep of its own inside that of the block around it, its `parent`.
+    """
 
     builder: TapeBuilder
     active: frozenset[int]  # ids of values with a derivative
-    active_buffers: frozenset[int]
     shadows: dict[int, Buffer] = field(default_factory=dict)
     contributions: dict[int, list[Value | Part]] = field(default_factory=dict)
-    enclosing: tuple[Loop, ...] = ()  # the loops around what is being transposed
-    overwritten: set[int] = field(default_factory=set)  # buffers that the primal writes to from here on
+    overwrites: Overwrites | None = None  # what the primal writes; of the outermost sweep
+    parent: Sweep | None = None
+    loops: tuple[Loop, ...] = ()  # around what is being transposed
+    defined: frozenset[int] = frozenset()  # values of the block that is being transposed; of inner sweeps
+    totals: dict[int, tuple[Value, Region]] = field(default_factory=dict)
 
     def contribute(self, value: Value, cotangent: Value | Part) -> None:
         if value.id in self.active:
             self.contributions.setdefault(value.id, []).append(cotangent)
+
+    def total(self, value: Value) -> Region:
+        """Where the cotangents of a value from outside of this block are added up: in the block that defines it."""
+        assert self.parent is not None
+        if self.parent.parent is not None and value.id not in self.parent.defined:
+            return self.parent.total(value)
+        if value.id not in self.totals:
+            self.totals[value.id] = (value, self.memory("cotangent", value.shape, value.dtype))
+        return self.totals[value.id][1]
+
+    def memory(self, label: str, shape: tuple[int, ...], dtype: np.dtype) -> Region:
+        """New memory for an array of `shape`."""
+        buffer = self.builder.new_buffer("local", label, dtype, contiguous(tuple(map(int, shape))))
+        return Region(buffer.id, contiguous(shape))
 
     def shadow(self, region: Region) -> Region:
         """The region of the shadow buffer that belongs to a region of the primal."""
@@ -54,9 +77,14 @@ class Sweep:
         shadow = self.shadows[region.buffer]
         if buffer.view == shadow.view:
             return Region(shadow.id, region.view)
-        view = remap(region.view, buffer.view, shadow.view)
+        if moves(region.view):
+            view = follow(region.view, buffer.view, shadow.view, {loop.index: loop.range for loop in self.loops})
+        else:
+            view = remap(region.view, buffer.view, shadow.view)
         if view is None:
-            raise UnsupportedError(f"the strides of {buffer.label} cannot be followed; pass a contiguous array")
+            raise UnsupportedError(
+                f"{self.builder.line}: the strides of {buffer.label} cannot be followed; pass a contiguous array"
+            )
         return Region(shadow.id, view)
 
     def zero(self, dtype: np.dtype) -> Value:
@@ -73,12 +101,12 @@ class Sweep:
             total = cotangent if total is None else self.builder.apply("add", total, cotangent)
         if len(whole) == len(parts):
             return total
-        memory = self.builder.new_buffer("local", "cotangent", value.dtype, contiguous(value.shape))
-        self.builder.store(memory.whole, self.zero(value.dtype) if total is None else total)
+        memory = self.memory("cotangent", value.shape, value.dtype)
+        self.builder.store(memory, self.zero(value.dtype) if total is None else total)
         for part in parts:
             if isinstance(part, Part):
-                self.add_part(memory.whole, part)
-        return self.builder.load(memory.whole)
+                self.add_part(memory, part)
+        return self.builder.load(memory)
 
     def add_part(self, region: Region, part: Part) -> None:
         """Add a contribution to the part of `region` that it concerns."""
@@ -88,6 +116,12 @@ class Sweep:
         view = compose(region.view, part.view)
         if view is not None:
             self.add(Region(region.buffer, view), part.cotangent)
+            return
+        if moves(part.view):  # in packed memory every view is affine
+            packed = self.memory("cotangent", region.shape, part.cotangent.dtype)
+            self.builder.store(packed, self.zero(part.cotangent.dtype))
+            self.add_part(packed, part)
+            self.add(region, self.builder.load(packed))
             return
         # A view that is not affine here: its elements one by one.
         positions = show(np.arange(region.view.size), part.view).reshape(-1)
@@ -101,19 +135,33 @@ class Sweep:
         if is_injective(view):
             self.builder.store(Region(region.buffer, view), cotangent, accumulate=True)
             return
+        if is_ragged(view.shape):
+            raise UnsupportedError(f"{self.builder.line}: windows that overlap, of an extent that a loop changes")
         # Windows that overlap: one element at a time, in order.
         low, high = view.bounds()
-        assert isinstance(low, int) and isinstance(high, int)
-        span = View(low, (high - low + 1,), (1,))
-        positions = show(np.arange(high - low + 1), View(view.offset - low, view.shape, view.strides)).reshape(-1)
+        size, offset = high - low + 1, view.offset - low
+        assert isinstance(size, int) and isinstance(offset, int)
+        positions = show(np.arange(size), View(offset, view.shape, view.strides)).reshape(-1)
         flat = self.builder.reshape(cotangent, (cotangent.size,))
         indices = (self.builder.constant(positions.astype(np.int64)),)
-        self.builder.scatter(Region(region.buffer, span), indices, flat, accumulate=True)
+        span = Region(region.buffer, View(low, (size,), (1,)))
+        self.builder.scatter(span, indices, flat, accumulate=True)
+
+
+def is_ragged(shape: tuple[int, ...]) -> bool:
+    return any(isinstance(n, Ragged) for n in shape)
+
+
+def moves(view: View) -> bool:
+    """Whether `view` differs between iterations."""
+    return isinstance(view.offset, Affine) or is_ragged(view.shape)
 
 
 def sum_repeated(builder: TapeBuilder, cotangent: Value, view: View) -> tuple[Value, View]:
     """Sum over the axes along which `view` repeats its elements; the cotangent and the view that are left."""
-    repeated = tuple(k for k, (n, s) in enumerate(zip(view.shape, view.strides)) if s == 0 and n > 1)
+    repeated = tuple(
+        k for k, (n, s) in enumerate(zip(view.shape, view.strides)) if s == 0 and (n > 1 or isinstance(n, Ragged))
+    )
     if not repeated:
         return cotangent, view
     cotangent = builder.apply("reduce_sum", cotangent, axes=repeated)
@@ -165,7 +213,7 @@ def reverse(
     """
     values, buffers = activity(tape)
     builder = continued(tape)
-    sweep = Sweep(builder, values, buffers)
+    sweep = Sweep(builder, values, overwrites=Overwrites(tape.buffers, tape.operations))
     arguments = list(tape.arguments)
     returned = store_results(builder, tape.results) if keep_results else []
     turn = len(builder.operations)
@@ -194,12 +242,12 @@ def reverse(
             arguments.append(cotangent.id)
             sweep.contribute(result, builder.cast(builder.load(cotangent.whole), result.dtype))
     primal = transpose(sweep, tape.operations)
-    builder.operations[: len(primal)] = primal
+    builder.operations[: len(tape.operations)] = primal
     return Tape(
         buffers=tuple(builder.buffers),
         arguments=(*arguments, *returned),
         operations=tuple(builder.operations),
-        turn=turn,
+        turn=turn + len(primal) - len(tape.operations),
         active=tape.active,
     )
 
@@ -225,19 +273,19 @@ def packed(view: View) -> View:
 def transpose(sweep: Sweep, operations: Sequence[Operation]) -> list[Operation]:
     """Write the adjoints of `operations`, the last first.
 
-    Returns the operations with what they have to keep for it: loops store per iteration what their reverse loop needs.
+    Returns the operations with what they have to keep for it: loops and branches store what their adjoints need.
     """
-    primal = []
-    for op in reversed(operations):
-        sweep.builder.line = op.line
-        if isinstance(op, Loop):
-            from .reverse_loops import transpose_loop
+    from .reverse_blocks import transpose_blocks
 
-            op = transpose_loop(sweep, op)
+    primal: list[Operation] = []
+    for position in reversed(range(len(operations))):
+        op = operations[position]
+        sweep.builder.line = op.line
+        if op.blocks:
+            primal += reversed(transpose_blocks(sweep, op, position))
         else:
             transpose_operation(sweep, op)
-        sweep.overwritten.update(region.buffer for region in op.writes)
-        primal.append(op)
+            primal.append(op)
     return primal[::-1]
 
 
@@ -252,8 +300,8 @@ def transpose_operation(sweep: Sweep, op: Operation) -> None:
         transpose_store(sweep, op)
     elif isinstance(op, Scatter):
         transpose_scatter(sweep, op)
-    elif not isinstance(op, Constant | Guard):
-        raise UnsupportedError(f"{type(op).__name__} has no adjoint yet ({op.line})")
+    elif not isinstance(op, Constant | Guard | IndexValue):
+        raise UnsupportedError(f"{op.line}: {type(op).__name__} has no adjoint yet")
 
 
 def transpose_apply(sweep: Sweep, op: Apply) -> None:
@@ -276,7 +324,13 @@ def transpose_apply(sweep: Sweep, op: Apply) -> None:
             if rule.refused:
                 raise UnsupportedError(f"{op.line}: {op.primitive} has no derivative here: {rule.refused}")
             continue
+        before = len(builder.operations)
         result: Any = adjoint(Symbol(builder, cotangent), Symbol(builder, op.out), *symbols, **op.params)
+        if any(flattens(o) for o in builder.operations[before:]):
+            raise UnsupportedError(
+                f"{op.line}: {op.primitive} has no derivative yet where a loop changes the extents of arrays; "
+                f"use arrays of full extent there"
+            )
         part = result.value
         if part.shape != operand.shape and rule.kind == "elementwise":
             if operand.shape == ():
@@ -286,16 +340,34 @@ def transpose_apply(sweep: Sweep, op: Apply) -> None:
         sweep.contribute(operand, part)
 
 
+def flattens(op: Operation) -> bool:
+    """Whether `op` sees an array that a loop changes the extents of as one of fixed extents, with what lies between."""
+    if not isinstance(op, Apply) or op.primitive != "view":
+        return False
+    shape = op.params["view"].shape
+    return any(isinstance(n, Ragged) and n not in shape for n in op.operands[0].shape)
+
+
 def view_adjoint(builder: TapeBuilder, cotangent: Value, view: View, shape: tuple[int, ...]) -> Iterable[Value | Part]:
     """The contribution of a view's cotangent to what it shows: repeated axes are summed, the rest put back."""
     if view.size == 0:
         return
     cotangent, view = sum_repeated(builder, cotangent, view)
-    back = inverse(view, shape)
+    back = inverse_in_loops(view, shape) if moves(view) or is_ragged(shape) else inverse(view, shape)
     if back is not None:
         yield builder.view(cotangent, back)
     else:
         yield Part(cotangent, view=view)
+
+
+def inverse_in_loops(view: View, shape: tuple[int, ...]) -> View | None:
+    """As `regions.inverse`, for views that only turn the axes of an array, or add axes of length one."""
+    own, packed = contiguous(shape), contiguous(view.shape)
+    axes = {(s, n): t for n, s, t in zip(view.shape, view.strides, packed.strides) if n != 1}
+    wanted = [(s, n) for n, s in zip(shape, own.strides) if n != 1]
+    if view.offset != 0 or len(axes) != len(wanted) or set(axes) != set(wanted):
+        return None
+    return View(0, shape, tuple(axes.get((s, n), 0) for n, s in zip(shape, own.strides)))
 
 
 def transpose_load(sweep: Sweep, op: Load) -> None:
@@ -333,7 +405,7 @@ def transpose_scatter(sweep: Sweep, op: Scatter) -> None:
     if op.value.id in sweep.active:
         cotangent = builder.apply("gather", builder.load(region), *op.indices)
         if not op.accumulate:
-            cotangent = keep_last(builder, cotangent, op.indices, op.region.shape)
+            cotangent = keep_last(sweep, cotangent, op.indices, op.region.shape)
         if op.value.shape != cotangent.shape:
             cotangent = builder.apply("reduce_sum", cotangent, axes=tuple(range(len(cotangent.shape))))
         sweep.contribute(op.value, cotangent)
@@ -342,15 +414,15 @@ def transpose_scatter(sweep: Sweep, op: Scatter) -> None:
         builder.scatter(region, op.indices, zeros)
 
 
-def keep_last(builder: TapeBuilder, cotangent: Value, indices: tuple[Value, ...], shape: tuple[int, ...]) -> Value:
+def keep_last(sweep: Sweep, cotangent: Value, indices: tuple[Value, ...], shape: tuple[int, ...]) -> Value:
     """Zero the cotangents of values that a later equal index overwrote: the last writer of an element is its owner."""
-    extents, count = shape[: len(indices)], indices[0].size
+    builder, extents, count = sweep.builder, shape[: len(indices)], indices[0].size
     if count <= 1:
         return cotangent
     order = builder.reshape(builder.constant(np.arange(count)), indices[0].shape)
-    owner = builder.new_buffer("local", "last writer", np.dtype(np.int64), contiguous(extents))
-    builder.scatter(owner.whole, indices, order)
-    last = builder.apply("equal", builder.apply("gather", builder.load(owner.whole), *indices), order)
+    owner = sweep.memory("last writer", extents, np.dtype(np.int64))
+    builder.scatter(owner, indices, order)
+    last = builder.apply("equal", builder.apply("gather", builder.load(owner), *indices), order)
     rest = cotangent.shape[len(last.shape) :]
     mask = builder.broadcast(builder.reshape(last, last.shape + (1,) * len(rest)), cotangent.shape)
     return builder.apply("where", mask, cotangent, builder.constant(0, cotangent.dtype))

@@ -7,13 +7,15 @@ given over the domain, so that emission is arithmetic on strides.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from .affine import Affine
 from .regions import View
 from .source import Line
-from .tape import Apply, Guard, Loop, Tape, Value
+from .tape import Apply, Branch, Guard, Loop, Tape, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,14 @@ class Immediate:
     """A number known at compile time."""
 
     number: object
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """A number made of the indices of the loops around the nest."""
+
+    expression: Affine
     dtype: np.dtype
 
 
@@ -87,12 +97,15 @@ class Reduce:
     dtype: np.dtype
 
 
-Item = Read | Immediate | Compute | GatherRead | Write | Reduce
+Item = Read | Immediate | Position | Compute | GatherRead | Write | Reduce
 
 
 @dataclass(slots=True, kw_only=True)
 class Nest:
-    """Items run at each index of `domain`; `ordered` where the order of indices matters (scatter)."""
+    """Items run at each index of `domain`; `ordered` where the order of indices matters (scatter).
+
+    A ragged extent of the domain ends where its expression says in the iteration that the loops around are in.
+    """
 
     domain: tuple[int, ...]
     items: list[Item] = field(default_factory=list)
@@ -130,14 +143,64 @@ class GuardStep:
 
 @dataclass(slots=True, kw_only=True)
 class LoopStep:
-    """Steps run once for each value of a loop index, in order; their views may move with it."""
+    """Steps run once for each value of a loop index, in order; their views may move with it.
+
+    `count`: where the number of iterations is, if that is known at run time only.
+    """
 
     operation: Loop
     steps: list[Step] = field(default_factory=list)
+    count: tuple[Memory, View] | None = None
     sweep: str = "primal"
 
+    @property
+    def blocks(self) -> tuple[list[Step], ...]:
+        return (self.steps,)
 
-Step = Nest | LibraryStep | GuardStep | LoopStep
+
+@dataclass(slots=True, kw_only=True)
+class BranchStep:
+    """The one list of steps where the Boolean in memory is true, the other where it is not."""
+
+    operation: Branch
+    memory: Memory
+    view: View
+    then: list[Step] = field(default_factory=list)
+    otherwise: list[Step] = field(default_factory=list)
+    sweep: str = "primal"
+
+    @property
+    def blocks(self) -> tuple[list[Step], ...]:
+        return (self.then, self.otherwise)
+
+
+Step = Nest | LibraryStep | GuardStep | LoopStep | BranchStep
+
+
+def walk_steps(steps: Iterable[Step]) -> Iterator[Step]:
+    """Every step, those inside loops and branches after the loop or branch itself."""
+    for step in steps:
+        yield step
+        if isinstance(step, LoopStep | BranchStep):
+            for block in step.blocks:
+                yield from walk_steps(block)
+
+
+def memories_of(step: Step) -> Iterator[Memory]:
+    """What a step itself addresses, steps inside it aside."""
+    match step:
+        case Nest():
+            for item in (*step.items, *step.spills.values()):
+                if isinstance(item, Read | GatherRead | Write | Reduce):
+                    yield item.memory
+        case LibraryStep():
+            yield from (memory for memory, _, _ in step.operands)
+            yield step.result
+        case GuardStep() | BranchStep():
+            yield step.memory
+        case LoopStep():
+            if step.count is not None:
+                yield step.count[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +228,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPlan:
-    """Steps, where each slot and local buffer lies in the workspace, and the reasons for what is kept."""
+    """Steps, where each slot and local buffer lies in the workspace, and the reasons for what is kept.
+
+    `lifetimes`: the first and the last step that use a memory, by their numbers in the order of `walk_steps`.
+    """
 
     tape: Tape
     steps: tuple[Step, ...]

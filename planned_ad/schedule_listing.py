@@ -5,9 +5,13 @@ Stable and address-free: the golden listings of the tests are this text.
 
 from __future__ import annotations
 
-from .listing import aligned, declared, label, parameter, slices
+import itertools
+from collections.abc import Iterator
+
+from .listing import aligned, declared, label, loop_range, parameter, slices, written
 from .regions import View, contiguous
 from .schedule import (
+    BranchStep,
     Compute,
     GatherRead,
     GuardStep,
@@ -18,12 +22,13 @@ from .schedule import (
     Memory,
     MemoryPlan,
     Nest,
+    Position,
     Read,
     Reduce,
     Step,
     Write,
 )
-from .source import Line
+from .source import UNKNOWN, Line
 
 Row = tuple[str, Line | None]
 
@@ -40,8 +45,9 @@ def plan_listing(plan: MemoryPlan) -> str:
         size, offset = plan.sizes[memory], plan.offsets[memory]
         text = f"#   {memory_name(plan, names, memory)}: {size} bytes at {offset}, steps {first} to {last}"
         rows.append((text, None))
-    for number, step in enumerate(plan.steps):
-        rows += step_rows(plan, names, number, step)
+    numbers = itertools.count()
+    for step in plan.steps:
+        rows += step_rows(plan, names, numbers, step)
     return aligned(rows)
 
 
@@ -57,20 +63,31 @@ def memory_name(plan: MemoryPlan, names: dict[Memory, str], memory: Memory) -> s
     return names.get(memory, f"{memory.kind}{memory.id}")
 
 
-def step_rows(plan: MemoryPlan, names: dict[Memory, str], number: int, step: Step) -> list[Row]:
+def step_rows(
+    plan: MemoryPlan, names: dict[Memory, str], numbers: Iterator[int], step: Step, free: int = 0
+) -> list[Row]:
+    """One step, and those inside; names of indices are taken below `free`."""
+    number = next(numbers)
     if isinstance(step, GuardStep):
         where = place(plan, names, step.memory, step.view)
         text = f"guard {where} == {step.operation.outcome}: {step.operation.what}"
         return [(f"# step {number}", None), (text, step.operation.line)]
     if isinstance(step, LoopStep):
         op = step.operation
-        stop = op.start + op.step * op.trips
+        count = "" if step.count is None else f"[:{place(plan, names, *step.count)}]"
+        return [
+            (f"# step {number}, {step.sweep}", None),
+            (f"for i{op.index} in {loop_range(op)}{count}:", op.line),
+            *block_rows(plan, names, numbers, step.steps, max(free, op.index + 1)),
+        ]
+    if isinstance(step, BranchStep):
         rows: list[Row] = [
             (f"# step {number}, {step.sweep}", None),
-            (f"for i{op.index} in range({op.start}, {stop}, {op.step}):", op.line),
+            (f"if {place(plan, names, step.memory, step.view)}:", step.operation.line),
+            *block_rows(plan, names, numbers, step.then, free),
         ]
-        for inner, part in enumerate(step.steps):
-            rows += [("    " + text, line) for text, line in step_rows(plan, names, inner, part)]
+        if step.otherwise:
+            rows += [("else:", step.operation.line), *block_rows(plan, names, numbers, step.otherwise, free)]
         return rows
     if isinstance(step, LibraryStep):
         arguments = [place(plan, names, memory, view) for memory, view, _ in step.operands]
@@ -78,47 +95,62 @@ def step_rows(plan: MemoryPlan, names: dict[Memory, str], number: int, step: Ste
         result = memory_name(plan, names, step.result)
         text = f"{result} = {step.operation.primitive}({', '.join(arguments)})"
         return [(f"# step {number}, library", None), (text, step.operation.line)]
-    return nest_rows(plan, names, number, step)
+    return nest_rows(plan, names, number, step, free)
 
 
-def nest_rows(plan: MemoryPlan, names: dict[Memory, str], number: int, nest: Nest) -> list[Row]:
+def block_rows(
+    plan: MemoryPlan, names: dict[Memory, str], numbers: Iterator[int], steps: list[Step], free: int
+) -> list[Row]:
+    """The steps inside a loop or a branch."""
+    rows = [row for step in steps for row in step_rows(plan, names, numbers, step, free)]
+    return [("    " + text, line) for text, line in rows] or [("    pass", UNKNOWN)]
+
+
+def nest_rows(plan: MemoryPlan, names: dict[Memory, str], number: int, nest: Nest, free: int) -> list[Row]:
     rows: list[Row] = [(f"# step {number}, {nest.sweep}", None)]
     indent = ""
+    indices = [f"i{free + k}" for k in range(len(nest.domain))]
     if nest.domain:
-        indices = ", ".join(f"i{k}" for k in range(len(nest.domain)))
-        rows.append((f"for {indices} in {list(nest.domain)}:", None))
+        rows.append((f"for {', '.join(indices)} in {list(nest.domain)}:", None))
         indent = "    "
     shown: dict[int, str] = {}
     for k, item in enumerate(nest.items):
         if isinstance(item, Immediate):
             shown[k] = repr(item.number)
             continue
-        rows.append((indent + item_text(plan, names, nest, k, item, shown), nest.lines[k]))
+        if isinstance(item, Position) and k not in nest.spills:
+            shown[k] = f"({written(item.expression)})"
+            continue
+        rows.append((indent + item_text(plan, names, indices, k, item, shown), nest.lines[k]))
         if k in nest.spills:
             write = nest.spills[k]
             rows.append((f"{indent}{place(plan, names, write.memory, write.view)} = r{k}", nest.lines[k]))
     return rows
 
 
-def item_text(plan: MemoryPlan, names: dict[Memory, str], nest: Nest, k: int, item: Item, shown: dict[int, str]) -> str:
+def item_text(
+    plan: MemoryPlan, names: dict[Memory, str], indices: list[str], k: int, item: Item, shown: dict[int, str]
+) -> str:
     def register(number: int) -> str:
         return shown.get(number, f"r{number}")
 
     match item:
         case Read():
             return f"r{k} = {place(plan, names, item.memory, item.view)}"
+        case Position():
+            return f"r{k} = {written(item.expression)}"
         case Compute():
             arguments = [register(n) for n in item.operands] + [f"{key}={parameter(p)}" for key, p in item.parameters]
             return f"r{k} = {item.primitive}({', '.join(arguments)})"
         case GatherRead():
-            indices = ", ".join(register(n) for n in item.indices)
-            return f"r{k} = {place(plan, names, item.memory, item.view)}[{indices}]"
+            at = ", ".join(register(n) for n in item.indices)
+            return f"r{k} = {place(plan, names, item.memory, item.view)}[{at}]"
         case Write():
             at = f"[{', '.join(register(n) for n in item.indices)}]" if item.indices else ""
             operator = "+=" if item.accumulate else "="
             return f"{place(plan, names, item.memory, item.view)}{at} {operator} {register(item.source)}"
         case Reduce():
-            kept = [f"i{a}" for a in range(len(nest.domain)) if a not in item.axes]
+            kept = [index for axis, index in enumerate(indices) if axis not in item.axes]
             target = memory_name(plan, names, item.memory) + (f"[{', '.join(kept)}]" if kept else "")
             return f"{target} = {item.operation}({register(item.source)})"
     raise AssertionError(type(item).__name__)

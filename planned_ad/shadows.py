@@ -13,6 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from .namespace import Namespace
 
+CONTROL = "planned_ad.control"
 _LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad"})
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 OPAQUE_BASES = (BaseException, enum.Enum, np.ndarray, np.generic)
@@ -21,8 +22,11 @@ OPAQUE_BASES = (BaseException, enum.Enum, np.ndarray, np.generic)
 def is_library(module_name: str, file: str | None = None) -> bool:
     """Whether a module belongs to NumPy, SciPy, Numba, planned_ad or the standard library, whose code is never copied.
 
-    A user's own `code.py` shares its name with a module of the standard library, hence `file`.
+    A user's own `code.py` shares its name with a module of the standard library, hence `file`. The loops and branches
+    of `planned_ad.control` are traced as the user's are.
     """
+    if module_name == CONTROL:
+        return False
     top = module_name.partition(".")[0]
     if top in _LIBRARIES:
         return True

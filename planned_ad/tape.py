@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .affine import Extent
+from .affine import Affine, Extent, Ragged, exact, substitute
 from .regions import Region, View, limits
 from .source import UNKNOWN, Line
 
@@ -101,6 +101,16 @@ class Operation:
     @property
     def writes(self) -> tuple[Region, ...]:
         return ()
+
+    @property
+    def blocks(self) -> tuple[tuple[Operation, ...], ...]:
+        """The sequences of operations inside. Values defined in a block are seen only in it."""
+        return ()
+
+    def with_blocks(self, *blocks: tuple[Operation, ...]) -> Operation:
+        """The same operation around other blocks."""
+        assert not blocks
+        return self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,51 +224,137 @@ class Guard(Operation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IndexValue(Operation):
+    """`out`, an int64 scalar, is what `expression` of the indices of the loops around is now."""
+
+    out: Value
+    expression: Affine
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        return (self.out,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Loop(Operation):
     """Run `body` for `index = start, start + step, ...`, `trips` times.
 
     Values defined inside are seen only inside; what an iteration leaves for the next or for
-    later operations it leaves in buffers.
+    later operations it leaves in buffers. `start` and `trips` (then a `Ragged`, and no iteration where it is not
+    positive) may depend on the indices of enclosing loops. With `count`, an int64 scalar, the iterations
+    are as many as that is at run time, at most `trips` (whoever makes the loop sees to it): the first ones of a loop
+    that counts up, the last ones of one that counts down, which is its reverse.
     """
 
     index: int
-    start: int
+    start: Extent
     step: int
     trips: int
     body: tuple[Operation, ...]
+    count: Value | None = None
 
     @property
     def inputs(self) -> tuple[Value, ...]:
-        defined = {v.id for op in self.body for v in op.outputs}
-        used = {v.id: v for op in self.body for v in op.inputs if v.id not in defined}
-        return tuple(used.values())
+        return free_values(self.blocks, () if self.count is None else (self.count,))
 
     @property
     def reads(self) -> tuple[Region, ...]:
-        return tuple(_over(r, self) for op in self.body for r in op.reads)
+        return tuple(over(r, self) for op in self.body for r in op.reads)
 
     @property
     def writes(self) -> tuple[Region, ...]:
-        return tuple(_over(r, self) for op in self.body for r in op.writes)
+        return tuple(over(r, self) for op in self.body for r in op.writes)
+
+    @property
+    def blocks(self) -> tuple[tuple[Operation, ...], ...]:
+        return (self.body,)
+
+    def with_blocks(self, *blocks: tuple[Operation, ...]) -> Loop:
+        (body,) = blocks
+        return replace(self, body=body)
+
+    @property
+    def last(self) -> Extent:
+        """The index in the last iteration, where there is one."""
+        return self.start + (exact(self.trips) - 1) * self.step
+
+    @property
+    def range(self) -> tuple[Extent, Extent]:
+        """The least and the greatest index."""
+        return (self.start, self.last) if self.step > 0 else (self.last, self.start)
 
 
-def _over(region: Region, loop: Loop) -> Region:
-    """What `region` touches over all iterations of `loop`: an axis more where it moves with the index."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch(Operation):
+    """Run `then` where the boolean scalar `predicate` holds, else `otherwise`.
+
+    Values defined inside are seen only inside; what a side leaves for later operations it leaves in buffers.
+    """
+
+    predicate: Value
+    then: tuple[Operation, ...]
+    otherwise: tuple[Operation, ...]
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        return free_values(self.blocks, (self.predicate,))
+
+    @property
+    def reads(self) -> tuple[Region, ...]:
+        return tuple(r for block in self.blocks for op in block for r in op.reads)
+
+    @property
+    def writes(self) -> tuple[Region, ...]:
+        return tuple(r for block in self.blocks for op in block for r in op.writes)
+
+    @property
+    def blocks(self) -> tuple[tuple[Operation, ...], ...]:
+        return (self.then, self.otherwise)
+
+    def with_blocks(self, *blocks: tuple[Operation, ...]) -> Branch:
+        then, otherwise = blocks
+        return replace(self, then=then, otherwise=otherwise)
+
+
+def free_values(blocks: tuple[tuple[Operation, ...], ...], first: tuple[Value, ...]) -> tuple[Value, ...]:
+    """`first`, then the values that `blocks` use and do not define, each once."""
+    used = {v.id: v for v in first}
+    for block in blocks:
+        defined = {v.id for op in block for v in op.outputs}
+        used |= {v.id: v for op in block for v in op.inputs if v.id not in defined}
+    return tuple(used.values())
+
+
+def over(region: Region, loop: Loop) -> Region:
+    """What `region` touches over all iterations of `loop`: an axis more where it moves with the index.
+
+    Where an extent varies with the index, the stretch of memory from the lowest to the highest element.
+    """
     offset = region.view.offset
-    if isinstance(offset, int):
-        return region
-    move = dict(offset.terms).get(loop.index, 0)
+    move = dict(offset.terms).get(loop.index, 0) if isinstance(offset, Affine) else 0
+    if any(isinstance(n, Ragged) and loop.index in dict(n.expression.terms) for n in region.view.shape):
+        return Region(region.buffer, stretch(region.view, loop))
     if not move:
         return region
-    first: Extent = offset - move * _index(loop.index) + move * loop.start
-    view = View(first, (loop.trips, *region.view.shape), (move * loop.step, *region.view.strides))
-    return Region(region.buffer, view)
+    view = region.view
+    first = substitute(offset, loop.index, loop.range[0])
+    return Region(region.buffer, View(first, (loop.trips, *view.shape), (move * abs(loop.step), *view.strides)))
 
 
-def _index(index: int):
-    from .affine import loop_index
-
-    return loop_index(index)
+def stretch(view: View, loop: Loop) -> View:
+    """The memory from the lowest to the highest element of `view` over all iterations, as one dense view."""
+    least, most = loop.range
+    low = high = view.offset
+    size = 1
+    for n, stride in zip(view.shape, view.strides):
+        low, high = low + min(0, stride) * (exact(n) - 1), high + max(0, stride) * (exact(n) - 1)
+        size += abs(stride) * max(int(n) - 1, 0)
+    move = {e: dict(e.terms).get(loop.index, 0) if isinstance(e, Affine) else 0 for e in (low, high)}
+    size += max(map(abs, move.values())) * max(int(loop.trips) - 1, 0)
+    low = substitute(low, loop.index, least if move[low] > 0 else most)
+    high = substitute(high, loop.index, most if move[high] > 0 else least)
+    length = high - low + 1
+    return View(low, (length if isinstance(length, int) else Ragged(size, length),), (1,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,11 +388,11 @@ def defined_by(operations: tuple[Operation, ...]) -> dict[int, Operation]:
 
 
 def walk(operations: tuple[Operation, ...]) -> Iterator[Operation]:
-    """Every operation, those inside loops after the loop itself."""
+    """Every operation, those inside loops and branches after the loop or branch itself."""
     for op in operations:
         yield op
-        if isinstance(op, Loop):
-            yield from walk(op.body)
+        for block in op.blocks:
+            yield from walk(block)
 
 
 def next_value(tape: Tape) -> int:
@@ -308,13 +404,16 @@ def renamed(op: Operation, names: Mapping[int, Value]) -> Operation:
     """`op` with other operands: each value whose id is in `names` replaced."""
     if not any(v.id in names for v in op.inputs):
         return op
-    if isinstance(op, Loop):
-        return replace(op, body=tuple(renamed(inner, names) for inner in op.body))
 
     def name(value: Value) -> Value:
         return names.get(value.id, value)
 
+    op = op.with_blocks(*(tuple(renamed(inner, names) for inner in block) for block in op.blocks))
     match op:
+        case Loop():
+            return op if op.count is None else replace(op, count=name(op.count))
+        case Branch():
+            return replace(op, predicate=name(op.predicate))
         case Apply():
             return replace(op, operands=tuple(map(name, op.operands)))
         case Store():

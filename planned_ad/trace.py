@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .compact import compact
 from .errors import PlannedADError, TraceError, UnsupportedError
 from .namespace import Namespace
 from .recorder import Recorder
@@ -20,9 +21,12 @@ from .tracing.array_tracer import ArrayTracer
 from .tracing.promotion import KINDS
 from .tracing.replacements import refuse_generators, replacements
 from .tracing.scalar_tracer import ScalarTracer
+from .tracing.scopes import Decisions, Restart, Unrolled
 from .tracing.storage import Storage
 
 from . import numpy_functions as _numpy_functions  # isort: skip  # noqa: F401 (registers what it implements)
+
+MOST_RUNS = 200  # each decides something about one loop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +85,10 @@ class Trace:
         Names of its parameters.
     assumptions : tuple of str
         Names of captured arrays whose contents the trace has taken for constant.
+    unrolled : tuple of Unrolled
+        Loops whose iterations were recorded one by one although they are many, and why.
+    max_steps : int
+        What it was traced with.
     """
 
     tape: Tape
@@ -95,6 +103,8 @@ class Trace:
     names: tuple[str, ...]
     parameters: tuple[str, ...]
     assumptions: tuple[str, ...]
+    unrolled: tuple[Unrolled, ...] = ()
+    max_steps: int = 1000
 
 
 def trace(
@@ -103,6 +113,8 @@ def trace(
     kwargs: Mapping[str, Any] | None = None,
     *,
     max_operations: int = 200_000,
+    unroll: int = 16,
+    max_steps: int = 1000,
 ) -> Trace:
     """Record one run of `f` on arguments like `args`.
 
@@ -117,6 +129,10 @@ def trace(
         and floats are active unless inside a `Const`; integer and boolean arrays are run-time data; all else is static.
     max_operations : int
         More recorded operations than this raise an UnrollLimitError.
+    unroll : int
+        Loops of at most so many iterations are recorded one by one.
+    max_steps : int
+        `while` loops on traced values run at most so often.
 
     Raises
     ------
@@ -124,8 +140,17 @@ def trace(
         Where `f` does what cannot be recorded; the message names the user's line. What `f` itself or NumPy raises
         passes through, with a note that names the line.
     """
-    kwargs = dict(kwargs or {})
-    recorder = Recorder(max_operations)
+    decisions = Decisions()
+    for _ in range(MOST_RUNS):
+        try:
+            return _trace_once(f, args, dict(kwargs or {}), Recorder(max_operations, unroll, max_steps, decisions))
+        except Restart:
+            continue
+    raise TraceError("the loops of the traced function could not be followed; unroll them with unroll=")
+
+
+def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], recorder: Recorder) -> Trace:
+    """One run of the function; a `Restart` where it has to begin again with other decisions."""
     positional, structure = flatten(tuple(args))
     keyword, keyword_structure = flatten(kwargs)
     names, parameters = _argument_names(f, tuple(args), kwargs)
@@ -146,9 +171,17 @@ def trace(
     shadow = namespace.function(f)
     try:
         result = shadow(*run_args, **run_kwargs)
+    except PlannedADError:
+        raise
     except Exception as error:
+        if recorder.scopes.open:  # an error in one of many iterations: which one, they tell when they run one by one
+            raise recorder.scopes.unroll_innermost(f"raises {type(error).__name__}", recorder.builder.line) from None
         _note_line(error)
         raise
+    if recorder.scopes.open:
+        raise recorder.scopes.unroll_innermost("is left early", recorder.builder.line)
+    if recorder.scopes.pending:
+        raise Restart
     _check_containers(flatten(run_args)[0] + flatten(run_kwargs)[0], tracers, labels)
     result_leaves, kinds, values, result_structure = _results(recorder, result)
     tape = recorder.builder.tape(
@@ -157,7 +190,7 @@ def trace(
         frozenset(leaf.buffer for leaf in leaves if leaf.active and leaf.buffer is not None),
     )
     return Trace(
-        tape=tape,
+        tape=compact(tape) if recorder.builder.blocks is not None else tape,
         leaves=tuple(leaves),
         structure=structure,
         keyword_structure=keyword_structure,
@@ -169,6 +202,8 @@ def trace(
         names=tuple(names),
         parameters=parameters,
         assumptions=tuple(recorder.assumptions),
+        unrolled=tuple(recorder.scopes.decisions.unrolled.values()),
+        max_steps=recorder.max_steps,
     )
 
 

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from planned_ad.affine import at as offset_at
-from planned_ad.interpret import GuardBroken
+from planned_ad.interpret import GuardBroken, actual, fixed
 from planned_ad.regions import View, show
 from planned_ad.rules import RULES
 from planned_ad.schedule import (
+    BranchStep,
     Compute,
     GatherRead,
     GuardStep,
@@ -25,6 +26,7 @@ from planned_ad.schedule import (
     Memory,
     MemoryPlan,
     Nest,
+    Position,
     Read,
     Reduce,
     Step,
@@ -61,11 +63,25 @@ class ScheduleInterpreter:
             elif isinstance(step, LibraryStep):
                 self.library(step)
             elif isinstance(step, LoopStep):
-                for trip in range(step.operation.trips):
-                    self.indices[step.operation.index] = step.operation.start + trip * step.operation.step
-                    self.steps(step.steps)
+                self.loop(step)
+            elif isinstance(step, BranchStep):
+                self.steps(step.then if self.number(step.memory, step.view, np.dtype(bool)) else step.otherwise)
             else:
                 self.guard(step)
+
+    def loop(self, step: LoopStep) -> None:
+        op = step.operation
+        (trips,) = actual((op.trips,), self.indices)
+        count = trips if step.count is None else self.number(*step.count, np.dtype(np.int64))
+        start = offset_at(op.start, self.indices)
+        for trip in range(trips - count, trips) if op.step < 0 else range(count):
+            self.indices[op.index] = start + trip * op.step
+            self.steps(step.steps)
+
+    def number(self, memory: Memory, view: View, dtype: np.dtype):
+        """The scalar at a place."""
+        flat, low = self.memory(memory, dtype)
+        return flat[offset_at(view.offset, self.indices) - low].item()
 
     def memory(self, memory: Memory, dtype: np.dtype) -> tuple[np.ndarray, int]:
         """A flat array, and the address of its first element."""
@@ -81,8 +97,9 @@ class ScheduleInterpreter:
         return self.workspace[offset : offset + nbytes].view(dtype), low
 
     def nest(self, nest: Nest) -> None:
-        count = int(np.prod(nest.domain, dtype=np.int64))
-        indices = np.indices(nest.domain).reshape(len(nest.domain), count)
+        domain = actual(nest.domain, self.indices)
+        count = int(np.prod(domain, dtype=np.int64))
+        indices = np.indices(domain).reshape(len(domain), count)
         for item in nest.items:
             if isinstance(item, Reduce):
                 self.start(item, nest.domain)
@@ -94,7 +111,7 @@ class ScheduleInterpreter:
             self.run_block(nest, indices[:, order[start : start + block]])
 
     def start(self, item: Reduce, domain: tuple[int, ...]) -> None:
-        identity = COMBINE[item.operation].identity
+        identity: float | None = COMBINE[item.operation].identity
         if identity is None:
             largest = item.operation == "reduce_min"
             if item.dtype.kind == "f":
@@ -136,6 +153,8 @@ class ScheduleInterpreter:
             match item:
                 case Immediate():
                     registers.append(np.array(item.number, item.dtype))
+                case Position():
+                    registers.append(np.array(offset_at(item.expression, self.indices), item.dtype))
                 case Read() | GatherRead():
                     flat, low = self.memory(item.memory, item.dtype)
                     at = places(item.view) - low
@@ -164,16 +183,15 @@ class ScheduleInterpreter:
         operands = []
         for memory, view, dtype in step.operands:
             flat, low = self.memory(memory, dtype)
-            start = offset_at(view.offset, self.indices) - low
-            operands.append(show(flat, View(start, view.shape, view.strides)).copy())
+            now = fixed(view, self.indices)
+            operands.append(show(flat, View(offset_at(now.offset, {}) - low, now.shape, now.strides)).copy())
         flat, _ = self.memory(step.result, op.out.dtype)
         flat[...] = np.asarray(RULES[op.primitive].evaluate(*operands, **op.params)).reshape(-1)
 
     def guard(self, step: GuardStep) -> None:
-        flat, low = self.memory(step.memory, step.dtype)
-        actual = flat[offset_at(step.view.offset, self.indices) - low].item()
-        if actual != step.operation.outcome:
-            raise GuardBroken(step.operation, actual)
+        outcome = self.number(step.memory, step.view, step.dtype)
+        if outcome != step.operation.outcome:
+            raise GuardBroken(step.operation, outcome)
 
 
 def run_plan(plan: MemoryPlan, memories: Mapping[int, np.ndarray], block: int | None = None, shuffle: bool = False):

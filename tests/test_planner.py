@@ -12,7 +12,18 @@ from hypothesis import HealthCheck, given, settings
 from planned_ad.entries import entry_tape
 from planned_ad.layout import ALIGNMENT, Arena, may_reuse
 from planned_ad.planner import plan_memory
-from planned_ad.schedule import GatherRead, LibraryStep, Memory, MemoryPlan, Nest, Read, Reduce, Write
+from planned_ad.schedule import (
+    GatherRead,
+    LibraryStep,
+    LoopStep,
+    Memory,
+    MemoryPlan,
+    Nest,
+    Read,
+    Reduce,
+    Write,
+    walk_steps,
+)
 from planned_ad.tape import Tape
 from planned_ad.trace import trace
 
@@ -39,12 +50,12 @@ def check_layout(plan: MemoryPlan) -> None:
         old, new = (a, b) if first_a < first_b else (b, a)
         step = plan.lifetimes[old][1]
         assert step == plan.lifetimes[new][0], f"{old} and {new} overlap"
-        assert may_reuse(list(plan.steps), step, old, new, plan.sizes)
+        assert may_reuse(list(walk_steps(plan.steps)), step, old, new, plan.sizes)
 
 
 def accesses(plan: MemoryPlan) -> Iterator[tuple[int, Memory, bool]]:
     """(step, memory, whether it is written) of every access, in order."""
-    for number, step in enumerate(plan.steps):
+    for number, step in enumerate(walk_steps(plan.steps)):
         if isinstance(step, Nest):
             for k, item in enumerate(step.items):
                 if isinstance(item, Read | GatherRead):
@@ -57,6 +68,9 @@ def accesses(plan: MemoryPlan) -> Iterator[tuple[int, Memory, bool]]:
             for memory, _, _ in step.operands:
                 yield number, memory, False
             yield number, step.result, True
+        elif isinstance(step, LoopStep):
+            if step.count is not None:
+                yield number, step.count[0], False
         else:
             yield number, step.memory, False
 
@@ -81,7 +95,7 @@ def check_uses(plan: MemoryPlan) -> None:
 
 def check_registers(plan: MemoryPlan) -> None:
     """Registers are numbered in order: an item reads only what stands before it."""
-    for step in plan.steps:
+    for step in walk_steps(plan.steps):
         if isinstance(step, Nest):
             assert len(step.items) == len(step.lines)
             for number, item in enumerate(step.items):

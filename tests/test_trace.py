@@ -817,7 +817,7 @@ def test_branches():
     traced = check(f, vector())
     guards = [op for op in traced.tape.operations if isinstance(op, Guard)]
     assert guards[0].outcome is False and guards[1].outcome is True
-    assert all(guard.what == "branch" for guard in guards)
+    assert {guard.what for guard in guards} == {"branch", "max_steps"}
 
 
 def test_a_branch_after_a_write_sees_it():
@@ -856,7 +856,7 @@ def line_of(error):
         (lambda x: math.floor(x[0]), "int()"),
         (lambda x: round(x[0]), "int()"),
         (lambda x: [0] * (x > 1).sum(), "range(),"),
-        (lambda x: range((x > 0).sum()), "range(),"),
+        (lambda x: list(range((x > 0).sum())), "range(),"),
         (lambda x: scipy.special.factorial(np.zeros(3)) + np.interp(x, [0, 1], [0, 1]), "np.interp"),
         (lambda x: scipy.special.softmax, ""),
     ],
@@ -998,10 +998,10 @@ def test_arguments_that_share_memory():
 
 def test_unrolling_is_bounded():
     def f(x):
-        total = 0.0
+        totals = {}
         for i in range(10_000):
-            total += x[i % 6] * i
-        return total
+            totals[i] = x[i % 6] * i
+        return totals[9]
 
     with pytest.raises(UnrollLimitError, match=r"1,000 operations.*test_trace.py") as error:
         trace(f, (vector(),), max_operations=1000)

@@ -14,21 +14,35 @@ SNIPPET = """
 import sys
 sys.path.insert(0, {folder!r})
 from benchmarks.measure import compiled
-from benchmarks.programs import PROGRAMS
-_ready = compiled(PROGRAMS[{name!r}], kind={kind!r})
+from benchmarks.{module} import {table}
+_ready = compiled({table}[{name!r}], {size!r}, {kind!r})
 _call, _arguments = _ready.call, _ready.arguments
 def call():
     _call(*_arguments)
 """
 
 
-def counts(name: str, calls: int = 1000, kind: str | None = None) -> dict[str, int]:
-    """Heap allocations and the change of Python's allocated blocks over `calls` calls, in a child process."""
+def counts(
+    name: str,
+    calls: int = 1000,
+    kind: str | None = None,
+    *,
+    size: int | None = None,
+    table: tuple[str, str] = ("programs", "PROGRAMS"),
+) -> dict[str, int]:
+    """Heap allocations and the change of Python's allocated blocks over `calls` calls, in a child process.
+
+    `table`: the module of this package that has the program, and its dictionary there.
+    """
     if str(ROOT) not in sys.path:
         sys.path.append(str(ROOT))
     from tests.malloc import count_in_subprocess
 
-    return count_in_subprocess(SNIPPET.format(folder=str(ROOT / "asv_bench"), name=name, kind=kind), calls)
+    module, dictionary = table
+    snippet = SNIPPET.format(
+        folder=str(ROOT / "asv_bench"), name=name, size=size, kind=kind, module=module, table=dictionary
+    )
+    return count_in_subprocess(snippet, calls)
 
 
 def instructions(asm: str) -> int:

@@ -18,6 +18,11 @@ from planned_ad.kernels import vecmath
 LANES = 8
 
 
+def compiled_loop(function: Callable) -> Callable:
+    """Numba, with the licence that planned_ad has: sums may be reassociated, multiply-adds contracted, no more."""
+    return numba.njit(fastmath={"contract", "reassoc"}, error_model="numpy")(function)
+
+
 def scalar_function(name: str) -> Callable:
     """`name` of one double, to be called in an `njit` function."""
 

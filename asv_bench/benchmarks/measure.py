@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from timeit import Timer
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ class Compiled:
     """A plan, and what its derivative is called with."""
 
     plan: planned_ad.Plan
-    kind: str  # 'gradient' or 'pullback'
+    kind: str  # 'gradient', 'value_and_gradient' or 'pullback'
     arguments: tuple  # primal arguments, then shadows, then cotangents
     shadows: tuple
 
@@ -34,10 +35,11 @@ def example(program: Program, arguments: tuple) -> tuple:
     return tuple(planned_ad.Const(a) if k in program.inactive else a for k, a in enumerate(arguments))
 
 
-def compiled(program: Program, size: int | None = None, kind: str | None = None) -> Compiled:
+def compiled(program: Program, size: int | None = None, kind: str | None = None, **options: Any) -> Compiled:
     """Compile the derivative of a program at its benchmark's size, and make shadows and cotangents.
 
-    `kind`: 'gradient' or 'pullback'; by default the first of them that the program has.
+    `kind`: 'gradient', 'value_and_gradient' or 'pullback'; by default 'gradient', or 'pullback' where the program has
+    cotangents. `options` are those of `planned_ad.compile`.
     """
     size = program.size if size is None else size
     kind = kind or ("pullback" if program.cotangents else "gradient")
@@ -45,7 +47,7 @@ def compiled(program: Program, size: int | None = None, kind: str | None = None)
     shadows = tuple(zeros_like(a) for k, a in enumerate(arguments) if k not in program.inactive)
     cotangents = program.cotangents(size) if program.cotangents else (1.0,)
     return Compiled(
-        plan=planned_ad.compile(program.function, example(program, arguments)),
+        plan=planned_ad.compile(program.function, example(program, arguments), **options),
         kind=kind,
         arguments=(*arguments, *shadows, *(cotangents if kind == "pullback" else ())),
         shadows=shadows,

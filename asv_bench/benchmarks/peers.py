@@ -177,8 +177,11 @@ def measured(name: str, *peers: str) -> dict[str, float]:
     return dict(zip(("planned_ad", *peers), times))
 
 
-def in_child(module: str, *words: str, one_processor: bool = True) -> dict:
-    """What `python -m benchmarks.MODULE WORDS` prints last; `one_processor`: run on one of them, with one thread."""
+def in_child(module: str, *words: str, one_processor: bool = True, timeout: float | None = None) -> dict:
+    """What `python -m benchmarks.MODULE WORDS` prints last; `one_processor`: run on one of them, with one thread.
+
+    Raises `RuntimeError` if it fails, and `subprocess.TimeoutExpired` after `timeout` seconds.
+    """
     environment = dict(os.environ, JAX_PLATFORMS="cpu", JAX_ENABLE_X64="1")
     child = subprocess.run(
         [sys.executable, "-m", f"benchmarks.{module}", *words],
@@ -186,6 +189,7 @@ def in_child(module: str, *words: str, one_processor: bool = True) -> dict:
         cwd=Path(__file__).parents[1],
         capture_output=True,
         text=True,
+        timeout=timeout,
     )
     if child.returncode != 0:
         raise RuntimeError(f"benchmarks.{module} {' '.join(words)}\n{child.stderr}")

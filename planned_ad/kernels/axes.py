@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from ..regions import View
-from ..schedule import Compute, GatherRead, Immediate, Nest, Read, Reduce, Write
+from ..affine import Ragged, exact, ragged
+from ..regions import Region, View, overlap
+from ..schedule import Compute, GatherRead, Immediate, Memory, Nest, Position, Read, Reduce, Write
 
 
 @dataclass
@@ -42,7 +43,8 @@ def loop_axes(nest: Nest) -> list[Axis]:
     for axis in axes:
         if merged and joins(merged[-1], axis):
             outer = merged.pop()
-            axis = Axis(outer.extent * axis.extent, axis.strides, axis.reduced_by)
+            extent = ragged(outer.extent * axis.extent, exact(outer.extent) * axis.extent)
+            axis = Axis(extent, axis.strides, axis.reduced_by)
         merged.append(axis)
     return merged
 
@@ -61,22 +63,28 @@ def reach(axis: Axis) -> int:
 
 
 def joins(outer: Axis, inner: Axis) -> bool:
-    return outer.reduced_by == inner.reduced_by and all(
-        outer.strides[n] == inner.strides[n] * inner.extent for n in outer.strides
+    """Whether two loops are one. (Rows of a ragged inner axis do not fill memory.)"""
+    return (
+        not isinstance(inner.extent, Ragged)
+        and outer.reduced_by == inner.reduced_by
+        and all(outer.strides[n] == inner.strides[n] * inner.extent for n in outer.strides)
     )
 
 
 def item_levels(nest: Nest, axes: list[Axis]) -> list[int]:
     """The number of loops around each item: reads of memory that the nest writes, and writes, stay inside all."""
     depth = len(axes)
-    written = {i.memory for i in itertools.chain(nest.items, nest.spills.values()) if isinstance(i, Write | Reduce)}
+    written: dict[Memory, list[View]] = {}
+    for write in itertools.chain(nest.items, nest.spills.values()):
+        if isinstance(write, Write | Reduce):
+            written.setdefault(write.memory, []).append(write.view)
     levels: list[int] = []
     for number, item in enumerate(nest.items):
-        if isinstance(item, Immediate):
+        if isinstance(item, Immediate | Position):
             level = 0
         elif isinstance(item, Compute):
             level = max((levels[k] for k in item.operands), default=0)
-        elif isinstance(item, Read | GatherRead) and item.memory not in written:
+        elif isinstance(item, Read | GatherRead) and not is_written(item, written, nest):
             moves = [k + 1 for k, axis in enumerate(axes) if axis.strides[number]]
             level = max([0, *moves, *(levels[k] for k in getattr(item, "indices", ()))])
         else:
@@ -85,3 +93,12 @@ def item_levels(nest: Nest, axes: list[Axis]) -> list[int]:
             level = depth
         levels.append(level)
     return levels
+
+
+def is_written(item: Read | GatherRead, written: dict[Memory, list[View]], nest: Nest) -> bool:
+    """Whether the nest may write what `item` reads."""
+    writes = written.get(item.memory, [])
+    if not writes or isinstance(item, GatherRead) or nest.ordered or 0 not in item.view.strides:
+        return bool(writes)
+    read = Region(item.memory.id, item.view)
+    return any(overlap(Region(item.memory.id, view), read) for view in writes)

@@ -23,6 +23,7 @@ from planned_ad.kernels.callspec import (
     StaticSpec,
     TupleResult,
 )
+from planned_ad.kernels.overlaps import overlap_bits
 from planned_ad.kernels.types import STACK_ALIGNMENT
 
 VOID = ir.VoidType()
@@ -43,16 +44,15 @@ def emit_kernel_function(module: ir.Module, symbol: str, spec: CallSpec) -> ir.F
     function.linkage = "internal"
     function.attributes.add("nounwind")
     function.attributes.alignstack = STACK_ALIGNMENT
-    array = 0
+    unaliased = iter(spec.unaliased())
     for leaf, argument in zip((*spec.leaves, *[FloatSpec()] * spec.outputs), function.args):
         if not isinstance(leaf, ArraySpec):
             argument.add_attribute("noalias")
             argument.attributes.align = 8
             continue
-        if spec.unaliased(array):
+        if next(unaliased):
             argument.add_attribute("noalias")
         argument.attributes.align = leaf.dtype.alignment
-        array += 1
     function.args[-1].add_attribute("noalias")
     function.args[-1].attributes.align = 64
     return function
@@ -90,7 +90,7 @@ class CallEmitter:
         self._require(builder.icmp_signed("==", count, INT64(len(spec.arguments))))
         for position, argument in enumerate(spec.arguments):
             self._check(argument, builder.load(builder.gep(arguments, [INT64(position)])), in_list=False)
-        self._check_overlaps()
+        self._require_zero(overlap_bits(builder, self.ranges, spec.disjoint))
         outputs = [self._slot() for _ in range(spec.outputs)]
         operands = [*self.pointers, *outputs, _address(workspace)]
         # While the GIL is held nobody else can be inside, so only a call that releases it has to claim.
@@ -204,18 +204,6 @@ class CallEmitter:
             self._check(item, item_value, in_list or spec.type is list)
             if isinstance(item, FloatSpec) and item.written and spec.type is list:
                 self.written.append((value, position, self.pointers[-1]))
-
-    def _check_overlaps(self) -> None:
-        """Two byte ranges overlap where either start lies inside the other; empty ranges contain nothing."""
-        builder = self.builder
-        overlaps = []
-        for first, second in self.spec.disjoint:
-            (low, nbytes), (other_low, other_nbytes) = self.ranges[first], self.ranges[second]
-            if nbytes and other_nbytes:
-                distance, back = builder.sub(other_low, low), builder.sub(low, other_low)
-                overlaps.append(builder.icmp_unsigned("<", distance, INT64(nbytes)))
-                overlaps.append(builder.icmp_unsigned("<", back, INT64(other_nbytes)))
-        self._require_zero(overlaps)
 
     # Kernel and result ------------------------------------------------------------------------------------------------
 

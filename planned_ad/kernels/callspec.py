@@ -153,12 +153,18 @@ class CallSpec:
         if any(first == second for first, second in self.disjoint):
             raise ValueError(f"an array cannot be disjoint from itself: {self.disjoint}")
 
-    def unaliased(self, array: int) -> bool:
-        """Whether no write of the kernel through one pointer is visible through another, for this array's pointer."""
-        known = {frozenset(pair) for pair in self.disjoint}
-        return all(
-            other == array or frozenset((array, other)) in known or not (spec.writeable or self.arrays[array].writeable)
-            for other, spec in enumerate(self.arrays)
+    def unaliased(self) -> tuple[bool, ...]:
+        """Of each array, whether what is written through its pointer or another is seen through that one only."""
+        written = sum(spec.writeable for spec in self.arrays)
+        apart: list[set[int]] = [set() for _ in self.arrays]
+        for first, second in self.disjoint:
+            apart[first].add(second)
+            apart[second].add(first)
+        return tuple(
+            len(others) == len(self.arrays) - 1
+            if spec.writeable
+            else sum(self.arrays[other].writeable for other in others) == written
+            for spec, others in zip(self.arrays, apart)
         )
 
 

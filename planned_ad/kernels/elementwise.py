@@ -1,17 +1,19 @@
 """Elementwise primitives as LLVM instructions, for scalars and vectors alike.
 
 `emit(builder, name, operands, dtype, operand_dtype, parameters)` returns the register of the result. Products
-and sums may be contracted to fused multiply-adds; nothing else is relaxed.
+and sums may be contracted to fused multiply-adds; nothing else is relaxed. Of what a choice hangs on not even that
+(`decisive_items`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
+from ..schedule import Compute, Item
 from . import vecmath
 from .polygamma import polygamma
 from .types import constant, register_type
@@ -38,6 +40,20 @@ BITWISE = {
 }
 
 
+def decisive_items(items: Sequence[Item]) -> frozenset[int]:
+    """The items of a nest from which a Boolean or an integer is computed: what a choice may hang on.
+
+    Contracted or not as the code around them happens to be, they could decide one way in the primal and another way
+    where the reverse sweep computes them again. Rounded one by one they decide as NumPy does, everywhere.
+    """
+    found: set[int] = set()
+    for number in range(len(items) - 1, -1, -1):
+        item = items[number]
+        if isinstance(item, Compute) and (number in found or item.dtype.kind != "f"):
+            found.update(item.operands)
+    return frozenset(found)
+
+
 def lanes_of(value: ir.Value) -> int:
     return value.type.count if isinstance(value.type, ir.VectorType) else 1
 
@@ -56,8 +72,12 @@ def emit(
     dtype: np.dtype,
     source: np.dtype,
     parameters: dict[str, Any],
+    contract: bool = True,
 ) -> ir.Value:
-    """The register of `name(*operands)`; `dtype` is the result's, `source` the last operand's."""
+    """The register of `name(*operands)`; `dtype` is the result's, `source` the last operand's.
+
+    Without `contract`, each product and sum is rounded by itself, as NumPy does it.
+    """
     special = SPECIAL.get(name)
     if special is not None:
         return special(builder, operands, dtype, source, parameters)
@@ -66,7 +86,7 @@ def emit(
         return compare(builder, COMPARISONS[name], operands, source)
     if name in FLOAT_ARITHMETIC:
         if floating:
-            return getattr(builder, FLOAT_ARITHMETIC[name])(*operands, flags=CONTRACT)
+            return getattr(builder, FLOAT_ARITHMETIC[name])(*operands, flags=CONTRACT if contract else ())
         if source.kind == "b":
             return builder.or_(*operands) if name == "add" else builder.and_(*operands)
         return getattr(builder, INT_ARITHMETIC[name])(*operands)

@@ -16,9 +16,24 @@ import numpy as np
 from llvmlite import ir
 
 from ..regions import View
-from ..schedule import Compute, GuardStep, Item, LibraryStep, LoopStep, Memory, MemoryPlan, Nest, Read, Step, Write
+from ..schedule import (
+    BranchStep,
+    Compute,
+    GuardStep,
+    Item,
+    LibraryStep,
+    LoopStep,
+    Memory,
+    MemoryPlan,
+    Nest,
+    Read,
+    Step,
+    Write,
+)
 from ..source import UNKNOWN
+from .access import load_one
 from .blas import emit_contract
+from .memories import KernelPointers, Layout
 from .nests import NestEmitter
 from .places import Pointers, loop
 from .scans import emit_nonzero, emit_scan
@@ -26,6 +41,8 @@ from .types import I32, I64, POINTER, STACK_ALIGNMENT, constant, memory_type
 
 FUNCTION_ITEMS = 1200
 REPEATED_FROM = 8  # nests: shorter plans are emitted in place
+
+INTEGER = np.dtype(np.int64)
 
 LIBRARY = {"contract": emit_contract, "cumulate": emit_scan, "recurrence": emit_scan, "nonzero": emit_nonzero}
 
@@ -40,24 +57,26 @@ class KernelEmitter:
     scratch_offset: int
     repeated: frozenset[object] = frozenset()
     shared: dict[object, ir.Function] = field(default_factory=dict)
+    layout: Layout | None = None
 
     def emit(self, builder: ir.IRBuilder, leaves: Sequence[ir.Value], workspace: ir.Value) -> ir.Value:
         """Emit all steps behind `builder`; the status: 0, or 1 when a guard broke."""
         chunks = self.chunks
         self.repeated = repeated_nests(chunks)
+        self.layout = Layout(self.plan, chunks, self.scratch_offset)
         arguments = [*leaves, workspace]
         if len(chunks) == 1 and not any(isinstance(s, GuardStep) for s in chunks[0]):
-            self.emit_steps(builder, chunks[0], self.pointers(builder, arguments))
+            self.emit_steps(builder, chunks[0], self.pointers(builder, arguments, 0))
             return I32(0)
         for number, chunk in enumerate(chunks):
-            function = self.chunk_function(builder.module, f"{builder.function.name}.part{number}", chunk)
+            function = self.chunk_function(builder.module, f"{builder.function.name}.part{number}", number)
             status = builder.call(function, arguments)
             if any(isinstance(s, GuardStep) for s in chunk):
                 with builder.if_then(builder.icmp_unsigned("!=", status, I32(0)), likely=False):
                     builder.ret(I32(1))
         return I32(0)
 
-    def chunk_function(self, module: ir.Module, name: str, chunk: list[Step]) -> ir.Function:
+    def chunk_function(self, module: ir.Module, name: str, number: int) -> ir.Function:
         kind = ir.FunctionType(I32, [POINTER] * (len(self.buffers) + 1))
         function = ir.Function(module, kind, name)
         function.linkage = "internal"
@@ -66,17 +85,17 @@ class KernelEmitter:
         for argument in function.args:
             argument.add_attribute("noalias")
         builder = ir.IRBuilder(function.append_basic_block("entry"))
-        self.emit_steps(builder, chunk, self.pointers(builder, function.args))
+        self.emit_steps(builder, self.chunks[number], self.pointers(builder, function.args, number))
         builder.ret(I32(0))
         return function
 
-    def pointers(self, builder: ir.IRBuilder, arguments: Sequence[ir.Value]) -> Pointers:
-        """Base pointers of all memories, as constant offsets from the arguments."""
+    def pointers(self, builder: ir.IRBuilder, arguments: Sequence[ir.Value], number: int) -> KernelPointers:
+        """Where the memories are in the function of chunk `number`."""
         *leaves, workspace = arguments
+        assert self.layout is not None
         base: dict[Memory, ir.Value] = {Memory("buffer", b): p for b, p in zip(self.buffers, leaves)}
-        lazy = _LazyPointers(base)
-        lazy.builder, lazy.workspace, lazy.plan, lazy.scratch = builder, workspace, self.plan, self.scratch_offset
-        return lazy
+        cells = self.layout.cells[number] if self.layout.cells else {}
+        return KernelPointers(base, builder=builder, workspace=workspace, layout=self.layout, cells=cells)
 
     def emit_steps(self, builder: ir.IRBuilder, steps: list[Step], pointers: Pointers) -> None:
         for step in steps:
@@ -86,12 +105,14 @@ class KernelEmitter:
                 LIBRARY[step.operation.primitive](builder, step, pointers)
             elif isinstance(step, LoopStep):
                 self.emit_loop(builder, step, pointers)
+            elif isinstance(step, BranchStep):
+                self.emit_branch(builder, step, pointers)
             else:
                 self.emit_guard(builder, step, pointers)
 
     def emit_nest(self, builder: ir.IRBuilder, nest: Nest, pointers: Pointers) -> None:
         """A nest in place; one that occurs several times, but for where its memory is, as one function."""
-        key, memories = shape_of(nest)
+        key, memories = shape_of(nest) if self.repeated and not pointers.indices else (None, [])
         if key not in self.repeated:
             NestEmitter(builder, nest, pointers).emit()
             return
@@ -104,10 +125,29 @@ class KernelEmitter:
         op = step.operation
         if op.trips == 0:
             return
-        with loop(builder, 0, op.trips, 1) as trip:
-            moved = builder.mul(trip, ir.Constant(I64, op.step))
-            pointers.indices[op.index] = builder.add(moved, ir.Constant(I64, op.start))
+        trips = pointers.extent(builder, op.trips)
+        first = pointers.offset(builder, op.start)
+        if step.count is not None:
+            memory, view = step.count
+            count = load_one(builder, pointers.place(memory), pointers.offset(builder, view.offset), INTEGER)
+            if op.step < 0:
+                most = ir.Constant(I64, trips) if isinstance(trips, int) else trips
+                first = builder.sub(first, builder.sub(most, count))
+            trips = count
+        with loop(builder, 0, trips, 1) as trip:
+            moved = trip if op.step == 1 else builder.neg(trip)
+            pointers.indices[op.index] = builder.add(first, moved)
             self.emit_steps(builder, step.steps, pointers)
+        del pointers.indices[op.index]
+
+    def emit_branch(self, builder: ir.IRBuilder, step: BranchStep, pointers: Pointers) -> None:
+        offset = pointers.offset(builder, step.view.offset)
+        predicate = load_one(builder, pointers.place(step.memory), offset, np.dtype(bool))
+        with builder.if_else(predicate) as (then, otherwise):
+            with then:
+                self.emit_steps(builder, step.then, pointers)
+            with otherwise:
+                self.emit_steps(builder, step.otherwise, pointers)
 
     def emit_guard(self, builder: ir.IRBuilder, step: GuardStep, pointers: Pointers) -> None:
         kind = memory_type(step.dtype)
@@ -160,35 +200,6 @@ def nest_function(module: ir.Module, name: str, nest: Nest, memories: list[Memor
     return function
 
 
-class _LazyPointers(Pointers):
-    """Pointers made in the entry block at first use."""
-
-    builder: ir.IRBuilder
-    workspace: ir.Value
-    plan: MemoryPlan
-    scratch: int
-
-    def of(self, memory: Memory) -> ir.Value:
-        found = self.base.get(memory)
-        if found is None:
-            found = self.base[memory] = self.make(memory)
-        return found
-
-    def make(self, memory: Memory) -> ir.Value:
-        if memory.kind == "constant":
-            data = self.plan.constants[memory.id]
-            return ir.Constant(I64, data.ctypes.data).inttoptr(POINTER)
-        if memory.kind == "scratch":
-            offset = self.scratch
-        else:
-            offset = self.plan.offsets[memory]
-            if memory.kind == "buffer":
-                buffer = self.plan.tape.buffers[memory.id]
-                offset -= buffer.low * buffer.dtype.itemsize
-        with self.builder.goto_entry_block():
-            return self.builder.gep(self.workspace, [ir.Constant(I64, offset)])
-
-
 def cut(steps: Sequence[Step]) -> list[list[Step]]:
     """Steps in runs of about `FUNCTION_ITEMS` items."""
     chunks: list[list[Step]] = [[]]
@@ -205,8 +216,8 @@ def cut(steps: Sequence[Step]) -> list[list[Step]]:
 
 
 def weight_of(step: Step) -> int:
-    if isinstance(step, LoopStep):
-        return sum(map(weight_of, step.steps))
+    if isinstance(step, LoopStep | BranchStep):
+        return sum(weight_of(inner) for block in step.blocks for inner in block)
     return len(step.items) if isinstance(step, Nest) else 40
 
 
@@ -277,4 +288,6 @@ def flops(steps: Sequence[Step]) -> float:
             total += math.prod(extents) ** 0.75
         elif isinstance(step, LoopStep):
             total += step.operation.trips * flops(step.steps)
+        elif isinstance(step, BranchStep):
+            total += max(map(flops, step.blocks))
     return total

@@ -1,21 +1,24 @@
 """Emit one loop nest with explicit SIMD.
 
-The innermost loop runs over blocks of `lanes` numbers; what is left over is one narrower block. Items are
+The innermost loop runs over blocks of `lanes` numbers; what is left over is one narrower block. Along a ragged axis,
+whose extent is known when the nest is entered, that is a block under a mask, or single numbers. Items are
 placed at the loop depth that they depend on, so what does not change in an inner loop is computed outside,
 as scalars. Strided and gathered accesses are made lane by lane.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
 from llvmlite import ir
 
+from ..affine import Ragged
 from ..regions import View
-from ..schedule import Compute, GatherRead, Immediate, Nest, Read, Reduce, Write
-from . import elementwise
-from .access import load_one, put, read, store_one
+from ..schedule import Compute, GatherRead, Immediate, Nest, Position, Read, Reduce, Write
+from . import elementwise, vecmath
+from .access import Tail, load_one, put, read, store_one, tail
 from .axes import Axis, item_levels, loop_axes
 from .lanes import IDENTITY, across_lanes, add, combine, from_lanes, widen
 from .places import Pointers, loop
@@ -24,6 +27,7 @@ from .types import I32, I64, constant, register_type, splat
 UNROLL_ITEMS = 16  # nests of at most this many items run several blocks at once, for independent sums
 SHORT_BLOCKS = 4  # an innermost loop of at most this many blocks is written out
 VECTOR_BYTES = 64
+RAGGED_BYTES = 32  # loops over triangles are short: what is left over counts
 
 
 @dataclass
@@ -38,17 +42,21 @@ class NestEmitter:
     scalars: dict[int, ir.Value] = field(default_factory=dict)  # registers computed outside the innermost loop
     accumulators: dict[int, list[ir.Value]] = field(default_factory=dict)
     in_registers: dict[int, int] = field(default_factory=dict)  # Reduce item -> depth of the loops it sums over
+    extents: list[int | ir.Value] = field(default_factory=list)  # of the axes, in this iteration of the loops around
     indices: list[ir.Value] = field(default_factory=list)
+    decisive: frozenset[int] = frozenset()
     lanes: int = 1
 
     def emit(self) -> None:
         nest = self.nest
         self.axes = loop_axes(nest)
         self.level = item_levels(nest, self.axes)
+        self.decisive = elementwise.decisive_items(nest.items)
         self.prepare_reductions()
         if 0 in nest.domain:
             return
         depth = len(self.axes)
+        self.extents = [self.pointers.extent(self.builder, axis.extent) for axis in self.axes]
         self.lanes = self.choose_lanes()
         if depth == 0:
             self.emit_block(ir.Constant(I64, 0), 1, 1, unroll=0)
@@ -74,17 +82,20 @@ class NestEmitter:
 
     def fill(self, item: Reduce) -> None:
         """Store the identity of the reduction to each element of its result."""
-        extents = [(n, s) for n, s in zip(item.view.shape, item.view.strides) if s != 0]
-        count = int(np.prod([n for n, _ in extents], dtype=np.int64)) if extents else 1
-        if any(n == 0 for k, n in enumerate(item.view.shape) if k not in item.axes):
+        kept = [(n, s) for k, (n, s) in enumerate(zip(item.view.shape, item.view.strides)) if k not in item.axes]
+        if any(n == 0 for n, _ in kept):
             return
         number = constant(item.dtype, IDENTITY[item.operation](item.dtype))
-        base = self.pointers.of(item.memory)
+        place = self.pointers.place(item.memory)
+        count: int | ir.Value = math.prod(n for n, _ in kept)
+        if kept and isinstance(kept[0][0], Ragged):  # rows that there are; within them also what is not there
+            rows = self.pointers.extent(self.builder, kept[0][0])
+            count = self.builder.mul(rows, ir.Constant(I64, kept[0][1]))
         if count == 1:
-            store_one(self.builder, base, ir.Constant(I64, 0), item.dtype, number)
+            store_one(self.builder, place, ir.Constant(I64, 0), item.dtype, number)
             return
         with loop(self.builder, 0, count, 1) as i:
-            store_one(self.builder, base, i, item.dtype, number)
+            store_one(self.builder, place, i, item.dtype, number)
 
     def start_accumulators(self, depth: int, copies: int) -> None:
         for number, first in self.in_registers.items():
@@ -111,7 +122,7 @@ class NestEmitter:
                 parts = pairs + ([parts[-1]] if len(parts) % 2 else [])
             total = across_lanes(self.builder, item, parts[0])
             offset = self.offset(number, item.view, depth)
-            base = self.pointers.of(item.memory)
+            base = self.pointers.place(item.memory)
             if any(number in axis.reduced_by for axis in self.axes[:first]):
                 total = combine(self.builder, item, load_one(self.builder, base, offset, item.dtype), total)
             store_one(self.builder, base, offset, item.dtype, total)
@@ -131,8 +142,9 @@ class NestEmitter:
             for i in self.nest.items
             if isinstance(i, Read | Compute | GatherRead) and i.dtype.kind == "f"
         ]
-        lanes = VECTOR_BYTES // max(sizes, default=8)
         extent = self.axes[-1].extent
+        short = isinstance(extent, Ragged) and not self.is_costly()
+        lanes = (RAGGED_BYTES if short else VECTOR_BYTES) // max(sizes, default=8)
         while lanes > extent:
             lanes //= 2
         return max(lanes, 1)
@@ -143,10 +155,12 @@ class NestEmitter:
         innermost = depth == len(self.axes) - 1
         copies = self.copies()
         self.start_accumulators(depth, copies)
-        if innermost:
+        if innermost and isinstance(self.extents[depth], int):
             self.emit_innermost(copies)
+        elif innermost:
+            self.emit_ragged(copies, self.extents[depth])
         else:
-            with loop(self.builder, 0, self.axes[depth].extent, 1) as index:
+            with loop(self.builder, 0, self.extents[depth], 1) as index:
                 self.indices.append(index)
                 self.open_loops(depth + 1)
                 self.indices.pop()
@@ -181,6 +195,48 @@ class NestEmitter:
             width = 1 << (rest - 1).bit_length()
             self.emit_block(ir.Constant(I64, done), width, rest, unroll=0)
 
+    def emit_ragged(self, copies: int, extent: ir.Value) -> None:
+        """An innermost loop to an extent known at run time."""
+        builder, lanes = self.builder, self.lanes
+        done: ir.Value = ir.Constant(I64, 0)
+        for together in (copies, 1) if copies > 1 else (1,):
+            step = lanes * together  # a power of two
+            last = builder.and_(extent, ir.Constant(I64, -step))
+            with loop(builder, done, last, step) as index:
+                for k in range(together):
+                    start = builder.add(index, ir.Constant(I64, k * lanes)) if k else index
+                    self.emit_block(start, lanes, lanes, unroll=k)
+            done = last
+        if lanes == 1:
+            return
+        if self.masks_the_rest():
+            with builder.if_then(builder.icmp_signed("<", done, extent)):
+                self.emit_block(done, lanes, tail(builder, builder.sub(extent, done), lanes), unroll=0)
+        else:
+            with loop(builder, done, extent, 1) as index:
+                self.emit_block(index, 1, 1, unroll=0)
+
+    def is_costly(self) -> bool:
+        """Whether a number takes so long that an incomplete block at once pays."""
+        names = (item.primitive for item in self.nest.items if isinstance(item, Compute))
+        return any(name in vecmath.VECTORISED for name in names)
+
+    def masks_the_rest(self) -> bool:
+        """Whether an incomplete block is one under a mask.
+
+        Single numbers find in the store buffer what an iteration before has just put there, which a vector around them
+        does not; scattered places take no mask.
+        """
+        if not self.is_costly():
+            return False
+        for number, item in enumerate(self.nest.items):
+            if isinstance(item, GatherRead) or (isinstance(item, Write) and item.indices):
+                return False
+            to_memory = isinstance(item, Write | Reduce) and number not in self.in_registers
+            if to_memory and abs(self.axes[-1].strides[number]) != 1:
+                return False
+        return all(abs(self.axes[-1].strides[-1 - register]) == 1 for register in self.nest.spills)
+
     # Items.
 
     def emit_level(self, depth: int) -> None:
@@ -191,7 +247,7 @@ class NestEmitter:
                 if number in self.nest.spills:
                     self.write(number, self.nest.spills[number], self.scalars[number], depth, 1, 1)
 
-    def emit_block(self, start: ir.Value, lanes: int, count: int, unroll: int) -> None:
+    def emit_block(self, start: ir.Value, lanes: int, count: int | Tail, unroll: int) -> None:
         """One block of the innermost loop: `lanes` numbers from index `start` on, of which `count` exist."""
         depth = len(self.axes)
         if depth:
@@ -224,15 +280,18 @@ class NestEmitter:
         builder = self.builder
         if isinstance(item, Immediate):
             return constant(item.dtype, item.number, lanes)
+        if isinstance(item, Position):
+            return splat(builder, self.pointers.offset(builder, item.expression), lanes)
         if isinstance(item, Compute):
             operands = [register(k) for k in item.operands]
             source = self.nest.items[item.operands[-1]].dtype  # type: ignore[union-attr]
-            return elementwise.emit(builder, item.primitive, operands, item.dtype, source, dict(item.parameters))
+            parameters, contract = dict(item.parameters), number not in self.decisive
+            return elementwise.emit(builder, item.primitive, operands, item.dtype, source, parameters, contract)
         if isinstance(item, Read):
             offset = self.offset(number, item.view, depth)
             return read(
                 self.builder,
-                self.pointers.of(item.memory),
+                self.pointers.place(item.memory),
                 offset,
                 self.inner_stride(number, depth),
                 item.dtype,
@@ -242,8 +301,9 @@ class NestEmitter:
         assert isinstance(item, GatherRead)
         offset = self.offset(number, item.view, depth)
         indices = [register(k) for k in item.indices]
-        base, stride = self.pointers.of(item.memory), self.inner_stride(number, depth)
+        base, stride = self.pointers.place(item.memory), self.inner_stride(number, depth)
         lane_values = []
+        assert isinstance(count, int)
         for lane in range(count):
             place = builder.add(offset, ir.Constant(I64, lane * stride))
             place = self.add_indices(place, indices, item, lane)
@@ -260,15 +320,16 @@ class NestEmitter:
             place = builder.add(place, builder.mul(value, ir.Constant(I64, stride)))
         return place
 
-    def write_item(self, number: int, item: Write, register, depth: int, lanes: int, count: int) -> None:
+    def write_item(self, number: int, item: Write, register, depth: int, lanes: int, count: int | Tail) -> None:
         source = register(item.source)
         if not item.indices:
             self.write(number, item, source, depth, lanes, count)
             return
         builder, dtype = self.builder, self.dtype_of(item.source)
-        base, stride = self.pointers.of(item.memory), self.inner_stride(number, depth)
+        base, stride = self.pointers.place(item.memory), self.inner_stride(number, depth)
         offset = self.offset(number, item.view, depth)
         indices = [register(k) for k in item.indices]
+        assert isinstance(count, int)
         for lane in range(count):  # in order: the last of equal indices wins, and sums see one another
             place = builder.add(offset, ir.Constant(I64, lane * stride))
             place = self.add_indices(place, indices, item, lane)
@@ -280,7 +341,7 @@ class NestEmitter:
     def dtype_of(self, number: int) -> np.dtype:
         return self.nest.items[number].dtype  # type: ignore[union-attr]
 
-    def write(self, number: int, item: Write, source: ir.Value, depth: int, lanes: int, count: int) -> None:
+    def write(self, number: int, item: Write, source: ir.Value, depth: int, lanes: int, count: int | Tail) -> None:
         """A plain write; `number` is the item whose strides the access has (a spill has those of its register)."""
         dtype = self.dtype_of(item.source)
         spill = self.nest.spills.get(number) is item
@@ -290,28 +351,31 @@ class NestEmitter:
         if item.accumulate:
             source = add(
                 self.builder,
-                read(self.builder, self.pointers.of(item.memory), offset, stride, dtype, lanes, count),
+                read(self.builder, self.pointers.place(item.memory), offset, stride, dtype, lanes, count),
                 source,
                 dtype,
             )
-        put(self.builder, self.pointers.of(item.memory), offset, stride, dtype, source, lanes, count)
+        put(self.builder, self.pointers.place(item.memory), offset, stride, dtype, source, lanes, count)
 
-    def reduce(self, number: int, item: Reduce, source: ir.Value, lanes: int, count: int, unroll: int) -> None:
+    def reduce(self, number: int, item: Reduce, source: ir.Value, lanes: int, count: int | Tail, unroll: int) -> None:
         builder, depth = self.builder, len(self.axes)
         if number in self.in_registers:
             cell = self.accumulators[number][unroll % len(self.accumulators[number])]
-            if count < self.lanes:
+            if count != self.lanes:
                 identity = constant(item.dtype, IDENTITY[item.operation](item.dtype), self.lanes)
-                source = widen(builder, source, identity, count, lanes, self.lanes)
+                if isinstance(count, Tail):
+                    source = builder.select(count.mask, source, identity)
+                else:
+                    source = widen(builder, source, identity, count, lanes, self.lanes)
             builder.store(combine(builder, item, builder.load(cell), source), cell)
             return
         offset, stride = self.offset(number, item.view, depth), self.inner_stride(number, depth)
         if stride == 0 and lanes > 1:
             raise AssertionError("a reduced innermost axis sums in registers")
-        old = read(self.builder, self.pointers.of(item.memory), offset, stride, item.dtype, lanes, count)
+        old = read(self.builder, self.pointers.place(item.memory), offset, stride, item.dtype, lanes, count)
         put(
             self.builder,
-            self.pointers.of(item.memory),
+            self.pointers.place(item.memory),
             offset,
             stride,
             item.dtype,

@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from .access import load_one, put, read
 from .lanes import add
-from .places import loop
+from .places import Place, loop
 from .types import I64, POINTER, constant, register_type, splat
 
 ROWS = (6, 5, 4)
@@ -47,12 +47,12 @@ def emit_tiled(
 ) -> None:
     """The product, with or without adding to what `out` holds; pointers to the first elements."""
     lanes = VECTOR_BYTES // dtype.itemsize
-    scalar, vector, out = (builder.bitcast(p, POINTER) for p in (scalar, vector, out))
+    places = tuple(Place(builder.bitcast(p, POINTER)) for p in (scalar, vector, out))
     for first, last, rows in stretches(product.rows, tile_rows(product.rows)):
         with loop(builder, first, last, rows) as v:
             for start, stop, width in stretches(product.width, lanes * VECTORS):
                 with loop(builder, start, stop, width) as u:
-                    emit_tile(builder, product, (scalar, vector, out), v, u, rows, width, dtype, accumulate)
+                    emit_tile(builder, product, places, v, u, rows, width, dtype, accumulate)
 
 
 def stretches(extent: int, step: int) -> list[tuple[int, int, int]]:
@@ -70,7 +70,7 @@ def tile_rows(rows: int) -> int:
 def emit_tile(
     builder: ir.IRBuilder,
     product: Tiled,
-    places: tuple[ir.Value, ir.Value, ir.Value],
+    places: tuple[Place, ...],
     v: ir.Value,
     u: ir.Value,
     rows: int,
@@ -108,8 +108,8 @@ def emit_tile(
     target = builder.add(scaled(v, product.out_row), u)
     for i, row in enumerate(cells):
         for j, (cell, n) in enumerate(zip(row, counts)):
-            place = moved(target, i * product.out_row + j * lanes)
+            where = moved(target, i * product.out_row + j * lanes)
             total = builder.load(cell)
             if accumulate:
-                total = add(builder, read(builder, out, place, 1, dtype, lanes, n), total, dtype)
-            put(builder, out, place, 1, dtype, total, lanes, n)
+                total = add(builder, read(builder, out, where, 1, dtype, lanes, n), total, dtype)
+            put(builder, out, where, 1, dtype, total, lanes, n)

@@ -207,11 +207,31 @@ def in_range(recorder: Recorder, index: Value, n: int, axis: int) -> Value:
     """A traced index as one counted from 0, guarded to be within range."""
     if not index.size or recorder.extents.get(index.id, n + 1) <= n:
         return index
+    if recorder.scopes.depth:
+        return index_in_loop(recorder, index, n)
     wrapped = recorder.wrapped.get((index.id, n))
     if wrapped is None:
         _guard_range(recorder, index, n, axis)
         recorder.wrapped[index.id, n] = wrapped = recorder.apply("wrap_index", index, extent=n)
     return wrapped
+
+
+def index_in_loop(recorder: Recorder, index: Value, n: int) -> Value:
+    """As `in_range`, inside of a loop: the guard tests it afterwards, for all iterations; until then it is cut off."""
+    low, high = recorder.known_limits(index)
+    if -n <= low and high < n:
+        return index if low >= 0 else recorder.apply("wrap_index", index, extent=n)
+    inside = recorder.apply(
+        "logical_and",
+        recorder.apply("greater_equal", index, recorder.constant(-n, INT)),
+        recorder.apply("less", index, recorder.constant(n, INT)),
+    )
+    if inside.shape:
+        inside = recorder.apply("reduce_all", inside, axes=tuple(range(len(inside.shape))))
+    recorder.scopes.require(inside)
+    wrapped = recorder.apply("wrap_index", index, extent=n)
+    least, most = recorder.constant(0, INT), recorder.constant(n - 1, INT)
+    return recorder.apply("minimum", recorder.apply("maximum", wrapped, least), most)
 
 
 def _guard_range(recorder: Recorder, index: Value, n: int, axis: int) -> None:

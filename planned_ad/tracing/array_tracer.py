@@ -249,7 +249,9 @@ class ArrayTracer(Operators):
     def __iter__(self) -> Iterator[Any]:
         if not self.geometry.ndim:
             raise TypeError("iteration over a 0-d array")
-        return (self[i] for i in range(len(self.geometry)))
+        from .sequences import Sequence
+
+        return iter(Sequence(self.recorder, len(self.geometry), self.__getitem__))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
@@ -326,7 +328,7 @@ class ArrayTracer(Operators):
 
 def _in_place(name: str, ufunc: np.ufunc) -> None:
     def method(self, other):
-        if self.storage.is_concrete and self.recorder.is_concrete(other):
+        if self.storage.holds_numbers(self.recorder) and self.recorder.is_concrete(other):
             return indexing.update_numbers(self, ufunc, other)
         return elementwise(self.recorder, ufunc, (self, other), out=self)
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import builtins
 import functools
 import math
+import operator
+import types
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
 
-from .elementwise import elementwise
+from .elementwise import elementwise, is_ragged
+from .loop_index import LoopIndex, plain_or_traced
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -32,11 +36,12 @@ BINARY = {
 
 
 def _is_tracer(recorder: Recorder, obj: Any) -> bool:
-    return recorder.is_scalar(obj) or recorder.is_array(obj)
+    return recorder.is_scalar(obj) or recorder.is_array(obj) or type(obj) is LoopIndex
 
 
 def _number(recorder: Recorder, obj: Any) -> Any:
     """An argument of `math`, which takes numbers and arrays of one element, as a traced Python float."""
+    obj = plain_or_traced(obj)
     if recorder.is_array(obj):
         obj = obj.item()
     if recorder.is_scalar(obj):
@@ -86,10 +91,14 @@ def math_replacements(recorder: Recorder) -> dict[int, object]:
     math_log = found[id(math.log)]
 
     def fsum(items: Any) -> Any:
+        if is_generator_expression(items):
+            return joined(recorder, items, 0.0, operator.add)
         items = list(items)
         return sum(items) if any(_is_tracer(recorder, item) for item in items) else math.fsum(items)
 
     def prod(items: Any, *, start: Any = 1) -> Any:
+        if is_generator_expression(items):
+            return joined(recorder, items, start, operator.mul)
         for item in items:
             start = start * item
         return start
@@ -119,11 +128,42 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         return choose
 
     def total(items: Any, /, start: Any = 0) -> Any:
+        if is_generator_expression(items):
+            return joined(recorder, items, start, operator.add)
         if recorder.is_array(items) and not recorder.is_concrete(items) and start == 0 and items.ndim:
             return items.sum(axis=0)
         return builtins.sum(items, start)
 
-    return {id(max): choosing(max, np.greater), id(min): choosing(min, np.less), id(sum): total}
+    def length(obj: Any, /) -> Any:
+        if is_ragged(obj) and obj.ndim:
+            return obj.shape[0]
+        return builtins.len(obj)
+
+    return {id(max): choosing(max, np.greater), id(min): choosing(min, np.less), id(sum): total, id(len): length}
+
+
+@dataclass
+class Consumer:
+    """Who asks a generator expression for its items: part of the state that the loops in it change."""
+
+    value: Any
+
+
+def is_generator_expression(items: Any) -> bool:
+    return type(items) is types.GeneratorType and items.gi_code.co_name == "<genexpr>" and items.gi_frame is not None
+
+
+def joined(recorder: Recorder, items: types.GeneratorType, start: Any, join: Callable[[Any, Any], Any]) -> Any:
+    """`join` of all the items of a generator expression, whose loops may be recorded as loops."""
+    consumer, frame = Consumer(start), items.gi_frame
+    assert frame is not None
+    recorder.consumers[frame] = consumer
+    try:
+        for item in items:
+            consumer.value = join(consumer.value, item)
+    finally:
+        del recorder.consumers[frame]
+    return consumer.value
 
 
 def _is_scalar(recorder: Recorder, item: Any) -> bool:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..affine import Ragged
 from ..errors import UnsupportedError
 from ..functions import FUNCTIONS
+from .loop_index import LoopIndex
 from .promotion import BOOL, INT, NotAnOperand, common_shape, memory_like, operand, resolved
 from .ufuncs import UFUNCS, known_power
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 ARITHMETIC = (np.add, np.subtract, np.multiply, np.negative)
 PYTHON = (float, int, bool)
 POWERS = (np.power, np.float_power)
+REDUCED: dict[Any, Any] = {(np.add, "reduce"): np.sum, (np.multiply, "reduce"): np.prod, (np.maximum, "reduce"): np.max}
 
 
 def operate(recorder: Recorder, ufunc: np.ufunc, *operands: Any) -> Any:
@@ -46,6 +49,7 @@ def elementwise(
     An operator on Python floats gives a Python float (`is_operator`), as a ufunc does not.
     """
     recorder.mark()
+    operands = tuple([o.traced() if type(o) is LoopIndex else o for o in operands])
     facts = [operand(recorder, obj) for obj in operands]
     if out is None and where is True and all(known for _, _, known in facts):
         plain = recorder.plain(operands)
@@ -64,7 +68,9 @@ def elementwise(
         )  # Python's truths add up
         return elementwise(recorder, ufunc, operands, is_operator=True)
     dtypes = resolved(ufunc, tuple([kind for kind, _, _ in facts]), None if dtype is None else np.dtype(dtype))
-    shape = common_shape([shape for _, shape, _ in facts])
+    shapes = [shape for _, shape, _ in facts]
+    is_ragged = any(isinstance(n, Ragged) for shape in shapes for n in shape)
+    shape = ragged_shape(recorder, shapes) if is_ragged else common_shape(shapes)
     exponent = _known_exponent(recorder, ufunc, operands, facts, dtypes)
     try:
         if exponent is None:
@@ -111,6 +117,8 @@ def _finish(recorder: Recorder, value: Value, dtype: np.dtype, operands: Any, sh
     if shape == ():
         return recorder.result(value)
     value = recorder.builder.broadcast(value, shape)
+    if any(isinstance(n, Ragged) for n in shape):
+        return recorder.ragged(value)
     base = memory_like(list(operands), shape, dtype)
     return recorder.array(value) if base is None else recorder.fresh(base, value)
 
@@ -129,6 +137,11 @@ def _into(recorder: Recorder, ufunc: Any, out: Any, value: Value, where: Any, ca
     """Fill `out` with a ufunc's result, where `where` holds."""
     if isinstance(out, tuple):
         (out,) = out
+    if is_ragged(out):
+        if where is not True or not np.can_cast(value.dtype, out.dtype, casting):
+            raise recorder.unsupported(ufunc)
+        out.write(value)
+        return out
     if not recorder.is_array(out):
         raise UnsupportedError(
             f"{recorder.here()}: a traced result cannot be written to an array that was made outside the traced "
@@ -164,6 +177,8 @@ def array_ufunc(recorder: Recorder, ufunc: np.ufunc, method: str, inputs: tuple,
         options["out"] = out = out[0]
     if isinstance(out, tuple) and any(o is not None for o in out):
         raise UnsupportedError(f"{recorder.here()}: out= for a function with several results is not supported")
+    if any(is_ragged(obj) for obj in inputs) and (method != "__call__" or ufunc is np.matmul):
+        return recorder.call(REDUCED.get((ufunc, method), ufunc), inputs, options)
     if method == "__call__":
         function = FUNCTIONS.get(ufunc)
         if function is not None:
@@ -195,6 +210,18 @@ def array_ufunc(recorder: Recorder, ufunc: np.ufunc, method: str, inputs: tuple,
     if options.get("dtype", 0) is None:
         del options["dtype"]
     return table[ufunc](recorder, inputs[0], **options)
+
+
+def is_ragged(obj: Any) -> bool:
+    from .ragged import RaggedArray
+
+    return type(obj) is RaggedArray
+
+
+def ragged_shape(recorder: Recorder, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    from .ragged import common_shape as common
+
+    return common(recorder, shapes)
 
 
 def _is_default(name: str, value: Any) -> bool:

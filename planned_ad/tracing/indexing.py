@@ -14,8 +14,11 @@ import numpy as np
 
 from ..regions import View
 from .advanced import axes_taken, fitting, gather, in_range, scatter
+from .elementwise import is_ragged
+from .loop_index import plain_or_traced
 from .promotion import INT
 from .storage import MovingStorage
+from .symbolic_keys import element, has_loop_index, shown, split
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -33,25 +36,35 @@ def get(array: ArrayTracer, key: Any) -> Any:
         recorder.mark()
         return recorder.result(storage.read(recorder, View(offset, (), ()), geometry))
     recorder.mark()
+    if has_loop_index(key):
+        place = element(array, key)
+        if place is None:
+            return shown(array, key)
+        number = storage.read(recorder, place, geometry)
+        if storage.is_concrete and geometry.dtype.kind in "iu" and geometry.size:
+            recorder.limits[id(number)] = (number, int(geometry.min()), int(geometry.max()))
+        return recorder.result(number)
     original, key = key, _basic(recorder, key)
     if type(key) is Advanced:
         moving = _moving(array, key.key)
         return gather(array, key.key) if moving is None else moving if moving.ndim else recorder.result(moving.read())
     has_ellipsis = any(k is Ellipsis for k in key)
-    shown = geometry[key if has_ellipsis else (*key, ...)]
-    if shown.ndim or has_ellipsis:
-        found = recorder.seen(array, shown)
+    part = geometry[key if has_ellipsis else (*key, ...)]
+    if part.ndim or has_ellipsis:
+        found = recorder.seen(array, part)
         return found.copy("K") if _has_array_integer(recorder, original) else found
     if storage.is_concrete:
         recorder.assume(storage)
-        return shown[()]
-    return recorder.result(recorder.seen(array, shown).read())
+        return part[()]
+    return recorder.result(recorder.seen(array, part).read())
 
 
 def put(array: ArrayTracer, key: Any, value: Any) -> None:
     """`array[key] = value`."""
     recorder, storage = array.recorder, array.storage
     recorder.mark()
+    if has_loop_index(key):
+        return put_symbolic(array, key, value)
     key = _basic(recorder, key)
     if type(key) is Advanced:
         moving = _moving(array, key.key)
@@ -60,16 +73,39 @@ def put(array: ArrayTracer, key: Any, value: Any) -> None:
         if recorder.is_array(value) and moving.storage.is_same(value.storage) and _same_place(value, moving):
             return None
         return moving.write(fitting(recorder, value, moving.dtype, moving.shape))
-    shown = array.geometry[key if any(k is Ellipsis for k in key) else (*key, ...)]
-    if recorder.is_array(value) and value.storage is storage and _same_place(value, recorder.seen(array, shown)):
+    target = array.geometry[key if any(k is Ellipsis for k in key) else (*key, ...)]
+    if recorder.is_array(value) and value.storage is storage and _same_place(value, recorder.seen(array, target)):
         return None  # what `x[1:3] += y` ends with: it has been written already
     storage.check_writeable(array.geometry, recorder.builder.line)
-    if storage.is_concrete and recorder.is_concrete(value):
-        shown[...] = recorder.plain(value)
+    if storage.holds_numbers(recorder) and recorder.is_concrete(value):
+        target[...] = recorder.plain(value)
         storage.reads.clear()
         return None
-    recorder.seen(array, shown).write(fitting(recorder, value, shown.dtype, shown.shape))
+    recorder.seen(array, target).write(fitting(recorder, value, target.dtype, target.shape))
     return None
+
+
+def put_symbolic(array: ArrayTracer, key: Any, value: Any) -> None:
+    """`array[key] = value` where the key has loop indices in it."""
+    recorder, storage = array.recorder, array.storage
+    place = element(array, key)
+    if place is not None:
+        storage.check_writeable(array.geometry, recorder.builder.line)
+        new = fitting(recorder, plain_or_traced(value), array.dtype, ())
+        storage.write(recorder, place, new)
+        return
+    target, rest = split(array, key)
+    if rest is not None:
+        target[rest] = value
+        return
+    if is_ragged(target):
+        if is_ragged(value) and target.storage.is_same(value.storage) and value.layout == target.layout:
+            return
+        target.write(fitting(recorder, value, target.dtype, target.view.shape))
+        return
+    if recorder.is_array(value) and target.storage.is_same(value.storage) and _same_place(value, target):
+        return  # what `A[i] += y` ends with
+    target.write(fitting(recorder, value, target.dtype, target.shape))
 
 
 def _moving(array: ArrayTracer, key: tuple[Any, ...]) -> ArrayTracer | None:
@@ -82,20 +118,20 @@ def _moving(array: ArrayTracer, key: tuple[Any, ...]) -> ArrayTracer | None:
     start: list[Any] = []
     axes: list[int] = []
     axis = 0
-    for part in key:
-        if recorder.is_scalar(part):
+    for item in key:
+        if recorder.is_scalar(item):
             if axis < array.ndim:
                 axes.append(axis)
             start.append(slice(0, 1) if axis < array.ndim and not array.shape[axis] else 0)
         else:
-            start.append(part)
-        axis += max(array.ndim - consumed, 0) if part is Ellipsis else axes_taken(part)
-    shown = array.geometry[tuple(start) if any(k is Ellipsis for k in start) else (*start, ...)]
+            start.append(item)
+        axis += max(array.ndim - consumed, 0) if item is Ellipsis else axes_taken(item)
+    part = array.geometry[tuple(start) if any(k is Ellipsis for k in start) else (*start, ...)]
     indices = [in_range(recorder, recorder.value_of(i, INT), array.shape[k], k) for i, k in zip(scalars, axes)]
     extents = tuple(array.shape[k] for k in axes)
     strides = tuple(array.strides[k] // array.itemsize for k in axes)
     storage = MovingStorage(array.storage, recorder.builder.line, tuple(indices), extents, strides)
-    return type(array)(recorder, storage, shown)
+    return type(array)(recorder, storage, part)
 
 
 def _has_array_integer(recorder: Recorder, key: Any) -> bool:

@@ -42,6 +42,8 @@ def operand(recorder: Recorder, obj: Any) -> tuple[Type, tuple[int, ...], bool]:
         return obj.dtype, obj.geometry.shape, obj.storage.is_concrete
     if kind is float or kind is int:
         return kind, (), True
+    if hasattr(kind, "view") and hasattr(obj, "recorder"):  # a ragged array
+        return obj.dtype, obj.view.shape, False
     if kind is bool:
         return BOOL, (), True
     if kind is np.ndarray or isinstance(obj, np.generic):

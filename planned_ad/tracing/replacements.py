@@ -14,7 +14,10 @@ from ..errors import TraceError
 from ..functions import FUNCTIONS
 from . import creation as _creation  # noqa: F401 (registers what it implements)
 from .builtin_functions import builtin_replacements, math_replacements
+from .loop_index import is_loop_index
 from .promotion import KINDS
+from .ragged import MAKERS, RaggedArray
+from .sequences import sequence_replacements
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -32,7 +35,7 @@ def replacements(recorder: Recorder) -> dict[int, object]:
     found[id(np.r_)] = _Joined(recorder, False)
     found[id(np.c_)] = _Joined(recorder, True)
     found[id(np.ndenumerate)] = _enumerated
-    return found | math_replacements(recorder) | builtin_replacements(recorder)
+    return found | math_replacements(recorder) | builtin_replacements(recorder) | sequence_replacements(recorder)
 
 
 @functools.cache
@@ -65,6 +68,9 @@ def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
     def traced(*args, **kwargs):
         if _has_tracer(recorder, (*args, *kwargs.values())):
             return recorder.call(function, args, kwargs)
+        if function in MAKERS and args and _has_index(args[0]):
+            recorder.mark()
+            return MAKERS[function](recorder, *args, **kwargs)
         result = function(*args, **kwargs)
         recorder.mark()
         if function is np.empty:
@@ -85,11 +91,15 @@ def _adopted(recorder: Recorder, result: Any) -> Any:
 
 def _has_tracer(recorder: Recorder, items: Any) -> bool:
     for item in items:
-        if recorder.is_array(item) or recorder.is_scalar(item):
+        if recorder.is_array(item) or recorder.is_scalar(item) or type(item) is RaggedArray:
             return True
         if (type(item) is list or type(item) is tuple) and _has_tracer(recorder, item):
             return True
     return False
+
+
+def _has_index(shape: Any) -> bool:
+    return is_loop_index(shape) or (type(shape) in (tuple, list) and any(map(is_loop_index, shape)))
 
 
 def _refusing(recorder: Recorder, function: Any) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from .conversions import refuse_number
 from .elementwise import operate
 from .operators import Operators
+from .state import user_frame
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -110,8 +112,17 @@ class ScalarTracer(Operators):
         raise IndexError("invalid index to scalar variable.")
 
     def __bool__(self) -> bool:
+        from .while_loops import test_while
+
         self.recorder.mark()
-        return bool(self.recorder.outcome(self.recorder.builder.cast(self.value, np.dtype(bool)), "branch"))
+        recorder = self.recorder
+        predicate = recorder.builder.cast(self.value, np.dtype(bool))
+        going_on = test_while(recorder, user_frame(sys._getframe(1)), predicate)
+        if going_on is not None:
+            return going_on
+        if recorder.scopes.depth:
+            return recorder.scopes.loop.branches.test(predicate)
+        return bool(recorder.outcome(predicate, "branch"))
 
     def __float__(self) -> float:
         raise refuse_number(self.recorder, "float()", self)

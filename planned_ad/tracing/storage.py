@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..affine import Affine
 from ..errors import CapturedWriteError, TraceError
 from ..regions import Region, View, contiguous
 from ..source import Line
@@ -35,11 +36,20 @@ class Storage:
         The user's name of an array found in globals or a closure, which must not be written; else empty.
     shared_with : str
         The name of another argument that has memory in common with this one; else empty.
+    birth, loop
+        A name for it that is the same in each pass over the body of the loop that makes it; None outside of loops.
+    chosen : bool
+        Whether it holds what a branch chose among arrays; it must not be written to.
+    depth : int
+        How many loops and branches were around its making.
     reads : dict of View to Value
-        What has been read since the last write.
+        What has been read since the last write, in one epoch of the trace.
     """
 
-    __slots__ = ("address", "base", "buffer", "captured", "is_concrete", "line", "reads", "shared_with", "value")
+    __slots__ = (
+        "address", "base", "birth", "buffer", "captured", "chosen", "depth", "epoch", "is_concrete", "line", "loop",
+        "reads", "shared_with", "value",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -50,6 +60,7 @@ class Storage:
         buffer: Buffer | None = None,
         captured: str = "",
         shared_with: str = "",
+        depth: int = 0,
     ):
         self.base = base
         self.address = address_of(base)
@@ -59,6 +70,11 @@ class Storage:
         self.is_concrete = value is None and buffer is None
         self.captured = captured
         self.shared_with = shared_with
+        self.depth = depth
+        self.chosen = False
+        self.birth: object = None
+        self.loop: Any = None
+        self.epoch = -1
         self.reads: dict[View, Value] = {}
 
     def view_of(self, geometry: np.ndarray) -> View:
@@ -85,31 +101,46 @@ class Storage:
 
     def read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
         """What `view` shows now."""
+        if self.epoch != recorder.scopes.epoch:
+            self.reads.clear()
+            self.epoch = recorder.scopes.epoch
         value = self.reads.get(view)
         if value is None:
             self.reads[view] = value = self._read(recorder, view, geometry)
         return value
 
+    def born(self, recorder: Recorder) -> None:
+        """Made in a loop's body: memory from the first where an earlier pass wrote to it on one side of a branch."""
+        if recorder.scopes.depth:
+            self.birth, self.loop = recorder.scopes.birth(), recorder.scopes.loop
+            if self.birth in self.loop.promoted:
+                self.writable_buffer(recorder)
+
+    def holds_numbers(self, recorder: Recorder) -> bool:
+        """Whether known numbers may be written into it as numbers: not in a block that it was made outside of."""
+        return self.is_concrete and self.depth >= recorder.scopes.depth
+
     def _read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
         builder = recorder.builder
-        if self.is_concrete:
-            recorder.assume(self)
-            return recorder.constant(geometry)
         if self.buffer is not None:
             return builder.load(Region(self.buffer.id, view))
-        assert self.value is not None
+        if self.is_concrete:
+            recorder.assume(self)
+            if isinstance(view.offset, int) and geometry is not None:
+                return recorder.constant(geometry)
+        memory = recorder.constant(self.base) if self.value is None else self.value
         if view.size == 0:
-            return builder.view(self.value, view)
+            return builder.view(memory, view)
         whole = self.view_of(self.base)
         if view == whole:
-            return self.value
+            return memory
         if self.base.flags.c_contiguous:
-            return builder.view(self.value, view)
+            return builder.view(memory, view)
         # The value as its memory lies, so that `view` can be applied to it.
         axes = sorted(range(self.base.ndim), key=lambda k: -whole.strides[k])
         own = contiguous(self.base.shape)
         in_memory = View(0, tuple(own.shape[k] for k in axes), tuple(own.strides[k] for k in axes))
-        return builder.view(builder.view(self.value, in_memory), view)
+        return builder.view(builder.view(memory, in_memory), view)
 
     def write(self, recorder: Recorder, view: View, value: Value) -> None:
         """Overwrite what `view` shows with a value of its shape, or a scalar."""
@@ -148,15 +179,22 @@ class Storage:
 
     def writable_buffer(self, recorder: Recorder) -> Buffer:
         """The buffer that holds this memory from now on; its contents so far are stored into it."""
+        if self.chosen:
+            raise recorder.scopes.unroll_innermost("writes to an array that a branch chose", recorder.builder.line)
         if self.buffer is None:
             builder = recorder.builder
             view = self.view_of(self.base)
-            contents = self._uniform(recorder) if self.is_concrete else self.value
-            assert contents is not None
             writing, builder.line = builder.line, self.line
-            self.buffer = builder.new_buffer("local", self.label(), self.base.dtype, view)
-            if view.size:
-                builder.store(self.buffer.whole, contents)
+            recorder.scopes.promote(self.depth)
+            if self.birth is not None and recorder.scopes.is_side(self.depth):
+                self.loop.promoted.add(self.birth)
+                self.loop.branches.restate()
+            with recorder.scopes.before(self.depth):  # it was made there, and holds this until now
+                contents = self._uniform(recorder) if self.is_concrete else self.value
+                assert contents is not None
+                self.buffer = builder.new_buffer("local", self.label(), self.base.dtype, view)
+                if view.size:
+                    builder.store(self.buffer.whole, contents)
             builder.line = writing
             self.value, self.is_concrete = None, False
         return self.buffer
@@ -192,9 +230,17 @@ class MovingStorage(Storage):
         extents: tuple[int, ...],
         strides: tuple[int, ...],
     ):
-        super().__init__(memory.base, line, captured=memory.captured, shared_with=memory.shared_with)
+        super().__init__(
+            memory.base, line, captured=memory.captured, shared_with=memory.shared_with, depth=memory.depth
+        )
         self.is_concrete = False
         self.memory, self.indices, self.extents, self.strides = memory, indices, extents, strides
+
+    def view_of(self, geometry: np.ndarray) -> View:
+        return self.memory.view_of(geometry)
+
+    def geometry_of(self, view: View) -> np.ndarray:
+        return self.memory.geometry_of(view)
 
     def _places(self, view: View) -> View:
         """All that `view` may show, the run-time indices counting along the leading axes."""
@@ -226,6 +272,46 @@ class MovingStorage(Storage):
             and self.memory.is_same(other.memory)
             and (self.indices, self.strides) == (other.indices, other.strides)
         )
+
+
+class ShiftedStorage(Storage):
+    """What `x[i]` shows for an index `i` of a symbolic loop: memory of `x`, at a distance that the loop moves.
+
+    Geometries lie where they would for indices 0.
+    """
+
+    __slots__ = ("memory", "shift")
+
+    def __init__(self, memory: Storage, line: Line, shift: Affine):
+        super().__init__(
+            memory.base, line, captured=memory.captured, shared_with=memory.shared_with, depth=memory.depth
+        )
+        self.is_concrete = False
+        self.memory, self.shift = memory, shift
+
+    def view_of(self, geometry: np.ndarray) -> View:
+        view = self.memory.view_of(geometry)
+        return View(view.offset + self.shift, view.shape, view.strides)
+
+    def geometry_of(self, view: View) -> np.ndarray:
+        return self.memory.geometry_of(View(view.offset - self.shift, view.shape, view.strides))
+
+    def read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
+        return self.memory.read(recorder, view, geometry)
+
+    def write(self, recorder: Recorder, view: View, value: Value) -> None:
+        self.memory.write(recorder, view, value)
+
+    def scatter(
+        self, recorder: Recorder, view: View, indices: tuple[Value, ...], value: Value, accumulate: bool = False
+    ) -> None:
+        self.memory.scatter(recorder, view, indices, value, accumulate)
+
+    def writable_buffer(self, recorder: Recorder) -> Buffer:
+        return self.memory.writable_buffer(recorder)
+
+    def is_same(self, other: Storage) -> bool:
+        return isinstance(other, ShiftedStorage) and self.memory.is_same(other.memory)
 
 
 class _Window:

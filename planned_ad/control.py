@@ -1,0 +1,135 @@
+"""Loops and branches as functions, for those who prefer to say it so; the order of arguments is JAX's.
+
+They are ordinary Python: what they do in a traced function is what the `for`, `while` and `if` in them do there.
+"""
+
+import numpy as np
+
+
+def fori_loop(lower, upper, body_fun, init_val):
+    """`for i in range(lower, upper): val = body_fun(i, val)`, beginning with `init_val`.
+
+    Parameters
+    ----------
+    lower, upper : int
+        Bounds of the index; the body does not run where `upper <= lower`.
+    body_fun : callable
+        `body_fun(i, val)` gives the next `val`, of the same structure, shapes and dtypes.
+    init_val
+        A number, an array, or nested tuples, lists and dicts of them.
+
+    Returns
+    -------
+    The last `val`.
+
+    Examples
+    --------
+    >>> import planned_ad
+    >>> planned_ad.fori_loop(0, 4, lambda i, s: s + i, 10.0)
+    16.0
+    """
+    val = init_val
+    for i in range(lower, upper):
+        val = body_fun(i, val)
+    return val
+
+
+def while_loop(cond_fun, body_fun, init_val):
+    """`while cond_fun(val): val = body_fun(val)`, beginning with `init_val`.
+
+    Returns
+    -------
+    The first `val` for which `cond_fun` does not hold.
+
+    Examples
+    --------
+    >>> import planned_ad
+    >>> planned_ad.while_loop(lambda s: s < 100.0, lambda s: 2 * s, 3.0)
+    192.0
+    """
+    val = init_val
+    while cond_fun(val):
+        val = body_fun(val)
+    return val
+
+
+def scan(f, init, xs=None, length=None):
+    """Run `carry, y = f(carry, x)` for each `x` of `xs`; the last carry, and all `y` stacked.
+
+    Parameters
+    ----------
+    f : callable
+        `f(carry, x)` gives the next carry and an output: a number, an array, a tuple of them, or None.
+    init
+        The first carry.
+    xs : array or tuple of arrays, optional
+        Each `x` is an item of its first axis (of each array's, for a tuple). Without it `x` is None.
+    length : int, optional
+        How often, where there are no `xs`.
+
+    Returns
+    -------
+    carry, ys
+        `ys` has a new first axis of that length; None where `f` puts out None.
+
+    Examples
+    --------
+    >>> import numpy as np, planned_ad
+    >>> planned_ad.scan(lambda s, x: (s + x, s * x), 1.0, np.array([1.0, 2.0, 3.0]))
+    (np.float64(7.0), array([ 1.,  4., 12.]))
+    """
+    count = length if xs is None else len(xs[0] if isinstance(xs, tuple) else xs)
+    carry, ys = init, None
+    for i in range(count):
+        x = None if xs is None else tuple(part[i] for part in xs) if isinstance(xs, tuple) else xs[i]
+        carry, y = f(carry, x)
+        if i == 0:
+            ys = _memory_for(y, count)
+        _put(ys, i, y)
+    return carry, ys
+
+
+def _memory_for(y, count):
+    """Uninitialised memory for `count` outputs like `y`."""
+    if y is None:
+        return None
+    if isinstance(y, tuple):
+        return tuple(_memory_for(part, count) for part in y)
+    return np.empty((count, *np.shape(y)), np.result_type(y))
+
+
+def _put(ys, i, y):
+    if isinstance(y, tuple):
+        for memory, part in zip(ys, y):
+            memory[i] = part
+    elif y is not None:
+        ys[i] = y
+
+
+def cond(pred, true_fun, false_fun, *operands):
+    """`true_fun(*operands)` where `pred` holds, else `false_fun(*operands)`.
+
+    Examples
+    --------
+    >>> import planned_ad
+    >>> planned_ad.cond(2.0 > 1.0, lambda x: 2 * x, lambda x: -x, 5.0)
+    10.0
+    """
+    if pred:
+        return true_fun(*operands)
+    return false_fun(*operands)
+
+
+def switch(index, branches, *operands):
+    """`branches[index](*operands)`; an index out of range is taken as the nearest one within.
+
+    Examples
+    --------
+    >>> import planned_ad
+    >>> planned_ad.switch(1, [lambda x: x, lambda x: x * x], 5.0)
+    25.0
+    """
+    for k in range(len(branches) - 1):
+        if index <= k:
+            return branches[k](*operands)
+    return branches[-1](*operands)

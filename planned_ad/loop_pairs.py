@@ -1,0 +1,129 @@
+"""Loops of the primal, each with the loop of the reverse sweep that mirrors it and the caches between the two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .affine import Affine, Ragged
+from .regions import Region
+from .tape import Buffer, Load, Loop, Operation, Scatter, Store, walk
+
+Block = tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairCache:
+    """A cache with places for each iteration of a loop: along the first of its axes that has more than one place.
+
+    `stride`: elements from the places of one iteration to those of the next. `extra`: places more than iterations.
+    """
+
+    buffer: Buffer
+    stride: int
+    extra: int
+
+    @property
+    def nbytes(self) -> int:
+        """Of the places of one iteration."""
+        return self.stride * self.buffer.dtype.itemsize
+
+    @property
+    def inner_shape(self) -> tuple[int, ...]:
+        """The axes of the places of one iteration."""
+        shape, strides = self.buffer.view.shape, self.buffer.view.strides
+        axis = next(k for k, (n, s) in enumerate(zip(shape, strides)) if s == self.stride and n > 1)
+        return shape[axis + 1 :]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopPair:
+    """`primal` stores to `caches`, `adjoint` runs through the same iterations backwards and loads from them.
+
+    `prelude` stands before `primal` in its block: it stores what the first iteration finds in memory.
+    """
+
+    primal: Loop
+    adjoint: Loop
+    caches: tuple[PairCache, ...]
+    prelude: Block = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Of what is kept of one iteration."""
+        return sum(cache.nbytes for cache in self.caches)
+
+
+def pairs_in(buffers: Sequence[Buffer], primal: Sequence[Operation], adjoint: Sequence[Operation]) -> list[LoopPair]:
+    """The loops of a block that can be run segment by segment.
+
+    `primal` and `adjoint` are the operations of one block, or of mirrored blocks. A loop is left out where its number
+    of iterations is known at run time only, and where other operations have to do with its caches.
+    """
+    mirrored = {op.index: op for op in adjoint if isinstance(op, Loop)}
+    found = []
+    for op in primal:
+        if isinstance(op, Loop) and op.index in mirrored:
+            pair = pair_of(buffers, primal, adjoint, op, mirrored[op.index])
+            if pair is not None:
+                found.append(pair)
+    return found
+
+
+def pair_of(
+    buffers: Sequence[Buffer], primal: Sequence[Operation], adjoint: Sequence[Operation], loop: Loop, mirror: Loop
+) -> LoopPair | None:
+    if loop.count is not None or isinstance(loop.trips, Ragged) or loop.trips < 2 or loop.step != 1:
+        return None
+    if (mirror.start, mirror.step, mirror.trips, mirror.count) != (loop.last, -1, loop.trips, None):
+        return None
+    stored = {r.buffer for op in walk((loop,)) for r in op.writes if buffers[r.buffer].kind == "cache"}
+    caches = []
+    for id in sorted(stored):
+        accesses = [op.region for op in cache_accesses((loop, mirror), {id})]
+        cache = cache_of(buffers[id], loop, accesses)
+        if cache is None:
+            return None
+        caches.append(cache)
+    if not caches:
+        return None
+    others = [op for op in (*primal, *adjoint) if op is not loop and op is not mirror]
+    outside = list(cache_accesses(others, stored))
+    prelude = prelude_of(primal, loop, stored)
+    if prelude is None or len(outside) != sum(isinstance(op, Store) for op in prelude):
+        return None
+    return LoopPair(primal=loop, adjoint=mirror, caches=tuple(caches), prelude=prelude)
+
+
+def cache_accesses(operations: Sequence[Operation], caches: set[int]) -> Iterator[Load | Store | Scatter]:
+    for op in walk(tuple(operations)):
+        if isinstance(op, Load | Store | Scatter) and op.region.buffer in caches:
+            yield op
+
+
+def cache_of(buffer: Buffer, loop: Loop, accesses: Sequence[Region]) -> PairCache | None:
+    """`buffer` as a cache of `loop`; None where it is laid out in another way."""
+    moves = {dict(r.view.offset.terms).get(loop.index, 0) if isinstance(r.view.offset, Affine) else 0 for r in accesses}
+    if len(moves) != 1:
+        return None
+    (stride,) = moves
+    long = [(n, s) for n, s in zip(buffer.view.shape, buffer.view.strides) if n > 1]
+    if not long or long[0][1] != stride or not loop.trips <= long[0][0] <= loop.trips + 1:
+        return None
+    return PairCache(buffer=buffer, stride=stride, extra=long[0][0] - loop.trips)
+
+
+def prelude_of(primal: Sequence[Operation], loop: Loop, stored: set[int]) -> Block | None:
+    """What of the block stores to the caches before the loop: loads and stores of memory; None for anything else."""
+    loads: dict[int, Load] = {}
+    found: list[Operation] = []
+    for op in primal:
+        if op is loop:
+            return tuple(found)
+        if isinstance(op, Load):
+            loads[op.out.id] = op
+        elif isinstance(op, Store) and op.region.buffer in stored:
+            if op.value.id not in loads:
+                return None
+            found += [loads[op.value.id], op]
+    return None

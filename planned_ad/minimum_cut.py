@@ -1,0 +1,86 @@
+"""The cheapest set of nodes that separates a source from a sink."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterable, Mapping
+from itertools import pairwise
+from typing import Any
+
+SOURCE, SINK = ("source",), ("sink",)
+
+
+def minimum_node_cut(
+    costs: Mapping[Any, int],
+    arcs: Iterable[tuple[Any, Any]],
+    sources: Iterable[Any],
+    sinks: Iterable[Any],
+) -> set[Any]:
+    """The nodes of least total cost that every path from a source to a sink goes through; sources and sinks may be
+    among them. Of several such sets the one nearest to the sinks.
+
+    A flow through nodes of limited capacity (Ford & Fulkerson, 1956), by shortest augmenting paths (Edmonds & Karp,
+    1972): each node is an arc from where it is entered to where it is left.
+    """
+    flow = Network()
+    for node, cost in costs.items():
+        flow.connect((node, "in"), (node, "out"), cost)
+    unlimited = 1 + sum(costs.values())
+    for a, b in arcs:
+        flow.connect((a, "out"), (b, "in"), unlimited)
+    for node in sources:
+        flow.connect(SOURCE, (node, "in"), unlimited)
+    for node in sinks:
+        flow.connect((node, "out"), SINK, unlimited)
+    while (path := flow.shortest_path()) is not None:
+        flow.push(path)
+    near = flow.reaching_sink()
+    return {node for node in costs if (node, "out") in near and (node, "in") not in near}
+
+
+class Network:
+    """What can still flow along each arc, and back along those that carry some."""
+
+    def __init__(self) -> None:
+        self.left: dict[Hashable, dict[Hashable, int]] = {SOURCE: {}, SINK: {}}
+
+    def connect(self, a: Hashable, b: Hashable, capacity: int) -> None:
+        self.left.setdefault(a, {})[b] = capacity
+        self.left.setdefault(b, {}).setdefault(a, 0)
+
+    def shortest_path(self) -> list[Hashable] | None:
+        """Nodes from the source to the sink along arcs with room, or None."""
+        before: dict[Hashable, Hashable] = {SOURCE: SOURCE}
+        waiting: deque[Hashable] = deque([SOURCE])
+        while waiting:
+            node = waiting.popleft()
+            for other, room in self.left[node].items():
+                if room and other not in before:
+                    before[other] = node
+                    waiting.append(other)
+            if SINK in before:
+                break
+        else:
+            return None
+        path: list[Hashable] = [SINK]
+        while path[-1] != SOURCE:
+            path.append(before[path[-1]])
+        return path[::-1]
+
+    def push(self, path: list[Hashable]) -> None:
+        room = min(self.left[a][b] for a, b in pairwise(path))
+        for a, b in pairwise(path):
+            self.left[a][b] -= room
+            self.left[b][a] += room
+
+    def reaching_sink(self) -> set[Hashable]:
+        """The nodes from which something could still flow to the sink."""
+        found: set[Hashable] = {SINK}
+        waiting: deque[Hashable] = deque([SINK])
+        while waiting:
+            node = waiting.popleft()
+            for other in self.left[node]:
+                if other not in found and self.left[other][node]:
+                    found.add(other)
+                    waiting.append(other)
+        return found

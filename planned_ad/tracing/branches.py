@@ -1,0 +1,450 @@
+"""Branches on traced values inside symbolic loops: both sides recorded, in different passes over the body.
+
+A pass takes one side. Where it ends, Python's own trace function gives us control before the next statement runs:
+what the side has changed is left in memory, and every changed variable is made to hold what that memory holds, so that
+the rest of the body is recorded the same whichever side was taken. Passes go on until each side is known.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..regions import contiguous
+from ..shadows import is_user_frame
+from ..tape import Branch, Buffer, Operation, Value
+from .array_tracer import ArrayTracer
+from .blocks import APART, CONSTANTS, Block, Made
+from .carries import is_number, number_type, put_together, same, taken_apart
+from .loop_index import plain_or_traced
+from .lost import Lost
+from .scalar_tracer import ScalarTracer
+from .scopes import Scope
+from .state import Key, Place, State, capture, write_state
+from .statements import Extent, extent_at
+from .storage import Storage
+
+if TYPE_CHECKING:
+    from ..recorder import Recorder
+    from .loops import LoopTrace
+
+SIDE = 1 << 24  # value ids of one side
+ABSENT = object()  # the value of a variable that a side has not assigned
+
+
+@dataclass
+class Side:
+    """One side, as it was recorded last."""
+
+    operations: tuple[Operation, ...]
+    changed: dict[Key, Place]
+    handed_on: frozenset[Key]  # the places that it left in memory
+    prefix: tuple[object, ...]
+    generation: int = 0  # of the forms in which variables come out of branches
+    complete: bool = False  # whether both sides of the branches in it are known
+
+
+@dataclass
+class Node:
+    """A test at one point of the body, reached on one way through it."""
+
+    first_value: dict[bool, int]
+    sides: dict[bool, Side] = field(default_factory=dict)
+    parts: dict[bool, Made] = field(default_factory=lambda: {True: Made(), False: Made()})
+    chosen: dict[Key, Any] = field(default_factory=dict)  # of each changed place the form in which it is handed on
+
+    def places(self) -> dict[Key, Place]:
+        return {key: place for side in self.sides.values() for key, place in side.changed.items()}
+
+    def is_known(self, outcome: bool, prefix: tuple[object, ...], generation: int) -> bool:
+        side = self.sides.get(outcome)
+        if side is None or not side.complete or side.generation != generation:
+            return False
+        return side.prefix == prefix and side.handed_on == frozenset(self.places())
+
+
+@dataclass
+class Active:
+    """A side that is running."""
+
+    node: Node
+    outcome: bool
+    predicate: Value
+    frame: types.FrameType
+    extent: Extent
+    scope: Scope
+    entry: State
+    frames: list[types.FrameType]
+    prefix: tuple[object, ...]
+    next_value: int
+    ordinal: int = 0
+    complete: bool = True
+
+
+@dataclass
+class Branches:
+    """The branches of one loop's body."""
+
+    loop: LoopTrace
+    nodes: dict[tuple[tuple[int, bool], ...], Node] = field(default_factory=dict)
+    active: list[Active] = field(default_factory=list)
+    ordinal: int = 0
+    generation: int = 0
+    unknown: bool = False  # whether this pass met a branch of which one side is still to be recorded
+    saved: Any = None  # the trace function that ours stands in for
+
+    def begin(self) -> None:
+        """A pass begins."""
+        self.ordinal, self.unknown = 0, False
+        self.active.clear()
+
+    def forget(self) -> None:
+        """The body begins from another state than before: no side is as it was."""
+        self.generation += 1
+
+    def restate(self) -> None:
+        """The body has to be recorded once more, from the beginning."""
+        self.generation += 1
+        self.unknown = True
+
+    @property
+    def path(self) -> tuple[tuple[int, bool], ...]:
+        """The sides that are running."""
+        return tuple((a.ordinal, a.outcome) for a in self.active)
+
+    @property
+    def recorder(self) -> Recorder:
+        return self.loop.recorder
+
+    # A test.
+
+    def test(self, predicate: Value) -> bool:
+        """Which way this pass goes."""
+        recorder = self.recorder
+        frame = next(user_frames(sys._getframe(1)))
+        extent = extent_at(frame)
+        if extent is None:
+            raise self.refused("tests a traced value, and its source is not at hand")
+        if extent.leaves:
+            raise self.refused(f"tests a traced value to {extent.leaves}")
+        prefix = self.prefix()
+        node = self.node()
+        outcome = not node.is_known(True, prefix, self.generation) or node.is_known(False, prefix, self.generation)
+        frames = list(self.frames_from(frame))
+        builder = recorder.builder
+        active = Active(
+            node=node, outcome=outcome, predicate=predicate, frame=frame, extent=extent,
+            scope=Scope(outer=builder.operations, apart=Block(Made(node.parts[outcome].apart))), entry=captured(frames), frames=frames, prefix=prefix,
+            next_value=builder.next_value,
+        )  # fmt: skip
+        recorder.scopes.enter(active.scope, node.first_value[outcome], node.parts[outcome])
+        self.active.append(active)
+        self.watch(frame)
+        return outcome
+
+    def node(self) -> Node:
+        if self.active:
+            ordinal = self.active[-1].ordinal
+            self.active[-1].ordinal += 1
+        else:
+            ordinal = self.ordinal
+            self.ordinal += 1
+        path = (*self.path, (ordinal, True))
+        node = self.nodes.get(path)
+        if node is None:
+            scopes = self.recorder.scopes
+            node = self.nodes[path] = Node({True: scopes.ids_apart(SIDE), False: scopes.ids_apart(SIDE)})
+        return node
+
+    def prefix(self) -> tuple[object, ...]:
+        """What has been recorded on the way here: a side is as it was only after the same."""
+        blocks = [*(a.scope.outer for a in self.active), self.recorder.builder.operations]
+        return tuple(skeleton(op) for block in blocks for op in block)
+
+    def frames_from(self, frame: types.FrameType) -> Iterator[types.FrameType]:
+        for found in user_frames(frame):
+            yield found
+            if found is self.loop.frame:
+                return
+
+    # The end of a side.
+
+    def close(self) -> None:
+        """The innermost side is over."""
+        active = self.active.pop()
+        recorder, builder, node = self.recorder, self.recorder.builder, active.node
+        frames = [f for f in active.frames if f in running(active.frame)]
+        now = captured(frames)
+        changed: dict[Key, Place] = {}
+        known = {owner for owner, _, _ in active.entry.values} | set(active.entry.sizes)
+        for key in {**active.entry.values, **now.values}:
+            place, old = active.entry.values.get(key, (None, ABSENT))
+            place, new = now.values.get(key, (place, ABSENT))
+            if place.kind == "local":  # type: ignore[union-attr]
+                if place.owner not in frames:  # type: ignore[union-attr]
+                    continue
+            elif new is ABSENT or (old is ABSENT and id(place.owner) not in known):  # type: ignore[union-attr]
+                continue  # of something that nobody can reach any more, or that is new itself
+            if new is ABSENT or old is ABSENT or not same(old, new):
+                changed[key] = place  # type: ignore[assignment]
+        for owner, (_, size) in active.entry.sizes.items():
+            if owner in now.sizes and now.sizes[owner][1] != size:
+                raise self.refused("lets a list, dict or set grow on one side of a branch")
+        node.sides[active.outcome] = Side((), changed, frozenset(), active.prefix)
+        places = node.places()
+        for key, place in places.items():
+            value = now.values.get(key, (place, ABSENT))[1]
+            old = active.entry.values.get(key, (place, ABSENT))[1]
+            form = node.chosen.get(key)
+            node.chosen[key] = self.choose(place, form, value, key in changed, old)
+            if node.chosen[key] is not form:
+                self.generation += 1
+        for key in places:
+            self.hand_on(node.chosen[key], now.values.get(key, (None, ABSENT))[1])
+        operations = tuple(recorder.scopes.leave(active.scope))
+        node.sides[active.outcome] = Side(
+            operations, changed, frozenset(places), active.prefix, self.generation, active.complete
+        )
+        builder.next_value = active.next_value
+        for op in active.scope.before:
+            builder.emit(op)
+        other = node.sides.get(not active.outcome)
+        if not active.complete or not node.is_known(not active.outcome, active.prefix, self.generation):
+            self.incomplete()
+        rest = () if other is None else other.operations
+        then, otherwise = (operations, rest) if active.outcome else (rest, operations)
+        builder.emit(Branch(predicate=active.predicate, then=then, otherwise=otherwise, line=builder.line))
+        write_state({key: (place, self.taken_up(node.chosen[key], place)) for key, place in places.items()})
+        if not self.active:
+            self.unwatch()
+
+    def incomplete(self) -> None:
+        """The body has to be recorded once more."""
+        if self.active:
+            self.active[-1].complete = False
+        else:
+            self.unknown = True
+
+    def choose(self, place: Place, form: Any, value: Any, is_changed: bool, old: Any) -> Any:
+        """The form in which a changed variable comes out of the branch, whichever side was taken."""
+        if isinstance(form, Nothing):
+            return form
+        if form is not None:
+            return form if fits(self.recorder, form, value) else self.joined(place, form, value)
+        if value is ABSENT or old is ABSENT:
+            return Nothing() if value is ABSENT else First(value)
+        return self.joined(place, First(old), value)
+
+    def joined(self, place: Place, form: Any, value: Any) -> Any:
+        recorder = self.recorder
+        if value is ABSENT:
+            return Nothing()
+        if isinstance(form, First):
+            other = form.value
+            if other is ABSENT:
+                return Nothing()
+            if same(other, value) and not recorder.is_scalar(value) and not recorder.is_array(value):
+                return form
+            parts, others = taken_apart(value), taken_apart(other)
+            if parts is not None and others is not None and parts[:2] == others[:2]:
+                items = [self.joined(place, First(a), b) for a, b in zip(others[2], parts[2])]
+                return Several(parts[0], parts[1], items)
+            if is_number(recorder, other) and is_number(recorder, value):
+                (a, first_python), (b, second_python) = number_type(recorder, other), number_type(recorder, value)
+                first_weak = first_python and not recorder.is_scalar(other)
+                second_weak = second_python and not recorder.is_scalar(value)
+                dtype = (
+                    b if first_weak and b.kind >= "f" else a if second_weak and a.kind >= "f" else np.result_type(a, b)
+                )
+                return Scalar(self.buffer(place, dtype, ()), first_python and second_python)
+            if recorder.is_array(other) and recorder.is_array(value):
+                if other.shape == value.shape and other.dtype == value.dtype:
+                    return Whole(self.buffer(place, value.dtype, value.shape))
+            return Nothing()
+        if isinstance(form, Several):
+            parts = taken_apart(value)
+            if parts is None or parts[0] is not form.kind or parts[1] != form.keys:
+                return Nothing()
+            items = [f if fits(recorder, f, v) else self.joined(place, f, v) for f, v in zip(form.items, parts[2])]
+            return Several(form.kind, form.keys, items)
+        if isinstance(form, Scalar) and is_number(recorder, value):
+            dtype, is_python = number_type(recorder, value)
+            return Scalar(
+                self.buffer(place, np.result_type(dtype, form.buffer.dtype), ()), form.is_python and is_python
+            )
+        return Nothing()
+
+    def buffer(self, place: Place, dtype: np.dtype, shape: tuple[int, ...]) -> Buffer:
+        with self.recorder.scopes.beside(Block(Made())):  # kept in the node
+            return self.recorder.builder.new_buffer("local", place.name, dtype, contiguous(shape))
+
+    def hand_on(self, form: Any, value: Any) -> None:
+        """Leave a value in memory at the end of a side."""
+        recorder = self.recorder
+        if isinstance(form, Several):
+            parts = taken_apart(value)
+            assert parts is not None
+            for item, part in zip(form.items, parts[2]):
+                self.hand_on(item, part)
+        elif isinstance(form, Scalar):
+            recorder.builder.store(form.buffer.whole, recorder.value_of(plain_or_traced(value), form.buffer.dtype))
+        elif isinstance(form, Whole):
+            recorder.builder.store(form.buffer.whole, value.read())
+
+    def taken_up(self, form: Any, place: Place) -> Any:
+        """What a variable holds after the branch."""
+        recorder = self.recorder
+        if isinstance(form, Nothing):
+            return Lost(recorder, place.name)
+        if isinstance(form, First):
+            return form.value
+        if isinstance(form, Several):
+            return put_together(form.kind, form.keys, [self.taken_up(item, place) for item in form.items])
+        if isinstance(form, Scalar):
+            return ScalarTracer(recorder, recorder.builder.load(form.buffer.whole), form.is_python)
+        assert isinstance(form, Whole)
+        base = np.empty(form.buffer.shape, form.buffer.dtype)
+        storage = Storage(base, form.buffer.line, buffer=form.buffer, depth=recorder.scopes.depth)
+        storage.chosen = True
+        return ArrayTracer(recorder, storage, base)
+
+    def finish(self) -> None:
+        """The pass ends: so do all sides."""
+        while self.active:
+            self.close()
+
+    def refused(self, reason: str) -> BaseException:
+        self.unwatch()
+        return self.recorder.scopes.unroll([self.loop.scope], reason, self.recorder.builder.line)
+
+    # Control between statements.
+
+    def watch(self, frame: types.FrameType) -> None:
+        if self.saved is None:
+            self.saved = (sys.gettrace(),)
+            sys.settrace(lambda frame, event, argument: None)
+        frame.f_trace = self.event
+        frame.f_trace_lines = True
+
+    def unwatch(self) -> None:
+        if self.saved is not None:
+            sys.settrace(self.saved[0])
+            self.saved = None
+
+    def event(self, frame: types.FrameType, event: str, argument: Any) -> Any:
+        if self.recorder.scopes.restarting:
+            return None
+        if event == "line":
+            while self.active and self.active[-1].frame is frame and not self.active[-1].extent.has(frame.f_lineno):
+                self.close()
+        elif event == "return":
+            for active in reversed(self.active):
+                if active.frame is not frame:
+                    break
+                self.follow_return(active)
+        return self.event
+
+    def follow_return(self, active: Active) -> None:
+        """The function that tested has returned: its side goes on to the end of the caller's statement."""
+        if active.frame is self.loop.frame:
+            raise self.refused("tests a traced value to return")
+        frames = list(user_frames(active.frame))
+        active.frame = frames[1]
+        extent = extent_at(active.frame)
+        if extent is None:
+            raise self.refused("tests a traced value, and its source is not at hand")
+        active.extent = extent
+        self.watch(active.frame)
+
+
+# The forms of a variable after a branch.
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """Not to be had: assigned on one side only, or different kinds of things."""
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """The same thing on both sides."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    buffer: Buffer
+    is_python: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    buffer: Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    kind: type
+    keys: tuple[Any, ...]
+    items: list[Any]
+
+
+def fits(recorder: Recorder, form: Any, value: Any) -> bool:
+    """Whether a value can be handed on in this form."""
+    if value is ABSENT:
+        return False
+    if isinstance(form, First):
+        return same(form.value, value)
+    if isinstance(form, Several):
+        parts = taken_apart(value)
+        if parts is None or parts[0] is not form.kind or parts[1] != form.keys:
+            return False
+        return all(fits(recorder, item, part) for item, part in zip(form.items, parts[2]))
+    if isinstance(form, Scalar):
+        if not is_number(recorder, value):
+            return False
+        dtype, is_python = number_type(recorder, value)
+        weak = is_python and not recorder.is_scalar(value)
+        return (weak or np.result_type(dtype, form.buffer.dtype) == form.buffer.dtype) and (
+            is_python or not form.is_python
+        )
+    if isinstance(form, Whole):
+        return recorder.is_array(value) and (value.shape, value.dtype) == (form.buffer.shape, form.buffer.dtype)
+    return False
+
+
+def skeleton(op: Operation) -> object:
+    """What of an operation the sides after it can tell: not what is inside of blocks, or in front of them."""
+    if op.blocks:
+        return type(op), op.line, getattr(op, "index", None)
+    if any(APART <= value.id < CONSTANTS for value in (*op.inputs, *op.outputs)):
+        return type(op), op.line
+    return op
+
+
+def captured(frames: list[types.FrameType]) -> State:
+    """The state that code in any of these frames can reach."""
+    total = State()
+    for frame in frames:
+        state = capture(frame)
+        total.values |= state.values
+        total.sizes |= state.sizes
+    return total
+
+
+def user_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
+    """The frames of traced code, from the innermost outwards."""
+    while frame is not None:
+        if is_user_frame(frame):
+            yield frame
+        frame = frame.f_back
+
+
+def running(frame: types.FrameType) -> list[types.FrameType]:
+    return list(user_frames(frame))

@@ -1,0 +1,251 @@
+"""Where recording stands: the symbolic loops and branches around it, and what earlier runs of the trace have decided.
+
+A trace may find that it began wrongly: a loop whose body needs the number behind its index, say. It then starts again
+(`Restart`), with that decision made from the beginning. Tracing is deterministic, so decisions hold for the next run.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..affine import Affine, Extent, Ranges, extremes
+from ..bounds import Iterations
+from ..builder import TapeBuilder
+from ..regions import contiguous
+from ..source import Line
+from ..tape import Buffer, Operation, Value
+from .blocks import Block, Blocks, Made
+
+Site = tuple[types.CodeType, int]  # a loop: its code and the instruction that fetches the next item
+
+
+class Restart(BaseException):
+    """The trace has to start again; what it learned is in its `Decisions`. Never seen by the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unrolled:
+    """A loop whose iterations were recorded one by one, and why."""
+
+    line: Line
+    reason: str
+
+
+@dataclass
+class Decisions:
+    """What the runs of one trace have found out about its loops."""
+
+    unrolled: dict[Site, Unrolled] = field(default_factory=dict)
+    first: dict[Site, int] = field(default_factory=dict)  # iterations at the beginning recorded one by one
+    last: dict[Site, int] = field(default_factory=dict)  # and at the end
+
+
+@dataclass
+class Scope:
+    """A block of operations being recorded: the body of a loop, or a side of a branch.
+
+    `before` receives what belongs in front of the loop or branch: the contents of memory that it is the first to
+    write to, initial values.
+    """
+
+    outer: list[Operation]
+    apart: Block  # what is made in front of it
+    before: list[Operation] = field(default_factory=list)
+    index: int | None = None  # of a loop
+    range: tuple[Extent, Extent] = (0, 0)
+    site: Site | None = None
+    loop: Any = None  # the recording of the loop
+    promotes: bool = False  # an array made outside turned out to be written to: what was read of it is another value
+
+
+@dataclass
+class Scopes:
+    """The blocks around what is being recorded, outermost first."""
+
+    builder: TapeBuilder
+    decisions: Decisions
+    open: list[Scope] = field(default_factory=list)
+    loops: int = 0  # loop indices given out
+    apart: int = 1 << 30  # value ids given out to sides of branches
+    epoch: int = 0  # what was read from memory in another epoch is read again
+    closed: dict[int, Extent] = field(default_factory=dict)  # the last value of the index of a loop that is over
+    over: list[Scope] = field(default_factory=list)  # loops that are over
+    flags: dict[str, Buffer] = field(default_factory=dict)  # whether what the loops require holds so far
+    restarting: bool = False  # a `Restart` is on its way
+    pending: bool = False  # a loop was left early: the trace starts again as soon as it can
+
+    @property
+    def depth(self) -> int:
+        return len(self.open)
+
+    @property
+    def blocks(self) -> Blocks:
+        """The passes of the builder; from the first block on it keeps account of what is seen where."""
+        if self.builder.blocks is None:
+            self.builder.blocks = Blocks(self.builder, self.dead)
+        return self.builder.blocks
+
+    def require(self, condition: Value, what: str = "index") -> None:
+        """The replay leaves, after the outermost loop, unless `condition` holds in all iterations."""
+        builder = self.builder
+        flag = self.flags.get(what)
+        if flag is None:
+            with self.before(0):
+                flag = self.flags[what] = builder.new_buffer("local", what, condition.dtype, contiguous(()))
+                builder.store(flag.whole, builder.constant(True))
+        both = builder.apply("logical_and", builder.load(flag.whole), condition)
+        builder.store(flag.whole, both)
+
+    def require_after(self, condition: Value, what: str) -> None:
+        """The replay leaves unless `condition` holds, here and in all iterations of the loops around."""
+        if self.open:
+            self.require(condition, what)
+        else:
+            self.builder.guard(condition, True, what)
+
+    def guard(self) -> None:
+        """Outside of all loops: record the guards for what they require."""
+        if not self.open:
+            for what, flag in self.flags.items():
+                self.builder.guard(self.builder.load(flag.whole), True, what)
+            self.flags.clear()
+
+    def dead(self) -> BaseException:
+        """What to raise where something from inside a block is used outside of it."""
+        sites = [scope for scope in [*self.open, *self.over] if scope.site is not None]
+        return self.unroll(sites, "leaves something behind in a way that cannot be followed", self.builder.line)
+
+    def enter(self, scope: Scope, first_value: int, made: Made) -> None:
+        self.blocks.begin(first_value, made)
+        self.open.append(scope)
+        self.builder.operations = []
+        self.epoch += 1
+
+    def leave(self, scope: Scope) -> list[Operation]:
+        """Close the innermost block; its operations."""
+        assert self.open.pop() is scope
+        operations, self.builder.operations = self.builder.operations, scope.outer
+        self.blocks.end()
+        self.epoch += 1
+        return operations
+
+    @property
+    def root(self) -> list[Operation]:
+        """The operations outside of all blocks."""
+        return self.open[0].outer if self.open else self.builder.operations
+
+    @contextmanager
+    def before(self, depth: int) -> Iterator[None]:
+        """Record in front of the outermost block that is deeper than `depth`."""
+        if depth >= self.depth:
+            yield
+            return
+        self.epoch += 1
+        saved = self.blocks.begin_apart(self.open[depth].apart)
+        self.builder.operations = self.open[depth].before
+        try:
+            yield
+        finally:
+            self.blocks.end_apart(saved)
+            self.epoch += 1
+
+    @contextmanager
+    def beside(self, apart: Block) -> Iterator[None]:
+        """Make buffers that belong to a block, but to no pass over it."""
+        self.blocks.stack.append(apart)
+        try:
+            yield
+        finally:
+            self.blocks.stack.pop()
+
+    def promote(self, depth: int) -> None:
+        """Note that an array made at `depth` is memory from now on."""
+        for scope in self.open[depth:]:
+            scope.promotes = True
+
+    def is_side(self, depth: int) -> bool:
+        """Whether the block at this depth is a side of a branch."""
+        return depth < self.depth and self.open[depth].loop is None
+
+    def birth(self) -> object:
+        """A name for what is made now, the same in each pass over the loop around."""
+        block = self.blocks.stack[-1]
+        if self.blocks.set_apart:
+            return None
+        block.births += 1
+        return self.loop.branches.path, block.births
+
+    # Loop indices.
+
+    def new_loop(self) -> tuple[int, Made]:
+        """The index of a loop, and what it makes, the same in each pass over the block around."""
+        self.loops += 1
+        return self.blocks.loop(self.loops - 1)
+
+    def ids_apart(self, count: int) -> int:
+        """The first of `count` value ids that nothing else has."""
+        self.apart += count
+        return self.apart - count
+
+    @property
+    def loop(self) -> Any:
+        """The recording of the innermost loop."""
+        return next(scope.loop for scope in reversed(self.open) if scope.loop is not None)
+
+    @property
+    def ranges(self) -> Ranges:
+        return {scope.index: scope.range for scope in self.open if scope.index is not None}
+
+    def bounds(self, expression: Extent) -> tuple[int, int]:
+        """The least and the greatest value of an expression over the iterations of the loops around that run."""
+        if isinstance(expression, int):
+            return expression, expression
+        ranges = self.ranges
+        if all(isinstance(end, int) for ends in ranges.values() for end in ends):
+            return extremes(expression, ranges)
+        return _bounds(expression, tuple(ranges.items()))
+
+    def capacity(self, expression: Extent) -> int:
+        """The most that an extent is, anywhere in the loops around."""
+        return max(self.bounds(expression)[1], 0)
+
+    def loops_in(self, expression: Extent) -> Sequence[Scope]:
+        """The loops around whose index `expression` has."""
+        terms = dict(expression.terms) if not isinstance(expression, int) else {}
+        return [scope for scope in self.open if scope.index in terms]
+
+    # Starting again.
+
+    def unroll(self, scopes: Sequence[Scope], reason: str, line: Line) -> Restart:
+        """The trace starts again with the innermost of these loops unrolled."""
+        self.restarting = True
+        for scope in reversed(scopes):
+            if scope.site is not None:
+                self.decisions.unrolled[scope.site] = Unrolled(line=line, reason=reason)
+                break
+        return Restart()
+
+    def unroll_innermost(self, reason: str, line: Line) -> Restart:
+        return self.unroll([s for s in self.open if s.site is not None], reason, line)
+
+    def peel(self, scope: Scope, *, first: int = 0, last: int = 0) -> Restart:
+        """The trace starts again with more iterations at an end of this loop recorded one by one."""
+        assert scope.site is not None
+        self.restarting = True
+        decisions = self.decisions
+        decisions.first[scope.site] = decisions.first.get(scope.site, 0) + first
+        decisions.last[scope.site] = decisions.last.get(scope.site, 0) + last
+        return Restart()
+
+
+@functools.lru_cache(maxsize=4096)
+def _bounds(expression: Affine, ranges: tuple[tuple[int, tuple[Extent, Extent]], ...]) -> tuple[int, int]:
+    iterations = Iterations()
+    for index, (first, last) in ranges:
+        iterations = iterations.inside(index, first, last, last - first + 1)
+    return iterations.bounds(expression) or (0, 0)

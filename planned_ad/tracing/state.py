@@ -1,0 +1,186 @@
+"""The state of a running Python program, as far as a loop's body can change it: variables, and what they lead to.
+
+A body is recorded several times from the same state, which therefore has to be read, put back and compared: the local
+variables of a frame, the items of lists and dicts, the attributes of the user's objects, and closure cells that can
+be reached from them. Tuples are values.
+"""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import itertools
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..shadows import ShadowClass, ShadowGlobals, ShadowModule
+from .lost import Lost
+
+CONTAINERS = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
+HIDDEN: tuple[Any, ...] = (  # whose state cannot be seen or put back
+    types.GeneratorType, type(iter([])), type(iter(())), type(iter({})), type(iter(range(0))), zip, map, filter,
+    enumerate, reversed, itertools.count, itertools.cycle, itertools.chain, itertools.islice,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """One thing that code can assign to."""
+
+    owner: Any
+    key: Any
+    kind: str  # 'local', 'item', 'attribute' or 'cell'
+
+    @property
+    def name(self) -> str:
+        """As the user knows it, for messages."""
+        if self.kind == "local":
+            return str(self.key)
+        if self.kind == "attribute":
+            return f"{type(self.owner).__name__}.{self.key}"
+        return f"[{self.key!r}]" if self.kind == "item" else "a variable of an enclosing function"
+
+    def write(self, value: Any) -> None:
+        """Assign; local variables are written by `write_locals`, a frame at a time."""
+        if self.kind == "item":
+            self.owner[self.key] = value
+        elif self.kind == "attribute":
+            object.__setattr__(self.owner, self.key, value)
+        else:
+            assert self.kind == "cell"
+            self.owner.cell_contents = value
+
+
+Key = tuple[int, str, Any]
+
+
+@dataclass
+class State:
+    """What each place holds, at one moment."""
+
+    values: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
+    sizes: dict[int, tuple[Any, int]] = field(default_factory=dict)  # of the containers
+    hidden: str = ""  # the name of a variable with an iterator or the like; empty if there is none
+
+    def add(self, place: Place, value: Any) -> None:
+        if type(value) is Lost:
+            return
+        self.values[id(place.owner), place.kind, place.key] = (place, value)
+        if type(value) in HIDDEN or getattr(type(value), "is_iterator", False):
+            self.hidden = place.name
+
+
+def capture(frame: types.FrameType, consumer: Any = None) -> State:
+    """The state that code running in `frame` can reach; of a generator expression also its `consumer`'s value."""
+    state = State()
+    seen: set[int] = set()
+    waiting: list[Any] = []
+    if consumer is not None:
+        state.add(Place(consumer, "value", "attribute"), consumer.value)
+        waiting.append(consumer.value)
+    for name, value in frame.f_locals.items():
+        if name.startswith("."):  # the iterator of a comprehension
+            continue
+        state.add(Place(frame, name, "local"), value)
+        waiting.append(value)
+    if type(frame.f_globals) is ShadowGlobals:
+        waiting.append(frame.f_globals)
+    while waiting:
+        obj = waiting.pop()
+        if id(obj) in seen or not _has_contents(obj):
+            continue
+        seen.add(id(obj))
+        for place, value in _contents(obj):
+            if place is not None:
+                state.add(place, value)
+            waiting.append(value)
+        if isinstance(obj, (*CONTAINERS, set)) and type(obj) is not ShadowGlobals:
+            state.sizes[id(obj)] = (obj, len(obj))
+    return state
+
+
+def _has_contents(obj: Any) -> bool:
+    kind = type(obj)
+    return (
+        kind in CONTAINERS
+        or kind is tuple
+        or kind in (set, types.FunctionType, types.MethodType, types.SimpleNamespace, ShadowGlobals)
+        or (isinstance(obj, tuple) and hasattr(obj, "_fields"))
+        or type(kind) is ShadowClass
+        or isinstance(kind, ShadowClass)
+    )
+
+
+def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
+    """The places that belong to an object, with their values; what it merely leads to has no place."""
+    kind = type(obj)
+    if kind is types.FunctionType:
+        if type(obj.__globals__) is not ShadowGlobals:
+            return
+        yield None, obj.__globals__
+        for cell in obj.__closure__ or ():
+            try:
+                yield Place(cell, 0, "cell"), cell.cell_contents
+            except ValueError:
+                continue
+    elif kind is types.MethodType:
+        yield None, obj.__self__
+        yield None, obj.__func__
+    elif kind is ShadowGlobals:
+        for name, value in dict.items(obj):
+            if not name.startswith("__") and not isinstance(value, ShadowModule | type | types.ModuleType):
+                yield Place(obj, name, "item"), value
+    elif isinstance(obj, dict):
+        for key, value in obj.items():
+            yield Place(obj, key, "item"), value
+    elif isinstance(obj, list | collections.deque):
+        for key, value in enumerate(obj):
+            yield Place(obj, key, "item"), value
+    elif isinstance(obj, tuple | set):
+        for value in obj:
+            yield None, value
+    else:
+        for key, value in vars(obj).items() if hasattr(obj, "__dict__") else ():
+            yield Place(obj, key, "attribute"), value
+        for cls in kind.__mro__:
+            for key in _slots(cls):
+                if key in vars(cls) and hasattr(obj, key):
+                    yield Place(obj, key, "attribute"), getattr(obj, key)
+
+
+def _slots(cls: type) -> tuple[str, ...]:
+    slots = vars(cls).get("__slots__", ())
+    names = (slots,) if isinstance(slots, str) else tuple(slots)
+    return tuple(n for n in names if isinstance(vars(cls).get(n), types.MemberDescriptorType))
+
+
+def user_frame(frame: types.FrameType | None) -> types.FrameType:
+    """The innermost frame of traced code."""
+    while frame is not None and type(frame.f_globals) is not ShadowGlobals:
+        frame = frame.f_back
+    assert frame is not None, "traced code runs in a frame of its own"
+    return frame
+
+
+def write_state(values: dict[Key, tuple[Place, Any]]) -> None:
+    """Assign to each place its value."""
+    frames: dict[int, tuple[types.FrameType, dict[str, Any]]] = {}
+    for place, value in values.values():
+        if place.kind == "local":
+            frames.setdefault(id(place.owner), (place.owner, {}))[1][place.key] = value
+        else:
+            place.write(value)
+    for frame, names in frames.values():
+        write_locals(frame, names)
+
+
+def write_locals(frame: types.FrameType, names: dict[str, Any]) -> None:
+    """Assign to local variables (and closure variables) of a running function, as debuggers do."""
+    if sys.version_info >= (3, 13):
+        frame.f_locals.update(names)  # writes through (PEP 667)
+        return
+    frame.f_locals.update(names)
+    ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))

@@ -1,0 +1,143 @@
+"""Which statement of the user's program an instruction belongs to: from the code's positions and the syntax."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import types
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The lines that a test decides about, first and last; and, where it leaves more than they are, by what."""
+
+    first: int
+    last: int
+    leaves: str = ""
+
+    def has(self, line: int) -> bool:
+        return self.first <= line <= self.last
+
+
+def extent_at(frame: types.FrameType) -> Extent | None:
+    """What the test that is running in `frame` decides about; None where the source is not at hand.
+
+    That is the statement it is in. An `if` with a `continue` in it decides about the rest of the loop's body, one with
+    a `return` about the rest of the function.
+    """
+    return _extent(frame.f_code, frame.f_lasti)
+
+
+@functools.lru_cache(maxsize=4096)
+def _extent(code: types.CodeType, instruction: int) -> Extent | None:
+    line, _, column, _ = list(code.co_positions())[instruction // 2]
+    tree = _syntax(code.co_filename)
+    if line is None or tree is None:
+        return None
+    path = _path(tree, line, column or 0)
+    if not path:
+        return None
+    statement = path[-1]
+    if isinstance(statement, ast.While):
+        return Extent(statement.lineno, statement.end_lineno or statement.lineno, "end a `while` loop")
+    if isinstance(statement, ast.If):
+        for kind in (ast.Break, ast.Return, ast.Continue):
+            if not _contains(statement, kind):
+                continue
+            if kind is ast.Break:
+                return Extent(statement.lineno, statement.end_lineno or statement.lineno, "break")
+            around = [s for s in path if isinstance(s, ast.For | ast.While | ast.FunctionDef | ast.AsyncFunctionDef)]
+            if kind is ast.Continue:
+                around = [s for s in around if isinstance(s, ast.For | ast.While)]
+            else:
+                around = [s for s in around if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)]
+            if around:
+                body = around[-1].body
+                return Extent(body[0].lineno, body[-1].end_lineno or body[-1].lineno)
+    return Extent(statement.lineno, statement.end_lineno or statement.lineno)
+
+
+def while_part(frame: types.FrameType) -> tuple[int, int] | None:
+    """Of a test of a `while` statement that is running: the line of the statement, and which part of `a and b` it is.
+
+    None where it is not one that can be taken apart so: with `or`, `not`, or a chain of comparisons in it.
+    """
+    return _while_part(frame.f_code, frame.f_lasti)
+
+
+@functools.lru_cache(maxsize=4096)
+def _while_part(code: types.CodeType, instruction: int) -> tuple[int, int] | None:
+    line, _, column, _ = list(code.co_positions())[instruction // 2]
+    tree = _syntax(code.co_filename)
+    if line is None or tree is None:
+        return None
+    path = _path(tree, line, column or 0)
+    if not path or not isinstance(path[-1], ast.While):
+        return None
+    test = path[-1].test
+    both = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
+    parts = test.values if both else [test]  # type: ignore[attr-defined]
+    for number, part in enumerate(parts):
+        start, end = _span(part)
+        if start <= (line, column or 0) < end:
+            chained = isinstance(part, ast.Compare) and len(part.ops) > 1
+            if chained or isinstance(part, ast.BoolOp | ast.IfExp) or (
+                isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not)
+            ):  # fmt: skip
+                return None
+            return path[-1].lineno, number
+    return None
+
+
+def _path(tree: ast.AST, line: int, column: int) -> list[Any]:
+    """The statements around a position, outermost first."""
+    found: list[Any] = []
+    children = list(ast.iter_child_nodes(tree))
+    while children:
+        inside = None
+        for child in children:
+            if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                start, end = _span(child)
+                if start <= (line, column) < end:
+                    inside = child
+                    break
+        if inside is None:
+            return found
+        if isinstance(inside, ast.stmt):
+            found.append(inside)
+        children = list(ast.iter_child_nodes(inside))
+    return found
+
+
+def _span(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:
+    if isinstance(node, ast.match_case):
+        last = node.body[-1]
+        return (node.pattern.lineno, node.pattern.col_offset), (last.end_lineno or 0, last.end_col_offset or 0)
+    return (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
+
+
+def _contains(statement: ast.stmt, kind: type) -> bool:
+    """Whether a statement has one of `kind` in it that leaves it: not in a loop or function of its own."""
+    loops = (ast.For, ast.While) if kind in (ast.Continue, ast.Break) else ()
+    waiting: list[ast.AST] = list(ast.iter_child_nodes(statement))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, kind):
+            return True
+        if not isinstance(node, (*loops, ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+            waiting += ast.iter_child_nodes(node)
+    return False
+
+
+@functools.lru_cache(maxsize=64)
+def _syntax(file: str) -> ast.Module | None:
+    lines = linecache.getlines(file)
+    if not lines:
+        return None
+    try:
+        return ast.parse("".join(lines))
+    except SyntaxError:
+        return None

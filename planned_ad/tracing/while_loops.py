@@ -1,0 +1,117 @@
+"""`while` on a traced value, recorded once: a loop of at most `max_steps` iterations, run while a flag holds.
+
+The test is what we see of such a loop: Python asks for it before the first iteration, and after each pass over the
+body. The flag holds what it came out as, and the body is skipped once that is false; a guard after the loop makes sure
+that it is in the end. Of `a and b`, the part that Python asks for first ends an iteration. Those after it are asked for
+at the beginning of the next, which they end by themselves.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..regions import contiguous
+from ..tape import Branch, Buffer, Load, Loop, Operation, Store, Value
+from .blocks import Block, Made
+from .loops import LoopTrace
+from .scalar_tracer import ScalarTracer
+from .scopes import Scope
+from .statements import while_part
+
+if TYPE_CHECKING:
+    from ..recorder import Recorder
+
+
+def test_while(recorder: Recorder, frame: types.FrameType, predicate: Value) -> bool | None:
+    """What the test of a `while` statement gives; None where it is no such test, or has to be decided otherwise."""
+    found = while_part(frame)
+    if found is None:
+        return None
+    line, part = found
+    site = (frame.f_code, -line)
+    if site in recorder.scopes.decisions.unrolled:
+        return None
+    for loop in recorder.whiles:
+        if loop.frame is frame and loop.site == site:
+            return loop.tested(part, predicate)
+    recorder.whiles.append(
+        WhileTrace(recorder, frame, site, recorder.max_steps, None, (), part=part, predicate=predicate)
+    )
+    return True
+
+
+@dataclass(kw_only=True)
+class WhileTrace(LoopTrace):
+    """The recording of one `while` loop; `part` of its test ends an iteration, and was `predicate` at first."""
+
+    part: int
+    predicate: Value
+    flag: Buffer = field(init=False)
+    partial: list[Value] = field(default_factory=list)  # the parts of the test before `part`, after an iteration
+    conditions: list[tuple[Scope, Value]] = field(default_factory=list)  # the parts after it, before the next
+
+    def begin(self) -> None:
+        if not self.passes:
+            with self.recorder.scopes.beside(self.apart):
+                self.flag = self.recorder.builder.new_buffer("local", "goes on", np.dtype(bool), contiguous(()))
+            self.joiner.counts_evenly = False  # how often it runs is not known
+            self.joiner.initial.append((self.flag, ScalarTracer(self.recorder, self.predicate, is_python=True)))
+            self.prepare()
+        super().begin()
+
+    def tested(self, part: int, predicate: Value) -> bool:
+        """A part of the test has come out as `predicate`; whether the body runs (once more)."""
+        builder = self.recorder.builder
+        if part < self.part:
+            self.partial.append(predicate)
+            return True
+        if part > self.part:
+            scope = Scope(outer=builder.operations, apart=Block(Made()))
+            self.recorder.scopes.enter(scope, builder.next_value, Made())
+            self.conditions.append((scope, predicate))
+            return True
+        for other in self.partial:
+            predicate = builder.apply("logical_and", other, predicate)
+        self.partial.clear()
+        self.predicate = predicate
+        return self.advance()
+
+    @property
+    def innermost(self) -> Scope:
+        return self.conditions[-1][0] if self.conditions else self.scope
+
+    def discard(self) -> None:
+        while self.conditions:
+            self.recorder.scopes.leave(self.conditions.pop()[0])
+        super().discard()
+
+    @property
+    def certainly_runs(self) -> bool:
+        return False
+
+    def end_body(self) -> None:
+        builder = self.recorder.builder
+        builder.store(self.flag.whole, self.predicate)
+        while self.conditions:
+            scope, condition = self.conditions.pop()
+            operations = tuple(self.recorder.scopes.leave(scope))
+            over = Store(region=self.flag.whole, value=builder.constant(False), line=self.line)
+            for op in scope.before:
+                builder.emit(op)
+            builder.emit(Branch(predicate=condition, then=operations, otherwise=(over,), line=self.line))
+
+    def emit_loop(self, body: tuple[Operation, ...]) -> None:
+        recorder, builder = self.recorder, self.recorder.builder
+        goes_on = builder.new_value((), np.dtype(bool))
+        steps: tuple[Operation, ...] = (
+            Load(out=goes_on, region=self.flag.whole, line=self.line),
+            Branch(predicate=goes_on, then=body, otherwise=(), line=self.line),
+        )
+        builder.emit(Loop(index=self.index, start=0, step=1, trips=self.trips, body=steps, line=self.line))
+        ended = builder.apply("logical_not", builder.load(self.flag.whole))
+        recorder.whiles.remove(self)
+        recorder.scopes.require_after(ended, "max_steps")

@@ -1,0 +1,40 @@
+"""The programs with loops and branches that judge the package, as users write them.
+
+`PROGRAMS` has them all by name; each is described by a `tests.loop_family.program.Program`.
+"""
+
+from __future__ import annotations
+
+from .loop_family.bodies import BODIES
+from .loop_family.branches import BRANCHES
+from .loop_family.constructs import CONSTRUCTS
+from .loop_family.dynamic_programmes import DYNAMIC_PROGRAMMES
+from .loop_family.irregular import IRREGULAR
+from .loop_family.linear_algebra import LINEAR_ALGEBRA
+from .loop_family.program import Draw, Program
+from .loop_family.sequences import SEQUENCES
+from .loop_family.stencils import STENCILS
+from .loop_family.time_steps import TIME_STEPS
+
+__all__ = ["PROGRAMS", "Draw", "Program", "with_tag"]
+
+PROGRAMS: dict[str, Program] = {}
+COLLECTIONS = (
+    STENCILS,
+    LINEAR_ALGEBRA,
+    SEQUENCES,
+    TIME_STEPS,
+    DYNAMIC_PROGRAMMES,
+    CONSTRUCTS,
+    BODIES,
+    BRANCHES,
+    IRREGULAR,
+)
+for collection in COLLECTIONS:
+    assert not PROGRAMS.keys() & collection.keys()
+    PROGRAMS.update(collection)
+
+
+def with_tag(tag: str) -> list[str]:
+    """The names of the programs that have `tag`."""
+    return [name for name, program in PROGRAMS.items() if tag in program.tags]

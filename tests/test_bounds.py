@@ -1,0 +1,74 @@
+"""Bounds over the iterations that run, and what is ill-formed about loops, branches and ragged regions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from planned_ad.affine import Ragged, affine, loop_index
+from planned_ad.bounds import Iterations
+from planned_ad.tape import Branch, IndexValue, Loop, Tape, Value
+from planned_ad.verify import TapeError, verify
+
+from .test_blocks import INT, N, Program, loop, upto
+
+
+def test_bounds_know_which_iterations_run() -> None:
+    i, j = loop_index(0), loop_index(1)
+    outer = Iterations().inside(0, 0, 9, 10)
+    inner = outer.inside(1, i + 1, affine(7, {}), affine(7, {0: -1}))
+    assert inner.bounds(i) == (0, 6)
+    assert inner.bounds(j) == (1, 7) and inner.bounds(j - i) == (1, 7) and inner.bounds(3 * i - 2 * j) == (-14, 4)
+    assert outer.where(i - 20).bounds(i) is None
+    with pytest.raises(KeyError):
+        outer.bounds(j)
+
+
+def ragged_load(extent: int, trips: int) -> Tape:
+    p = Program()
+    x = p.argument("x", N)
+    with p.block() as body:
+        p.store(p.at(x, (0, extent)), p.constant(0.0))
+    loop(p, 0, trips, body)
+    return p.tape((x.id,), (), frozenset())
+
+
+def test_ragged_regions_stay_inside() -> None:
+    i = loop_index(0)
+    verify(ragged_load(upto(N, i), N + 1))
+    verify(ragged_load(upto(N, 2 * i - 8), 11))
+    with pytest.raises(TapeError, match="an extent of"):
+        verify(ragged_load(upto(N, i), N + 2))
+    with pytest.raises(TapeError, match="is outside of x"):
+        verify(ragged_load(upto(N + 1, i), N + 2))
+
+
+def test_a_value_is_seen_only_in_its_block() -> None:
+    p = Program()
+    x = p.argument("x", N)
+    with p.block() as then:
+        inside = p.load(p.at(x, 0))
+    p.emit(Branch(predicate=p.constant(True), then=tuple(then), otherwise=()))
+    p.store(p.at(x, 1), inside)
+    with pytest.raises(TapeError, match="before it is defined"):
+        verify(p.tape((x.id,), (), frozenset()))
+
+
+def test_ill_formed_branches_and_indices() -> None:
+    p = Program()
+    x = p.argument("x", N)
+    number = p.load(p.at(x, 0))
+    tape = p.tape((x.id,), (), frozenset())
+    out = Value(id=50, shape=(), dtype=INT)
+    for operation, message in (
+        (Branch(predicate=number, then=(), otherwise=()), "the predicate is"),
+        (IndexValue(out=out, expression=loop_index(3)), "outside of its loop"),
+        (Loop(index=0, start=0, step=1, trips=2, body=(), count=number), "the count of iterations"),
+    ):
+        with pytest.raises(TapeError, match=message):
+            verify(replace(tape, operations=(*tape.operations, operation)))
+
+
+def test_ragged_extents_are_no_integers() -> None:
+    assert Ragged(5, loop_index(0)) != 5 and Ragged(5, loop_index(0)) == Ragged(5, loop_index(0))

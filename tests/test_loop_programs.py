@@ -1,0 +1,195 @@
+"""The programs of `tests.loop_programs`: gradients, effects on arguments, and what they keep and allocate.
+
+Small sizes are compared with finite differences along random directions, in both precisions, on the arguments that the
+plan was compiled for and on others, with which branches go elsewhere. `-m long` does the same at medium sizes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import planned_ad
+from planned_ad.plan import Plan
+from planned_ad.structure import flatten
+from planned_ad.tape import walk
+from planned_ad.trace import trace
+
+from .loop_programs import PROGRAMS, Program, with_tag
+from .malloc import count_in_subprocess
+from .oracle import assert_differences, assert_same_arguments, assert_shadows, interpreted, shadow_leaves
+from .tolerances import DIFFERENCES, SAME
+from .tracing_oracle import assert_same as assert_same_result
+from .tracing_oracle import perturbed_by_nothing as copied
+
+SINGLE_ROUNDING = 20 * SAME[np.dtype(np.float32)]  # of a long computation
+GROUP = 16  # programs whose allocations are counted in one process
+
+# What cannot pass yet: the reason, and the programs.
+PENDING = {
+    "a loop or slice whose bounds are run-time integers": with_tag("csr"),
+}
+PENDING_CACHED = {
+    "a quotient that is stored is computed again from its cached numerator": ["trisolv"],
+    "of a sum of products, more than the carried value is kept": ["iterated_map_with_forcing"],
+}
+UNROLLED = pytest.mark.xfail(strict=False, reason="loops are unrolled")
+MEDIUM = pytest.mark.long  # while loops are unrolled
+
+
+def marked(names: Iterable[str], *pending: dict[str, list[str]]) -> list[Any]:
+    """Parameters of a test, with the marks of those that cannot pass yet."""
+    reasons = {name: reason for table in pending for reason, names in table.items() for name in names}
+    return [
+        pytest.param(name, marks=[pytest.mark.xfail(strict=False, reason=reasons[name])] if name in reasons else [])
+        for name in names
+    ]
+
+
+def grouped(names: list[str], size: int) -> list[list[str]]:
+    return [names[start : start + size] for start in range(0, len(names), size)]
+
+
+def arguments_of(program: Program, size: int, dtype: type, seed: int = 0) -> tuple:
+    return program.make_args(size, dtype, np.random.default_rng(seed))
+
+
+def in_double(arguments: tuple) -> tuple:
+    """The same numbers in double precision."""
+    leaves, structure = flatten(arguments)
+    return structure.unflatten(
+        leaf.astype(float) if isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f" else leaf for leaf in leaves
+    )
+
+
+@functools.cache
+def plan_of(name: str) -> Plan:
+    """The plan at the small size in double precision."""
+    program = PROGRAMS[name]
+    return planned_ad.compile(program.function, arguments_of(program, program.small, np.float64))
+
+
+def check_gradient_at(plan: Plan, program: Program, arguments: tuple, rtol: float) -> None:
+    """The gradient against differences of the function in double precision, twice, with the function's own writes."""
+    own, after = copied(arguments), copied(arguments)
+    program.function(*after)
+    first = plan.gradient(*own)
+    assert_same_arguments(own, after)
+    for a, b in zip(flatten(first)[0], flatten(plan.gradient(*copied(arguments)))[0]):
+        np.testing.assert_array_equal(a, b, "the second call differs")
+    traced = plan._variants[0].trace
+    shadows = shadow_leaves(traced, first)
+    assert_differences(program.function, traced, in_double(arguments), shadows, program.step, rtol)
+
+
+def check_value(plan: Plan, program: Program, arguments: tuple) -> None:
+    """What a call of the plan returns and does to its arguments."""
+    own, after = copied(arguments), copied(arguments)
+    actual, value = plan(*own), program.function(*after)
+    # The fast path returns Python's float where the function returns a scalar of NumPy's subclass of it.
+    assert_same_result(type(value)(actual) if type(actual) is float else actual, value)
+    assert_same_arguments(own, after)
+
+
+def check_interpreted(plan: Plan, arguments: tuple) -> None:
+    traced = plan._variants[0].trace
+    shadows = shadow_leaves(traced, plan.gradient(*copied(arguments)))
+    assert_shadows(shadows, interpreted(traced, "gradient", arguments), "interpreter")
+
+
+@pytest.mark.parametrize("name", marked(PROGRAMS, PENDING))
+def test_double_precision(name: str) -> None:
+    program = PROGRAMS[name]
+    plan, arguments = plan_of(name), arguments_of(program, program.small, np.float64)
+    check_value(plan, program, arguments)
+    check_interpreted(plan, arguments)
+    check_gradient_at(plan, program, arguments, DIFFERENCES)
+    check_gradient_at(plan, program, arguments_of(program, program.small, np.float64, seed=1), DIFFERENCES)
+
+
+@pytest.mark.parametrize("name", marked(PROGRAMS, PENDING))
+def test_single_precision(name: str) -> None:
+    program = PROGRAMS[name]
+    arguments = arguments_of(program, program.small, np.float32)
+    plan = planned_ad.compile(program.function, copied(arguments))
+    check_gradient_at(plan, program, arguments, SINGLE_ROUNDING)
+
+
+WITH_A_MINIMUM = [name for name, program in PROGRAMS.items() if program.cached is not None]
+
+
+@pytest.mark.parametrize("name", marked(WITH_A_MINIMUM, PENDING, PENDING_CACHED))
+def test_no_more_is_cached_than_a_person_would(name: str) -> None:
+    program = PROGRAMS[name]
+    assert program.cached is not None
+    explanation = plan_of(name).explain()
+    assert explanation.cached_bytes <= program.cached(program.small), str(explanation)
+
+
+# Arguments are preserved, so that each call does the same. Shadows are passed, as whoever counts allocations does.
+ALLOCATIONS = """
+import numpy as np, planned_ad
+from planned_ad.structure import flatten
+from tests.loop_programs import PROGRAMS
+
+def zeros(tree):
+    leaves, structure = flatten(tree)
+    return structure.unflatten([np.zeros_like(leaf) for leaf in leaves])
+
+def active(argument):
+    return all(isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f" for leaf in flatten(argument)[0])
+
+calls = []
+for name in {names}:
+    program = PROGRAMS[name]
+    arguments = program.make_args(program.small, float, np.random.default_rng(0))
+    plan = planned_ad.compile(program.function, arguments, preserve_args=True)
+    calls.append((plan.gradient, (*arguments, *(zeros(a) for a in arguments if active(a)))))
+
+def call():
+    for gradient, arguments in calls:
+        gradient(*arguments)
+"""
+
+
+def allocates(names: list[str]) -> bool:
+    return count_in_subprocess(ALLOCATIONS.format(names=names), calls=100) != {"malloc": 0, "blocks": 0}
+
+
+READY = [name for name in PROGRAMS if not any(name in names for names in PENDING.values())]
+
+
+@pytest.mark.parametrize("names", grouped(READY, GROUP), ids=lambda names: f"{names[0]}...{names[-1]}")
+def test_nothing_is_allocated(names: list[str]) -> None:
+    if allocates(names):
+        pytest.fail(f"these allocate: {[name for name in names if allocates([name])]}")
+
+
+@MEDIUM
+@pytest.mark.parametrize("name", marked(PROGRAMS, PENDING))
+def test_medium_sizes(name: str) -> None:
+    program = PROGRAMS[name]
+    arguments = arguments_of(program, program.medium, np.float64)
+    plan = planned_ad.compile(program.function, copied(arguments))
+    for seed in (0, 1):
+        check_gradient_at(plan, program, arguments_of(program, program.medium, np.float64, seed), DIFFERENCES)
+
+
+STAY_LOOPS = [name for name, program in PROGRAMS.items() if "unrolled" not in program.tags]
+
+
+@MEDIUM
+@UNROLLED
+@pytest.mark.parametrize("name", marked(STAY_LOOPS, PENDING))
+def test_loops_stay_loops(name: str) -> None:
+    """The tape is as long for more trips."""
+    program = PROGRAMS[name]
+    lengths = [
+        len(list(walk(trace(program.function, arguments_of(program, size, np.float64), {}).tape.operations)))
+        for size in (program.medium, program.medium + 2)
+    ]
+    assert lengths[0] == lengths[1]
