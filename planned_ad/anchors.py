@@ -47,7 +47,8 @@ class Anchors:
     stored: dict[int, list[tuple[Region, int]]] = field(default_factory=dict)
     parts: dict[int, dict[int, float]] = field(default_factory=dict)  # of elementwise values: see `parts_of`
     read_in_reverse: frozenset[int] = frozenset()  # values of the primal that operations of the reverse sweep read
-    users: dict[int, list[int]] = field(default_factory=dict)  # of each value of this block, their positions
+    users: dict[int, list[int]] = field(default_factory=dict)  # of each value, their positions in this block
+    positions: dict[int, int] = field(default_factory=dict)  # of the operations of this block, by identity
     inside: dict[int, tuple[Anchors, ...]] = field(default_factory=dict)  # by position: decisions for its blocks
 
     def anchored(self, value: Value) -> bool:
@@ -106,7 +107,9 @@ class Anchors:
         if since < self.tape.turn <= position and not self.tape.buffers[region.buffer].visible:
             return None
         seen = compose(region.view, view)
-        return None if seen is None else (Region(region.buffer, seen), since)
+        if seen is None or self.clashes(self.tape.operations[position], Region(region.buffer, seen)):
+            return None
+        return Region(region.buffer, seen), since
 
     def stored_copy(self, value: Value, position: int) -> tuple[Region, int] | None:
         """A region that `value` was stored to earlier and that still holds it at `position`."""
@@ -132,6 +135,7 @@ class Anchors:
         reads = (value.id for op in self.tape.operations[turn:] for value in op.inputs)
         self.read_in_reverse = frozenset(id for id in reads if id in primal)
         for position, op in enumerate(self.tape.operations):
+            self.positions[id(op)] = position
             for value in op.inputs:
                 self.users.setdefault(value.id, []).append(position)
         for position, op in enumerate(self.tape.operations):
@@ -294,21 +298,18 @@ class Anchors:
         return True
 
     def furthest(self, value: Value, writer: Operation) -> Value:
-        """What is computed from `value` alone, before `writer`: kept, it takes no more memory, and saves computing it."""
-        if not value.shape:
-            return value
-        while True:
-            users = self.users.get(value.id, ())
+        """What is computed from `value` alone before `writer`: it takes no more memory, and saves computing it."""
+        overwritten = self.positions[id(writer)]
+        while value.shape:
+            users = self.users.get(value.id, [])
             user = self.tape.operations[users[0]] if len(users) == 1 else None
             if not isinstance(user, Apply) or RULES[user.primitive].kind != "elementwise":
                 return value
             out = user.out
-            if out.id in self.reasons or out.nbytes > value.nbytes or not self.precedes(users[0], writer):
+            if out.id in self.reasons or out.nbytes > value.nbytes or users[0] >= overwritten:
                 return value
             value = out
-
-    def precedes(self, position: int, writer: Operation) -> bool:
-        ...
+        return value
 
     def keep_smaller(self, position: int, operand: Value) -> bool:
         """Keep a value of the primal for the reverse sweep when computing it again would keep more memory alive."""

@@ -31,6 +31,7 @@ from .kernels.callspec import (
 from .kernels.codelibrary import Optimization
 from .kernels.emit import KernelEmitter, cut, flops, scratch_nbytes
 from .lower import lower_products
+from .memory_limit import Rerun, within_limit
 from .planner import plan_memory
 from .reverse import reverse
 from .schedule import MemoryPlan
@@ -72,6 +73,7 @@ class Entry:
     layout: Layout
     spec: CallSpec
     call: BuiltCall
+    reruns: tuple[Rerun, ...] = ()  # loops that the reverse sweep runs again
 
 
 class Never(tuple):
@@ -84,6 +86,21 @@ def left_to_slow_path(*items: Spec) -> SequenceSpec:
 
 def entry_tape(trace: Trace, kind: str, preserve_args: bool) -> Tape:
     """The tape that an entry runs: traced, on private copies where needed, differentiated, simplified."""
+    return finished(differentiated(trace, kind, preserve_args))
+
+
+def limited_tape(
+    trace: Trace, kind: str, preserve_args: bool, memory_limit: int | None
+) -> tuple[Tape, tuple[Rerun, ...]]:
+    """`entry_tape`, with loops that its reverse sweep runs again so that no more than `memory_limit` bytes are kept."""
+    tape = differentiated(trace, kind, preserve_args)
+    if memory_limit is None:
+        return finished(tape), ()
+    return within_limit(tape, memory_limit, finished, lambda tape: plan_memory(tape).cached_nbytes, trace.name)
+
+
+def differentiated(trace: Trace, kind: str, preserve_args: bool) -> Tape:
+    """The traced program on private copies where needed, with its reverse sweep."""
     tape = trace.tape
     if preserve_args:
         tape = privatise(tape, written_arguments(tape), write_back=False)
@@ -104,6 +121,11 @@ def entry_tape(trace: Trace, kind: str, preserve_args: bool) -> Tape:
             keep_results=kind == "value_and_gradient",
             loss=kind != "pullback",
         )
+    return tape
+
+
+def finished(tape: Tape) -> Tape:
+    """`tape` simplified, and in the forms that run fast."""
     tape = simplify(tape)
     for passed in (lower_products, lower_products, gather_form):  # twice: what repeats, then what has become small
         changed = passed(tape)
@@ -136,7 +158,9 @@ def lone_floats(trace: Trace) -> frozenset[int]:
     return frozenset(found)
 
 
-def build_entry(trace: Trace, kind: str, tape: Tape, slow_path: Callable[..., Any]) -> Entry:
+def build_entry(
+    trace: Trace, kind: str, tape: Tape, slow_path: Callable[..., Any], reruns: tuple[Rerun, ...] = ()
+) -> Entry:
     """Plan and compile one entry."""
     memory = plan_memory(tape)
     layout = lay_out_arguments(trace, kind, tape)
@@ -159,7 +183,7 @@ def build_entry(trace: Trace, kind: str, tape: Tape, slow_path: Callable[..., An
         slow_path,
         optimization=OPTIMIZATION,
     )
-    return Entry(kind=kind, tape=tape, memory=memory, layout=layout, spec=spec, call=call)
+    return Entry(kind=kind, tape=tape, memory=memory, layout=layout, spec=spec, call=call, reruns=reruns)
 
 
 DOCS = {

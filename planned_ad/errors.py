@@ -85,3 +85,10 @@ class BranchError(PlannedADError):
 
 class IndexRangeError(PlannedADError, IndexError):
     """A run-time index is out of range for the axis it addresses."""
+
+
+class MemoryLimitError(PlannedADError, ValueError):
+    """`compile(..., memory_limit=)` is below what the reverse sweep needs even when it runs loops again.
+
+    The message names the least that is possible. Mend: a limit of so many bytes.
+    """

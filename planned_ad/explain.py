@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from os.path import basename
 from typing import TYPE_CHECKING
 
+from .memory_limit import Rerun
 from .schedule import Cached, LibraryStep, Source
 from .tape import Guard
 from .trace import Trace
@@ -36,6 +37,8 @@ class Explanation:
         Values kept from the primal for the reverse sweep: `.nbytes`, `.reason`, `.line`, `.file`, `.source`.
     recomputed, reloaded : tuple of Source
         Values that the reverse sweep computes again, or finds unchanged in memory.
+    reruns : tuple of Rerun
+        Loops whose iterations the reverse sweep runs again to keep a memory limit: `.iterations`, `.times`.
     workspace_bytes, lower_bound_bytes : int
         Size of the one workspace, and the least that any layout of this schedule needs.
     guards : tuple of GuardNote
@@ -51,6 +54,7 @@ class Explanation:
     cached: tuple[Cached, ...]
     recomputed: tuple[Source, ...]
     reloaded: tuple[Source, ...]
+    reruns: tuple[Rerun, ...]
     workspace_bytes: int
     lower_bound_bytes: int
     guards: tuple[GuardNote, ...]
@@ -71,6 +75,9 @@ class Explanation:
         ]
         lines.append(f"cached: {self.cached_bytes} bytes" + (":" if self.cached else ""))
         lines += [f"  {text}" for text in grouped_cached(self.cached)]
+        if self.reruns:
+            lines.append("run again:")
+            lines += [f"  {r}   {basename(r.line.file)}:{r.line.number}  {r.line.text}" for r in self.reruns]
         for title, found in (("recomputed", self.recomputed), ("reloaded", self.reloaded)):
             if found:
                 lines.append(f"{title}:")
@@ -149,6 +156,7 @@ def explain(trace: Trace, entry: Entry, variants: int) -> Explanation:
         cached=memory.cached,
         recomputed=memory.recomputed,
         reloaded=memory.reloaded,
+        reruns=entry.reruns,
         workspace_bytes=memory.workspace_nbytes,
         lower_bound_bytes=memory.lower_bound_nbytes,
         guards=tuple(guards),

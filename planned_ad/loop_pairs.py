@@ -14,26 +14,24 @@ Block = tuple[Operation, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairCache:
-    """A cache with places for each iteration of a loop: along the first of its axes that has more than one place.
+    """A cache with places for each iteration of a loop along one of its axes; those before it are of loops around.
 
-    `stride`: elements from the places of one iteration to those of the next. `extra`: places more than iterations.
+    `extra`: places more than iterations.
     """
 
     buffer: Buffer
-    stride: int
+    axis: int
     extra: int
 
     @property
     def nbytes(self) -> int:
         """Of the places of one iteration."""
-        return self.stride * self.buffer.dtype.itemsize
+        return self.buffer.view.strides[self.axis] * self.buffer.dtype.itemsize
 
-    @property
-    def inner_shape(self) -> tuple[int, ...]:
-        """The axes of the places of one iteration."""
-        shape, strides = self.buffer.view.shape, self.buffer.view.strides
-        axis = next(k for k, (n, s) in enumerate(zip(shape, strides)) if s == self.stride and n > 1)
-        return shape[axis + 1 :]
+    def shape(self, places: int) -> tuple[int, ...]:
+        """The shape with places for another number of iterations."""
+        shape = self.buffer.shape
+        return (*shape[: self.axis], places + self.extra, *shape[self.axis + 1 :])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,24 +52,32 @@ class LoopPair:
         return sum(cache.nbytes for cache in self.caches)
 
 
-def pairs_in(buffers: Sequence[Buffer], primal: Sequence[Operation], adjoint: Sequence[Operation]) -> list[LoopPair]:
+def pairs_in(
+    buffers: Sequence[Buffer], primal: Sequence[Operation], adjoint: Sequence[Operation], depth: int = 0
+) -> list[LoopPair]:
     """The loops of a block that can be run segment by segment.
 
-    `primal` and `adjoint` are the operations of one block, or of mirrored blocks. A loop is left out where its number
-    of iterations is known at run time only, and where other operations have to do with its caches.
+    `primal` and `adjoint` are the operations of one block, or of mirrored blocks, inside of `depth` loops. A loop is
+    left out where its number of iterations is known at run time only, and where other operations have to do with its
+    caches.
     """
     mirrored = {op.index: op for op in adjoint if isinstance(op, Loop)}
     found = []
     for op in primal:
         if isinstance(op, Loop) and op.index in mirrored:
-            pair = pair_of(buffers, primal, adjoint, op, mirrored[op.index])
+            pair = pair_of(buffers, primal, adjoint, op, mirrored[op.index], depth)
             if pair is not None:
                 found.append(pair)
     return found
 
 
 def pair_of(
-    buffers: Sequence[Buffer], primal: Sequence[Operation], adjoint: Sequence[Operation], loop: Loop, mirror: Loop
+    buffers: Sequence[Buffer],
+    primal: Sequence[Operation],
+    adjoint: Sequence[Operation],
+    loop: Loop,
+    mirror: Loop,
+    depth: int,
 ) -> LoopPair | None:
     if loop.count is not None or isinstance(loop.trips, Ragged) or loop.trips < 2 or loop.step != 1:
         return None
@@ -81,7 +87,7 @@ def pair_of(
     caches = []
     for id in sorted(stored):
         accesses = [op.region for op in cache_accesses((loop, mirror), {id})]
-        cache = cache_of(buffers[id], loop, accesses)
+        cache = cache_of(buffers[id], loop, accesses, depth)
         if cache is None:
             return None
         caches.append(cache)
@@ -101,16 +107,13 @@ def cache_accesses(operations: Sequence[Operation], caches: set[int]) -> Iterato
             yield op
 
 
-def cache_of(buffer: Buffer, loop: Loop, accesses: Sequence[Region]) -> PairCache | None:
-    """`buffer` as a cache of `loop`; None where it is laid out in another way."""
+def cache_of(buffer: Buffer, loop: Loop, accesses: Sequence[Region], axis: int) -> PairCache | None:
+    """`buffer` as a cache with places for each iteration of `loop` along `axis`; None where it is not that."""
     moves = {dict(r.view.offset.terms).get(loop.index, 0) if isinstance(r.view.offset, Affine) else 0 for r in accesses}
-    if len(moves) != 1:
+    if axis >= len(buffer.shape) or moves != {buffer.view.strides[axis]}:
         return None
-    (stride,) = moves
-    long = [(n, s) for n, s in zip(buffer.view.shape, buffer.view.strides) if n > 1]
-    if not long or long[0][1] != stride or not loop.trips <= long[0][0] <= loop.trips + 1:
-        return None
-    return PairCache(buffer=buffer, stride=stride, extra=long[0][0] - loop.trips)
+    extra = buffer.shape[axis] - loop.trips
+    return PairCache(buffer=buffer, axis=axis, extra=extra) if extra in (0, 1) else None
 
 
 def prelude_of(primal: Sequence[Operation], loop: Loop, stored: set[int]) -> Block | None:

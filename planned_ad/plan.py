@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import examples
-from .entries import Entry, build_entry, entry_tape
+from .entries import Entry, build_entry, limited_tape
 from .errors import ArgumentError, BranchError, IndexRangeError, NotDifferentiableError, PlannedADError
 from .explain import Explanation, explain
 from .interpret import GuardBroken, interpret, memory_of
@@ -25,10 +25,17 @@ from .trace import Trace, trace
 class Variant:
     """One trace of the function (one outcome of its branches), and the entries compiled from it."""
 
-    def __init__(self, traced: Trace, preserve_args: bool, slow_path: Callable[[str], Callable[..., Any]]):
+    def __init__(
+        self,
+        traced: Trace,
+        preserve_args: bool,
+        memory_limit: int | None,
+        slow_path: Callable[[str], Callable[..., Any]],
+    ):
         self.trace = traced
         self.entries: dict[str, Entry] = {}
         self._preserve_args = preserve_args
+        self._memory_limit = memory_limit
         self._slow_path = slow_path
         self._lock = threading.Lock()
 
@@ -39,8 +46,9 @@ class Variant:
             with self._lock:
                 found = self.entries.get(kind)
                 if found is None:
-                    tape = entry_tape(self.trace, kind, self._preserve_args)
-                    found = self.entries[kind] = build_entry(self.trace, kind, tape, self._slow_path(kind))
+                    tape, reruns = limited_tape(self.trace, kind, self._preserve_args, self._memory_limit)
+                    found = build_entry(self.trace, kind, tape, self._slow_path(kind), reruns)
+                    self.entries[kind] = found
         return found
 
 
@@ -148,7 +156,7 @@ class Plan:
             unroll=options["unroll"],
             max_steps=options["max_steps"],
         )
-        variant = Variant(traced, self._options["preserve_args"], self._slow_path)
+        variant = Variant(traced, options["preserve_args"], options["memory_limit"], self._slow_path)
         self._variants.append(variant)
         return variant
 
@@ -304,6 +312,7 @@ def compile(
     unroll: int = 16,
     max_steps: int = 1000,
     max_variants: int = 32,
+    memory_limit: int | None = None,
 ) -> Plan:
     """Trace `f` once, plan its memory, and compile it with its derivatives.
 
@@ -329,6 +338,9 @@ def compile(
         (with `on_branch="raise"`, raises BranchError).
     max_variants : int
         Limit of recorded branches.
+    memory_limit : int, optional
+        Limit, in bytes, of what is kept from the primal for the reverse sweep (`explain().cached_bytes`). Where it
+        would be exceeded, loops are run again in the reverse sweep, from checkpoints; `explain().reruns` says which.
 
     Returns
     -------
@@ -340,6 +352,8 @@ def compile(
         `f` does something that cannot be recorded; the message names the line.
     planned_ad.errors.NotDifferentiableError
         No argument is active.
+    planned_ad.errors.MemoryLimitError
+        `memory_limit` cannot be kept; the message names the least that can.
 
     Notes
     -----
@@ -359,6 +373,8 @@ def compile(
     """
     if on_branch not in ("retrace", "raise"):
         raise ArgumentError(f"on_branch is 'retrace' or 'raise', not {on_branch!r}")
+    if memory_limit is not None and memory_limit < 0:
+        raise ArgumentError(f"memory_limit is a number of bytes, not {memory_limit!r}")
     arguments = example_args if type(example_args) is tuple else (example_args,)
     options = {
         "on_branch": on_branch,
@@ -367,6 +383,7 @@ def compile(
         "unroll": unroll,
         "max_steps": max_steps,
         "max_variants": max_variants,
+        "memory_limit": memory_limit,
         "differentiate": False,
     }
     plan = Plan(f, arguments, options)

@@ -1,6 +1,6 @@
 """The planner: from a tape to a schedule over one fixed workspace, with a reason for every byte kept.
 
-0. `early_uses`: compute from what is about to be overwritten before it is.
+0. `reciprocals`, `early_uses`: divisions as products; computing from what is about to be overwritten before it is.
 1. `anchors`: for each value, reload, recompute or keep (alias and overwrite analysis on regions).
 2. `placement`: fuse operations into loop nests, in an order that keeps every dependence.
 3. `layout`: pack slots and local buffers by lifetime.
@@ -13,6 +13,7 @@ from .anchors import Anchors, decide_anchors
 from .early_uses import use_early
 from .layout import lay_out, lifetimes_in
 from .placement import Placement, place
+from .reciprocals import multiply_by_reciprocals
 from .schedule import Cached, Memory, MemoryPlan, Source, walk_steps
 from .source import Line
 from .tape import Apply, Constant, Tape, Value, walk
@@ -25,7 +26,7 @@ def plan_memory(tape: Tape) -> MemoryPlan:
     the number that the tape means; every slot lies in the workspace and overlaps no other that is alive.
     Cost: near linear in the operations for unrolled scalar code.
     """
-    tape = use_early(tape)
+    tape = use_early(multiply_by_reciprocals(tape))
     anchors = decide_anchors(tape)
     placement = place(tape, anchors)
     used, _ = lifetimes_in(placement.steps)

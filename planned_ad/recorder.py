@@ -26,6 +26,7 @@ from .tracing.ragged import call as call_ragged
 from .tracing.scalar_tracer import ScalarTracer
 from .tracing.scopes import Decisions, Restart, Scopes
 from .tracing.storage import Storage
+from .tracing.watch import Watch
 
 Tracer = ArrayTracer | ScalarTracer
 
@@ -54,6 +55,7 @@ class Recorder:
         self.max_steps = max_steps
         self.whiles: list[Any] = []  # the `while` loops being recorded
         self.scopes = Scopes(self.builder, Decisions() if decisions is None else decisions)
+        self.watch = Watch(self.scopes)
         self.example = ExampleRun(self.builder)
         self.assumptions: dict[str, None] = {}  # names of captured arrays that were read, in order
         self.extents: dict[int, int] = {}  # ids of index values known to be at least 0 and less than this

@@ -244,3 +244,8 @@ class MemoryPlan:
     reloaded: tuple[Source, ...]
     workspace_nbytes: int
     lower_bound_nbytes: int
+
+    @property
+    def cached_nbytes(self) -> int:
+        """All bytes kept from the primal for the reverse sweep."""
+        return sum(c.nbytes for c in self.cached)

@@ -142,10 +142,13 @@ def trace(
     """
     decisions = Decisions()
     for _ in range(MOST_RUNS):
+        recorder = Recorder(max_operations, unroll, max_steps, decisions)
         try:
-            return _trace_once(f, args, dict(kwargs or {}), Recorder(max_operations, unroll, max_steps, decisions))
+            return _trace_once(f, args, dict(kwargs or {}), recorder)
         except Restart:
             continue
+        finally:
+            recorder.watch.off()
     raise TraceError("the loops of the traced function could not be followed; unroll them with unroll=")
 
 

@@ -381,7 +381,7 @@ class Source:
     def swap_vectors(self) -> None:
         names = [v for v in self.names.vectors if v.isidentifier()]
         a, b = self.pick(names), self.pick(names)
-        if a != b:
+        if a != b and self.allowed("exchanged arrays"):
             self.add(self.pick((f"{a}, {b} = {b}, {a}", f"{a}, {b} = {b}, 0.5 * {a} + np.tanh({self.vector()})")))
 
     def exchange_elements(self) -> None:

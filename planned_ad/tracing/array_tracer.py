@@ -249,7 +249,7 @@ class ArrayTracer(Operators):
     def __iter__(self) -> Iterator[Any]:
         if not self.geometry.ndim:
             raise TypeError("iteration over a 0-d array")
-        from .sequences import Sequence
+        from .iteration import Sequence
 
         return iter(Sequence(self.recorder, len(self.geometry), self.__getitem__))
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ..recorder import Recorder
     from .loops import LoopTrace
 
+GENERATOR = 0x20  # the flag of code that yields
 SIDE = 1 << 24  # value ids of one side
 ABSENT = object()  # the value of a variable that a side has not assigned
 
@@ -82,7 +83,8 @@ class Active:
     frames: list[types.FrameType]
     prefix: tuple[object, ...]
     next_value: int
-    ordinal: int = 0
+    number: int  # among the branches of the block around
+    ordinal: int = 0  # of the next branch inside
     complete: bool = True
 
 
@@ -96,7 +98,6 @@ class Branches:
     ordinal: int = 0
     generation: int = 0
     unknown: bool = False  # whether this pass met a branch of which one side is still to be recorded
-    saved: Any = None  # the trace function that ours stands in for
 
     def begin(self) -> None:
         """A pass begins."""
@@ -115,7 +116,7 @@ class Branches:
     @property
     def path(self) -> tuple[tuple[int, bool], ...]:
         """The sides that are running."""
-        return tuple((a.ordinal, a.outcome) for a in self.active)
+        return tuple((a.number, a.outcome) for a in self.active)
 
     @property
     def recorder(self) -> Recorder:
@@ -133,21 +134,30 @@ class Branches:
         if extent.leaves:
             raise self.refused(f"tests a traced value to {extent.leaves}")
         prefix = self.prefix()
-        node = self.node()
+        number, node = self.node()
         outcome = not node.is_known(True, prefix, self.generation) or node.is_known(False, prefix, self.generation)
         frames = list(self.frames_from(frame))
         builder = recorder.builder
         active = Active(
-            node=node, outcome=outcome, predicate=predicate, frame=frame, extent=extent,
-            scope=Scope(outer=builder.operations, apart=Block(Made(node.parts[outcome].apart))), entry=captured(frames), frames=frames, prefix=prefix,
+            node=node,
+            outcome=outcome,
+            predicate=predicate,
+            frame=frame,
+            extent=extent,
+            scope=Scope(outer=builder.operations, apart=Block(Made(node.parts[outcome].apart))),
+            entry=self.captured(frames),
+            frames=frames,
+            prefix=prefix,
             next_value=builder.next_value,
-        )  # fmt: skip
+            number=number,
+        )
         recorder.scopes.enter(active.scope, node.first_value[outcome], node.parts[outcome])
         self.active.append(active)
-        self.watch(frame)
+        recorder.watch.on(frame)
         return outcome
 
-    def node(self) -> Node:
+    def node(self) -> tuple[int, Node]:
+        """The branch that is met next in the present block: its number there, and what is known of it."""
         if self.active:
             ordinal = self.active[-1].ordinal
             self.active[-1].ordinal += 1
@@ -159,7 +169,7 @@ class Branches:
         if node is None:
             scopes = self.recorder.scopes
             node = self.nodes[path] = Node({True: scopes.ids_apart(SIDE), False: scopes.ids_apart(SIDE)})
-        return node
+        return ordinal, node
 
     def prefix(self) -> tuple[object, ...]:
         """What has been recorded on the way here: a side is as it was only after the same."""
@@ -179,7 +189,7 @@ class Branches:
         active = self.active.pop()
         recorder, builder, node = self.recorder, self.recorder.builder, active.node
         frames = [f for f in active.frames if f in running(active.frame)]
-        now = captured(frames)
+        now = self.captured(frames)
         changed: dict[Key, Place] = {}
         known = {owner for owner, _, _ in active.entry.values} | set(active.entry.sizes)
         for key in {**active.entry.values, **now.values}:
@@ -220,8 +230,17 @@ class Branches:
         then, otherwise = (operations, rest) if active.outcome else (rest, operations)
         builder.emit(Branch(predicate=active.predicate, then=then, otherwise=otherwise, line=builder.line))
         write_state({key: (place, self.taken_up(node.chosen[key], place)) for key, place in places.items()})
-        if not self.active:
-            self.unwatch()
+        if not any(scope.loop is not None and scope.loop.branches.active for scope in recorder.scopes.open):
+            recorder.watch.off()
+
+    def captured(self, frames: list[types.FrameType]) -> State:
+        """The state that code in any of these frames can reach."""
+        total = State()
+        for frame in frames:
+            state = capture(frame, self.recorder.consumers.get(frame))
+            total.values |= state.values
+            total.sizes |= state.sizes
+        return total
 
     def incomplete(self) -> None:
         """The body has to be recorded once more."""
@@ -237,7 +256,7 @@ class Branches:
         if form is not None:
             return form if fits(self.recorder, form, value) else self.joined(place, form, value)
         if value is ABSENT or old is ABSENT:
-            return Nothing() if value is ABSENT else First(value)
+            return Nothing() if value is ABSENT else self.joined(place, First(value), value)
         return self.joined(place, First(old), value)
 
     def joined(self, place: Place, form: Any, value: Any) -> Any:
@@ -262,9 +281,9 @@ class Branches:
                     b if first_weak and b.kind >= "f" else a if second_weak and a.kind >= "f" else np.result_type(a, b)
                 )
                 return Scalar(self.buffer(place, dtype, ()), first_python and second_python)
-            if recorder.is_array(other) and recorder.is_array(value):
-                if other.shape == value.shape and other.dtype == value.dtype:
-                    return Whole(self.buffer(place, value.dtype, value.shape))
+            arrays = recorder.is_array(other) and recorder.is_array(value)
+            if arrays and other.shape == value.shape and other.dtype == value.dtype:
+                return Whole(self.buffer(place, value.dtype, value.shape))
             return Nothing()
         if isinstance(form, Several):
             parts = taken_apart(value)
@@ -319,35 +338,21 @@ class Branches:
             self.close()
 
     def refused(self, reason: str) -> BaseException:
-        self.unwatch()
+        self.recorder.watch.off()
         return self.recorder.scopes.unroll([self.loop.scope], reason, self.recorder.builder.line)
 
     # Control between statements.
 
-    def watch(self, frame: types.FrameType) -> None:
-        if self.saved is None:
-            self.saved = (sys.gettrace(),)
-            sys.settrace(lambda frame, event, argument: None)
-        frame.f_trace = self.event
-        frame.f_trace_lines = True
-
-    def unwatch(self) -> None:
-        if self.saved is not None:
-            sys.settrace(self.saved[0])
-            self.saved = None
-
-    def event(self, frame: types.FrameType, event: str, argument: Any) -> Any:
-        if self.recorder.scopes.restarting:
-            return None
+    def event(self, frame: types.FrameType, event: str) -> None:
+        """A statement of `frame` begins, or it returns."""
         if event == "line":
             while self.active and self.active[-1].frame is frame and not self.active[-1].extent.has(frame.f_lineno):
                 self.close()
-        elif event == "return":
+        elif event == "return" and not frame.f_code.co_flags & GENERATOR:  # (a generator yields, and goes on)
             for active in reversed(self.active):
                 if active.frame is not frame:
                     break
                 self.follow_return(active)
-        return self.event
 
     def follow_return(self, active: Active) -> None:
         """The function that tested has returned: its side goes on to the end of the caller's statement."""
@@ -359,7 +364,7 @@ class Branches:
         if extent is None:
             raise self.refused("tests a traced value, and its source is not at hand")
         active.extent = extent
-        self.watch(active.frame)
+        self.recorder.watch.on(active.frame)
 
 
 # The forms of a variable after a branch.
@@ -426,16 +431,6 @@ def skeleton(op: Operation) -> object:
     if any(APART <= value.id < CONSTANTS for value in (*op.inputs, *op.outputs)):
         return type(op), op.line
     return op
-
-
-def captured(frames: list[types.FrameType]) -> State:
-    """The state that code in any of these frames can reach."""
-    total = State()
-    for frame in frames:
-        state = capture(frame)
-        total.values |= state.values
-        total.sizes |= state.sizes
-    return total
 
 
 def user_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:

@@ -85,15 +85,21 @@ class Number:
 
 @dataclass
 class Array:
-    """An array that is handed on in memory of its own."""
+    """An array that is handed on in memory of its own.
+
+    Where it is `shared`, the program's array is one that something else may lead to: a write to it would have to be
+    seen there, and is refused.
+    """
 
     buffer: Buffer
     base: np.ndarray
     depth: int
+    shared: bool = False
     storage: Storage | None = None
 
     def begin(self, recorder: Recorder, index: int) -> Any:
         self.storage = Storage(self.base, self.buffer.line, buffer=self.buffer, depth=self.depth)
+        self.storage.chosen = self.shared
         return ArrayTracer(recorder, self.storage, self.base)
 
     def leave(self, recorder: Recorder, value: Any, index: int) -> list[tuple[Buffer, Value]]:
@@ -268,7 +274,7 @@ class Joiner:
         buffer = self.recorder.builder.new_buffer("local", name, base.dtype, Storage(base, line).view_of(base))
         self.initial.append((buffer, old))
         self.arrays.append((new.storage, old.storage, new.layout))
-        return Array(buffer, base, self.depth)
+        return Array(buffer, base, self.depth, shared=new.storage.depth <= self.depth or new.storage.chosen)
 
 
 def described(recorder: Recorder, value: Any) -> str:

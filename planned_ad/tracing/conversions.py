@@ -23,6 +23,8 @@ INSTEAD = {
 
 def refuse_number(recorder: Recorder, what: str, of: Any) -> ConversionError:
     """The error for a traced value that is asked for its number."""
+    if recorder.scopes.depth:  # without loops around it may be one that is known
+        return recorder.scopes.unroll_innermost(f"needs a number for {what}", recorder.builder.line)  # type: ignore[return-value]
     shape = f" of shape {of.shape}" if of.shape else ""
     return ConversionError(
         f"{recorder.here()}: {what} needs the number behind a traced {of.dtype} value{shape}, and there is none while "

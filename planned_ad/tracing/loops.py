@@ -11,8 +11,8 @@ import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..affine import Affine, Extent, affine, exact
-from ..regions import contiguous
+from ..affine import Affine, Extent, Ragged, affine, exact, ragged, substitute
+from ..regions import View, contiguous
 from ..tape import Buffer, Loop, Operation, Value
 from .array_tracer import ArrayTracer
 from .blocks import Block, Made
@@ -20,10 +20,12 @@ from .branches import Branches
 from .carries import Array, Carry, Count, Fresh, Items, Joiner, NotCarried, Whole, put_together, same, taken_apart
 from .loop_index import LoopIndex, index_of
 from .lost import Lost
+from .ragged import RaggedArray
 from .scalar_tracer import ScalarTracer
 from .scopes import Scope, Site
 from .state import Key, Place, State, capture, write_state
-from .storage import Storage
+from .storage import ShiftedStorage, Storage
+from .symbolic_keys import seen
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -123,6 +125,7 @@ class LoopTrace:
             raise self.recorder.scopes.unroll([s for s in (self.scope, inner) if s.site], "is left early", self.line)
         stores, failed = self.stores(now)
         if self.period == 1 and failed and self.rotated(failed):
+            self.branches.forget()
             self.discard()
             self.begin()
             return True
@@ -274,7 +277,7 @@ class LoopTrace:
         """An array that is handed on, and written into: its first form may be the program's argument, or have views."""
         written = {region.buffer for op in self.recorder.builder.operations for region in op.writes}
         for key, carry in self.carries.items():
-            if isinstance(carry, Array) and carry.buffer.id in written:
+            if isinstance(carry, Array) and carry.buffer.id in written and not carry.shared:
                 storage = self.origin.values[key][1].storage
                 users = [v for _, v in self.origin.values.values() if type(v) is ArrayTracer and v.storage is storage]
                 later = now.values[key][1].storage if type(now.values[key][1]) is ArrayTracer else None
@@ -344,12 +347,25 @@ class Leaving:
             return ScalarTracer(recorder, load, value.tracer.is_python)
         if type(value) is After:
             return self.after(value.carry)
+        if type(value) is RaggedArray or (recorder.is_array(value) and type(value.storage) is ShiftedStorage):
+            return self.settled(value)
         if type(value) is LoopIndex:
             return index_of(recorder, value.expression)
         parts = taken_apart(value)
-        if parts is not None and any(type(item) in (Kept, After, LoopIndex) for item in parts[2]):
+        if parts is not None and any(
+            type(item) in (Kept, After, LoopIndex, ArrayTracer, RaggedArray) for item in parts[2]
+        ):
             return put_together(parts[0], parts[1], [self.finished(item) for item in parts[2]])
         return value
+
+    def settled(self, array: Any) -> Any:
+        """A view that the loop has moved, where the last iteration left it."""
+        index, view = self.loop.index, array.layout
+        last = exact(self.loop.whole_trips) - 1
+        shape = tuple(
+            ragged(int(n), substitute(n.expression, index, last)) if isinstance(n, Ragged) else n for n in view.shape
+        )
+        return seen(array, View(substitute(view.offset, index, last), shape, view.strides))
 
     def after(self, carry: Carry) -> Any:
         loop = self.loop

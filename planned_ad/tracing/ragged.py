@@ -19,7 +19,7 @@ from .advanced import fitting
 from .loop_index import index_of, is_loop_index
 from .operators import Operators
 from .storage import ShiftedStorage, Storage
-from .symbolic_keys import place, shown, split
+from .symbolic_keys import place, split
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -126,7 +126,10 @@ class RaggedArray(Operators):
         offset = place(self, key)
         if offset is not None:
             return recorder.result(self.storage.read(recorder, offset, None))  # type: ignore[arg-type]
-        return shown(self, key)
+        view, rest = split(self, key)
+        if rest is not None:
+            raise refused(recorder, "indexes with traced values in")
+        return view
 
     def __setitem__(self, key: Any, value: Any) -> None:
         recorder = self.recorder
@@ -139,8 +142,7 @@ class RaggedArray(Operators):
             return
         target, rest = split(self, key)
         if rest is not None:
-            target[rest] = value
-            return
+            raise refused(recorder, "indexes with traced values in")
         if type(value) is type(target) and value.layout == target.layout and target.storage.is_same(value.storage):
             return
         shape = target.view.shape if type(target) is RaggedArray else target.shape
@@ -150,7 +152,7 @@ class RaggedArray(Operators):
         return int(self.shape[0])
 
     def __iter__(self) -> Iterator[Any]:
-        from .sequences import Sequence
+        from .iteration import Sequence
 
         return iter(Sequence(self.recorder, self.view.shape[0], self.__getitem__))
 

@@ -224,7 +224,7 @@ class Scopes:
     def unroll(self, scopes: Sequence[Scope], reason: str, line: Line) -> Restart:
         """The trace starts again with the innermost of these loops unrolled."""
         self.restarting = True
-        for scope in reversed(scopes):
+        for scope in reversed(scopes or self.over):
             if scope.site is not None:
                 self.decisions.unrolled[scope.site] = Unrolled(line=line, reason=reason)
                 break

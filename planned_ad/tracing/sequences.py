@@ -7,71 +7,19 @@ iterator of one hands out plain integers, or lets a `LoopTrace` record the body 
 from __future__ import annotations
 
 import builtins
-import dis
 import functools
-import sys
-import types
-from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass
+import itertools
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..affine import Affine, Extent, exact, ragged
-from ..shadows import is_user_frame
-from .conversions import refuse_number
+from .iteration import NestedIterator, Once, RunTime, Sequence
 from .loop_index import expression_of, index_of, plain_or_traced
-from .loops import LoopTrace
-from .scalar_tracer import ScalarTracer
-from .scopes import Unrolled
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
-    from ..tape import Value
-
-UNKNOWN_TRIPS = 1 << 40
-COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
-GENERATOR = 0x20  # the flag of code that yields
-
-
-@dataclass
-class Sequence:
-    """`length` items (an `int`, a `Ragged` where the loops around move it), of which `item(k)` is one."""
-
-    recorder: Recorder
-    length: int
-    item: Callable[[Any], Any]
-
-    def __iter__(self) -> Iterator[Any]:
-        return LoopIterator(self)
-
-
-@dataclass
-class Once(Sequence):
-    """A sequence that is an iterator itself, as `enumerate` and `zip` are."""
-
-    iterator: LoopIterator | None = None
-    is_iterator = True
-
-    def __iter__(self) -> Iterator[Any]:
-        if self.iterator is None:
-            self.iterator = LoopIterator(self)
-        return self.iterator
-
-    def __next__(self) -> Any:
-        return next(iter(self))
-
-
-class RunTime(int):
-    """A length that is known only when the plan runs: `count`. As an `int` it is more than any."""
-
-    count: Value
-
-    @staticmethod
-    def of(count: Value) -> RunTime:
-        found = RunTime(UNKNOWN_TRIPS)
-        found.count = count
-        return found
 
 
 class Range:
@@ -114,9 +62,7 @@ class Range:
             step = abs(self.step_)
             if isinstance(distance, Affine) and step > 1:
                 if any(c % step for _, c in distance.terms):
-                    raise recorder.scopes.unroll_innermost(
-                        f"holds a range with step {self.step_} whose length differs", recorder.builder.line
-                    )
+                    return run_time_range(recorder, self.start, self.stop, self.step_)
                 distance = Affine(-(-distance.constant // step), tuple((i, c // step) for i, c in distance.terms))
                 length = ragged(recorder.scopes.capacity(distance), distance)
             elif isinstance(distance, int):
@@ -159,147 +105,6 @@ class Range:
         return self.concrete().count(value)
 
 
-class LoopIterator:
-    """The iterator of a sequence, which a `for` statement asks for the next item."""
-
-    is_iterator = True  # with a position that nobody can put back
-
-    def __init__(self, sequence: Sequence):
-        self.sequence = sequence
-        self.recorder = sequence.recorder
-        self.position = 0
-        self.begin = self.end = -1  # the iterations recorded together; none while negative
-        self.at_first = self.at_last = 0  # iterations recorded one by one of a loop whose length differs
-        self.decided = False
-        self.loop: LoopTrace | None = None
-
-    def __iter__(self) -> LoopIterator:
-        return self
-
-    def __next__(self) -> Any:
-        if self.loop is not None:
-            if self.loop.advance():
-                return self.symbolic_item()
-            self.position = (
-                self.begin + self.loop.whole_trips * self.loop.period if self.end >= 0 else -1 - self.at_last
-            )
-            self.loop = None
-        if not self.decided:
-            self.decide(sys._getframe(1))
-        if self.position == self.begin and self.begin != self.end:
-            frame = sys._getframe(1)
-            self.recorder.mark()
-            trips = self.sequence.length if self.end < 0 else self.end - self.begin
-            if self.end < 0 and self.at_first + self.at_last:
-                rest = exact(trips) - self.at_first - self.at_last
-                trips = ragged(self.recorder.scopes.capacity(rest), rest)
-            count = trips.count if type(trips) is RunTime else None
-            trips = UNKNOWN_TRIPS if count is not None else trips
-            self.loop = LoopTrace(self.recorder, frame, (frame.f_code, frame.f_lasti), trips, count, targets(frame))
-            return self.symbolic_item()
-        if self.position < -1:  # the last ones of a loop whose length differs
-            self.position += 1
-            return self.sequence.item(index_of(self.recorder, exact(self.sequence.length) + self.position))
-        if self.position < 0 or self.position >= self.sequence.length:
-            raise StopIteration
-        self.position += 1
-        return self.sequence.item(self.position - 1)
-
-    def symbolic_item(self) -> Any:
-        assert self.loop is not None
-        return self.sequence.item(index_of(self.recorder, self.loop.iteration + self.begin))
-
-    def decide(self, frame: types.FrameType) -> None:
-        """Which iterations are recorded together."""
-        self.decided = True
-        recorder, length = self.recorder, self.sequence.length
-        site = (frame.f_code, frame.f_lasti)
-        decisions = recorder.scopes.decisions
-        is_followed = is_statement(frame, self.recorder.consumers)
-        together = site not in decisions.unrolled and is_followed
-        if type(length) is RunTime:
-            if not together:
-                raise refuse_number(recorder, "range(), a slice bound or a count", ScalarTracer(recorder, length.count))
-            self.begin, self.end = 0, -1
-            return
-        if isinstance(exact(length), Affine):
-            if not together:
-                raise recorder.scopes.unroll_innermost("runs a loop of another length each time", recorder.builder.line)
-            self.at_first, self.at_last = decisions.first.get(site, 0), decisions.last.get(site, 0)
-            if recorder.scopes.bounds(exact(length))[0] < self.at_first + self.at_last:
-                raise recorder.scopes.unroll_innermost("runs a loop of another length each time", recorder.builder.line)
-            self.begin, self.end = self.at_first, -1
-            return
-        first, last = decisions.first.get(site, 0), decisions.last.get(site, 0)
-        if together and length - first - last > recorder.unroll:
-            self.begin, self.end = first, length - last
-        elif length > recorder.unroll and is_user_frame(frame) and not is_followed:
-            recorder.mark()
-            reason = "is in a comprehension or generator, or its items are not fetched by a `for` statement"
-            decisions.unrolled.setdefault(site, Unrolled(line=recorder.builder.line, reason=reason))
-
-    def __del__(self) -> None:
-        scopes = self.recorder.scopes
-        if self.loop is not None and self.loop.scope in scopes.open and not scopes.restarting:  # by break or return
-            self.loop.unrolled("is left early")
-            scopes.pending = True
-
-
-def is_statement(frame: types.FrameType, consumers: Container[types.FrameType]) -> bool:
-    """Whether the next item is fetched by a `for` statement of traced code, whose variables can be followed.
-
-    So can those of a generator expression whose items we add up ourselves.
-    """
-    code = frame.f_code
-    if frame not in consumers and (
-        not is_user_frame(frame) or code.co_name in COMPREHENSIONS or code.co_flags & GENERATOR
-    ):
-        return False
-    return (code, frame.f_lasti) in for_statements(code)
-
-
-@functools.lru_cache(maxsize=256)
-def for_statements(code: types.CodeType) -> dict[tuple[types.CodeType, int], tuple[str, ...]]:
-    """The places in `code` where a `for` statement fetches the next item, with the variables that it assigns."""
-    found = {}
-    instructions = list(dis.get_instructions(code))
-    for k, instruction in enumerate(instructions):
-        if instruction.opname != "FOR_ITER":
-            continue
-        rest, names = instructions[k + 1 :], []
-        wanted = 1
-        for following in rest:
-            if following.opname == "UNPACK_SEQUENCE":
-                wanted += following.arg - 1  # type: ignore[operator]
-            elif following.opname in ("STORE_FAST", "STORE_DEREF", "STORE_NAME"):
-                names.append(str(following.argval))
-                wanted -= 1
-            elif following.opname == "STORE_FAST_STORE_FAST":
-                names += list(following.argval)
-                wanted -= 2
-            else:
-                break
-            if wanted <= 0:
-                break
-        appends = {"LIST_APPEND", "SET_ADD", "MAP_ADD"}
-        target = instruction.argval
-        inside = [i.opname for i in rest if isinstance(target, int) and i.offset < target]
-        if not names or (appends & set(inside) and _is_inlined_comprehension(instructions, k)):
-            continue
-        found[code, instruction.offset] = tuple(names)
-    return found
-
-
-def _is_inlined_comprehension(instructions: list[dis.Instruction], k: int) -> bool:
-    """Whether a FOR_ITER belongs to a comprehension that runs in the frame of its function (Python 3.12 on)."""
-    return any(i.opname == "LOAD_FAST_AND_CLEAR" for i in instructions[max(k - 8, 0) : k])
-
-
-def targets(frame: types.FrameType) -> tuple[str, ...]:
-    """The variables that the `for` statement assigns."""
-    return for_statements(frame.f_code).get((frame.f_code, frame.f_lasti), ())
-
-
 # What traced code sees in place of the built-ins.
 
 
@@ -338,7 +143,7 @@ def run_time_range(recorder: Recorder, *bounds: Any) -> Any:
         distance = (distance + (abs(step) - 1)) // abs(step)
     value = recorder.value_of(distance, np.int64)
     count = recorder.apply("maximum", value, recorder.constant(0, np.int64))
-    return Sequence(recorder, RunTime.of(count), lambda k: k * step + plain_or_traced(start))
+    return Sequence(recorder, RunTime.of(count), lambda k: plain_or_traced(k) * step + start)
 
 
 def enumerate_(recorder: Recorder, items: Any, start: Any = 0) -> Any:
@@ -366,6 +171,23 @@ def reversed_(recorder: Recorder, items: Any) -> Any:
     return Once(recorder, sequence.length, lambda k: sequence.item(last - k))
 
 
+def ndindex(recorder: Recorder, *shape: Any) -> Any:
+    """`numpy.ndindex`."""
+    extents = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+    axes = tuple(range_(recorder, n) for n in extents)
+    if not axes or any(type(axis) is not Range for axis in axes):
+        return np.ndindex(*shape)
+    return NestedIterator(tuple(axis.sequence() for axis in axes), lambda *indices: indices)
+
+
+def product(recorder: Recorder, *items: Any, repeat: int = 1) -> Any:
+    """`itertools.product`."""
+    sequences = [sequence_of(recorder, item) for item in items] * repeat
+    if not sequences or any(s is None for s in sequences):
+        return itertools.product(*items, repeat=repeat)
+    return NestedIterator(tuple(s for s in sequences if s is not None), lambda *found: found)
+
+
 def sequence_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, the built-ins that loops run over."""
     functions = {
@@ -373,6 +195,8 @@ def sequence_replacements(recorder: Recorder) -> dict[int, object]:
         builtins.enumerate: enumerate_,
         builtins.zip: zip_,
         builtins.reversed: reversed_,
+        np.ndindex: ndindex,
+        itertools.product: product,
     }
     return {
         id(real): functools.wraps(real, ("__name__", "__doc__"), ())(functools.partial(ours, recorder))

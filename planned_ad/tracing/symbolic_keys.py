@@ -183,9 +183,9 @@ def seen(array: Any, view: View) -> Any:
     recorder, storage = array.recorder, array.storage
     if any(isinstance(n, Ragged) for n in view.shape):
         return RaggedArray(recorder, storage, view)
-    if isinstance(view.offset, int):
-        return ArrayTracer(recorder, storage, storage.geometry_of(view))
     memory = storage.memory if type(storage) is ShiftedStorage else storage
+    if isinstance(view.offset, int):
+        return ArrayTracer(recorder, memory, memory.geometry_of(view))
     lowest = recorder.scopes.bounds(view.offset)[0]  # some place where such a view lies
     shift = view.offset - lowest
     assert isinstance(shift, Affine)

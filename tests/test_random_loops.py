@@ -1,0 +1,195 @@
+"""Random functions with nested loops and branches: recorded as loops, against themselves, and against being unrolled.
+
+Nothing is decided by the example arguments: traces and plans are run on others too. Differences are of one random
+direction, and at a kink (where two steps disagree) nothing is said.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, note, settings
+from hypothesis import strategies as st
+
+from planned_ad.errors import PlannedADError, UnsupportedError
+from planned_ad.interpret import GuardBroken
+from planned_ad.trace import Trace, trace
+from planned_ad.verify import verify
+
+from .oracle import Shadows, assert_close, compiled, interpreted, shadow_leaves, slope
+from .random_loop_programs import arguments, function_of, write_program
+from .tracing_oracle import perturbed_by_nothing as copied
+from .tracing_oracle import replay
+
+COMMON = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+TOLERANCE = 1e-9  # sums are reassociated, and loops feed rounding back
+NOT_YET: frozenset[str] = frozenset()  # constructs with known bugs
+NO_BOUND = "known only at run time"  # what is kept in a loop whose length has no bound: refused
+UNROLLED_ALL = 1 << 30
+
+
+@st.composite
+def programs(draw, statements: int = 4) -> str:
+    return write_program(lambda low, high: draw(st.integers(low, high)), NOT_YET, statements)
+
+
+def run(f: Callable, args: tuple) -> tuple[float, tuple]:
+    """What `f` returns, and its arguments afterwards."""
+    after = copied(args)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return f(*after), after
+
+
+def is_finite(value: float, after: tuple) -> bool:
+    return bool(np.isfinite(value)) and all(np.all(np.isfinite(a)) for a in after)
+
+
+def assert_near(actual: object, expected: object, what: str) -> None:
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    assert actual.shape == expected.shape, what
+    scale = float(max(1.0, np.abs(expected).max(initial=0.0)))
+    np.testing.assert_allclose(actual, expected, rtol=TOLERANCE, atol=TOLERANCE * scale, err_msg=what)
+
+
+def assert_same_run(actual: tuple, expected: tuple, what: str) -> None:
+    """Two results, each with the arguments afterwards."""
+    assert_near(actual[0], expected[0], f"{what}: value")
+    for a, e in zip(actual[1], expected[1], strict=True):
+        assert_near(a, e, f"{what}: an argument afterwards")
+
+
+def assert_near_shadows(actual: Shadows, expected: Shadows, what: str) -> None:
+    assert actual.keys() == expected.keys(), what
+    for id in expected:
+        assert_near(actual[id], expected[id], f"{what}, buffer {id}")
+
+
+def gradient_of(traced: Trace, args: tuple) -> Shadows | None:
+    """Of the interpreted reverse tape; None where it would have to keep something without a bound."""
+    try:
+        return interpreted(traced, "gradient", copied(args))
+    except UnsupportedError as error:
+        assert NO_BOUND in str(error)
+        return None
+
+
+def check(source: str, compile_too: bool = True) -> Trace:
+    note(source)
+    f = function_of(source)
+    try:
+        value, after = run(f, arguments())
+    except (IndexError, ValueError):
+        assume(False)
+    assume(is_finite(value, after))
+    symbolic = trace(f, copied(arguments()), unroll=0)
+    verify(symbolic.tape)
+    check_values(f, symbolic)
+    expected = gradient_of(symbolic, arguments())
+    if expected is not None:
+        check_gradient(f, symbolic, expected)
+        if compile_too:
+            check_plan(f, symbolic)
+    return symbolic
+
+
+def check_values(f: Callable, symbolic: Trace) -> None:
+    """The trace against the function, on the arguments that it was made for and on others."""
+    for seed in (0, 1, 2):
+        args = arguments(seed)
+        value, after = run(f, args)
+        if is_finite(value, after):
+            try:
+                actual = replay(symbolic, *args)
+            except GuardBroken:
+                assert seed, "a guard fails for the example itself"
+                continue
+            assert_same_run(actual, (value, after), f"trace, seed {seed}")
+
+
+def check_gradient(f: Callable, symbolic: Trace, expected: Shadows) -> None:
+    """The gradient against that of the unrolled trace, and against differences."""
+    args = arguments()
+    try:
+        unrolled = trace(f, copied(args), unroll=UNROLLED_ALL)
+    except PlannedADError:  # run-time bounds cannot be unrolled
+        pass
+    else:
+        assert_near_shadows(expected, interpreted(unrolled, "gradient", copied(args)), "against unrolled")
+    rng = np.random.default_rng(5)
+    directions = {leaf.buffer: np.asarray(rng.normal(size=leaf.shape)) for leaf in symbolic.leaves if leaf.active}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        coarse, fine = (slope(f, symbolic, args, directions, step) for step in (2e-4, 0.7e-4))
+    if np.isclose(coarse, fine, rtol=1e-6, atol=1e-6):
+        actual = sum(float(np.sum(expected[id] * d)) for id, d in directions.items())
+        np.testing.assert_allclose(actual, fine, rtol=1e-5, atol=1e-5)
+
+
+def check_plan(f: Callable, symbolic: Trace) -> None:
+    """The compiled gradient against the interpreted one, twice, on several arguments."""
+    plan = compiled(f, *copied(arguments()), unroll=0)
+    traced = plan._variants[0].trace
+    for seed in (0, 1, 0):
+        args = arguments(seed)
+        value, after = run(f, args)
+        if not is_finite(value, after):
+            continue
+        own = copied(args)
+        found = shadow_leaves(traced, plan.gradient(*own))
+        assert_same_run((value, own), (value, after), "gradient")
+        try:
+            assert_near_shadows(found, interpreted(symbolic, "gradient", args), "gradient")
+        except GuardBroken:
+            assert seed
+    own = copied(arguments())
+    assert_same_run((plan(*own), own), run(f, arguments()), "plan")
+
+
+@settings(COMMON, max_examples=40)
+@given(programs())
+def test_random_loops(source: str) -> None:
+    check(source)
+
+
+@pytest.mark.parametrize("start", range(0, 100, 20))
+def test_most_loops_stay_loops(start: int) -> None:
+    """Traces of programs of fixed seeds; at most a few of them have a loop that is recorded iteration by iteration."""
+    unrolled = {}
+    for seed in range(start, start + 20):
+        source = write_program(random.Random(seed).randint, NOT_YET)
+        f = function_of(source)
+        symbolic = trace(f, copied(arguments()), unroll=0)
+        if symbolic.unrolled:
+            unrolled[seed] = [found.reason for found in symbolic.unrolled]
+    assert len(unrolled) <= 4, unrolled
+
+
+@pytest.mark.long
+@settings(COMMON, max_examples=1500, derandomize=False)
+@given(programs(statements=6))
+def test_long_random_loops(source: str) -> None:
+    check(source)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("start", range(0, 3000, 100))
+def test_seeds(start: int) -> None:
+    """Without shrinking, and without compiling: as many programs as possible."""
+    for seed in range(start, start + 100):
+        source = write_program(random.Random(seed).randint, NOT_YET)
+        try:
+            check(source, compile_too=False)
+        except Exception as error:
+            error.add_note(f"seed {seed}\n{source}")
+            raise
+
+
+def test_arguments_differ() -> None:
+    """The oracle itself: other seeds give other run-time integers."""
+    assert not np.array_equal(arguments(0)[4], arguments(1)[4])
+    assert_close(arguments(0)[0], arguments(0)[0])
