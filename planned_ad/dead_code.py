@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .enclosing import certainly_runs, estimate, is_fixed, never_runs
+from .enclosing import certainly_runs, estimate, followed, is_fixed, never_runs
 from .regions import Region, View, overlap, show
 from .tape import Branch, Guard, Loop, Operation, Scatter, Store, Tape
 
@@ -79,7 +79,7 @@ class Liveness:
     def elements(self, buffer: int) -> np.ndarray:
         if buffer not in self.wanted:
             memory = self.tape.buffers[buffer]
-            self.wanted[buffer], self.lows[buffer] = np.full(memory.span, memory.visible), memory.low
+            self.wanted[buffer], self.lows[buffer] = np.full(followed(memory.span), memory.visible), memory.low
         return self.wanted[buffer]
 
     def part(self, region: Region) -> np.ndarray | None:
@@ -90,6 +90,9 @@ class Liveness:
         self.work -= 1 + view.size // 16
         if self.work < 0:
             return None
+        span = self.tape.buffers[region.buffer].span
+        if elements.size != span:
+            return elements if view.size >= span else None
         return show(elements, View(view.offset - self.lows[region.buffer], view.shape, view.strides))
 
     def is_wanted(self, region: Region) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .boundary import primal, privatise, written_arguments, written_before_guards
+from .decisions import record_decisions
 from .errors import NotDifferentiableError
 from .gather_form import gather_form
 from .kernels.callpath import BuiltCall, make_builtin
@@ -96,11 +97,20 @@ def limited_tape(
     tape = differentiated(trace, kind, preserve_args)
     if memory_limit is None:
         return finished(tape), ()
-    return within_limit(tape, memory_limit, finished, lambda tape: plan_memory(tape).cached_nbytes, trace.name)
+    return within_limit(
+        memory_limit,
+        trace.name,
+        tape,
+        lambda: differentiated(trace, kind, preserve_args, record_decisions),
+        finished,
+        lambda tape: plan_memory(tape).cached_nbytes,
+    )
 
 
-def differentiated(trace: Trace, kind: str, preserve_args: bool) -> Tape:
-    """The traced program on private copies where needed, with its reverse sweep."""
+def differentiated(
+    trace: Trace, kind: str, preserve_args: bool, prepared: Callable[[Tape], Tape] = lambda tape: tape
+) -> Tape:
+    """The traced program on private copies where needed, `prepared`, with its reverse sweep."""
     tape = trace.tape
     if preserve_args:
         tape = privatise(tape, written_arguments(tape), write_back=False)
@@ -108,7 +118,7 @@ def differentiated(trace: Trace, kind: str, preserve_args: bool) -> Tape:
         early = written_before_guards(tape)
         if early:
             tape = privatise(tape, early, write_back=True)
-    tape = vectorise(tape)
+    tape = prepared(vectorise(tape))
     if kind == "call":
         tape = primal(tape)
     else:

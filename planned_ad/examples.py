@@ -15,7 +15,7 @@ from .structure import flatten
 
 def copied(example: Any) -> Any:
     """A deep copy in which every array has the strides of the original."""
-    return copy.deepcopy(example, {id(a): LaidOut(a).restored() for a in arrays_in(example)})
+    return copy.deepcopy(example, {id(a): restored(a, a.strides) for a in arrays_in(example)})
 
 
 def picklable(example: Any) -> Any:
@@ -33,9 +33,6 @@ class LaidOut:
     def __init__(self, array: np.ndarray):
         self.contents, self.strides = array.copy(), array.strides
 
-    def restored(self) -> np.ndarray:
-        return restored(self.contents, self.strides)
-
     def __reduce__(self) -> tuple:
         return restored, (self.contents, self.strides)
 
@@ -43,7 +40,9 @@ class LaidOut:
 def restored(contents: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
     """An array that holds `contents` and has `strides` (in bytes), in memory of its own."""
     if not contents.size:
-        return contents
+        return contents.copy()
+    if contents.flags.c_contiguous and contents.strides == strides:
+        return contents.copy()
     reaches = [(n - 1) * s for n, s in zip(contents.shape, strides)]
     low, high = sum(min(0, r) for r in reaches), sum(max(0, r) for r in reaches)
     memory = np.zeros(high - low + contents.itemsize, np.uint8)

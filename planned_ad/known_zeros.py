@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from .affine import Affine
-from .enclosing import certainly_runs, estimate, is_fixed, is_ragged
+from .enclosing import certainly_runs, estimate, followed, is_fixed, is_ragged
 from .regions import Region, View, contains, is_injective, overlap, same_layout, show
 from .tape import Branch, Constant, Load, Loop, Operation, Scatter, Store, Tape, walk
 
@@ -64,7 +64,7 @@ class KnownZeros:
     def known(self, buffer: int) -> np.ndarray:
         if buffer not in self.zero:
             memory = self.tape.buffers[buffer]
-            self.zero[buffer], self.lows[buffer] = np.zeros(memory.span, bool), memory.low
+            self.zero[buffer], self.lows[buffer] = np.zeros(followed(memory.span), bool), memory.low
         return self.zero[buffer]
 
     def part(self, region: Region) -> np.ndarray | None:
@@ -75,6 +75,9 @@ class KnownZeros:
         self.work -= 1 + known.size // 64 + view.size // 64
         if self.work < 0:
             return None
+        span = self.tape.buffers[region.buffer].span
+        if known.size != span:
+            return known if view.size >= span else None
         return show(known, View(view.offset - self.lows[region.buffer], view.shape, view.strides))
 
     def is_zero(self, region: Region) -> bool:

@@ -83,7 +83,9 @@ def pair_of(
         return None
     if (mirror.start, mirror.step, mirror.trips, mirror.count) != (loop.last, -1, loop.trips, None):
         return None
-    stored = {r.buffer for op in walk((loop,)) for r in op.writes if buffers[r.buffer].kind == "cache"}
+    inside = list(walk((loop,)))
+    loaded = {op.region.buffer for op in inside if isinstance(op, Load)}  # of caches, what the loop itself decides by
+    stored = {r.buffer for op in inside for r in op.writes if buffers[r.buffer].kind == "cache"} - loaded
     caches = []
     for id in sorted(stored):
         accesses = [op.region for op in cache_accesses((loop, mirror), {id})]

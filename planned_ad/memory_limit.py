@@ -7,7 +7,7 @@ that the error names, and a limit of so many bytes is met.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from .checkpoints import run_in_segments
@@ -79,21 +79,34 @@ class LoopNeed:
 
 
 def within_limit(
-    tape: Tape, limit: int, finished: Callable[[Tape], Tape], cached_bytes: Callable[[Tape], int], name: str
+    limit: int,
+    name: str,
+    tape: Tape,
+    repeatable: Callable[[], Tape],
+    finished: Callable[[Tape], Tape],
+    cached_bytes: Callable[[Tape], int],
 ) -> tuple[Tape, tuple[Rerun, ...]]:
-    """`tape`, which `reverse` made, finished so that it keeps at most `limit` bytes for the reverse sweep.
+    """`tape` finished so that it keeps at most `limit` bytes for the reverse sweep.
 
-    `finished` are the passes that follow, `cached_bytes` is what the planner makes of a tape after them.
+    Parameters
+    ----------
+    name : of the user's function, for the error.
+    tape : what `reverse` made.
+    repeatable : makes the same of a primal with its decisions recorded, of which loops can be run again.
+    finished : the passes that follow.
+    cached_bytes : what the planner makes of a finished tape.
     """
-    found, reruns = finished(tape), ()
+    found = finished(tape)
     least = cached_bytes(found)
     if least <= limit:
-        return found, reruns
-    for cuts in escalation(tape):
+        return found, ()
+    tape = repeatable()
+    loops = needs_of(tape)
+    for cuts in escalation(loops):
         found = finished(run_in_segments(tape, cuts))
         nbytes = cached_bytes(found)
         if nbytes <= limit:
-            return found, told(tape, cuts)
+            return found, told(loops, cuts)
         least = min(least, nbytes)
     raise MemoryLimitError(
         f"{name}: the reverse sweep needs at least {least} bytes of what the program computes, more than "
@@ -101,24 +114,32 @@ def within_limit(
     )
 
 
-def escalation(tape: Tape) -> Iterator[dict[int, Lengths]]:
-    """Ways to cut the loops of `tape`, from the least work on.
+def escalation(loops: Sequence[LoopNeed]) -> Iterator[dict[int, Lengths]]:
+    """Ways to cut loops, from the least work on.
 
-    One level more each time, in the loop where that saves most; inside of another loop only where that is cut.
+    One level more each time, in the loops where that saves most; inside of another loop only where that is cut.
     """
-    loops = needs_of(tape)
     levels: dict[int, int] = {}
-    least = sum(loop.cached for loop in loops)
+    least = kept_bytes(loops, levels)
     while True:
-        tried = []
-        for index in eligible(loops, levels):
-            more = {**levels, index: levels.get(index, 0) + 1}
-            tried.append((sum(loop.cuts(more)[1] for loop in loops), index, more))
-        nbytes, _, levels = min(tried, key=lambda t: t[:2], default=(least, 0, levels))
-        if nbytes >= least:
+        saved = {index: least - kept_bytes(loops, raised(levels, [index])) for index in eligible(loops, levels)}
+        most = max(saved.values(), default=0)
+        if most <= 0:
             return
-        least = nbytes
+        several = raised(levels, [index for index, nbytes in saved.items() if 2 * nbytes >= most])
+        one = raised(levels, [max(saved, key=lambda index: saved[index])])
+        levels = min(several, one, key=lambda chosen: kept_bytes(loops, chosen))
+        least = kept_bytes(loops, levels)
         yield {index: lengths for loop in loops for index, lengths in loop.cuts(levels)[0].items() if lengths.lengths}
+
+
+def kept_bytes(loops: Sequence[LoopNeed], levels: Levels) -> int:
+    return sum(loop.cuts(levels)[1] for loop in loops)
+
+
+def raised(levels: Levels, indices: Iterable[int]) -> dict[int, int]:
+    """One level more for each of some loops."""
+    return {**levels, **{index: levels.get(index, 0) + 1 for index in indices}}
 
 
 def eligible(loops: Sequence[LoopNeed], levels: Levels) -> Iterator[int]:
@@ -138,6 +159,8 @@ def needs_of(tape: Tape) -> tuple[LoopNeed, ...]:
         needs = []
         for pair in pairs:
             again = recomputation_of(tape.buffers, program, pair.primal, (c.buffer.id for c in pair.caches))
+            if not again.is_possible(tape.buffers):
+                continue
             inside = pairs_in(tape.buffers, pair.primal.body, pair.adjoint.body, depth)
             needs.append(LoopNeed(pair=pair, state=again.nbytes(tape.buffers), inside=found(inside, depth + 1)))
         return tuple(needs)
@@ -145,7 +168,7 @@ def needs_of(tape: Tape) -> tuple[LoopNeed, ...]:
     return found(pairs_in(tape.buffers, program, tape.operations[tape.turn :]), 1)
 
 
-def told(tape: Tape, cuts: Mapping[int, Lengths]) -> tuple[Rerun, ...]:
+def told(loops: Sequence[LoopNeed], cuts: Mapping[int, Lengths]) -> tuple[Rerun, ...]:
     """What `cuts` make the reverse sweep run again, in the order of the program."""
     found = []
 
@@ -158,5 +181,5 @@ def told(tape: Tape, cuts: Mapping[int, Lengths]) -> tuple[Rerun, ...]:
                 found.append(Rerun(iterations=loop.trips, segments=lengths, times=own, line=line))
                 visit(loop.inside, own)
 
-    visit(needs_of(tape), 0)
+    visit(loops, 0)
     return tuple(found)

@@ -42,6 +42,10 @@ class Recomputation:
             return any(self.keeps(inner) for block in op.blocks for inner in block)
         return any(v.id in self.values for v in op.outputs) or any(r.buffer in self.buffers for r in op.writes)
 
+    def is_possible(self, buffers: Sequence[Buffer]) -> bool:
+        """Whether no decision would be made a second time."""
+        return not any(buffers[id].kind == "cache" for id in self.written)
+
     def nbytes(self, buffers: Sequence[Buffer]) -> int:
         """Of one copy of the state."""
         return sum(buffers[id].view.size * buffers[id].dtype.itemsize for id in self.state)

@@ -55,7 +55,7 @@ class Recorder:
         self.max_steps = max_steps
         self.whiles: list[Any] = []  # the `while` loops being recorded
         self.scopes = Scopes(self.builder, Decisions() if decisions is None else decisions)
-        self.watch = Watch(self.scopes)
+        self.watch = Watch(self)
         self.example = ExampleRun(self.builder)
         self.assumptions: dict[str, None] = {}  # names of captured arrays that were read, in order
         self.extents: dict[int, int] = {}  # ids of index values known to be at least 0 and less than this

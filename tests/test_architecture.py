@@ -44,7 +44,7 @@ LAYERS = [
         "simplify",
         "lower",
     ),
-    ("segment_lengths", "loop_pairs", "recomputation", "checkpoints", "memory_limit"),
+    ("decisions", "segment_lengths", "loop_pairs", "recomputation", "checkpoints", "memory_limit"),
     (
         "schedule",
         "schedule_listing",

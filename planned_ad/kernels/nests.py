@@ -20,6 +20,7 @@ from ..schedule import Compute, GatherRead, Immediate, Nest, Position, Read, Red
 from . import elementwise, vecmath
 from .access import Tail, load_one, put, read, store_one, tail
 from .axes import Axis, item_levels, loop_axes
+from .interleaved import Columns, column_reads, column_writes, load_columns, store_columns
 from .lanes import IDENTITY, across_lanes, add, combine, from_lanes, widen
 from .places import Pointers, loop
 from .types import I32, I64, constant, register_type, splat
@@ -45,12 +46,14 @@ class NestEmitter:
     extents: list[int | ir.Value] = field(default_factory=list)  # of the axes, in this iteration of the loops around
     indices: list[ir.Value] = field(default_factory=list)
     decisive: frozenset[int] = frozenset()
+    columns: dict[int, Columns] = field(default_factory=dict)  # of items that are made together
     lanes: int = 1
 
     def emit(self) -> None:
         nest = self.nest
         self.axes = loop_axes(nest)
         self.level = item_levels(nest, self.axes)
+        self.columns = column_reads(nest, self.axes) | column_writes(nest, self.axes)
         self.decisive = elementwise.decisive_items(nest.items)
         self.prepare_reductions()
         if 0 in nest.domain:
@@ -262,10 +265,19 @@ class NestEmitter:
                 splats[number] = splat(self.builder, self.scalars[number], lanes)
             return splats[number]
 
+        together = self.columns if lanes > 1 and count == lanes else {}
         for number, item in enumerate(self.nest.items):
             if self.level[number] < depth:
                 continue
-            if isinstance(item, Write):
+            if number in together and isinstance(item, Read):
+                if number not in registers:
+                    registers.update(self.read_columns(together[number], item, depth, lanes))
+                if number in self.nest.spills:
+                    self.write(number, self.nest.spills[number], registers[number], depth, lanes, count)
+            elif number in together and isinstance(item, Write):
+                if number == max(together[number].items):
+                    self.write_columns(together[number], item, register, depth)
+            elif isinstance(item, Write):
                 self.write_item(number, item, register, depth, lanes, count)
             elif isinstance(item, Reduce):
                 self.reduce(number, item, register(item.source), lanes, count, unroll)
@@ -337,6 +349,20 @@ class NestEmitter:
             if item.accumulate:
                 value = add(builder, load_one(self.builder, base, place, dtype), value, dtype)
             store_one(self.builder, base, place, dtype, value)
+
+    def read_columns(self, columns: Columns, item: Read, depth: int, lanes: int) -> dict[int, ir.Value]:
+        first = self.nest.items[columns.first]
+        assert isinstance(first, Read)
+        offset, place = self.offset(columns.first, first.view, depth), self.pointers.place(item.memory)
+        found = load_columns(self.builder, place, offset, item.dtype, lanes, len(columns.items))
+        return dict(zip(columns.items, found))
+
+    def write_columns(self, columns: Columns, item: Write, register, depth: int) -> None:
+        writes = [self.nest.items[k] for k in columns.items]
+        sources = [register(write.source) for write in writes]  # type: ignore[union-attr]
+        offset = self.offset(columns.first, writes[0].view, depth)  # type: ignore[union-attr]
+        place, dtype = self.pointers.place(item.memory), self.dtype_of(item.source)
+        store_columns(self.builder, place, offset, dtype, sources, item.accumulate)
 
     def dtype_of(self, number: int) -> np.dtype:
         return self.nest.items[number].dtype  # type: ignore[union-attr]

@@ -45,17 +45,15 @@ class Blocks:
     stack: list[Block] = field(default_factory=list)
     defined: dict[int, Value] = field(default_factory=dict)
     constants: dict[object, Value] = field(default_factory=dict)
-    root: list[Operation] = field(default_factory=list)
     apart: int = APART
     set_apart: int = 0  # whether something in front of a block is recorded now
 
     def __post_init__(self) -> None:
         self.first = self.builder.next_value  # everything before has no block around it
+        self.root = self.builder.operations
 
     def begin(self, first_value: int, made: Made) -> None:
         """Start a pass: its values are numbered from `first_value` on, its buffers are those of the pass before."""
-        if not self.stack:
-            self.root = self.builder.operations
         self.stack.append(Block(made))
         self.builder.next_value = first_value
 

@@ -230,8 +230,7 @@ class Branches:
         then, otherwise = (operations, rest) if active.outcome else (rest, operations)
         builder.emit(Branch(predicate=active.predicate, then=then, otherwise=otherwise, line=builder.line))
         write_state({key: (place, self.taken_up(node.chosen[key], place)) for key, place in places.items()})
-        if not any(scope.loop is not None and scope.loop.branches.active for scope in recorder.scopes.open):
-            recorder.watch.off()
+        recorder.watch.off_if_idle()
 
     def captured(self, frames: list[types.FrameType]) -> State:
         """The state that code in any of these frames can reach."""

@@ -16,7 +16,8 @@ from .loop_index import LoopIndex, expression_of, index_of, plain_or_traced
 from .lost import Lost
 from .promotion import KINDS, dtype_of
 from .scalar_tracer import ScalarTracer
-from .storage import Storage
+from .storage import ShiftedStorage, Storage
+from .symbolic_keys import seen
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -111,6 +112,32 @@ class Array:
 
 
 @dataclass
+class Moving:
+    """A view that moves on by the same distance in each iteration; `view` is where an iteration leaves it."""
+
+    array: ArrayTracer
+    view: View
+
+    def begin(self, recorder: Recorder, index: int) -> Any:
+        return seen(self.array, moved(self.view, index, affine(-1, {index: 1})))
+
+    def leave(self, recorder: Recorder, value: Any, index: int) -> list[tuple[Buffer, Value]]:
+        if not recorder.is_array(value) or memory_of(value) is not memory_of(self.array) or value.layout != self.view:
+            raise NotCarried
+        return []
+
+
+def memory_of(array: ArrayTracer) -> Storage:
+    storage = array.storage
+    return storage.memory if isinstance(storage, ShiftedStorage) else storage
+
+
+def moved(view: View, index: int, by: Extent) -> View:
+    """`view` where the loop's index is what `by` says."""
+    return View(substitute(view.offset, index, by), view.shape, view.strides)
+
+
+@dataclass
 class Fresh:
     """A variable that each iteration assigns anew before it is read."""
 
@@ -141,7 +168,7 @@ class Items:
         return [store for item, part in zip(self.items, parts[2]) for store in item.leave(recorder, part, index)]
 
 
-Carry = Whole | Count | Number | Array | Items | Fresh
+Carry = Whole | Count | Number | Array | Items | Moving | Fresh
 
 
 def taken_apart(value: Any) -> tuple[type, tuple[Any, ...], list[Any]] | None:
@@ -234,6 +261,8 @@ class Joiner:
             return self.join_numbers(name, old, new)
         if recorder.is_array(old) and recorder.is_array(new):
             alone = sum(v.storage is new.storage for v in self.now) == 1 and type(new.storage) is Storage
+            if memory_of(old) is memory_of(new) and old.layout == moved(new.layout, self.index, -1):
+                return Moving(new, new.layout)
             if new.shape != old.shape or new.dtype != old.dtype or not (new.storage.depth > self.depth or alone):
                 return Fresh(name)
             return self.join_arrays(name, old, new)
@@ -252,13 +281,13 @@ class Joiner:
             step = substitute(then, self.index, 0) - first
             if isinstance(step, int):
                 return Count(first, step)
-        old, new = plain_or_traced(old), plain_or_traced(new)
+        given, old, new = old, plain_or_traced(old), plain_or_traced(new)
         (dtype, is_python), (old_dtype, was_python) = number_type(recorder, new), number_type(recorder, old)
         known = not recorder.is_scalar(old)
         weak = known and was_python and "biuf".index(old_dtype.kind) <= "biuf".index(dtype.kind)
         if dtype != old_dtype and not (weak and dtype.type(old) == old) and not (weak and dtype.kind == "f"):
             raise NotCarried(f"`{name}` is of type {old_dtype} first and {dtype} then")
-        return self.number(name, old, dtype, is_python)
+        return self.number(name, given, dtype, is_python)
 
     def number(self, name: str, initial: Any, dtype: np.dtype, is_python: bool) -> Number:
         buffer = self.recorder.builder.new_buffer("local", name, dtype, contiguous(()))

@@ -17,7 +17,21 @@ from ..tape import Buffer, Loop, Operation, Value
 from .array_tracer import ArrayTracer
 from .blocks import Block, Made
 from .branches import Branches
-from .carries import Array, Carry, Count, Fresh, Items, Joiner, NotCarried, Whole, put_together, same, taken_apart
+from .carries import (
+    Array,
+    Carry,
+    Count,
+    Fresh,
+    Items,
+    Joiner,
+    Moving,
+    NotCarried,
+    Whole,
+    moved,
+    put_together,
+    same,
+    taken_apart,
+)
 from .loop_index import LoopIndex, index_of
 from .lost import Lost
 from .ragged import RaggedArray
@@ -100,7 +114,7 @@ class LoopTrace:
         self.passes += 1
         if self.passes > MOST_PASSES:
             raise self.unrolled("changes its variables in another way in each iteration")
-        if self.passes > 1:
+        if self.passes > 1 or self.carries:
             made = {key: (place, Lost(recorder, place.name)) for key, (place, _) in self.made.items()}
             write_state(
                 made
@@ -377,6 +391,8 @@ class Leaving:
                 return trips * index_of(self.recorder, carry.step) + index_of(self.recorder, carry.start)
             total = carry.start + _product(exact(loop.whole_trips), carry.step)
             return index_of(self.recorder, total)
+        if isinstance(carry, Moving):
+            return seen(carry.array, moved(carry.view, loop.index, exact(loop.whole_trips) - 1))
         if isinstance(carry, Items):
             return put_together(carry.kind, carry.keys, [self.after(item) for item in carry.items])
         return carry.begin(self.recorder, loop.index)

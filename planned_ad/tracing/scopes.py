@@ -43,6 +43,7 @@ class Decisions:
     unrolled: dict[Site, Unrolled] = field(default_factory=dict)
     first: dict[Site, int] = field(default_factory=dict)  # iterations at the beginning recorded one by one
     last: dict[Site, int] = field(default_factory=dict)  # and at the end
+    counters: dict[Site, set[str]] = field(default_factory=dict)  # integers that end a `while` loop
 
 
 @dataclass
@@ -228,6 +229,11 @@ class Scopes:
             if scope.site is not None:
                 self.decisions.unrolled[scope.site] = Unrolled(line=line, reason=reason)
                 break
+        return Restart()
+
+    def restart(self) -> Restart:
+        """The trace starts again."""
+        self.restarting = True
         return Restart()
 
     def unroll_innermost(self, reason: str, line: Line) -> Restart:

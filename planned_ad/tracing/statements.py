@@ -60,8 +60,8 @@ def _extent(code: types.CodeType, instruction: int) -> Extent | None:
     return Extent(statement.lineno, statement.end_lineno or statement.lineno)
 
 
-def while_part(frame: types.FrameType) -> tuple[int, int] | None:
-    """Of a test of a `while` statement that is running: the line of the statement, and which part of `a and b` it is.
+def while_part(frame: types.FrameType) -> tuple[Extent, int] | None:
+    """Of a test of a `while` statement that is running: the lines of the statement, and which part of `a and b` it is.
 
     None where it is not one that can be taken apart so: with `or`, `not`, or a chain of comparisons in it.
     """
@@ -69,7 +69,7 @@ def while_part(frame: types.FrameType) -> tuple[int, int] | None:
 
 
 @functools.lru_cache(maxsize=4096)
-def _while_part(code: types.CodeType, instruction: int) -> tuple[int, int] | None:
+def _while_part(code: types.CodeType, instruction: int) -> tuple[Extent, int] | None:
     line, _, column, _ = list(code.co_positions())[instruction // 2]
     tree = _syntax(code.co_filename)
     if line is None or tree is None:
@@ -82,14 +82,19 @@ def _while_part(code: types.CodeType, instruction: int) -> tuple[int, int] | Non
     parts = test.values if both else [test]  # type: ignore[attr-defined]
     for number, part in enumerate(parts):
         start, end = _span(part)
-        if start <= (line, column or 0) < end:
-            chained = isinstance(part, ast.Compare) and len(part.ops) > 1
-            if chained or isinstance(part, ast.BoolOp | ast.IfExp) or (
-                isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not)
-            ):  # fmt: skip
-                return None
-            return path[-1].lineno, number
+        if start <= (line, column or 0) < end or len(parts) == 1:  # (the jump after a call is at the whole statement)
+            lines = Extent(path[-1].lineno, path[-1].end_lineno or path[-1].lineno)
+            return (lines, number) if _is_one_test(part) else None
     return None
+
+
+def _is_one_test(part: ast.expr) -> bool:
+    """Whether Python asks for the truth of a condition just once, and goes on where it holds."""
+    if isinstance(part, ast.Compare):
+        return len(part.ops) == 1
+    return not isinstance(part, ast.BoolOp | ast.IfExp) and not (
+        isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not)
+    )
 
 
 def _path(tree: ast.AST, line: int, column: int) -> list[Any]:

@@ -7,18 +7,18 @@ import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .scopes import Scopes
+    from ..recorder import Recorder
 
 
 class Watch:
-    """Tells the branches of all loops around when a statement begins, and when a function returns.
+    """Tells branches and `while` loops under way when a statement begins, and when a function returns.
 
-    Only frames that a side of a branch runs in are watched, and only for so long. A debugger or a coverage tool that
+    Only frames that they run in are watched, and only for so long. A debugger or a coverage tool that
     has a trace function of its own is set aside meanwhile.
     """
 
-    def __init__(self, scopes: Scopes):
-        self.scopes = scopes
+    def __init__(self, recorder: Recorder):
+        self.recorder = recorder
         self.saved: tuple[Any] | None = None  # the trace function that ours stands in for
         self.frames: dict[types.FrameType, Any] = {}
 
@@ -30,6 +30,12 @@ class Watch:
         frame.f_trace = self.event
         frame.f_trace_lines = True
 
+    def off_if_idle(self) -> None:
+        """Stop where no branch or `while` loop is under way."""
+        branches = any(scope.loop is not None and scope.loop.branches.active for scope in self.recorder.scopes.open)
+        if not branches and not self.recorder.whiles:
+            self.off()
+
     def off(self) -> None:
         if self.saved is not None:
             sys.settrace(self.saved[0])
@@ -39,8 +45,11 @@ class Watch:
             self.frames.clear()
 
     def event(self, frame: types.FrameType, event: str, argument: Any) -> Any:
-        if self.scopes.restarting:
+        scopes = self.recorder.scopes
+        if scopes.restarting:
             return None
-        for loop in [scope.loop for scope in reversed(self.scopes.open) if scope.loop is not None]:
+        for loop in [scope.loop for scope in reversed(scopes.open) if scope.loop is not None]:
             loop.branches.event(frame, event)
+        for loop in self.recorder.whiles:
+            loop.event(frame, event)
         return self.event

@@ -20,7 +20,7 @@ from .blocks import Block, Made
 from .loops import LoopTrace
 from .scalar_tracer import ScalarTracer
 from .scopes import Scope
-from .statements import while_part
+from .statements import Extent, while_part
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -31,16 +31,17 @@ def test_while(recorder: Recorder, frame: types.FrameType, predicate: Value) -> 
     found = while_part(frame)
     if found is None:
         return None
-    line, part = found
-    site = (frame.f_code, -line)
+    lines, part = found
+    site = (frame.f_code, -lines.first)
     if site in recorder.scopes.decisions.unrolled:
         return None
     for loop in recorder.whiles:
         if loop.frame is frame and loop.site == site:
             return loop.tested(part, predicate)
     recorder.whiles.append(
-        WhileTrace(recorder, frame, site, recorder.max_steps, None, (), part=part, predicate=predicate)
+        WhileTrace(recorder, frame, site, recorder.max_steps, None, (), lines=lines, part=part, predicate=predicate)
     )
+    recorder.watch.on(frame)
     return True
 
 
@@ -48,6 +49,7 @@ def test_while(recorder: Recorder, frame: types.FrameType, predicate: Value) -> 
 class WhileTrace(LoopTrace):
     """The recording of one `while` loop; `part` of its test ends an iteration, and was `predicate` at first."""
 
+    lines: Extent  # of the statement
     part: int
     predicate: Value
     flag: Buffer = field(init=False)
@@ -60,6 +62,11 @@ class WhileTrace(LoopTrace):
                 self.flag = self.recorder.builder.new_buffer("local", "goes on", np.dtype(bool), contiguous(()))
             self.joiner.counts_evenly = False  # how often it runs is not known
             self.joiner.initial.append((self.flag, ScalarTracer(self.recorder, self.predicate, is_python=True)))
+            counters = self.recorder.scopes.decisions.counters.get(self.site, set())
+            for key, (place, value) in self.origin.values.items():
+                if place.name in counters and type(value) is int:
+                    with self.recorder.scopes.beside(self.apart):
+                        self.carries[key] = self.joiner.number(place.name, value, np.dtype(np.int64), True)
             self.prepare()
         super().begin()
 
@@ -79,6 +86,29 @@ class WhileTrace(LoopTrace):
         self.partial.clear()
         self.predicate = predicate
         return self.advance()
+
+    def event(self, frame: types.FrameType, event: str) -> None:
+        """A statement of `frame` begins, or it returns: where the loop is left, we have not been asked."""
+        if frame is self.frame and (event == "return" or (event == "line" and not self.lines.has(frame.f_lineno))):
+            self.recorder.watch.off()
+            raise self.left()
+
+    def left(self) -> BaseException:
+        """What to raise where the loop is left and we have not been asked: integers may have decided, that count in it.
+
+        The next run of the trace hands those on as traced ones, so that it is asked.
+        """
+        counters = self.recorder.scopes.decisions.counters.setdefault(self.site, set())
+        now = self.capture()
+        changed = {
+            place.name
+            for key, (place, old) in self.origin.values.items()
+            if type(old) is int and key in now.values and type(now.values[key][1]) is int and now.values[key][1] != old
+        }
+        if changed <= counters:
+            return self.unrolled("is left by `break` or `return`, or by a part of its test that needs no traced value")
+        counters |= changed
+        return self.recorder.scopes.restart()
 
     @property
     def innermost(self) -> Scope:
@@ -114,4 +144,5 @@ class WhileTrace(LoopTrace):
         builder.emit(Loop(index=self.index, start=0, step=1, trips=self.trips, body=steps, line=self.line))
         ended = builder.apply("logical_not", builder.load(self.flag.whole))
         recorder.whiles.remove(self)
+        recorder.watch.off_if_idle()
         recorder.scopes.require_after(ended, "max_steps")

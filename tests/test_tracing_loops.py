@@ -1,0 +1,370 @@
+"""How `for` loops become `Loop` operations: what is carried, exchanged and counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from planned_ad.tape import walk
+
+from .recorded_loops import N, applied, followed, loops_of, recorded, square, vector
+
+# One loop on the tape.
+
+
+def test_short_loops_are_recorded_one_by_one() -> None:
+    def f(x):
+        total = 0.0
+        for i in range(len(x)):
+            total += x[i]
+        return total
+
+    assert not loops_of(recorded(f, vector(), unroll=N))
+    assert len(loops_of(recorded(f, vector(), unroll=N - 1))) == 1
+
+
+@pytest.mark.parametrize("trips", [3, 300])
+def test_the_tape_does_not_grow_with_the_trips(trips: int) -> None:
+    def f(x, n):
+        for _ in range(n):
+            x = np.sin(x)
+        return np.sum(x)
+
+    (loop,) = followed(f, vector(), trips)
+    assert loop.trips == trips
+    assert len(loop.body) < 6
+
+
+def test_a_loop_that_never_runs_leaves_nothing() -> None:
+    def f(x):
+        total = x[0]
+        for i in range(2, 2):
+            total = x[i] ** 2
+        for i in range(5, 2):
+            total = x[i] ** 2
+        return total
+
+    assert not loops_of(recorded(f, vector()))
+
+
+def test_ragged_loops_may_be_empty() -> None:
+    def f(x):
+        total = 0.0
+        for i in range(len(x)):
+            for j in range(i):
+                total += x[i] * x[j]
+        return total
+
+    assert len(followed(f, vector())) == 2
+
+
+def test_ragged_loops_whose_length_would_be_negative_are_empty() -> None:
+    def f(x):
+        total = 0.0
+        for i in range(len(x)):
+            for j in range(i - 2):
+                total += x[i] * x[j]
+            for j in range(i + 3, len(x)):
+                total += x[i] * x[j]
+        return total
+
+    recorded(f, vector())
+
+
+@pytest.mark.parametrize("start, stop, step", [(0, 6, 1), (1, 6, 2), (5, -1, -1), (4, 0, -2), (-1, -6, -1), (-6, 0, 3)])
+def test_ranges(start: int, stop: int, step: int) -> None:
+    def f(x):
+        total = 0.0
+        for i in range(start, stop, step):
+            total = 0.5 * total + x[i] * i
+        return total
+
+    (loop,) = followed(f, vector())
+    assert loop.trips == len(range(start, stop, step))
+
+
+def test_items_rows_enumerate_zip_and_reversed() -> None:
+    def f(x, a):
+        total = 0.0
+        for v in x:
+            total = 0.5 * total + v
+        for i, row in enumerate(a, 1):
+            row *= 0.5 + i
+            total += row[2]
+        for p, (q, r) in zip(x, zip(x[::-1], a)):
+            total = total * p + q * r[0]
+        for i in reversed(range(1, 5)):
+            total = 0.3 * total + x[i]
+        for i, j in np.ndindex(3, 2):
+            total = 0.3 * total + a[i, j]
+        return total
+
+    followed(f, vector(), square())
+
+
+def test_negative_and_mirrored_indices() -> None:
+    def f(x):
+        n = len(x)
+        for i in range(1, n):
+            x[-i] += 0.5 * x[n - 1 - i] + x[-i - 1]
+        return np.sum(x)
+
+    followed(f, vector())
+
+
+# What an iteration hands to the next.
+
+
+def test_a_carried_number_is_one_place_in_memory() -> None:
+    def f(x):
+        total = 0.0
+        for v in x:
+            total = np.tanh(total) + v
+        return total
+
+    (loop,) = followed(f, vector())
+    written = {region.buffer for op in walk(loop.body) for region in op.writes}
+    assert len(written) <= 2  # and what `v` holds after the loop
+
+
+def test_what_the_loop_does_not_change_is_not_carried() -> None:
+    def f(x, a):
+        scale = np.sum(a)
+        for i in range(len(x)):
+            x[i] *= scale
+        return x
+
+    (loop,) = followed(f, vector(), square())
+    assert {region.buffer for op in loop.body for region in op.writes} == {0}
+
+
+def test_chains_of_carried_numbers() -> None:
+    def f(x):
+        a = b = c = 0.0
+        for v in x:
+            c, b, a = b, a, v
+        return a + 10 * b + 100 * c
+
+    followed(f, vector())
+
+
+def test_an_integer_that_turns_into_a_float() -> None:
+    def f(x):
+        total = 0
+        for v in x:
+            total += v
+        return total
+
+    followed(f, vector())
+
+
+def test_tuples_lists_dicts_and_objects_are_carried_item_by_item() -> None:
+    class State:
+        def __init__(self) -> None:
+            self.energy = 0.0
+
+    def f(x, s):
+        pair, box, table, state = (s, 1.0), [s, 0.0], {"u": s}, State()
+        for i in range(len(x)):
+            pair = (pair[1], 0.5 * pair[0] + x[i])
+            box[0], box[1] = box[1], box[0] * x[i]
+            table["u"] = 0.5 * table["u"] + box[1]
+            state.energy += table["u"] * pair[0]
+        return state.energy + box[0] + pair[1]
+
+    followed(f, vector(), 0.7)
+
+
+def test_closure_variables_are_carried() -> None:
+    def f(x):
+        total = 0.0
+
+        def add(v):
+            nonlocal total
+            total = 0.5 * total + v
+
+        for v in x:
+            add(v)
+        return total
+
+    followed(f, vector())
+
+
+def test_carried_arrays() -> None:
+    def f(x, y):
+        u = x
+        for i in range(len(x)):
+            u = 0.5 * u + y[i]
+        return np.sum(u * x)
+
+    followed(f, vector(), vector(1))
+
+
+def test_values_used_after_the_loop() -> None:
+    def f(x):
+        for i in range(len(x)):
+            last = np.sin(x[i])
+            row = x * last
+        return last * i + row[2]
+
+    followed(f, vector())
+
+
+def test_arrays_made_in_the_body() -> None:
+    def f(x):
+        total = 0.0
+        for i in range(len(x)):
+            w = np.zeros(3)
+            w[1:] = x[i]
+            w[0] += w[2] * x[i]
+            total += np.sum(w)
+        return total + w[0]
+
+    followed(f, vector())
+
+
+# Exchanges.
+
+
+@pytest.mark.parametrize("trips", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("written", [False, True])
+def test_arrays_exchange_their_names(trips: int, written: bool) -> None:
+    """Whose memory is written to depends on the number of the iteration, and after the loop on how many there were."""
+
+    def f(x, y):
+        u, v = x, y
+        for _ in range(trips):
+            if written:
+                v[1:] = 0.5 * u[:-1] + v[1:]
+            u, v = v, u
+        u[0] = 5.0
+        return np.sum(u * v)
+
+    recorded(f, vector(), vector(1))
+
+
+def test_two_arrays_that_exchange_names_make_two_iterations_one() -> None:
+    def f(x, y):
+        u, v = x, y
+        for _ in range(10):
+            v[1:] = 0.5 * u[:-1] + v[1:]
+            u, v = v, u
+        return np.sum(u)
+
+    (loop,) = followed(f, vector(), vector(1))
+    assert loop.trips == 5
+
+
+@pytest.mark.parametrize("count", [3, 4, 5])
+def test_longer_rotations(count: int) -> None:
+    def f(x):
+        arrays = [x * (k + 1) for k in range(count)]
+        for _ in range(17):
+            arrays[0][2] *= 1.5
+            arrays[0], arrays[1], arrays[-1] = arrays[1], arrays[-1], arrays[0]
+        arrays[0][1] = 3.0
+        return sum([np.sum(array * k) for k, array in enumerate(arrays)])
+
+    recorded(f, vector())
+
+
+def test_exchanges_in_loops_of_another_length_each_time() -> None:
+    def f(x, y):
+        u = x
+        for j in range(3):
+            u[1] *= 0.4
+            for _ in range(j + 1):
+                y, u = u, y
+        y[0] = 7.0
+        return np.sum(u)
+
+    recorded(f, vector(), vector(1))
+
+
+def test_the_first_iteration_may_differ() -> None:
+    """The argument itself first, then arrays that the body makes: the first iteration is recorded by itself."""
+
+    def f(x, y):
+        for i in range(len(x) - 1):
+            x[i] = 0.3
+            x = x + y
+        x[0] = 9.0
+        return np.sum(x)
+
+    recorded(f, vector(), vector(1))
+
+
+def test_swaps_of_elements_and_numbers() -> None:
+    def f(x, y):
+        a, b = 0.0, 1.0
+        for i in range(len(x) // 2):
+            x[i], x[-i - 1] = x[-i - 1], 2 * x[i]
+            x[i], y[i] = y[i], x[i]
+            a, b = b, a + b * x[i]
+        return a * b
+
+    followed(f, vector(), vector(1))
+
+
+# Integers.
+
+
+def test_counters_are_expressions_of_the_index() -> None:
+    def f(x, y):
+        k, m = 0, len(x) - 1
+        for i in range(len(x)):
+            x[k] = y[m] * i
+            k += 1
+            m -= 1
+        return np.sum(x) + k
+
+    (loop,) = followed(f, vector(), vector(1))
+    assert applied(loop.body, "gather") == 0
+
+
+def test_counters_that_do_not_grow_evenly_are_run_time_integers() -> None:
+    def f(x):
+        k, w = 0, np.zeros(N * (N + 1) // 2)
+        for i in range(N):
+            for j in range(i + 1):
+                w[k] = x[i] * x[j]
+                k += 1
+        return np.sum(w**2) + k
+
+    followed(f, vector())
+
+
+def test_counters_on_one_side_of_a_branch() -> None:
+    def f(x, y):
+        k = 0
+        for v in x:
+            if v > 0:
+                y[k] = v
+                k += 1
+        return y
+
+    followed(f, vector(), vector(1))
+
+
+def test_indices_read_at_run_time() -> None:
+    def f(x, idx):
+        k, total = 0, 0.0
+        for i in range(len(idx)):
+            total = 0.5 * total + x[k] * x[idx[i]]
+            x[idx[i]] += total
+            k = idx[k]
+        return total
+
+    followed(f, vector(), np.array([3, 5, 0, 0, 1, 2]))
+
+
+def test_bounds_read_at_run_time() -> None:
+    def f(x, ptr):
+        total = 0.0
+        for i in range(len(ptr) - 1):
+            for p in range(ptr[i], ptr[i + 1]):
+                total = 0.5 * total + x[p]
+        return total
+
+    loops = followed(f, vector(), np.array([0, 2, 2, 6]))
+    assert loops[1].count is not None
