@@ -20,7 +20,7 @@ from ..shadows import is_user_frame
 from ..tape import Branch, Buffer, Operation, Value
 from .array_tracer import ArrayTracer
 from .blocks import APART, CONSTANTS, Block, Made
-from .carries import is_number, number_type, put_together, same, taken_apart
+from .carries import is_number, memory_of, number_type, put_together, same, taken_apart
 from .loop_index import plain_or_traced
 from .lost import Lost
 from .scalar_tracer import ScalarTracer
@@ -58,6 +58,8 @@ class Node:
     sides: dict[bool, Side] = field(default_factory=dict)
     parts: dict[bool, Made] = field(default_factory=lambda: {True: Made(), False: Made()})
     chosen: dict[Key, Any] = field(default_factory=dict)  # of each changed place the form in which it is handed on
+
+    shared: set[Key] = field(default_factory=set)  # arrays that something else leads to as well
 
     def places(self) -> dict[Key, Place]:
         return {key: place for side in self.sides.values() for key, place in side.changed.items()}
@@ -215,7 +217,11 @@ class Branches:
             if node.chosen[key] is not form:
                 self.generation += 1
         for key in places:
-            self.hand_on(node.chosen[key], now.values.get(key, (None, ABSENT))[1])
+            value = now.values.get(key, (None, ABSENT))[1]
+            self.hand_on(node.chosen[key], value)
+            if key not in node.shared and isinstance(node.chosen[key], Whole) and not is_private(value, now):
+                node.shared.add(key)
+                self.generation += 1
         operations = tuple(recorder.scopes.leave(active.scope))
         node.sides[active.outcome] = Side(
             operations, changed, frozenset(places), active.prefix, self.generation, active.complete
@@ -229,7 +235,9 @@ class Branches:
         rest = () if other is None else other.operations
         then, otherwise = (operations, rest) if active.outcome else (rest, operations)
         builder.emit(Branch(predicate=active.predicate, then=then, otherwise=otherwise, line=builder.line))
-        write_state({key: (place, self.taken_up(node.chosen[key], place)) for key, place in places.items()})
+        write_state(
+            {key: (place, self.taken_up(node.chosen[key], place, key in node.shared)) for key, place in places.items()}
+        )
         recorder.watch.off_if_idle()
 
     def captured(self, frames: list[types.FrameType]) -> State:
@@ -314,7 +322,7 @@ class Branches:
         elif isinstance(form, Whole):
             recorder.builder.store(form.buffer.whole, value.read())
 
-    def taken_up(self, form: Any, place: Place) -> Any:
+    def taken_up(self, form: Any, place: Place, shared: bool) -> Any:
         """What a variable holds after the branch."""
         recorder = self.recorder
         if isinstance(form, Nothing):
@@ -322,13 +330,13 @@ class Branches:
         if isinstance(form, First):
             return form.value
         if isinstance(form, Several):
-            return put_together(form.kind, form.keys, [self.taken_up(item, place) for item in form.items])
+            return put_together(form.kind, form.keys, [self.taken_up(item, place, True) for item in form.items])
         if isinstance(form, Scalar):
             return ScalarTracer(recorder, recorder.builder.load(form.buffer.whole), form.is_python)
         assert isinstance(form, Whole)
         base = np.empty(form.buffer.shape, form.buffer.dtype)
         storage = Storage(base, form.buffer.line, buffer=form.buffer, depth=recorder.scopes.depth)
-        storage.chosen = True
+        storage.chosen = shared
         return ArrayTracer(recorder, storage, base)
 
     def finish(self) -> None:
@@ -421,6 +429,23 @@ def fits(recorder: Recorder, form: Any, value: Any) -> bool:
     if isinstance(form, Whole):
         return recorder.is_array(value) and (value.shape, value.dtype) == (form.buffer.shape, form.buffer.dtype)
     return False
+
+
+def is_private(array: Any, state: State) -> bool:
+    """Whether nothing but the variable that holds an array leads to its memory."""
+    storage = memory_of(array)
+    if storage.chosen or storage.lent or storage.captured or (storage.buffer is not None and storage.buffer.visible):
+        return False
+    return sum(memory_of(other) is storage for _, value in state.values.values() for other in arrays_in(value)) == 1
+
+
+def arrays_in(value: Any) -> Iterator[ArrayTracer]:
+    """The arrays that a variable leads to through tuples, lists and dicts."""
+    if type(value) is ArrayTracer:
+        yield value
+    elif type(value) is tuple:  # the items of lists and dicts are places of their own
+        for item in value:
+            yield from arrays_in(item)
 
 
 def skeleton(op: Operation) -> object:

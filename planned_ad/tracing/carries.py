@@ -71,6 +71,7 @@ class Number:
 
     buffer: Buffer
     is_python: bool
+    changed: bool = False  # whether it turned out to be a NumPy scalar after all
 
     def begin(self, recorder: Recorder, index: int) -> Any:
         return ScalarTracer(recorder, recorder.builder.load(self.buffer.whole), self.is_python)
@@ -79,8 +80,11 @@ class Number:
         if not is_number(recorder, value):
             raise NotCarried
         value = plain_or_traced(value)
-        if number_type(recorder, value)[0] != self.buffer.dtype and type(value) is ScalarTracer:
+        dtype, is_python = number_type(recorder, value)
+        if dtype != self.buffer.dtype and type(value) is ScalarTracer:
             raise NotCarried
+        if self.is_python and not is_python:
+            self.is_python, self.changed = False, True
         return [(self.buffer, recorder.value_of(value, self.buffer.dtype))]
 
 
@@ -96,11 +100,12 @@ class Array:
     base: np.ndarray
     depth: int
     shared: bool = False
+    lent: bool = False  # whether something else led to the memory that it had before the loop
     storage: Storage | None = None
 
     def begin(self, recorder: Recorder, index: int) -> Any:
         self.storage = Storage(self.base, self.buffer.line, buffer=self.buffer, depth=self.depth)
-        self.storage.chosen = self.shared
+        self.storage.chosen, self.storage.lent = self.shared, self.lent
         return ArrayTracer(recorder, self.storage, self.base)
 
     def leave(self, recorder: Recorder, value: Any, index: int) -> list[tuple[Buffer, Value]]:
@@ -244,6 +249,7 @@ class Joiner:
         self.recorder, self.depth, self.index = recorder, depth, index
         self.initial: list[tuple[Buffer, Any]] = []  # what memory holds before the first iteration
         self.arrays: list[tuple[Storage, Storage, View]] = []  # memory after and before, and where the array lies in it
+        self.then: list[ArrayTracer] = []  # the arrays that variables held before the loop
         self.now: list[ArrayTracer] = []  # the arrays that variables hold after the iteration
         self.counts_evenly = True  # whether the number of iterations before this one is its index
         self.no_counts: set[str] = set()  # integers that do not grow evenly
@@ -303,7 +309,12 @@ class Joiner:
         buffer = self.recorder.builder.new_buffer("local", name, base.dtype, Storage(base, line).view_of(base))
         self.initial.append((buffer, old))
         self.arrays.append((new.storage, old.storage, new.layout))
-        return Array(buffer, base, self.depth, shared=new.storage.depth <= self.depth or new.storage.chosen)
+        memory = memory_of(old)
+        visible = memory.buffer is not None and memory.buffer.visible
+        lent = visible or bool(memory.captured) or memory.chosen or memory.lent
+        lent = lent or sum(memory_of(other) is memory for other in self.then) > 1
+        shared = new.storage.depth <= self.depth or new.storage.chosen
+        return Array(buffer, base, self.depth, shared=shared, lent=lent)
 
 
 def described(recorder: Recorder, value: Any) -> str:

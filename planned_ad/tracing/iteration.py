@@ -148,7 +148,8 @@ class LoopIterator:
             if not together:
                 raise recorder.scopes.unroll_innermost("runs a loop of another length each time", recorder.builder.line)
             self.at_first, self.at_last = decisions.first.get(site, 0), decisions.last.get(site, 0)
-            if recorder.scopes.bounds(exact(length))[0] < self.at_first + self.at_last:
+            apart = self.at_first + self.at_last
+            if apart and recorder.scopes.bounds(exact(length))[0] < apart:
                 raise recorder.scopes.unroll_innermost("runs a loop of another length each time", recorder.builder.line)
             self.begin, self.end = self.at_first, -1
             return

@@ -26,6 +26,7 @@ from .carries import (
     Joiner,
     Moving,
     NotCarried,
+    Number,
     Whole,
     moved,
     put_together,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from ..recorder import Recorder
 
 MOST_PASSES = 60
+MUTABLE = (list, dict)  # which stay the objects that they are: each of their items is a place of its own
 
 
 @dataclass
@@ -98,6 +100,9 @@ class LoopTrace:
 
     def begin(self) -> None:
         recorder = self.recorder
+        for carry in self.carries.values():
+            if isinstance(carry, Number):
+                carry.changed = False
         last = exact(self.whole_trips) - 1
         self.scope = Scope(
             outer=recorder.builder.operations,
@@ -145,12 +150,13 @@ class LoopTrace:
             return True
         self.refuse_shared_writes(now)
         if failed:
+            self.joiner.then = [v for _, v in self.origin.values.values() if type(v) is ArrayTracer]
             self.joiner.now = [v for _, v in now.values.values() if type(v) is ArrayTracer]
             self.join(failed)
-        elif not self.scope.promotes and not self.branches.unknown:
+        elif not (self.scope.promotes or self.branches.unknown or self.retyped()):
             self.close(now, stores)
             return False
-        if failed or self.scope.promotes:
+        if failed or self.scope.promotes or self.retyped():
             self.branches.forget()
         made = {key: found for key, found in now.values.items() if key not in self.origin.values}
         self.made |= {key: found for key, found in made.items() if found[0].kind != "item"}
@@ -178,6 +184,10 @@ class LoopTrace:
                     raise self.unrolled(str(problem) or f"changes the type of `{place.name}`") from None
                 failed[key] = (place, old, new)
         return stores, failed
+
+    def retyped(self) -> bool:
+        """Whether a number that is handed on is of another type than it was begun with."""
+        return any(isinstance(carry, Number) and carry.changed for carry in self.carries.values())
 
     def join(self, failed: dict[Key, tuple[Place, Any, Any]]) -> None:
         for key, (place, old, new) in failed.items():
@@ -342,7 +352,7 @@ class Leaving:
                 self.stores.append((buffer, storage.value))
             return value
         parts = taken_apart(value)
-        if parts is not None:
+        if parts is not None and parts[0] not in MUTABLE:
             return put_together(parts[0], parts[1], [self.survivor(item) for item in parts[2]])
         return value
 
@@ -366,8 +376,10 @@ class Leaving:
         if type(value) is LoopIndex:
             return index_of(recorder, value.expression)
         parts = taken_apart(value)
-        if parts is not None and any(
-            type(item) in (Kept, After, LoopIndex, ArrayTracer, RaggedArray) for item in parts[2]
+        if (
+            parts is not None
+            and parts[0] not in MUTABLE
+            and any(type(item) in (Kept, After, LoopIndex, ArrayTracer, RaggedArray) for item in parts[2])
         ):
             return put_together(parts[0], parts[1], [self.finished(item) for item in parts[2]])
         return value

@@ -39,7 +39,9 @@ class Storage:
     birth, loop
         A name for it that is the same in each pass over the body of the loop that makes it; None outside of loops.
     chosen : bool
-        Whether it holds what a branch chose among arrays; it must not be written to.
+        Whether it holds what a branch or loop chose among arrays; it must not be written to.
+    lent : bool
+        Whether something else leads to the memory that it stands for in the first iteration of a loop.
     depth : int
         How many loops and branches were around its making.
     reads : dict of View to Value
@@ -47,8 +49,8 @@ class Storage:
     """
 
     __slots__ = (
-        "address", "base", "birth", "buffer", "captured", "chosen", "depth", "epoch", "is_concrete", "line", "loop",
-        "reads", "shared_with", "value",
+        "address", "base", "birth", "buffer", "captured", "chosen", "depth", "epoch", "is_concrete", "lent", "line",
+        "loop", "reads", "shared_with", "value",
     )  # fmt: skip
 
     def __init__(
@@ -71,7 +73,7 @@ class Storage:
         self.captured = captured
         self.shared_with = shared_with
         self.depth = depth
-        self.chosen = False
+        self.chosen = self.lent = False
         self.birth: object = None
         self.loop: Any = None
         self.epoch = -1
