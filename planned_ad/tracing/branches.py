@@ -13,21 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..regions import contiguous
 from ..shadows import is_user_frame
-from ..tape import Branch, Buffer, Operation, Value
-from .array_tracer import ArrayTracer
+from ..tape import Branch, Operation, Value
 from .blocks import APART, CONSTANTS, Block, Made
-from .carries import is_number, memory_of, number_type, put_together, same, taken_apart
-from .loop_index import plain_or_traced
-from .lost import Lost
-from .scalar_tracer import ScalarTracer
+from .carries import same
+from .choices import ABSENT, Whole, choose, hand_on, is_private, taken_up
 from .scopes import Scope
 from .state import Key, Place, State, capture, write_state
 from .statements import Extent, extent_at
-from .storage import Storage
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -35,7 +28,6 @@ if TYPE_CHECKING:
 
 GENERATOR = 0x20  # the flag of code that yields
 SIDE = 1 << 24  # value ids of one side
-ABSENT = object()  # the value of a variable that a side has not assigned
 
 
 @dataclass
@@ -213,12 +205,12 @@ class Branches:
             value = now.values.get(key, (place, ABSENT))[1]
             old = active.entry.values.get(key, (place, ABSENT))[1]
             form = node.chosen.get(key)
-            node.chosen[key] = self.choose(place, form, value, key in changed, old)
+            node.chosen[key] = choose(recorder, place, form, value, old)
             if node.chosen[key] is not form:
                 self.generation += 1
         for key in places:
             value = now.values.get(key, (None, ABSENT))[1]
-            self.hand_on(node.chosen[key], value)
+            hand_on(recorder, node.chosen[key], value)
             if key not in node.shared and isinstance(node.chosen[key], Whole) and not is_private(value, now):
                 node.shared.add(key)
                 self.generation += 1
@@ -236,7 +228,10 @@ class Branches:
         then, otherwise = (operations, rest) if active.outcome else (rest, operations)
         builder.emit(Branch(predicate=active.predicate, then=then, otherwise=otherwise, line=builder.line))
         write_state(
-            {key: (place, self.taken_up(node.chosen[key], place, key in node.shared)) for key, place in places.items()}
+            {
+                key: (place, taken_up(recorder, node.chosen[key], place, key in node.shared))
+                for key, place in places.items()
+            }
         )
         recorder.watch.off_if_idle()
 
@@ -255,89 +250,6 @@ class Branches:
             self.active[-1].complete = False
         else:
             self.unknown = True
-
-    def choose(self, place: Place, form: Any, value: Any, is_changed: bool, old: Any) -> Any:
-        """The form in which a changed variable comes out of the branch, whichever side was taken."""
-        if isinstance(form, Nothing):
-            return form
-        if form is not None:
-            return form if fits(self.recorder, form, value) else self.joined(place, form, value)
-        if value is ABSENT or old is ABSENT:
-            return Nothing() if value is ABSENT else self.joined(place, First(value), value)
-        return self.joined(place, First(old), value)
-
-    def joined(self, place: Place, form: Any, value: Any) -> Any:
-        recorder = self.recorder
-        if value is ABSENT:
-            return Nothing()
-        if isinstance(form, First):
-            other = form.value
-            if other is ABSENT:
-                return Nothing()
-            if same(other, value) and not recorder.is_scalar(value) and not recorder.is_array(value):
-                return form
-            parts, others = taken_apart(value), taken_apart(other)
-            if parts is not None and others is not None and parts[:2] == others[:2]:
-                items = [self.joined(place, First(a), b) for a, b in zip(others[2], parts[2])]
-                return Several(parts[0], parts[1], items)
-            if is_number(recorder, other) and is_number(recorder, value):
-                (a, first_python), (b, second_python) = number_type(recorder, other), number_type(recorder, value)
-                first_weak = first_python and not recorder.is_scalar(other)
-                second_weak = second_python and not recorder.is_scalar(value)
-                dtype = (
-                    b if first_weak and b.kind >= "f" else a if second_weak and a.kind >= "f" else np.result_type(a, b)
-                )
-                return Scalar(self.buffer(place, dtype, ()), first_python and second_python)
-            arrays = recorder.is_array(other) and recorder.is_array(value)
-            if arrays and other.shape == value.shape and other.dtype == value.dtype:
-                return Whole(self.buffer(place, value.dtype, value.shape))
-            return Nothing()
-        if isinstance(form, Several):
-            parts = taken_apart(value)
-            if parts is None or parts[0] is not form.kind or parts[1] != form.keys:
-                return Nothing()
-            items = [f if fits(recorder, f, v) else self.joined(place, f, v) for f, v in zip(form.items, parts[2])]
-            return Several(form.kind, form.keys, items)
-        if isinstance(form, Scalar) and is_number(recorder, value):
-            dtype, is_python = number_type(recorder, value)
-            return Scalar(
-                self.buffer(place, np.result_type(dtype, form.buffer.dtype), ()), form.is_python and is_python
-            )
-        return Nothing()
-
-    def buffer(self, place: Place, dtype: np.dtype, shape: tuple[int, ...]) -> Buffer:
-        with self.recorder.scopes.beside(Block(Made())):  # kept in the node
-            return self.recorder.builder.new_buffer("local", place.name, dtype, contiguous(shape))
-
-    def hand_on(self, form: Any, value: Any) -> None:
-        """Leave a value in memory at the end of a side."""
-        recorder = self.recorder
-        if isinstance(form, Several):
-            parts = taken_apart(value)
-            assert parts is not None
-            for item, part in zip(form.items, parts[2]):
-                self.hand_on(item, part)
-        elif isinstance(form, Scalar):
-            recorder.builder.store(form.buffer.whole, recorder.value_of(plain_or_traced(value), form.buffer.dtype))
-        elif isinstance(form, Whole):
-            recorder.builder.store(form.buffer.whole, value.read())
-
-    def taken_up(self, form: Any, place: Place, shared: bool) -> Any:
-        """What a variable holds after the branch."""
-        recorder = self.recorder
-        if isinstance(form, Nothing):
-            return Lost(recorder, place.name)
-        if isinstance(form, First):
-            return form.value
-        if isinstance(form, Several):
-            return put_together(form.kind, form.keys, [self.taken_up(item, place, True) for item in form.items])
-        if isinstance(form, Scalar):
-            return ScalarTracer(recorder, recorder.builder.load(form.buffer.whole), form.is_python)
-        assert isinstance(form, Whole)
-        base = np.empty(form.buffer.shape, form.buffer.dtype)
-        storage = Storage(base, form.buffer.line, buffer=form.buffer, depth=recorder.scopes.depth)
-        storage.chosen = shared
-        return ArrayTracer(recorder, storage, base)
 
     def finish(self) -> None:
         """The pass ends: so do all sides."""
@@ -372,80 +284,6 @@ class Branches:
             raise self.refused("tests a traced value, and its source is not at hand")
         active.extent = extent
         self.recorder.watch.on(active.frame)
-
-
-# The forms of a variable after a branch.
-
-
-@dataclass(frozen=True, slots=True)
-class Nothing:
-    """Not to be had: assigned on one side only, or different kinds of things."""
-
-
-@dataclass(frozen=True, slots=True)
-class First:
-    """The same thing on both sides."""
-
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Scalar:
-    buffer: Buffer
-    is_python: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    buffer: Buffer
-
-
-@dataclass(frozen=True, slots=True)
-class Several:
-    kind: type
-    keys: tuple[Any, ...]
-    items: list[Any]
-
-
-def fits(recorder: Recorder, form: Any, value: Any) -> bool:
-    """Whether a value can be handed on in this form."""
-    if value is ABSENT:
-        return False
-    if isinstance(form, First):
-        return same(form.value, value)
-    if isinstance(form, Several):
-        parts = taken_apart(value)
-        if parts is None or parts[0] is not form.kind or parts[1] != form.keys:
-            return False
-        return all(fits(recorder, item, part) for item, part in zip(form.items, parts[2]))
-    if isinstance(form, Scalar):
-        if not is_number(recorder, value):
-            return False
-        dtype, is_python = number_type(recorder, value)
-        weak = is_python and not recorder.is_scalar(value)
-        return (weak or np.result_type(dtype, form.buffer.dtype) == form.buffer.dtype) and (
-            is_python or not form.is_python
-        )
-    if isinstance(form, Whole):
-        return recorder.is_array(value) and (value.shape, value.dtype) == (form.buffer.shape, form.buffer.dtype)
-    return False
-
-
-def is_private(array: Any, state: State) -> bool:
-    """Whether nothing but the variable that holds an array leads to its memory."""
-    storage = memory_of(array)
-    if storage.chosen or storage.lent or storage.captured or (storage.buffer is not None and storage.buffer.visible):
-        return False
-    return sum(memory_of(other) is storage for _, value in state.values.values() for other in arrays_in(value)) == 1
-
-
-def arrays_in(value: Any) -> Iterator[ArrayTracer]:
-    """The arrays that a variable leads to through tuples, lists and dicts."""
-    if type(value) is ArrayTracer:
-        yield value
-    elif type(value) is tuple:  # the items of lists and dicts are places of their own
-        for item in value:
-            yield from arrays_in(item)
 
 
 def skeleton(op: Operation) -> object:

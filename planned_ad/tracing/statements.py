@@ -77,15 +77,25 @@ def _while_part(code: types.CodeType, instruction: int) -> tuple[Extent, int] | 
     path = _path(tree, line, column or 0)
     if not path or not isinstance(path[-1], ast.While):
         return None
+    if (line, column) == (path[-1].lineno, path[-1].col_offset):  # where compilers put the jump after a call
+        line, column = _before(code, instruction)
     test = path[-1].test
     both = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
     parts = test.values if both else [test]  # type: ignore[attr-defined]
     for number, part in enumerate(parts):
         start, end = _span(part)
-        if start <= (line, column or 0) < end or len(parts) == 1:  # (the jump after a call is at the whole statement)
+        if start <= (line, column or 0) < end:
             lines = Extent(path[-1].lineno, path[-1].end_lineno or path[-1].lineno)
             return (lines, number) if _is_one_test(part) else None
     return None
+
+
+def _before(code: types.CodeType, instruction: int) -> tuple[int, int]:
+    """Where the instructions in front of this one, and elsewhere in the text, come from."""
+    positions = list(code.co_positions())
+    here = positions[instruction // 2]
+    line, _, column, _ = next((p for p in reversed(positions[: instruction // 2]) if p != here), here)
+    return line or 0, column or 0
 
 
 def _is_one_test(part: ast.expr) -> bool:
