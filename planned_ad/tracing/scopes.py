@@ -204,16 +204,25 @@ class Scopes:
 
     def bounds(self, expression: Extent) -> tuple[int, int]:
         """The least and the greatest value of an expression over the iterations of the loops around that run."""
+        return self.bounds_over(expression, self.ranges)
+
+    def bounds_over(self, expression: Extent, ranges: Ranges) -> tuple[int, int]:
         if isinstance(expression, int):
             return expression, expression
-        ranges = self.ranges
         if all(isinstance(end, int) for ends in ranges.values() for end in ends):
             return extremes(expression, ranges)
         return _bounds(expression, tuple(ranges.items()))
 
     def capacity(self, expression: Extent) -> int:
-        """The most that an extent is, anywhere in the loops around."""
-        return max(self.bounds(expression)[1], 0)
+        """The most that an extent is, anywhere in the loops that move it.
+
+        Loops inside of those do not count: what has this extent may be moved out of them, to where they need not run.
+        """
+        ranges = self.ranges
+        terms = dict(expression.terms) if isinstance(expression, Affine) else {}
+        while ranges and next(reversed(ranges)) not in terms:
+            ranges.popitem()
+        return max(self.bounds_over(expression, ranges)[1], 0)
 
     def loops_in(self, expression: Extent) -> Sequence[Scope]:
         """The loops around whose index `expression` has."""
