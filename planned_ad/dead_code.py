@@ -12,8 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from .enclosing import certainly_runs, estimate, followed, is_fixed, never_runs
-from .regions import Region, View, overlap, show
+from .cells import cells_of, fixed
+from .enclosing import certainly_runs, is_fixed, never_runs
+from .regions import Region, View, overlap
 from .tape import Branch, Guard, Loop, Operation, Scatter, Store, Tape
 
 WORK = 50_000_000  # elements that may be looked at before settling for less
@@ -37,7 +38,7 @@ def drop_dead(tape: Tape) -> Tape:
 class Liveness:
     """What is read later.
 
-    `used`: ids of values. `wanted`: per buffer, which elements (all of those that the caller sees). `overwritten`:
+    `used`: ids of values. `wanted`: per buffer, which of its cells (all of those that the caller sees). `overwritten`:
     regions that move with the loops around, and that are written to before anything reads them.
     """
 
@@ -45,7 +46,7 @@ class Liveness:
         self.tape = tape
         self.used = {v.id for v in tape.results}
         self.wanted: dict[int, np.ndarray] = {}
-        self.lows: dict[int, int] = {}  # of these buffers, the lowest element
+        self.cells = cells_of(tape)
         self.overwritten: list[Region] = []
         self.loops: tuple[Loop, ...] = ()
         self.work = WORK
@@ -78,22 +79,15 @@ class Liveness:
 
     def elements(self, buffer: int) -> np.ndarray:
         if buffer not in self.wanted:
-            memory = self.tape.buffers[buffer]
-            self.wanted[buffer], self.lows[buffer] = np.full(followed(memory.span), memory.visible), memory.low
+            self.wanted[buffer] = self.cells[buffer].filled(self.tape.buffers[buffer].visible)
         return self.wanted[buffer]
 
     def part(self, region: Region) -> np.ndarray | None:
         """What is wanted of all elements that a region touches in any iteration; None to settle for less."""
-        if not is_fixed(region.view):
-            region = estimate(region, self.loops, self.tape.buffers[region.buffer])
-        elements, view = self.elements(region.buffer), region.view
-        self.work -= 1 + view.size // 16
-        if self.work < 0:
-            return None
-        span = self.tape.buffers[region.buffer].span
-        if elements.size != span:
-            return elements if view.size >= span else None
-        return show(elements, View(view.offset - self.lows[region.buffer], view.shape, view.strides))
+        view = fixed(region, self.loops, self.tape.buffers[region.buffer]).view
+        part = self.cells[region.buffer].part(self.elements(region.buffer), view)
+        self.work -= 1 + part.size // 16
+        return None if self.work < 0 else part
 
     def is_wanted(self, region: Region) -> bool:
         elements = self.part(region)
@@ -121,10 +115,21 @@ class Liveness:
             if not is_fixed(op.region.view):
                 self.overwritten = [*self.overwritten, op.region][-MOST_MOVING:]
             elif elements is not None:
-                op = narrowed(op, elements)
+                op = self.narrowed(op)
                 elements[...] = False
         self.used.add(op.value.id)
         return op
+
+    def narrowed(self, op: Store) -> Store:
+        """A store of one number to a dense stretch, cut to the part that is read later."""
+        view, id = op.region.view, op.region.buffer
+        if op.value.shape != () or view.strides != (1,):
+            return op
+        found = self.cells[id].reach(self.elements(id), view)
+        if found is None or found == (0, view.size):
+            return op
+        first, last = found
+        return replace(op, region=Region(id, View(view.offset + first, (last - first,), (1,))))
 
     def branch(self, op: Branch) -> Branch | None:
         after, overwritten = self.copied(op), self.overwritten
@@ -178,12 +183,3 @@ def unread(regions: Iterable[Region], op: Operation) -> list[Region]:
     regions = list(regions)
     reads = op.reads if regions else ()
     return [region for region in regions if not any(overlap(region, read) for read in reads)]
-
-
-def narrowed(op: Store, wanted: np.ndarray) -> Store:
-    """A store of one number to a dense stretch, cut to the part that is read later."""
-    view = op.region.view
-    if op.value.shape != () or view.strides != (1,) or wanted.all():
-        return op
-    first, last = int(wanted.argmax()), len(wanted) - int(wanted[::-1].argmax())
-    return replace(op, region=Region(op.region.buffer, View(view.offset + first, (last - first,), (1,))))

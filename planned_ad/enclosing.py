@@ -9,8 +9,6 @@ from .bounds import Iterations
 from .regions import Region, View, limits
 from .tape import Apply, Buffer, IndexValue, Loop, Operation, over
 
-FOLLOWED = 1 << 21  # elements
-
 
 def certainly_runs(loop: Loop) -> bool:
     """Whether there is a first iteration whatever the enclosing indices and the run-time count are."""
@@ -83,8 +81,3 @@ def stays_inside(buffer: Buffer, view: View, around: Iterations) -> bool:
     if least is None or most is None or not view.size:
         return True
     return buffer.low <= least[0] and most[1] < buffer.low + buffer.span
-
-
-def followed(span: int) -> int:
-    """The number of elements of which a pass keeps account, for a buffer of so many: large ones are followed as one."""
-    return span if span <= FOLLOWED else 1

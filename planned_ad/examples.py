@@ -13,9 +13,10 @@ import numpy as np
 from .structure import flatten
 
 
-def copied(example: Any) -> Any:
-    """A deep copy in which every array has the strides of the original."""
-    return copy.deepcopy(example, {id(a): restored(a, a.strides) for a in arrays_in(example)})
+def copied(example: Any, with_numbers: bool = True) -> Any:
+    """A deep copy in which every array has the strides of the original; zeros in it unless `with_numbers`."""
+    make = restored if with_numbers else blank
+    return copy.deepcopy(example, {id(a): make(a, a.strides) for a in arrays_in(example)})
 
 
 def picklable(example: Any) -> Any:
@@ -37,15 +38,20 @@ class LaidOut:
         return restored, (self.contents, self.strides)
 
 
-def restored(contents: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
-    """An array that holds `contents` and has `strides` (in bytes), in memory of its own."""
+def blank(contents: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
+    """Zeros that lie in memory as an array like `contents` with `strides` does. Takes no time, whatever the size."""
     if not contents.size:
-        return contents.copy()
-    if contents.flags.c_contiguous and contents.strides == strides:
         return contents.copy()
     reaches = [(n - 1) * s for n, s in zip(contents.shape, strides)]
     low, high = sum(min(0, r) for r in reaches), sum(max(0, r) for r in reaches)
     memory = np.zeros(high - low + contents.itemsize, np.uint8)
-    array = np.ndarray(contents.shape, contents.dtype, memory, -low, strides)
+    return np.ndarray(contents.shape, contents.dtype, memory, -low, strides)
+
+
+def restored(contents: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
+    """An array that holds `contents` and has `strides` (in bytes), in memory of its own."""
+    if contents.flags.c_contiguous and contents.strides == strides:
+        return contents.copy()
+    array = blank(contents, strides)
     array[...] = contents
     return array

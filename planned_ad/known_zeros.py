@@ -12,8 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from .affine import Affine
-from .enclosing import certainly_runs, estimate, followed, is_fixed, is_ragged
-from .regions import Region, View, contains, is_injective, overlap, same_layout, show
+from .cells import cells_of, fixed
+from .enclosing import certainly_runs, is_fixed, is_ragged
+from .regions import Region, View, contains, is_injective, overlap, same_layout
 from .tape import Branch, Constant, Load, Loop, Operation, Scatter, Store, Tape, walk
 
 WORK = 50_000_000  # elements that may be looked at before settling for less
@@ -29,14 +30,14 @@ def forward_zeros(tape: Tape) -> Tape:
 class KnownZeros:
     """Which memory is known to be zero now.
 
-    `zero`: per buffer, one boolean for each element. `moving`: regions that move with the loops around, zero in this
-    iteration.
+    `zero`: per buffer, one boolean for each of its cells. `moving`: regions that move with the loops around, zero in
+    this iteration.
     """
 
     def __init__(self, tape: Tape):
         self.tape = tape
         self.zero: dict[int, np.ndarray] = {}
-        self.lows: dict[int, int] = {}  # of these buffers, the lowest element
+        self.cells = cells_of(tape)
         self.moving: list[Region] = []
         self.loops: tuple[Loop, ...] = ()
         self.work = WORK
@@ -63,22 +64,16 @@ class KnownZeros:
 
     def known(self, buffer: int) -> np.ndarray:
         if buffer not in self.zero:
-            memory = self.tape.buffers[buffer]
-            self.zero[buffer], self.lows[buffer] = np.zeros(followed(memory.span), bool), memory.low
+            self.zero[buffer] = self.cells[buffer].filled(False)
         return self.zero[buffer]
 
     def part(self, region: Region) -> np.ndarray | None:
         """What is known of all elements that a region touches in any iteration; None to settle for less."""
-        if not is_fixed(region.view):
-            region = estimate(region, self.loops, self.tape.buffers[region.buffer])
-        known, view = self.known(region.buffer), region.view
-        self.work -= 1 + known.size // 64 + view.size // 64
-        if self.work < 0:
-            return None
-        span = self.tape.buffers[region.buffer].span
-        if known.size != span:
-            return known if view.size >= span else None
-        return show(known, View(view.offset - self.lows[region.buffer], view.shape, view.strides))
+        view = fixed(region, self.loops, self.tape.buffers[region.buffer]).view
+        known = self.known(region.buffer)
+        part = self.cells[region.buffer].part(known, view)
+        self.work -= 1 + known.size // 64 + part.size // 64
+        return None if self.work < 0 else part
 
     def is_zero(self, region: Region) -> bool:
         part = self.part(region)

@@ -83,10 +83,12 @@ class Plan:
 
     def __init__(self, f: Callable[..., Any], example_args: tuple, options: dict[str, Any]):
         self._f, self._options = f, options
-        self._example = examples.copied(example_args)
         self._lock = threading.RLock()
         self._variants: list[Variant] = []
-        self._add_variant(example_args)
+        first = self._add_variant(example_args)
+        # What is traced again from a pickle: its numbers matter only where they decided something.
+        decided = any(isinstance(op, Guard) for op in first.trace.tape.operations)
+        self._example = examples.copied(example_args, with_numbers=decided)
 
     # The public calls, for readers and type checkers; instances carry compiled ones.
 
@@ -197,7 +199,9 @@ class Plan:
         traced = variant.trace
         has_limit = any(is_limit(op) for op in traced.tape.operations)
         steps = self._options["max_steps"] * MORE_STEPS
-        if not has_limit or steps > MOST_STEPS:
+        if has_limit and steps > MOST_STEPS:
+            raise endless(traced)
+        if not has_limit:
             raise broken_guard(traced, arguments)
         self._options["max_steps"] = steps
         self._variants.remove(variant)
@@ -271,6 +275,16 @@ def is_limit(op: Operation) -> bool:
     return isinstance(op, Guard) and op.what == "max_steps"
 
 
+def endless(traced: Trace) -> BranchError:
+    """The error for a `while` loop that goes on and on."""
+    lines = [op.line for op in traced.tape.operations if is_limit(op)]
+    where = "; ".join(f"{line}: `{line.text}`" for line in dict.fromkeys(lines))
+    return BranchError(
+        f"a `while` loop does not end within {traced.max_steps:,} iterations, and more are not tried by themselves: "
+        f"{where}. Raise compile(..., max_steps=), or see whether it ends at all for these arguments"
+    )
+
+
 def broken_guard(traced: Trace, arguments: tuple) -> Exception:
     """The error for arguments with which a guard of `traced` breaks: it names the guard's line."""
     leaves, _ = flatten(tuple(arguments[: len(traced.names)]))
@@ -287,8 +301,8 @@ def broken_guard(traced: Trace, arguments: tuple) -> Exception:
             return IndexRangeError(f"{line}: an index is out of range: `{line.text}`")
         if broken.guard.what == "max_steps":
             return BranchError(
-                f"{line}: `{line.text}` does not end within the {traced.max_steps:,} iterations that there is memory for; "
-                f"raise compile(..., max_steps=), or see whether it ends at all for these arguments"
+                f"{line}: `{line.text}` does not end within the {traced.max_steps:,} iterations that there is memory "
+                f"for; raise compile(..., max_steps=), or see whether it ends at all for these arguments"
             )
         return BranchError(
             f"{traced.name} takes another branch for these arguments than the one recorded, at {line}: `{line.text}` "

@@ -24,7 +24,7 @@ from .tracing.promotion import KINDS, dtype_of
 from .tracing.ragged import RaggedArray, RaggedStorage, has_ragged
 from .tracing.ragged import call as call_ragged
 from .tracing.scalar_tracer import ScalarTracer
-from .tracing.scopes import Decisions, Restart, Scopes
+from .tracing.scopes import Decisions, Restart, Scopes, Site
 from .tracing.storage import Storage
 from .tracing.watch import Watch
 
@@ -55,6 +55,7 @@ class Recorder:
         self.max_steps = max_steps
         self.whiles: list[Any] = []  # the `while` loops being recorded
         self.scopes = Scopes(self.builder, Decisions() if decisions is None else decisions)
+        self.unrolling: dict[int, Site] = {}  # short loops whose iterations are recorded one by one now
         self.watch = Watch(self)
         self.example = ExampleRun(self.builder)
         self.assumptions: dict[str, None] = {}  # names of captured arrays that were read, in order

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .affine import Affine, Extent, Ragged, at
+from .affine import Affine, Extent, Ragged, at, exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +237,8 @@ def overlap(a: Region, b: Region) -> bool:
     if a.buffer != b.buffer or a.view.size == 0 or b.view.size == 0:
         return False
     if isinstance(a.view.offset, Affine) or isinstance(b.view.offset, Affine):
+        if are_apart(a.view, b.view):
+            return False
         gap = a.view.offset - b.view.offset
         if isinstance(gap, Affine):
             return True
@@ -256,6 +258,31 @@ def overlap(a: Region, b: Region) -> bool:
         return bool(np.shares_memory(first, second, max_work=work))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
+
+
+def are_apart(a: View, b: View) -> bool:
+    """Whether views that loops move certainly share no element in any one iteration (sufficient tests)."""
+    for one, other in ((a, b), (b, a)):
+        gap = exact_bounds(one)[0] - exact_bounds(other)[1]
+        if isinstance(gap, int) and gap > 0:
+            return True
+    gap = a.offset - b.offset
+    steps = [s for view in (a, b) for n, s in zip(view.shape, view.strides) if n > 1]
+    if isinstance(gap, Affine):
+        steps += [coefficient for _, coefficient in gap.terms]
+    step = math.gcd(*steps)  # of all distances between elements of the two, what they differ by
+    rest = gap.constant if isinstance(gap, Affine) else gap
+    return step > 1 and rest % step != 0
+
+
+def exact_bounds(view: View) -> tuple[Extent, Extent]:
+    """First and last element touched in this iteration, where there is one."""
+    low: Extent = view.offset
+    high: Extent = view.offset
+    for n, stride in zip(view.shape, view.strides):
+        low += (exact(n) - 1) * min(0, stride)
+        high += (exact(n) - 1) * max(0, stride)
+    return low, high
 
 
 def contains(outer: Region, inner: Region) -> bool:

@@ -33,7 +33,7 @@ class Names:
     indices: list[Index] = field(default_factory=list)
 
     def copy(self) -> Names:
-        return Names(*(list(part) for part in (self.scalars, self.vectors, self.small, self.matrices, self.indices)))
+        return Names([*self.scalars], [*self.vectors], [*self.small], [*self.matrices], [*self.indices])
 
 
 @dataclass
@@ -42,6 +42,7 @@ class Expressions:
 
     choose: Callable[[int, int], int]
     excluded: frozenset[str] = frozenset()
+    most_lines: int = 40  # after which no more loops begin
     lines: list[str] = field(default_factory=list)
     level: int = 1  # of indentation
     loops: int = 0  # around

@@ -46,15 +46,23 @@ class Source(Expressions):
     def statement(self) -> None:
         options = 3 * [self.element] + 2 * [self.assign, self.local_array, self.branch]
         options += [self.matrix_element, self.part_of_vector, self.row, self.carried, self.swap, self.whole_vector]
-        options += [self.swap_vectors, self.exchange_elements, self.tuple, self.attribute, self.list, self.call]
+        options += [
+            self.swap_vectors,
+            self.exchange_elements,
+            self.exchanged_pair,
+            self.attribute,
+            self.items_of_containers,
+            self.call,
+        ]
         options += [self.scatter, self.skip, self.counter]
-        if self.loops < 3:
+        if self.loops < 3 and len(self.lines) < self.most_lines:
             options += [self.loop] * (4 if self.loops < 2 else 1)
         self.pick(options)()
 
     def statements(self, most: int) -> None:
         for _ in range(self.choose(1, most)):
-            self.statement()
+            if len(self.lines) < self.most_lines:
+                self.statement()
 
     def element(self) -> None:
         self.add(
@@ -208,7 +216,7 @@ class Source(Expressions):
                     self.statement()
                 self.add("continue")
 
-    def tuple(self) -> None:
+    def exchanged_pair(self) -> None:
         if self.allowed("tuple"):
             self.add(f"pair = (pair[1], 0.5 * pair[0] + {self.bounded()})")
 
@@ -225,7 +233,7 @@ class Source(Expressions):
                 )
             )
 
-    def list(self) -> None:
+    def items_of_containers(self) -> None:
         if self.allowed("list"):
             self.add(
                 self.pick(
@@ -290,7 +298,7 @@ class Source(Expressions):
                 [f"r{i}"],
             )
         else:
-            text, index = self.range(i)
+            text, index = self.range_of(i)
             if self.chance(10) and self.allowed("reversed"):
                 text = f"reversed({text})"
             if counts:
@@ -298,7 +306,7 @@ class Source(Expressions):
             self.body(f"for {i} in {text}:", [index], [], [], counts)
         self.loops -= 1
 
-    def range(self, i: str) -> tuple[str, Index]:
+    def range_of(self, i: str) -> tuple[str, Index]:
         """The text of a range, and its index."""
         outer = [v for v in self.names.indices if 0 <= v.low <= v.high < N]
         if outer and self.chance(50) and self.allowed("triangular"):
@@ -376,10 +384,10 @@ class Source(Expressions):
 
 
 def write_program(
-    choose: Callable[[int, int], int], excluded: frozenset[str] = frozenset(), statements: int = 4
+    choose: Callable[[int, int], int], excluded: frozenset[str] = frozenset(), statements: int = 4, lines: int = 40
 ) -> str:
-    """The source of a program."""
-    source = Source(choose, excluded)
+    """The source of a program, without the constructs in `excluded`; after `lines` no more loops begin."""
+    source = Source(choose, excluded, lines)
     names = source.names
     names.scalars += ["s", "pair[0]", "thing.energy", "box[1]", "table['u']"]
     names.vectors += ["x", "y"]

@@ -260,7 +260,7 @@ def test_a_long_loop_names_itself() -> None:
             totals.append(totals[-1] + x[0] * i)
         return totals[-1]
 
-    with pytest.raises(UnrollLimitError, match=r"totals\[-1\] \+ x\[0\] \* i.*a list, dict or set grows"):
+    with pytest.raises(UnrollLimitError, match=r"totals\[-1\] \+ x\[0\] \* i.*a list, dict or set grow"):
         planned_ad.compile(long, np.ones(1), max_operations=500)
 
 

@@ -30,16 +30,11 @@ from .tracing_oracle import perturbed_by_nothing as copied
 SINGLE_ROUNDING = 20 * SAME[np.dtype(np.float32)]  # of a long computation
 GROUP = 16  # programs whose allocations are counted in one process
 
-SYMBOLIC = {"unroll": 0}
 MORE_TRIPS = 12  # a multiple of the periods of exchanges, so that no rest is left over or another one
 
 # What cannot pass yet: the reason, and the programs.
 PENDING = {
     "a slice whose bounds are run-time integers": ["csr_product_by_slices", "sums_of_windows"],
-}
-PENDING_CACHED = {
-    "a quotient that is stored is computed again from its cached numerator": ["trisolv"],
-    "of a sum of products, more than the carried value is kept": ["iterated_map_with_forcing"],
 }
 UNROLLED = {
     "comprehensions and generators that become lists or go to max": [
@@ -47,7 +42,7 @@ UNROLLED = {
     ],
     "the index is needed as a number": ["arithmetic_on_the_index", "powers_of_the_index"],
     "a product of a slice with a symbolic extent": ["symbolic_extents"],
-    "a loop over a loop that is left early": ["insertion_sort", "break_else", "break_when_full"],
+    "a loop over a loop that is left early": ["break_else", "break_when_full"],
     "while loops on static integers are recorded one by one": ["while_on_integers"],
 }  # fmt: skip
 
@@ -81,7 +76,7 @@ def in_double(arguments: tuple) -> tuple:
 def plan_of(name: str) -> Plan:
     """The plan at the small size in double precision."""
     program = PROGRAMS[name]
-    return planned_ad.compile(program.function, arguments_of(program, program.small, np.float64), **SYMBOLIC)
+    return planned_ad.compile(program.function, arguments_of(program, program.small, np.float64), unroll=0)
 
 
 def check_gradient_at(plan: Plan, program: Program, arguments: tuple, rtol: float) -> None:
@@ -130,14 +125,14 @@ def test_double_precision(name: str) -> None:
 def test_single_precision(name: str) -> None:
     program = PROGRAMS[name]
     arguments = arguments_of(program, program.small, np.float32)
-    plan = planned_ad.compile(program.function, copied(arguments), **SYMBOLIC)
+    plan = planned_ad.compile(program.function, copied(arguments), unroll=0)
     check_gradient_at(plan, program, arguments, SINGLE_ROUNDING)
 
 
 WITH_A_MINIMUM = [name for name, program in PROGRAMS.items() if program.cached is not None]
 
 
-@pytest.mark.parametrize("name", marked(WITH_A_MINIMUM, PENDING, PENDING_CACHED))
+@pytest.mark.parametrize("name", marked(WITH_A_MINIMUM, PENDING))
 def test_no_more_is_cached_than_a_person_would(name: str) -> None:
     program = PROGRAMS[name]
     assert program.cached is not None
@@ -199,7 +194,7 @@ STAY_LOOPS = [name for name, program in PROGRAMS.items() if "unrolled" not in pr
 
 def tape_length(program: Program, size: int) -> int:
     """In operations; equal constants are one, and those of clamped indices may be equal by chance."""
-    traced = trace(program.function, arguments_of(program, size, np.float64), **SYMBOLIC)
+    traced = trace(program.function, arguments_of(program, size, np.float64), unroll=0)
     return sum(not isinstance(op, Constant) for op in walk(traced.tape.operations))
 
 

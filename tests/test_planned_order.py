@@ -1,4 +1,4 @@
-"""What the planner rearranges before it decides what to keep: early uses, and divisions as products."""
+"""What the planner rearranges before it decides what to keep, and what it then need not keep."""
 
 from __future__ import annotations
 
@@ -7,22 +7,85 @@ import pytest
 
 import planned_ad
 from planned_ad.early_uses import use_early
-from planned_ad.entries import build_entry
-from planned_ad.planner import plan_memory
 from planned_ad.reciprocals import multiply_by_reciprocals
-from planned_ad.tape import Apply, walk
-from planned_ad.verify import verify
+from planned_ad.reverse import reverse
+from planned_ad.simplify import simplify
+from planned_ad.tape import Tape
 
-from .random_tapes import random_tape
+from .blocks import assert_same, counted
+from .random_tapes import RandomTape
+
+N = 200
 
 
 def jacobi(a, b):
     for _ in range(40):
-        b[1:-1] = 0.25 * (a[:-2] + 2.0 * a[1:-1] + a[2:])
-        a[1:-1] = 0.25 * (b[:-2] + 2.0 * b[1:-1] + b[2:])
+        b[1:-1, 1:-1] = 0.2 * (a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] + a[2:, 1:-1] + a[:-2, 1:-1])
+        a[1:-1, 1:-1] = 0.2 * (b[1:-1, 1:-1] + b[1:-1, :-2] + b[1:-1, 2:] + b[2:, 1:-1] + b[:-2, 1:-1])
     return np.sum(a * a)
 
 
-def planned(function, *arguments):
+def scaled(a, b):
+    for i in range(1, len(a)):
+        a[i] = (a[i] + b[i] * a[i - 1]) / 9.0
+    return np.sum(a / 3.0) / np.sum(b)
+
+
+def grid(n):
+    return np.random.default_rng(0).normal(size=(n, n))
+
+
+def tape_of(function, *arguments) -> Tape:
     plan = planned_ad.compile(function, arguments, unroll=0)
-    return plan, plan.explain("gradient")
+    return plan._variants[0].entry("gradient").tape
+
+
+@pytest.mark.parametrize("passed", [use_early, multiply_by_reciprocals])
+def test_programs_keep_their_meaning(passed):
+    for tape in (tape_of(jacobi, grid(6), grid(6)), tape_of(scaled, grid(9)[0], grid(9)[1] + 4.0)):
+        assert_same(tape, passed(tape), exact=passed is use_early)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_tapes_keep_their_meaning(seed):
+    tape = simplify(reverse(RandomTape(seed).tape()))
+    assert_same(tape, multiply_by_reciprocals(tape))
+    moved = use_early(tape)
+    assert_same(tape, moved, exact=True)
+    assert len(moved.operations) == len(tape.operations) and moved.turn == tape.turn
+
+
+def test_the_primal_divides_as_it_is_written():
+    tape = tape_of(scaled, grid(9)[0], grid(9)[1])
+    before, after = ((t, t.operations[: t.turn]) for t in (tape, multiply_by_reciprocals(tape)))
+    assert before[1] == after[1]
+    assert counted(after[0], "divide") < counted(before[0], "divide")
+
+
+@pytest.mark.parametrize("divisor", [0.0, np.inf, np.nan, 1e-310, 1e308 * 1.5])
+def test_what_has_no_normal_reciprocal_is_divided_by(divisor):
+    tape = tape_of(lambda x: np.sum(x**2) / divisor, np.ones(3))
+    assert counted(multiply_by_reciprocals(tape), "divide") == counted(tape, "divide")
+
+
+def test_a_stencil_needs_one_copy_of_the_grid():
+    """The primal none: the second statement reads what the first one has stored."""
+    plan = planned_ad.compile(jacobi, (grid(N), grid(N)))
+    explained = plan.explain("gradient")
+    assert explained.cached_bytes == 0
+    assert explained.workspace_bytes < 1.05 * 8 * N * N
+    primal = plan.listing("call")
+    assert not any(line.strip().startswith("s") and "[...] =" in line for line in primal.splitlines())
+
+
+def test_an_early_use_is_kept_in_place_of_what_it_uses():
+    def function(a):
+        for _ in range(30):
+            a[1:-1] = np.sin(0.3 * a[1:-1]) + a[2:]
+        return np.sum(a)
+
+    a = np.random.default_rng(1).normal(size=50)
+    plan = planned_ad.compile(function, (a,), unroll=0)
+    direction, h = np.random.default_rng(2).normal(size=50), 1e-6
+    slope = (function(a + h * direction) - function(a - h * direction)) / (2 * h)
+    np.testing.assert_allclose(plan.gradient(a.copy()) @ direction, slope, rtol=1e-6)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from planned_ad.tape import walk
+from planned_ad.trace import trace
 
 from .recorded_loops import N, applied, followed, loops_of, recorded, square, vector
+from .tracing_oracle import replay
 
 # One loop on the tape.
 
@@ -279,6 +281,22 @@ def test_exchanges_in_loops_of_another_length_each_time() -> None:
         return np.sum(u)
 
     recorded(f, vector(), vector(1))
+
+
+@pytest.mark.xfail(strict=False, reason="a guard for the index breaks on the example")
+def test_exchanges_in_loops_of_run_time_length() -> None:
+    def f(y, a, ptr):
+        for k, row in enumerate(a):
+            v = y
+            for i in range(ptr[k], ptr[k + 1]):
+                row, v = v, row
+                row[-k] = a[-i - 1, k]
+        return np.sum(a)
+
+    ptr = np.array([0, 2, 2, 3, 6, 6, 6])
+    f(vector(), square(), ptr)
+    replay(trace(f, (vector(), square(), ptr), unroll=0), vector(), square(), ptr)
+    recorded(f, vector(), square(), ptr)
 
 
 def test_the_first_iteration_may_differ() -> None:

@@ -109,6 +109,7 @@ class LoopIterator:
             self.position += 1
             return self.sequence.item(index_of(self.recorder, exact(self.sequence.length) + self.position))
         if self.position < 0 or self.position >= self.sequence.length:
+            self.recorder.unrolling.pop(id(self), None)
             raise StopIteration
         self.position += 1
         return self.sequence.item(self.position - 1)
@@ -116,6 +117,10 @@ class LoopIterator:
     def begin_loop(self, frame: types.FrameType) -> LoopTrace:
         """Begin to record the iterations that are recorded together."""
         self.recorder.mark()
+        scopes = self.recorder.scopes
+        if self.recorder.unrolling:  # short loops around: unrolled, they would repeat this one
+            scopes.decisions.kept.update(self.recorder.unrolling.values())
+            raise scopes.restart()
         trips = self.sequence.length if self.end < 0 else self.end - self.begin
         if self.end < 0 and self.at_first + self.at_last:
             rest = exact(trips) - self.at_first - self.at_last
@@ -154,8 +159,11 @@ class LoopIterator:
             self.begin, self.end = self.at_first, -1
             return
         first, last = decisions.first.get(site, 0), decisions.last.get(site, 0)
-        if together and length - first - last > recorder.unroll:
+        shortest = 1 if site in decisions.kept else recorder.unroll
+        if together and length - first - last > shortest:
             self.begin, self.end = first, length - last
+        elif together and length - first - last > 1:
+            recorder.unrolling[id(self)] = site
         elif length > recorder.unroll and is_user_frame(frame) and not is_followed:
             recorder.mark()
             reason = "is in a comprehension or generator, or its items are not fetched by a `for` statement"
@@ -163,6 +171,7 @@ class LoopIterator:
 
     def __del__(self) -> None:
         scopes = self.recorder.scopes
+        self.recorder.unrolling.pop(id(self), None)
         if self.loop is not None and self.loop.scope in scopes.open and not scopes.restarting:  # by break or return
             self.loop.unrolled("is left early")
             scopes.pending = True

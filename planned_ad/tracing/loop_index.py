@@ -67,7 +67,7 @@ class LoopIndex:
         """What to raise where the number itself is asked for."""
         recorder = self.recorder
         recorder.mark()
-        return recorder.scopes.unroll(self.loops, f"{what} needs the index as a number", recorder.builder.line)
+        return recorder.scopes.unroll(self.loops, f"needs the index as a number, for {what}", recorder.builder.line)
 
     def number(self, what: str) -> int:
         expression = self.expression

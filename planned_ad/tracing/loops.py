@@ -295,7 +295,7 @@ class LoopTrace:
     def refuse_growth(self, now: State) -> None:
         for id, (_, size) in self.origin.sizes.items():
             if id in now.sizes and now.sizes[id][1] != size:
-                raise self.unrolled("a list, dict or set grows or shrinks in it")
+                raise self.unrolled("lets a list, dict or set grow or shrink")
 
     def refuse_shared_writes(self, now: State) -> None:
         """An array that is handed on, and written into: its first form may be the program's argument, or have views."""

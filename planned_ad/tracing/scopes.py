@@ -43,6 +43,7 @@ class Decisions:
     unrolled: dict[Site, Unrolled] = field(default_factory=dict)
     first: dict[Site, int] = field(default_factory=dict)  # iterations at the beginning recorded one by one
     last: dict[Site, int] = field(default_factory=dict)  # and at the end
+    kept: set[Site] = field(default_factory=set)  # short loops around loops that are recorded once: they are too
     counters: dict[Site, set[str]] = field(default_factory=dict)  # integers that end a `while` loop
 
 

@@ -206,7 +206,8 @@ class Storage:
         base = self.base
         if base.size:
             first = base[(0,) * base.ndim]
-            if first == first and bool((base == first).all()) and (first or not np.signbit(base.astype(float)).any()):
+            is_uniform = first == first and bool((base == first).all())
+            if is_uniform and (first or base.dtype.kind != "f" or not np.signbit(base).any()):
                 return recorder.constant(first)
         return recorder.constant(base)
 

@@ -1,4 +1,4 @@
-"""The check that many arrays do not overlap: right for each pair, and of a size that does not depend on their number."""
+"""The check that many arrays do not overlap: right for each pair, in code that does not grow with their pairs."""
 
 from __future__ import annotations
 
