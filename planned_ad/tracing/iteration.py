@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..affine import Affine, exact, ragged
+from ..errors import ConversionError
 from ..shadows import is_user_frame
 from .conversions import refuse_number
 from .loop_index import index_of
@@ -146,7 +147,7 @@ class LoopIterator:
         together = site not in decisions.unrolled and is_followed
         if type(length) is RunTime:
             if not together:
-                raise refuse_number(recorder, "range(), a slice bound or a count", ScalarTracer(recorder, length.count))
+                raise self.refused(decisions.unrolled.get(site))
             self.begin, self.end = 0, -1
             return
         if isinstance(exact(length), Affine):
@@ -168,6 +169,18 @@ class LoopIterator:
             recorder.mark()
             reason = "is in a comprehension or generator, or its items are not fetched by a `for` statement"
             decisions.unrolled.setdefault(site, Unrolled(line=recorder.builder.line, reason=reason))
+
+    def refused(self, unrolled: Unrolled | None) -> BaseException:
+        """The error for a loop whose length is known at run time only, and that cannot be recorded as a loop."""
+        recorder = self.recorder
+        if unrolled is None:
+            assert type(self.sequence.length) is RunTime
+            count = ScalarTracer(recorder, self.sequence.length.count)
+            return refuse_number(recorder, "range(), a slice bound or a count", count)
+        return ConversionError(
+            f"{unrolled.line}: `{unrolled.line.text}` runs as often as the data say, and cannot be recorded as a loop, "
+            f"since it {unrolled.reason}. Give the loop a bound that is a Python int, or change its body."
+        )
 
     def __del__(self) -> None:
         scopes = self.recorder.scopes
