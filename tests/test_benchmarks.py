@@ -12,7 +12,7 @@ from tests.tolerances import DIFFERENCES
 
 sys.path.append(str(Path(__file__).parents[1] / "asv_bench"))
 
-from benchmarks import allocations, compiling, peers, speed
+from benchmarks import allocations, compiling, loop_checks, peers, speed
 from benchmarks.measure import compiled, example, zeros_like
 from benchmarks.programs import PROGRAMS
 
@@ -155,6 +155,19 @@ def test_time_to_the_first_gradient():
 
 def test_judgement_can_be_imported():
     assert importlib.import_module("judgement").COMPILED
+
+
+def test_judgement_of_loops_can_be_imported():
+    assert importlib.import_module("judgement_loops").LOOPS
+
+
+OURS = [(name, calculate) for who, name, calculate in loop_checks.derivatives(jax=False) if who == "planned_ad"]
+
+
+@pytest.mark.parametrize(("name", "calculate"), OURS, ids=[name for name, _ in OURS])
+def test_loop_program_has_the_right_derivative(name, calculate):
+    """The adjoints written by hand are compared with differences by `judgement_loops.py --check`: they compile long."""
+    assert loop_checks.error(loop_checks.LOOPS[name], calculate()) < loop_checks.TOLERANCE
 
 
 def test_shadows_follow_lists():

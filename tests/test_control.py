@@ -158,7 +158,7 @@ def test_an_index_out_of_range_in_a_loop_is_an_error():
     plan = planned_ad.compile(picked, (np.ones(3), index))
     np.testing.assert_allclose(plan.gradient(np.ones(3), index - 3), 2 * np.bincount(index))
     before = np.full(3, 7.0)
-    with pytest.raises(IndexRangeError, match="test_control.py"):
+    with pytest.raises(IndexRangeError, match=r"test_control\.py"):
         plan.gradient(np.ones(3), np.arange(20), before)
     np.testing.assert_array_equal(before, 7.0)
 
@@ -170,5 +170,5 @@ def test_what_a_loop_of_unbounded_length_would_have_to_keep_is_refused():
             s = np.sin(s) * x[1]
         return s
 
-    with pytest.raises(UnsupportedError, match="known\\s+only at run time"):
+    with pytest.raises(UnsupportedError, match=r"known\s+only at run time"):
         planned_ad.compile(powers, (X, np.array([5])))
