@@ -9,7 +9,8 @@ import numpy as np
 
 from .builder import TapeBuilder, continued, rebuilt
 from .regions import Region, contiguous
-from .tape import Guard, Operation, Tape, Value
+from .source import UNKNOWN, Line
+from .tape import Guard, Operation, Tape, Value, walk
 
 
 def store_results(builder: TapeBuilder, results: Iterable[Value]) -> list[int]:
@@ -48,6 +49,7 @@ def privatise(tape: Tape, buffers: Iterable[int], write_back: bool) -> Tape:
     copies = {}
     for id in buffers:
         buffer = tape.buffers[id]
+        builder.line = first_write(tape, id)
         copy = builder.new_buffer("local", buffer.label, buffer.dtype, buffer.view)
         copies[id] = copy
         builder.store(copy.whole, builder.load(buffer.whole))
@@ -63,6 +65,13 @@ def privatise(tape: Tape, buffers: Iterable[int], write_back: bool) -> Tape:
         operations=tuple(builder.operations),
         turn=len(builder.operations),
     )
+
+
+def first_write(tape: Tape, buffer: int) -> Line:
+    """Where the program first writes to a buffer: why it needs a copy."""
+    writers = (op for op in walk(tape.operations) if not op.blocks)
+    lines = (op.line for op in writers if any(region.buffer == buffer for region in op.writes))
+    return next(lines, UNKNOWN)
 
 
 def written_before_guards(tape: Tape) -> list[int]:
