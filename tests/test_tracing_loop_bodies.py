@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import planned_ad
 from planned_ad.errors import UnrollLimitError
 from planned_ad.trace import trace
 
@@ -339,3 +340,31 @@ def test_tracing_leaves_pythons_own_trace_function_alone() -> None:
 
     recorded(f, vector())
     assert sys.gettrace() is before
+
+
+def counts_in_an_array_that_is_not_traced(x):
+    seen = np.zeros(1, np.complex128)
+    total = 0.0
+    for value in x:
+        seen += 1
+        total = total + value * float(seen[0].real)
+    return total
+
+
+def swaps_the_members_of_a_set(x):
+    members, total = {0}, 0.0
+    for value in x:
+        (last,) = members
+        members.remove(last)
+        members.add(last + 1)
+        total = total + value * last
+    return total
+
+
+@pytest.mark.parametrize("f", [counts_in_an_array_that_is_not_traced, swaps_the_members_of_a_set])
+def test_state_that_is_not_traced_unrolls_the_loop(f):
+    traced = trace(f, (np.ones(20),), unroll=0)
+    assert "a set, or an array that is not traced" in traced.unrolled[0].reason
+    x = np.linspace(1, 2, 20)
+    plan = planned_ad.compile(f, x, unroll=0)
+    np.testing.assert_allclose(plan.gradient(x), np.arange(20) + (f is counts_in_an_array_that_is_not_traced))

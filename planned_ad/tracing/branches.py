@@ -199,6 +199,9 @@ class Branches:
         for owner, (_, size) in active.entry.sizes.items():
             if owner in now.sizes and now.sizes[owner][1] != size:
                 raise self.refused("lets a list, dict or set grow on one side of a branch")
+        for owner, (_, content) in active.entry.contents.items():
+            if owner in now.contents and now.contents[owner][1] != content:
+                raise self.refused("changes a set, or an array that is not traced, on one side of a branch")
         node.sides[active.outcome] = Side((), changed, frozenset(), active.prefix)
         places = node.places()
         for key, place in places.items():
@@ -242,6 +245,7 @@ class Branches:
             state = capture(frame, self.recorder.consumers.get(frame))
             total.values |= state.values
             total.sizes |= state.sizes
+            total.contents |= state.contents
         return total
 
     def incomplete(self) -> None:

@@ -296,6 +296,9 @@ class LoopTrace:
         for id, (_, size) in self.origin.sizes.items():
             if id in now.sizes and now.sizes[id][1] != size:
                 raise self.unrolled("lets a list, dict or set grow or shrink")
+        for id, (_, content) in self.origin.contents.items():
+            if id in now.contents and now.contents[id][1] != content:
+                raise self.unrolled("changes a set, or an array that is not traced")
 
     def refuse_shared_writes(self, now: State) -> None:
         """An array that is handed on, and written into: its first form may be the program's argument, or have views."""

@@ -12,9 +12,12 @@ import ctypes
 import itertools
 import sys
 import types
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from ..shadows import ShadowClass, ShadowGlobals, ShadowModule
 from .lost import Lost
@@ -63,6 +66,7 @@ class State:
 
     values: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     sizes: dict[int, tuple[Any, int]] = field(default_factory=dict)  # of the containers
+    contents: dict[int, tuple[Any, object]] = field(default_factory=dict)  # of sets, and arrays that are not traced
     hidden: str = ""  # the name of a variable with an iterator or the like; empty if there is none
 
     def add(self, place: Place, value: Any) -> None:
@@ -71,6 +75,10 @@ class State:
         self.values[id(place.owner), place.kind, place.key] = (place, value)
         if type(value) in HIDDEN or getattr(type(value), "is_iterator", False):
             self.hidden = place.name
+        if type(value) is np.ndarray:
+            self.contents[id(value)] = (value, zlib.crc32(value.tobytes()))
+        elif type(value) is set:
+            self.contents[id(value)] = (value, frozenset(value))
 
 
 def capture(frame: types.FrameType, consumer: Any = None) -> State:
