@@ -34,8 +34,18 @@ def fori_loop(lower, upper, body_fun, init_val):
     return val
 
 
-def while_loop(cond_fun, body_fun, init_val):
+def while_loop(cond_fun, body_fun, init_val, max_steps=None):
     """`while cond_fun(val): val = body_fun(val)`, beginning with `init_val`.
+
+    Parameters
+    ----------
+    cond_fun, body_fun : callable
+        `cond_fun(val)` is a truth, `body_fun(val)` the next `val`, of the same structure, shapes and dtypes.
+    init_val
+        A number, an array, or nested tuples, lists and dicts of them.
+    max_steps : int, optional
+        For how many iterations a plan has memory at first, in place of that of `planned_ad.compile`. A call that
+        needs more grows it, as said there. Without effect in code that is not traced.
 
     Returns
     -------

@@ -114,6 +114,18 @@ def test_a_call_that_needs_more_steps_makes_room_for_them():
     assert len(plan._variants) == 1
 
 
+def test_a_while_loop_can_be_told_how_much_memory_it_gets():
+    def f(x):
+        return planned_ad.while_loop(lambda s: s < 40.0, lambda s: s * s + x[1], x[0], max_steps=12)
+
+    x = np.array([0.5, 1.1])
+    plan = gradient_is_right(f, x)
+    assert plan.explain().cached_bytes <= 12 * 9
+    for start in (1e-3, -0.1):
+        x = np.array([start, 0.3])
+        np.testing.assert_allclose(plan.gradient(x), finite_differences(f, x), rtol=1e-5)
+
+
 def test_a_call_that_needs_more_steps_raises_where_it_is_told_to():
     plan = planned_ad.compile(slow_root, np.array([1.0 + 1e-11]), max_steps=8, on_branch="raise")
     with pytest.raises(BranchError, match=r"while abs\(guess.*8 iterations.*max_steps="):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..regions import contiguous
+from ..shadows import CONTROL
 from ..tape import Branch, Buffer, Load, Loop, Operation, Store, Value
 from .blocks import Block, Made
 from .loops import LoopTrace
@@ -24,6 +25,8 @@ from .statements import Extent, while_part
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
+
+MAX_STEPS = 1000  # unless the user says otherwise
 
 
 def test_while(recorder: Recorder, frame: types.FrameType, predicate: Value) -> bool | None:
@@ -39,10 +42,20 @@ def test_while(recorder: Recorder, frame: types.FrameType, predicate: Value) -> 
         if loop.frame is frame and loop.site == site:
             return loop.tested(part, predicate)
     recorder.whiles.append(
-        WhileTrace(recorder, frame, site, recorder.max_steps, None, (), lines=lines, part=part, predicate=predicate)
+        WhileTrace(
+            recorder, frame, site, most_steps(recorder, frame), None, (), lines=lines, part=part, predicate=predicate
+        )
     )
     recorder.watch.on(frame)
     return True
+
+
+def most_steps(recorder: Recorder, frame: types.FrameType) -> int:
+    """For how many iterations there is memory: what `planned_ad.while_loop` was told, unless a call needed more."""
+    told = frame.f_locals.get("max_steps") if dict.get(frame.f_globals, "__name__") == CONTROL else None
+    if type(told) is not int or recorder.max_steps > MAX_STEPS:
+        return max(told or 0, recorder.max_steps)
+    return told
 
 
 @dataclass(kw_only=True)
