@@ -95,6 +95,10 @@ class Recorder:
         """Whether `obj` is a traced scalar."""
         return type(obj) is ScalarTracer
 
+    def is_ragged(self, obj: object) -> bool:
+        """Whether `obj` is a traced array whose extents differ between the iterations of a loop."""
+        return type(obj) is RaggedArray
+
     def is_concrete(self, obj: object) -> bool:
         """Whether the numbers of `obj` are known while tracing."""
         kind = type(obj)

@@ -82,6 +82,34 @@ def normalise(x):
     return np.sum(y / np.sqrt(np.sum(y * y, axis=1, keepdims=True)) * np.arange(4))
 
 
+def iterated_map(x):
+    for _ in range(1000):
+        x = 3.7 * x * (1 - x)
+    return x
+
+
+def reflected(x):
+    total = 0.0
+    for i in range(1, 50):
+        x[i] *= x[i - 1]
+        if x[i] > 0.5:
+            total += np.sin(x[i])
+    return total
+
+
+def substituted(a, x):
+    for i in range(len(x)):
+        x[i] = (x[i] - a[i, :i] @ x[:i]) / a[i, i]
+    return np.sum(x)
+
+
+def root(x):
+    y = x
+    while abs(y * y - x) > 1e-9:
+        y = 0.5 * (y + x / y)
+    return y
+
+
 PROGRAMS: list[tuple[Callable[..., Any], tuple, str]] = [
     (square, (np.array([1.0, 2.0]),), "gradient"),
     (overwritten, (np.arange(1.0, 4.0),), "gradient"),
@@ -96,6 +124,10 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple, str]] = [
     (perceptron, (np.ones((10, 12)), np.ones(12), np.ones((11, 10))), "gradient"),
     (running, (np.ones(6),), "pullback"),
     (normalise, (np.arange(12.0).reshape(3, 4) ** 2,), "gradient"),
+    (iterated_map, (0.3,), "gradient"),
+    (reflected, (np.ones(50),), "gradient"),
+    (substituted, (np.eye(20), np.ones(20)), "gradient"),
+    (root, (2.0,), "gradient"),
 ]
 
 

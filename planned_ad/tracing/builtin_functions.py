@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import special
 
-from .elementwise import elementwise, is_ragged
+from .elementwise import elementwise
 from .loop_index import LoopIndex, plain_or_traced
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         return builtins.sum(items, start)
 
     def length(obj: Any, /) -> Any:
-        if is_ragged(obj) and obj.ndim:
+        if recorder.is_ragged(obj) and obj.ndim:
             return obj.shape[0]
         return builtins.len(obj)
 

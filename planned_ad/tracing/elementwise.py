@@ -137,7 +137,7 @@ def _into(recorder: Recorder, ufunc: Any, out: Any, value: Value, where: Any, ca
     """Fill `out` with a ufunc's result, where `where` holds."""
     if isinstance(out, tuple):
         (out,) = out
-    if is_ragged(out):
+    if recorder.is_ragged(out):
         if where is not True or not np.can_cast(value.dtype, out.dtype, casting):
             raise recorder.unsupported(ufunc)
         out.write(value)
@@ -177,7 +177,7 @@ def array_ufunc(recorder: Recorder, ufunc: np.ufunc, method: str, inputs: tuple,
         options["out"] = out = out[0]
     if isinstance(out, tuple) and any(o is not None for o in out):
         raise UnsupportedError(f"{recorder.here()}: out= for a function with several results is not supported")
-    if any(is_ragged(obj) for obj in inputs) and (method != "__call__" or ufunc is np.matmul):
+    if any(recorder.is_ragged(obj) for obj in inputs) and (method != "__call__" or ufunc is np.matmul):
         return recorder.call(REDUCED.get((ufunc, method), ufunc), inputs, options)
     if method == "__call__":
         function = FUNCTIONS.get(ufunc)
@@ -210,12 +210,6 @@ def array_ufunc(recorder: Recorder, ufunc: np.ufunc, method: str, inputs: tuple,
     if options.get("dtype", 0) is None:
         del options["dtype"]
     return table[ufunc](recorder, inputs[0], **options)
-
-
-def is_ragged(obj: Any) -> bool:
-    from .ragged import RaggedArray
-
-    return type(obj) is RaggedArray
 
 
 def ragged_shape(recorder: Recorder, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:

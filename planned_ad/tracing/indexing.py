@@ -14,7 +14,6 @@ import numpy as np
 
 from ..regions import View
 from .advanced import axes_taken, fitting, gather, in_range, scatter
-from .elementwise import is_ragged
 from .loop_index import plain_or_traced
 from .promotion import INT
 from .storage import MovingStorage
@@ -98,8 +97,8 @@ def put_symbolic(array: ArrayTracer, key: Any, value: Any) -> None:
     if rest is not None:
         target[rest] = value
         return
-    if is_ragged(target):
-        if is_ragged(value) and target.storage.is_same(value.storage) and value.layout == target.layout:
+    if recorder.is_ragged(target):
+        if recorder.is_ragged(value) and target.storage.is_same(value.storage) and value.layout == target.layout:
             return
         target.write(fitting(recorder, value, target.dtype, target.view.shape))
         return

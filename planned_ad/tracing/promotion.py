@@ -42,7 +42,7 @@ def operand(recorder: Recorder, obj: Any) -> tuple[Type, tuple[int, ...], bool]:
         return obj.dtype, obj.geometry.shape, obj.storage.is_concrete
     if kind is float or kind is int:
         return kind, (), True
-    if hasattr(kind, "view") and hasattr(obj, "recorder"):  # a ragged array
+    if recorder.is_ragged(obj):
         return obj.dtype, obj.view.shape, False
     if kind is bool:
         return BOOL, (), True

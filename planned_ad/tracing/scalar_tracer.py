@@ -117,7 +117,8 @@ class ScalarTracer(Operators):
         self.recorder.mark()
         recorder = self.recorder
         predicate = recorder.builder.cast(self.value, np.dtype(bool))
-        going_on = test_while(recorder, user_frame(sys._getframe(1)), predicate)
+        frame = user_frame(sys._getframe(1))
+        going_on = None if frame is None else test_while(recorder, frame, predicate)
         if going_on is not None:
             return going_on
         if recorder.scopes.depth:

@@ -165,11 +165,10 @@ def _slots(cls: type) -> tuple[str, ...]:
     return tuple(n for n in names if isinstance(vars(cls).get(n), types.MemberDescriptorType))
 
 
-def user_frame(frame: types.FrameType | None) -> types.FrameType:
-    """The innermost frame of traced code."""
+def user_frame(frame: types.FrameType | None) -> types.FrameType | None:
+    """The innermost frame of traced code; None where none is running."""
     while frame is not None and type(frame.f_globals) is not ShadowGlobals:
         frame = frame.f_back
-    assert frame is not None, "traced code runs in a frame of its own"
     return frame
 
 
