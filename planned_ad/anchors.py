@@ -167,7 +167,7 @@ class Anchors:
             if rule.kind not in ("elementwise", "reduce"):
                 for operand in op.operands if rule.kind != "gather" else op.operands[:1]:
                     self.put_in_memory(operand, rule.name)
-            self.anchor(op.out, f"recomputing {op.primitive} costs more than keeping it")
+            self.anchor(op.out, f"recomputing {op.title} costs more than keeping it")
             return
         if isinstance(op, Guard):
             self.anchor(op.predicate, "tested by a guard")

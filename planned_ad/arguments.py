@@ -20,7 +20,8 @@ from .errors import (
     ShapeError,
     StaticArgumentError,
 )
-from .structure import Structure, flatten
+from .rebinding import shared_owner
+from .structure import Structure, flatten_arguments, paths
 from .tape import Buffer
 from .trace import ArgumentLeaf, Trace
 from .tracing.array_tracer import ArrayTracer
@@ -28,17 +29,17 @@ from .tracing.array_tracer import ArrayTracer
 
 def check_arguments(trace: Trace, arguments: Sequence[Any], call: str) -> list[Any]:
     """The leaves of the primal's arguments, as the plan for `trace` takes them."""
-    wanted = trace.structure.children
-    if len(arguments) != len(wanted):
-        raise ArgumentError(
-            f"{call}: {trace.name} takes {len(wanted)} argument{'s' * (len(wanted) != 1)} "
-            f"({', '.join(trace.names)}), and {len(arguments)} were given"
-        )
-    leaves, structure = flatten(tuple(arguments))
+    leaves, structure = flatten_arguments(arguments)
     if structure != trace.structure:
         raise ArgumentError(
             f"{call}: the arguments are {structure}, and the plan was compiled for {trace.structure}; "
             f"compile a plan for this structure"
+        )
+    rebound = {number for number, leaf in enumerate(trace.leaves) if leaf.rebound is not None}
+    shared = shared_owner(arguments, rebound, [leaf.path for leaf in trace.leaves]) if rebound else ""
+    if shared:
+        raise OverlapError(
+            f"{call}: {trace.name} sets {shared}, of an object that two arguments lead to; pass a copy of it"
         )
     return [check_leaf(leaf, value, call) for leaf, value in zip(trace.leaves, leaves)]
 
@@ -66,6 +67,8 @@ def same_static(old: Any, new: Any) -> bool:
     if type(old) is not type(new):
         return False
     try:
+        if isinstance(old, np.ndarray):
+            return old.dtype == new.dtype and np.array_equal(old, new)
         return bool(old == new)
     except Exception:  # an object whose comparison fails is another object
         return False
@@ -130,6 +133,4 @@ def check_overlaps(named: Sequence[tuple[str, np.ndarray, bool]], call: str) -> 
 
 
 def names_of(structure: Structure, prefix: str) -> list[str]:
-    from .structure import paths
-
     return [prefix + path for path in paths(structure)]

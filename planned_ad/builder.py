@@ -28,6 +28,8 @@ class TapeBuilder:
     line: Line = UNKNOWN
     next_value: int = 0
     blocks: Blocks | None = None  # while tracing: of loops and branches that are recorded several times
+    depth: int = 0  # how many of them are around
+    made: list[tuple[int, int]] = field(default_factory=list)  # buffers, in order, and how deep they were made
 
     def new_value(self, shape: tuple[int, ...], dtype: np.dtype) -> Value:
         value = Value(id=self.next_value, shape=tuple(shape), dtype=np.dtype(dtype))
@@ -38,6 +40,7 @@ class TapeBuilder:
         if self.blocks is not None:
             again = self.blocks.buffer(kind, label, np.dtype(dtype), view)
             if again is not None:
+                self.made.append((again.id, self.depth))
                 return again
         buffer = Buffer(
             id=len(self.buffers),
@@ -49,6 +52,7 @@ class TapeBuilder:
             line=self.line,
         )
         self.buffers.append(buffer)
+        self.made.append((buffer.id, self.depth))
         if self.blocks is not None:
             self.blocks.made(buffer)
         return buffer

@@ -117,9 +117,11 @@ class Access:
 class Overwrites:
     """All writes of a program with loops and branches, asked whether memory still holds at its end what it held."""
 
-    def __init__(self, buffers: Sequence[Buffer], operations: Sequence[Operation]):
+    def __init__(self, buffers: Sequence[Buffer], operations: Sequence[Operation], around: Sequence[Loop] = ()):
+        """`around`: loops that the whole program is inside of; what is asked concerns one of their iterations."""
         self.buffers = buffers
         self.operations = operations
+        self.around = tuple(around)
         self._writes: dict[int, list[Access]] | None = None  # by buffer
         self._axes: dict[int, Axes | None] = {}
         self._positions: dict[Access, Positions] = {}
@@ -193,7 +195,7 @@ class Overwrites:
         regions' axes, and equal positions along the axes of the buffer.
         """
         own, other = self.positions(access), self.positions(write)
-        names = other.names({loop.index for loop in same})
+        names = other.names({loop.index for loop in (*self.around, *same)})
         order: list[Extent] = []
         if other_loop is not None:
             after = rename(loop_index(other_loop.index), names) - loop_index(other_loop.index)
@@ -210,7 +212,7 @@ class Overwrites:
             buffer = self.buffers[access.region.buffer]
             if buffer.id not in self._axes:
                 self._axes[buffer.id] = axes_of(buffer.view)
-            found = self._positions[access] = positions_of(access, self._axes[buffer.id])
+            found = self._positions[access] = positions_of(access, self._axes[buffer.id], self.around)
         return found
 
 
@@ -234,8 +236,8 @@ class Positions:
         return {index: OTHER - k for k, index in enumerate(self.ranges) if index not in same}
 
 
-def positions_of(access: Access, axes: Axes | None) -> Positions:
-    loops = {loop.index: loop.range for loop in access.place.loops}
+def positions_of(access: Access, axes: Axes | None, around: Sequence[Loop] = ()) -> Positions:
+    loops = {loop.index: loop.range for loop in (*around, *access.place.loops)}
     address, ranges = elements(access.region.view, loops)
     reach = extremes(address, ranges)
     return Positions(ranges, address, reach, None if axes is None else coordinates(address, axes, ranges))

@@ -6,7 +6,7 @@ it returns.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from .boundary import primal, privatise, written_arguments, written_before_guard
 from .decisions import record_decisions
 from .errors import NotDifferentiableError
 from .gather_form import gather_form
+from .inline import lower_calls
+from .invariants import hoist_invariants
 from .kernels.callpath import BuiltCall, make_builtin
 from .kernels.callspec import (
     ArgumentResult,
@@ -118,7 +120,7 @@ def differentiated(
         early = written_before_guards(tape)
         if early:
             tape = privatise(tape, early, write_back=True)
-    tape = prepared(vectorise(tape))
+    tape = prepared(hoist_invariants(vectorise(tape), loads=True))
     if kind == "call":
         tape = primal(tape)
     else:
@@ -136,7 +138,7 @@ def differentiated(
 
 def finished(tape: Tape) -> Tape:
     """`tape` simplified, and in the forms that run fast."""
-    tape = simplify(tape)
+    tape = simplify(lower_calls(tape))
     for passed in (lower_products, lower_products, gather_form):  # twice: what repeats, then what has become small
         changed = passed(tape)
         tape = tape if changed is tape else simplify(changed)
@@ -155,6 +157,12 @@ def check_loss(trace: Trace) -> None:
         f"{trace.name} ({trace.line}) {what}; a gradient is of one floating scalar. Return one, such as np.sum(...), "
         f"or use plan.pullback with a cotangent"
     )
+
+
+def is_scalar_loss(traced: Trace) -> bool:
+    """Whether `f` returns one floating scalar, of which there is a gradient."""
+    results = traced.tape.results
+    return len(results) == 1 and results[0].shape == () and results[0].dtype.kind == "f"
 
 
 def lone_floats(trace: Trace) -> frozenset[int]:
@@ -275,12 +283,21 @@ def lay_out_arguments(trace: Trace, kind: str, tape: Tape) -> Layout:
         value = FloatResult(len(outputs))
         outputs.append(returned[0])
     elif kind == "call":
-        if returns_one_float(trace):
-            value = FloatResult(0)
-            outputs.extend(returned)
-        elif trace.result_structure.kind is not type(None):
+        kinds = result_kinds(trace)
+        if kinds is None:
             specs.append(left_to_slow_path(*(leaf_spec(tape.buffers[id], True, "array") for id in returned)))
             buffers.extend(returned)
+        elif kinds:
+            places: list[Result] = []
+            for id, of_array in zip(returned, kinds):
+                if of_array:
+                    places.append(ArgumentResult(len(specs)))
+                    specs.append(leaf_spec(tape.buffers[id], True, "array"))
+                    buffers.append(id)
+                else:
+                    places.append(FloatResult(len(outputs)))
+                    outputs.append(id)
+            value = nested_result(trace.result_structure, iter(places))
     result: Result = results[0] if len(results) == 1 else TupleResult(tuple(results)) if results else None
     if kind == "value_and_gradient":
         result = TupleResult((value, result))
@@ -337,19 +354,43 @@ def disjoint_pairs(specs: tuple[Spec, ...]) -> tuple[tuple[int, int], ...]:
 def signature(trace: Trace, kind: str, layout: Layout) -> str:
     """The text signature, as `help` shows it."""
     names = [identifier(name) for name in trace.names]
-    names += ["d" + names[k] for k in layout.shadows] if kind != "call" else []
+    names += ["d" + names[k] for k in layout.shadows] if kind != "call" else out_names(trace)
     if kind == "pullback":
         count = len(layout.specs) - len(names)
         names += ["cotangent"] if count == 1 else [f"cotangent{k}" for k in range(count)]
     return "(" + ", ".join([*names, "/"] if names else []) + ")"
 
 
-def returns_one_float(trace: Trace) -> bool:
-    """Whether `f` returns just one float64 scalar."""
-    if trace.result_structure.kind is not Leaf or len(trace.tape.results) != 1:
-        return False
-    (value,) = trace.tape.results
-    return value.shape == () and value.dtype == np.float64
+def result_kinds(trace: Trace) -> list[bool] | None:
+    """Of each result whether it is an array; None where the fast path cannot put the results together.
+
+    It can for nested tuples of arrays and of float64 numbers.
+    """
+    values = trace.tape.results
+    only_tuples = all(kind in (tuple, Leaf) for kind in kinds_in(trace.result_structure))
+    if len(trace.result_leaves) != len(values) or not (only_tuples or not trace.result_leaves):
+        return None
+    kinds = [kind == "array" for kind in trace.result_kinds]
+    whole = all(v.dtype == np.float64 or is_array for v, is_array in zip(values, kinds))
+    return kinds if whole and not any(v.shape == () and is_array for v, is_array in zip(values, kinds)) else None
+
+
+def kinds_in(structure: Structure) -> Iterator[type]:
+    yield structure.kind
+    for child in structure.children:
+        yield from kinds_in(child)
+
+
+def nested_result(structure: Structure, leaves: Iterator[Result]) -> Result:
+    if structure.kind is Leaf:
+        return next(leaves)
+    return TupleResult(tuple(nested_result(child, leaves) for child in structure.children))
+
+
+def out_names(trace: Trace) -> list[str]:
+    """Of the arguments of a call of the plan itself that the arrays of its result are written to, if passed."""
+    arrays = [kind for kind in trace.result_kinds if kind == "array"]
+    return ["out"] if len(arrays) == 1 else [f"out{k}" for k in range(len(arrays))]
 
 
 def identifier(name: str) -> str:

@@ -87,6 +87,10 @@ class IndexRangeError(PlannedADError, IndexError):
     """A run-time index is out of range for the axis it addresses."""
 
 
+class LengthError(PlannedADError, ValueError):
+    """Arrays whose lengths are known at run time differ in length where they must not, or are empty."""
+
+
 class MemoryLimitError(PlannedADError, ValueError):
     """`compile(..., memory_limit=)` is below what the reverse sweep needs even when it runs loops again.
 

@@ -6,26 +6,41 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .structure import flatten
+from .structure import Const, flatten
 
 
 def copied(example: Any, with_numbers: bool = True) -> Any:
-    """A deep copy in which every array has the strides of the original; zeros in it unless `with_numbers`."""
+    """A deep copy in which every array has the strides of the original; zeros in it unless `with_numbers`.
+
+    What cannot be copied (a lock, a file) is shared.
+    """
     make = restored if with_numbers else blank
-    return copy.deepcopy(example, {id(a): make(a, a.strides) for a in arrays_in(example)})
+    return replaced(example, lambda a: make(a, a.strides))
 
 
 def picklable(example: Any) -> Any:
     """A deep copy that, pickled and loaded, is one like `copied`."""
-    return copy.deepcopy(example, {id(a): LaidOut(a) for a in arrays_in(example)})
+    return replaced(example, LaidOut)
 
 
-def arrays_in(example: Any) -> list[np.ndarray]:
-    return [leaf for leaf in flatten(example)[0] if type(leaf) is np.ndarray]
+def replaced(example: Any, make: Callable[[np.ndarray], Any]) -> Any:
+    """A deep copy with `make(array)` in the place of each array; `Const` marks stay, on the leaves."""
+    leaves, structure = flatten(example)
+    inactive = structure.inactive_leaves
+    copies = [make(leaf) if type(leaf) is np.ndarray else copied_static(leaf) for leaf in leaves]
+    return structure.unflatten(Const(leaf) if number in inactive else leaf for number, leaf in enumerate(copies))
+
+
+def copied_static(leaf: Any) -> Any:
+    try:
+        return copy.deepcopy(leaf)
+    except TypeError:
+        return leaf
 
 
 class LaidOut:

@@ -8,7 +8,7 @@ from os.path import basename
 from typing import TYPE_CHECKING
 
 from .memory_limit import Rerun
-from .schedule import Cached, LibraryStep, Source
+from .schedule import Cached, LibraryStep, Source, walk_steps
 from .tape import Guard
 from .trace import Trace
 
@@ -190,10 +190,15 @@ def unrolled(trace: Trace) -> tuple[str, ...]:
 
 
 def fallbacks(entry: Entry) -> tuple[str, ...]:
-    """Ways taken that promise less: the Python call path, and products by BLAS or by plain loops."""
+    """Ways taken that promise less: callbacks and calls in Python, and products by BLAS or by plain loops."""
     from .kernels.blas import product_of, tiled_form
+    from .kernels.native_callees import in_python
 
     found = []
+    for step in walk_steps(entry.memory.steps):
+        if in_python(step):
+            op = step.operation
+            found.append(f"a callback into Python, which allocates: {op.params['callee']}, {op.line}  {op.line.text}")
     if not entry.call.fast_path:
         found.append("the call path checks arguments in Python: object headers are not laid out as expected here")
     for step in entry.memory.steps:

@@ -17,8 +17,11 @@ from .rules.table import RULES
 from .tape import Apply, Buffer, Constant, IndexValue, Load, Loop, Operation, Tape
 
 
-def hoist_invariants(tape: Tape) -> Tape:
-    """Requires a simplified tape; ensures the same numbers, with no more work in any iteration."""
+def hoist_invariants(tape: Tape, *, loads: bool = False) -> Tape:
+    """Requires a simplified tape; ensures the same numbers, with no more work in any iteration.
+
+    loads : move what is only loaded, too. The derivative that needs such a value then needs it once.
+    """
     if not any(isinstance(op, Loop) for op in tape.operations):
         return tape
     operations: list[Operation] = []
@@ -26,19 +29,20 @@ def hoist_invariants(tape: Tape) -> Tape:
     for position, op in enumerate(tape.operations):
         if position == tape.turn:
             turn = len(operations)
-        operations += hoisted(tape.buffers, op, Iterations())
+        operations += hoisted(tape.buffers, op, Iterations(), loads)
     if tape.turn == len(tape.operations):
         turn = len(operations)
     return replace(tape, operations=tuple(operations), turn=turn)
 
 
-def hoisted(buffers: Sequence[Buffer], op: Operation, around: Iterations) -> list[Operation]:
+def hoisted(buffers: Sequence[Buffer], op: Operation, around: Iterations, loads: bool) -> list[Operation]:
     """`op`, after what has moved out of it."""
     within = inside(around, op) if isinstance(op, Loop) else around
-    op = op.with_blocks(*(tuple(o for inner in block for o in hoisted(buffers, inner, within)) for block in op.blocks))
+    blocks = (tuple(o for inner in block for o in hoisted(buffers, inner, within, loads)) for block in op.blocks)
+    op = op.with_blocks(*blocks)
     if not isinstance(op, Loop) or never_runs(op):
         return [op]
-    moved = moving_operations(buffers, op, around)
+    moved = moving_operations(buffers, op, around, loads)
     if not moved:
         return [op]
     ids = {v.id for o in moved for v in o.outputs}
@@ -46,7 +50,7 @@ def hoisted(buffers: Sequence[Buffer], op: Operation, around: Iterations) -> lis
     return [*moved, replace(op, body=body)]
 
 
-def moving_operations(buffers: Sequence[Buffer], loop: Loop, around: Iterations) -> list[Operation]:
+def moving_operations(buffers: Sequence[Buffer], loop: Loop, around: Iterations, loads: bool) -> list[Operation]:
     """The operations of the body that move out, in order: those worth it, and what they need."""
     inner = {v.id for op in loop.body for v in op.outputs}
     candidates: dict[int, Operation] = {}
@@ -56,7 +60,7 @@ def moving_operations(buffers: Sequence[Buffer], loop: Loop, around: Iterations)
             candidates[op.outputs[0].id] = op
     needed: set[int] = set()
     for id, op in reversed(candidates.items()):
-        if id in needed or (isinstance(op, Apply) and worth_keeping(op)):
+        if id in needed or (isinstance(op, Apply) and worth_keeping(op)) or (loads and isinstance(op, Load)):
             needed.add(id)
             needed.update(v.id for v in op.inputs)
     return [op for id, op in candidates.items() if id in needed]

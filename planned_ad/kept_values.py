@@ -24,6 +24,7 @@ from .rules.table import RULES
 from .tape import Apply, Constant, IndexValue, Load, Loop, Operation, Value
 
 DEAR = 10.0  # a primitive of this cost is never evaluated again: memory is cheaper
+WASTE = 1 << 20  # bytes for iterations that need not run: beyond them a value is computed again, whatever it costs
 FEW = 8  # elements: their sum costs no more than keeping it
 # What gives the very same bits again: arithmetic may be contracted otherwise in other surroundings.
 SELECTIONS = ("negative", "absolute", "minimum", "maximum", "where", "sign", "floor", "ceil", "trunc", "rint", "cast")
@@ -80,7 +81,13 @@ class Decisions:
             or (rule.kind == "gather" and self.is_in_memory(op.operands[0]))
             or (rule.kind == "reduce" and op.operands[0].size <= FEW)
         )
-        return cheap and rule.cost < DEAR and (id not in self.exact or self.repeats_exactly(id))
+        cheap = cheap and (rule.cost < DEAR or self.is_wasteful(id))
+        return cheap and (id not in self.exact or self.repeats_exactly(id))
+
+    def is_wasteful(self, id: int) -> bool:
+        """Whether places for the value would mostly stay empty: a loop may run less often than there is memory for."""
+        counted = any(loop.count is not None for loop in self.values.made[id].place.loops)
+        return counted and self.cost(id) > WASTE
 
     def is_in_memory(self, value: Value) -> bool:
         first = self.values.first.get(value.id, value.id)
@@ -223,7 +230,7 @@ class Decisions:
             seen.add(source)
             made = self.values.made[source].operation
             if isinstance(made, Apply) and not self.can_repeat(source):
-                return f"needed by the derivative, and computing {made.primitive} again costs more than keeping it"
+                return f"needed by the derivative, and computing {made.title} again costs more than keeping it"
             if isinstance(made, Load):
                 what = "its memory is" if source == id else "what it is computed from is"
                 line = self._overwriter(source).line

@@ -1,9 +1,9 @@
 """The shadow namespace: what traced code sees in place of its globals, closures, modules, classes and built-ins.
 
-`f` and the plain Python functions that it reaches run as copies of themselves, on the same code objects, over names
-that lead to other shadows: `numpy.zeros` to a tracing version, a helper function to its copy, a global array to a
-constant tracer. The real modules, functions, classes and instances are read and never written, so other threads and
-libraries see nothing.
+`f` and the plain Python functions that it reaches run as copies of themselves, on the same code objects (but for how
+they make lists, see `comprehensions`), over names that lead to other shadows: `numpy.zeros` to a tracing version, a
+helper function to its copy, a global array to a constant tracer. The real modules, functions, classes and instances are
+read and never written, so other threads and libraries see nothing.
 
 Three mechanisms carry this:
 
@@ -26,13 +26,13 @@ from typing import Any
 
 import numpy as np
 
+from .comprehensions import HELPERS, rewritten
 from .shadows import (
-    OPAQUE_BASES,
     ShadowClass,
     ShadowGlobals,
     ShadowModule,
-    defines_user_code,
     is_library,
+    is_user_class,
     is_user_function,
     real_class,
     shadow_metaclass,
@@ -69,6 +69,8 @@ class Namespace:
     refuse : callable, optional
         `refuse(obj, name)` has the last word on an object that would be left as it is and is not planned_ad's own: it
         returns that object or what is to be seen instead, for example a stand-in that raises when it is called.
+    look_at : callable, optional
+        `look_at(code)` is told of each function that is copied.
     """
 
     def __init__(
@@ -76,9 +78,12 @@ class Namespace:
         replacements: Mapping[int, object],
         wrap_array: Callable[[np.ndarray, str], object],
         refuse: Callable[[object, str], object] | None = None,
+        look_at: Callable[[types.CodeType], None] | None = None,
     ):
+        self.recorder: Any = None  # of the trace
         self._replacements = replacements
         self._refuse = refuse
+        self._look_at = look_at
         self._memo: dict[int, tuple[object, object]] = {}  # by identity of either; holding both keeps the ids theirs
         self._globals: dict[int, ShadowGlobals] = {}
         self._cells: dict[int, tuple[types.CellType, types.CellType]] = {}
@@ -116,6 +121,7 @@ class Namespace:
         self.builtins: dict[str, object] = {
             name: replacements.get(id(value), value) for name, value in vars(builtins).items()
         }
+        self.builtins |= {name: replacements.get(id(helper), helper) for name, helper in HELPERS.items()}
         self.builtins["__import__"] = self._import
 
     def shadow(self, obj: Any, name: str = "") -> Any:
@@ -126,8 +132,30 @@ class Namespace:
             (self._unfilled or self._uninserted).pop()()
         return result
 
+    def real_of(self, identities: set[int]) -> object | None:
+        """One of the objects with these identities that traced code has met; else None."""
+        return next((self._memo[id][0] for id in identities if id in self._memo), None)
+
+    def unshadowed(self, shadow: object) -> object:
+        """The object that traced code has met as `shadow`; of anything else, itself."""
+        wrapped = getattr(shadow, "__wrapped__", None)
+        if self._replacements.get(id(wrapped)) is shadow:
+            return wrapped
+        pairs = self._memo.values()
+        return next((real for real, seen in pairs if seen is shadow and real is not shadow), shadow)
+
+    def instances(self) -> list[tuple[object, object]]:
+        """The instances of the user's classes that traced code has met, with their shadows."""
+        pairs = [(real, shadow) for real, shadow in self._memo.values() if shadow is not real]
+        return [(real, shadow) for real, shadow in pairs if isinstance(type(shadow), ShadowClass)]
+
     def function(self, f: Callable[..., Any]) -> Callable[..., Any]:
-        """The copy of a function, which runs in this namespace; of a plain function even where it is a library's."""
+        """The copy of a function, which runs in this namespace; of a plain function even where it is a library's.
+
+        One that was defined in traced code runs here already, and goes on seeing what its variables become.
+        """
+        if isinstance(getattr(f, "__globals__", None), ShadowGlobals) and f.__globals__.namespace is self:
+            return f
         if type(f) is types.FunctionType and id(f) not in self._memo and id(f) not in self._replacements:
             self._remember(f, self._copy_code(f, self.shadow_globals(f.__globals__)))
         return self.shadow(f, getattr(f, "__name__", ""))
@@ -209,7 +237,10 @@ class Namespace:
 
     def _copy_code(self, f: types.FunctionType, names: dict[str, Any]) -> types.FunctionType:
         cells = tuple(self._copy_cell(cell, name) for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars))
-        copy = types.FunctionType(f.__code__, names, f.__name__, None, cells)
+        code = rewritten(f.__code__) if isinstance(names, ShadowGlobals) else f.__code__
+        if self._look_at is not None:
+            self._look_at(code)
+        copy = types.FunctionType(code, names, f.__name__, None, cells)
         copy.__qualname__, copy.__doc__, copy.__module__ = f.__qualname__, f.__doc__, f.__module__
         if sys.version_info >= (3, 12):
             copy.__type_params__ = f.__type_params__
@@ -262,10 +293,10 @@ class Namespace:
     def _copy_class(self, cls: type, name: str) -> object:
         """A shadow of a user's class, still without the shadows of what it defines."""
         cls = real_class(cls)
-        if not self._is_copied_class(cls):
+        if not is_user_class(cls):
             return self._leave(cls, name)
         rest = cls.__mro__[1:]
-        bases = tuple(self._see(base, base.__name__) if self._is_copied_class(base) else base for base in rest)
+        bases = tuple(self._see(base, base.__name__) if is_user_class(base) else base for base in rest)
         real_bases = tuple(base for base, shadow in zip(rest, bases) if shadow is not base)
         # Special methods are there from the start, so that the type's slots are set, and are replaced by `fill`.
         body = {n: v for n, v in vars(cls).items() if n.startswith("__") and n.endswith("__") and n not in _NOT_COPIED}
@@ -288,20 +319,10 @@ class Namespace:
         self._unfilled.append(fill)
         return copy
 
-    def _is_copied_class(self, cls: type) -> bool:
-        if issubclass(cls, (*OPAQUE_BASES, type)):
-            return False
-        if is_library(cls.__module__, getattr(sys.modules.get(cls.__module__), "__file__", None)):
-            return defines_user_code(cls)  # only a class of a docstring's example
-        if issubclass(cls, tuple):
-            return any(defines_user_code(base) for base in cls.__mro__)
-        # A class statement leaves one of these in the first class of a hierarchy; extension types have neither.
-        return any("__dict__" in vars(base) or "__slots__" in vars(base) for base in cls.__mro__)
-
     def _copy_instance(self, obj: Any, name: str) -> object:
         """An instance of the shadow of a user's class, with shadowed attributes, slots and items."""
         real: Any = real_class(type(obj))
-        cls = self._see(real, real.__name__) if self._is_copied_class(real) else real
+        cls = self._see(real, real.__name__) if is_user_class(real) else real
         storage: Any = next((base for base in (tuple, list, dict) if issubclass(real, base)), object)
         is_named_tuple = storage is tuple and hasattr(real, "_fields")
         if not isinstance(cls, ShadowClass) and not is_named_tuple:

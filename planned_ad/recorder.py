@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import types
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -18,15 +19,21 @@ from .regions import View, c_strides, is_injective
 from .source import Line, current_line
 from .tape import Buffer, Value, walk
 from .tracing.array_tracer import ArrayTracer
+from .tracing.elements import refused as refuse_run_time
 from .tracing.example import ExampleRun
 from .tracing.loop_index import LoopIndex
 from .tracing.promotion import KINDS, dtype_of
 from .tracing.ragged import RaggedArray, RaggedStorage, has_ragged
 from .tracing.ragged import call as call_ragged
+from .tracing.run_time_arrays import RunTimeArray
+from .tracing.run_time_functions import call as call_run_time
+from .tracing.run_time_functions import has_run_time
 from .tracing.scalar_tracer import ScalarTracer
 from .tracing.scopes import Decisions, Restart, Scopes, Site
 from .tracing.storage import Storage
+from .tracing.traced_list import TracedList
 from .tracing.watch import Watch
+from .tracing.whiles_on_integers import WhilesOnIntegers
 
 Tracer = ArrayTracer | ScalarTracer
 
@@ -50,19 +57,24 @@ class Recorder:
         self, max_operations: int = 200_000, unroll: int = 16, max_steps: int = 1000, decisions: Decisions | None = None
     ):
         self.builder = TapeBuilder()
+        self.namespace: Any = None  # what the traced code sees
         self.max_operations = max_operations
         self.unroll = unroll
         self.max_steps = max_steps
         self.whiles: list[Any] = []  # the `while` loops being recorded
         self.scopes = Scopes(self.builder, Decisions() if decisions is None else decisions)
         self.unrolling: dict[int, Site] = {}  # short loops whose iterations are recorded one by one now
+        self.whiles_on_integers = WhilesOnIntegers(self)
         self.watch = Watch(self)
         self.example = ExampleRun(self.builder)
         self.assumptions: dict[str, None] = {}  # names of captured arrays that were read, in order
         self.extents: dict[int, int] = {}  # ids of index values known to be at least 0 and less than this
         self.wrapped: dict[tuple[int, int], Value] = {}  # an index value within an extent, as one that is not negative
         self.consumers: dict[types.FrameType, Any] = {}  # who adds up the items of a generator expression, by its frame
+        self.filled: set[Site] = set()  # the lists that loops fill, by the instruction that makes them
+        self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
         self.limits: dict[int, tuple[Value, int, int]] = {}  # of integers read in loops, by identity
+        self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
         self._numbers: dict[tuple[object, ...], Value] = {}
         self._outcomes: dict[int, object] = {}
 
@@ -72,13 +84,15 @@ class Recorder:
         builder.line = current_line()
         if self.scopes.pending:
             raise Restart
+        if self.whiles_on_integers.sites:
+            self.whiles_on_integers.notice(sys._getframe(1))
         if len(builder.operations) > self.max_operations:
             self._stop()
 
     def _stop(self) -> None:
         lines: Counter[Line] = Counter(op.line for op in walk(tuple(self.builder.operations)))
         line, count = lines.most_common(1)[0]
-        reasons = [f" The loop at {loop.line} {loop.reason}." for loop in self.scopes.decisions.unrolled.values()]
+        reasons = [f" The loop at {loop.line} {loop.reason}." for loop in self.scopes.decisions.reported()]
         raise UnrollLimitError(
             f"the trace has more than {self.max_operations:,} operations; {count:,} of them come from {line}: "
             f"`{line.text}`, in a loop that had to be unrolled.{reasons[0] if reasons else ''} Write the body of the "
@@ -99,6 +113,10 @@ class Recorder:
         """Whether `obj` is a traced array whose extents differ between the iterations of a loop."""
         return type(obj) is RaggedArray
 
+    def is_run_time(self, obj: object) -> bool:
+        """Whether `obj` is a traced array whose length is known at run time only."""
+        return type(obj) is RunTimeArray
+
     def is_concrete(self, obj: object) -> bool:
         """Whether the numbers of `obj` are known while tracing."""
         kind = type(obj)
@@ -106,7 +124,7 @@ class Recorder:
             return obj.storage.is_concrete  # type: ignore[attr-defined]
         if kind is list or kind is tuple:
             return all(self.is_concrete(item) for item in obj)  # type: ignore[attr-defined]
-        return kind not in (ScalarTracer, LoopIndex, RaggedArray)
+        return kind not in (ScalarTracer, LoopIndex, RaggedArray, RunTimeArray, TracedList)
 
     def number_of(self, obj: object) -> Any:
         """The known numbers of `obj`, as an array that must not be written to."""
@@ -134,11 +152,15 @@ class Recorder:
     def value_of(self, obj: Any, dtype: Any = None) -> Value:
         """What `obj` (traced, an array, a number, or nested lists of them) holds now; cast to `dtype` if given."""
         kind = type(obj)
+        if (kind is ScalarTracer or kind is ArrayTracer) and obj.recorder is not self:
+            raise UnsupportedError(f"{self.here()}: uses a value of another trace; pass it as an argument")
         if kind is ScalarTracer:
             value = obj.value
         elif kind is ArrayTracer or kind is RaggedArray:
             value = obj.read()
-        elif kind is LoopIndex:
+        elif kind is RunTimeArray:
+            raise refuse_run_time(self, "combines with others")
+        elif kind is LoopIndex or kind is TracedList:
             return self.value_of(obj.traced(), dtype)
         elif (kind is list or kind is tuple) and not self.is_concrete(obj):
             value = self.stacked(obj)
@@ -271,6 +293,8 @@ class Recorder:
         self.mark()
         args, kwargs = traced_indices(args), traced_indices(dict(kwargs))
         items = (*args, *kwargs.values())
+        if has_run_time(self, items):
+            return call_run_time(self, function, args, dict(kwargs))
         if has_ragged(items):
             return call_ragged(self, function, args, dict(kwargs))
         known = all(self.is_concrete(item) for item in items)
@@ -348,8 +372,8 @@ class Recorder:
 
 
 def traced_indices(items: Any) -> Any:
-    """Arguments with the indices of loops among them as traced integers."""
-    if type(items) is LoopIndex:
+    """Arguments with the indices of loops among them as traced integers, and lists that loops have filled as arrays."""
+    if type(items) is LoopIndex or type(items) is TracedList:
         return items.traced()
     if type(items) in (tuple, list):
         return type(items)(traced_indices(item) for item in items)

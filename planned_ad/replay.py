@@ -6,15 +6,17 @@ It checks everything, then runs the same kernels. Nothing is written before all 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .arguments import check_arguments, check_array, check_overlaps, check_shadow, names_of
-from .entries import Entry
+from .callbacks import raise_pending
+from .entries import Entry, out_names
 from .errors import ArgumentError, ShapeError
-from .structure import Leaf, Structure, flatten
+from .examples import restored
+from .structure import Const, Leaf, Structure, flatten, flatten_arguments, is_mutable, is_object_class, updated
 from .tape import Buffer, Guard
 from .trace import ArgumentLeaf, Trace
 
@@ -28,13 +30,22 @@ class Call:
     def __init__(self, trace: Trace, kind: str, arguments: Sequence[Any], keywords: dict[str, Any]):
         self.trace, self.kind = trace, kind
         self.name = f"plan.{kind}" if kind != "call" else "plan"
-        self.arguments = tuple(arguments)
-        count = len(trace.structure.children)
-        self.extra: list[Any] = list(arguments[count:])
-        self.keywords = keywords
-        self.leaves = check_arguments(trace, self.arguments[:count], self.name)
+        more = len(out_names(trace)) if kind == "call" else (kind == "pullback") + len(shadowed(trace))
+        complete = len(trace.names) + more
+        self.arguments, self.extra, self.keywords = trace.signature.gather(arguments, keywords, complete, self.name)
+        self.leaves = check_arguments(trace, self.arguments, self.name)
 
-    def place(self, entry: Entry) -> Placed:
+    def example(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Arguments by position and by keyword to trace again with: numbers of the same types, the same ones active."""
+        inactive = self.trace.structure.inactive_leaves
+        leaves = [
+            leaf.value(value) if isinstance(leaf.value, type) and leaf.kind == "float" else value
+            for leaf, value in zip(self.trace.leaves, self.leaves)
+        ]
+        marked = [Const(value) if number in inactive else value for number, value in enumerate(leaves)]
+        return self.trace.signature.split(self.trace.structure.unflatten(marked))
+
+    def place(self, entry: Entry, preserve_args: bool = False) -> Placed:
         """Find or make the memory of everything that `entry` needs; checked, nothing written."""
         trace, tape = self.trace, entry.tape
         memory: dict[int, Any] = {}
@@ -44,29 +55,46 @@ class Call:
             if leaf.buffer is None:
                 continue
             memory[leaf.buffer] = value if leaf.kind == "array" else np.array(value, leaf.dtype)
+            is_copied = leaf.buffer in written and leaf.is_fresh
             if isinstance(value, np.ndarray):
-                named.append((leaf.path, value, leaf.buffer in written))
+                named.append((leaf.path, value, leaf.buffer in written and not is_copied))
+            if is_copied:
+                memory[leaf.buffer] = restored(value, value.strides)
         shadows = {b.shadow_of: b for b in (tape.buffers[i] for i in tape.arguments) if b.kind == "shadow"}
         cotangents = [b for b in (tape.buffers[i] for i in tape.arguments) if is_cotangent(b)]
         extra = self.take_extra(entry, len(cotangents))
-        returned = self.place_shadows(entry, shadows, extra, memory, named)
+        returned = self.place_shadows(shadows, extra, memory, named, preserve_args)
         for buffer, value in zip(cotangents, extra[len(extra) - len(cotangents) :]):
             memory[buffer.id] = self.cotangent(buffer, value)
             if buffer.shape != ():
                 named.append((buffer.label, memory[buffer.id], False))
         results = [tape.buffers[i] for i in tape.arguments if tape.buffers[i].kind == "result"]
-        for buffer in results:
-            memory[buffer.id] = np.empty(buffer.shape, buffer.dtype)
+        outs = iter(extra) if self.kind == "call" else iter(())
+        for buffer, kind in zip(results, (k for k in trace.result_kinds if k != "static")):
+            given = next(outs, None) if kind == "array" else None
+            memory[buffer.id] = (
+                np.empty(buffer.shape, buffer.dtype) if given is None else self.out(buffer, given, named)
+            )
         check_overlaps(named, self.name)
         return Placed(memory, returned, [memory[b.id] for b in results])
+
+    def rebind(self, memory: dict[int, Any]) -> None:
+        """Give attributes of the arguments their new values, where the function has replaced what they held."""
+        if all(leaf.rebound is None for leaf in self.trace.leaves):
+            return
+        leaves = iter(
+            rebound_value(self.trace, leaf, value, memory)
+            for leaf, value in zip(self.trace.leaves, flatten_arguments(self.arguments)[0])
+        )
+        for argument, child in zip(self.arguments, self.trace.structure.children):
+            updated(argument, child, leaves, is_object_class)
 
     def take_extra(self, entry: Entry, cotangents: int) -> list[Any]:
         """Shadows and cotangents in order; None for shadows to be made."""
         if self.kind == "call":
-            if self.extra or self.keywords:
-                raise ArgumentError(f"{self.name}: takes only the arguments of {self.trace.name}")
-            return []
+            return self.take_outs()
         names = ["d" + self.trace.names[k] for k in entry.layout.shadows]
+        self.take_gathered(names)
         many = cotangents != 1
         labels = [f"cotangent{k}" for k in range(cotangents)] if many else ["cotangent"]
         extra = list(self.extra)
@@ -76,7 +104,7 @@ class Call:
         if len(extra) > len(names) + cotangents:
             raise ArgumentError(
                 f"{self.name}: takes {', '.join([*self.trace.names, *names, *labels])}; "
-                f"{len(self.arguments)} arguments were given"
+                f"{len(self.arguments) + len(extra)} arguments were given"
             )
         for key, value in self.keywords.items():
             if key not in (*names, *labels) or key in slots:
@@ -90,12 +118,41 @@ class Call:
                 raise ArgumentError(f"{self.name}: the {label} of the result is missing")
         return [slots.get(n) for n in (*names, *labels)]
 
-    def place_shadows(self, entry: Entry, shadows, extra, memory, named) -> list[Any]:
+    def take_outs(self) -> list[Any]:
+        """Where the arrays of the result are to be written; None for new ones."""
+        names = out_names(self.trace)
+        slots = dict(zip(names, self.extra)) | self.keywords
+        if len(self.extra) > len(names) or len(slots) < len(self.extra) + len(self.keywords) or set(slots) - set(names):
+            more = f", and then {', '.join(names)}" if names else ""
+            raise ArgumentError(f"{self.name}: takes only the arguments of {self.trace.name}{more}")
+        return [slots.get(name) for name in names]
+
+    def out(self, buffer: Buffer, array: Any, named: list[tuple[str, np.ndarray, bool]]) -> np.ndarray:
+        """Memory that the caller brings for an array of the result."""
+        checked = check_shadow(buffer, array, "out", self.name)
+        named.append(("out", checked, True))
+        return checked
+
+    def take_gathered(self, names: Sequence[str]) -> None:
+        """Shadows of what `*args` gathers, passed together as `dargs=`: one for each, of which only some are needed."""
+        gathered = self.trace.signature.gathered
+        prefix = f"d{gathered}["
+        if not gathered or f"d{gathered}" not in self.keywords:
+            return
+        given = self.keywords.pop(f"d{gathered}")
+        count = sum(name.startswith(prefix[1:]) for name in self.trace.names)
+        if not isinstance(given, tuple | list) or len(given) != count:
+            raise ArgumentError(f"{self.name}: d{gathered} must be a tuple of {count} shadows, as {gathered} is")
+        places = {f"{prefix}{k}]": value for k, value in enumerate(given)}
+        self.keywords |= {name: places[name] for name in names if name in places}
+
+    def place_shadows(self, shadows, extra, memory, named, preserve_args: bool) -> list[Any]:
         """Fill in shadow memory; what the call returns for each active argument, as functions of no argument."""
         returned: list[Any] = []
         trace, start, used = self.trace, 0, 0
         for number, child in enumerate(trace.structure.children):
             leaves = trace.leaves[start : start + child.leaf_count]
+            primals = self.leaves[start : start + child.leaf_count]
             start += child.leaf_count
             buffers = [shadows.get(leaf.buffer) if leaf.buffer is not None else None for leaf in leaves]
             if all(b is None for b in buffers):
@@ -117,10 +174,12 @@ class Call:
                         f"{self.name}: {name} is {structure}, and must have the structure of "
                         f"{trace.names[number]}: {child}"
                     )
+                if self.kind == "pullback" and not preserve_args:
+                    values = on_entry(leaves, start - child.leaf_count, values)
             paths = names_of(child, name)
             for k, (buffer, leaf) in enumerate(zip(buffers, leaves)):
                 if buffer is None:
-                    values[k] = leaf.value if given is None else values[k]
+                    values[k] = primals[k] if given is None else values[k]
                 elif leaf.kind == "float":
                     start_value = 0.0 if given is None else self.number(values[k], paths[k])
                     values[k] = memory[buffer.id] = np.array(start_value, buffer.dtype)
@@ -159,7 +218,10 @@ class Placed:
     def run(self, entry: Entry) -> bool:
         """Run the kernel; False when one of its guards broke (and nothing was written)."""
         pointers = [self.memory[id].__array_interface__["data"][0] for id in entry.layout.buffers]
-        return entry.call.run(pointers) == 0
+        if entry.call.run(pointers) != 0:
+            raise_pending()
+            return False
+        return True
 
     def result(self, trace: Trace, kind: str) -> Any:
         if kind == "call":
@@ -176,28 +238,39 @@ def finisher(given: Any, child: Structure, leaves: Sequence[ArgumentLeaf], value
         final = [
             float(v) if leaf.kind == "float" and isinstance(v, np.ndarray) else v for leaf, v in zip(leaves, values)
         ]
-        return child.unflatten(final) if given is None else updated(given, child, iter(final))
+        return child.unflatten(final) if given is None else updated(given, child, iter(final), is_mutable)
 
     return finish
 
 
-def updated(given: Any, structure: Structure, leaves: Iterator[Any]) -> Any:
-    """`given` with these leaves: changed in place where lists and dicts hold the floats, else a new one."""
-    if structure.kind is Leaf:
-        return next(leaves)
-    if structure.kind is list or issubclass(structure.kind, dict):
-        for key, child in zip(structure.keys, structure.children):
-            given[key] = updated(given[key], child, leaves)
-        return given
-    is_sequence = issubclass(structure.kind, tuple)
-    old = [given[k] if is_sequence else getattr(given, key) for k, key in enumerate(structure.keys)]
-    new = [updated(part, child, leaves) for part, child in zip(old, structure.children)]
-    if all(a is b for a, b in zip(old, new)):
-        return given
-    return Structure(kind=structure.kind, keys=structure.keys, children=(LEAF,) * len(new)).unflatten(new)
+def rebound_value(trace: Trace, leaf: ArgumentLeaf, value: Any, memory: dict[int, Any]) -> Any:
+    """What an attribute holds after the call."""
+    if leaf.rebound is None:
+        return value
+    shown = leaf if leaf.holds is None else trace.leaves[leaf.holds]
+    assert shown.buffer is not None
+    place = memory[shown.buffer]
+    return place if leaf.rebound is np.ndarray else leaf.rebound(place[()])
 
 
-LEAF = Structure(kind=Leaf)
+def on_entry(leaves: Sequence[ArgumentLeaf], start: int, values: list[Any]) -> list[Any]:
+    """Shadows of one argument's final state, each in the place of the leaf whose memory the attribute shows then."""
+    found = list(values)
+    for leaf, value in zip(leaves, values):
+        if leaf.holds is not None:
+            found[leaf.holds - start] = value
+    return found
+
+
+def shadowed(trace: Trace) -> list[int]:
+    """Positions of the arguments that have a shadow argument: all that are active, but for lone floats."""
+    found, start = [], 0
+    for number, child in enumerate(trace.structure.children):
+        leaves = trace.leaves[start : start + child.leaf_count]
+        start += child.leaf_count
+        if any(leaf.active for leaf in leaves) and not (child.kind is Leaf and leaves[0].kind == "float"):
+            found.append(number)
+    return found
 
 
 def new_array(buffer: Buffer) -> np.ndarray:
@@ -227,6 +300,15 @@ RESULT_KINDS = {
 }
 
 
+def in_order(trace: Trace, kind: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> tuple[list[Any], dict]:
+    """The arguments of a call by position, which is the fast way, where all of its shadows are among them."""
+    call = Call(trace, kind, arguments, keywords)
+    names = ["d" + trace.names[k] for k in shadowed(trace)][len(call.extra) :]
+    if any(name not in call.keywords for name in names):
+        return list(arguments), keywords
+    return [*call.arguments, *call.extra, *(call.keywords.pop(name) for name in names)], call.keywords
+
+
 def is_cotangent(buffer: Buffer) -> bool:
     return buffer.kind == "cotangent"
 
@@ -242,11 +324,13 @@ def replay(
         call = Call(variant.trace, kind, arguments, keywords)
         entry = variant.entry(kind)
         try:
-            placed = call.place(entry)
+            placed = call.place(entry, variant.preserve_args)
         except CotangentShapeError:
             if final or not any(isinstance(op, Guard) for op in variant.trace.tape.operations):
                 raise
             continue
         if placed.run(entry):
+            if not variant.preserve_args:
+                call.rebind(placed.memory)
             return True, placed.result(variant.trace, kind)
     return False, None

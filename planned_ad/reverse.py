@@ -18,9 +18,11 @@ import numpy as np
 from .affine import Affine, Ragged
 from .boundary import store_results
 from .builder import TapeBuilder, continued
+from .calls import cotangents_of_call, has_rule
 from .coordinates import follow
 from .dependence import Overwrites
 from .errors import NotDifferentiableError, UnsupportedError
+from .inline import write_out_calls
 from .regions import Region, View, c_strides, compose, contiguous, inverse, is_injective, remap, show
 from .rules.algebra import Symbol
 from .rules.table import RULES
@@ -74,18 +76,14 @@ class Sweep:
     def shadow(self, region: Region) -> Region:
         """The region of the shadow buffer that belongs to a region of the primal."""
         buffer = self.builder.buffers[region.buffer]
-        shadow = self.shadows[region.buffer]
-        if buffer.view == shadow.view:
-            return Region(shadow.id, region.view)
-        if moves(region.view):
-            view = follow(region.view, buffer.view, shadow.view, {loop.index: loop.range for loop in self.loops})
-        else:
-            view = remap(region.view, buffer.view, shadow.view)
-        if view is None:
-            raise UnsupportedError(
-                f"{self.builder.line}: the strides of {buffer.label} cannot be followed; pass a contiguous array"
-            )
-        return Region(shadow.id, view)
+        return shadow_region(self.builder, region, buffer, self.shadows[region.buffer], self.loops)
+
+    def make_shadows(self, buffers: Iterable[int]) -> None:
+        """Shadows, zero at first, for those of these buffers that have none."""
+        for id in sorted(set(buffers) - set(self.shadows)):
+            if is_floating(self.builder.buffers[id].dtype):
+                shadow = self.shadows[id] = new_shadow(self.builder, self.builder.buffers[id], "local")
+                self.builder.store(shadow.whole, self.zero(shadow.dtype))
 
     def zero(self, dtype: np.dtype) -> Value:
         return self.builder.constant(0, dtype)
@@ -148,6 +146,23 @@ class Sweep:
         self.builder.scatter(span, indices, flat, accumulate=True)
 
 
+def shadow_region(
+    builder: TapeBuilder, region: Region, buffer: Buffer, shadow: Buffer, loops: tuple[Loop, ...]
+) -> Region:
+    """The region of `shadow` that belongs to a region of `buffer`, inside of `loops`."""
+    if buffer.view == shadow.view:
+        return Region(shadow.id, region.view)
+    if moves(region.view):
+        view = follow(region.view, buffer.view, shadow.view, {loop.index: loop.range for loop in loops})
+    else:
+        view = remap(region.view, buffer.view, shadow.view)
+    if view is None:
+        raise UnsupportedError(
+            f"{builder.line}: the strides of {buffer.label} cannot be followed; pass a contiguous array"
+        )
+    return Region(shadow.id, view)
+
+
 def is_ragged(shape: tuple[int, ...]) -> bool:
     return any(isinstance(n, Ragged) for n in shape)
 
@@ -175,11 +190,18 @@ def is_floating(dtype: np.dtype) -> bool:
 
 def activity(tape: Tape) -> tuple[frozenset[int], frozenset[int]]:
     """Ids of the values, and of the buffers, that depend on an active argument (regardless of order for buffers)."""
-    buffers = set(tape.active)
+    return dependent(tape.operations, (), tape.active)
+
+
+def dependent(
+    operations: tuple[Operation, ...], values: Iterable[int], buffers: Iterable[int]
+) -> tuple[frozenset[int], frozenset[int]]:
+    """Ids of the values and buffers that depend on these values and buffers."""
+    roots, buffers = frozenset(values), set(buffers)
     while True:
-        values: set[int] = set()
+        values = set(roots)
         found = set(buffers)
-        for op in walk(tape.operations):
+        for op in walk(operations):
             if isinstance(op, Load):
                 if op.region.buffer in found:
                     values.add(op.out.id)
@@ -211,6 +233,7 @@ def reverse(
     loss : the first result is a scalar, whose cotangent is one.
     keep_results : the primal's results are stored to buffers of kind 'result', the last arguments of the new tape.
     """
+    tape = write_out_calls(tape, keep=has_rule)
     values, buffers = activity(tape)
     builder = continued(tape)
     sweep = Sweep(builder, values, overwrites=Overwrites(tape.buffers, tape.operations))
@@ -228,10 +251,7 @@ def reverse(
             arguments.append(shadow.id)
             if not accumulate or id in fresh:
                 builder.store(shadow.whole, sweep.zero(shadow.dtype))
-    for id in sorted(buffers - set(sweep.shadows)):
-        if is_floating(tape.buffers[id].dtype):
-            shadow = sweep.shadows[id] = new_shadow(builder, tape.buffers[id], "local")
-            builder.store(shadow.whole, sweep.zero(shadow.dtype))
+    sweep.make_shadows(buffers)
     for number, result in enumerate(tape.results):
         if loss and number == 0:
             sweep.contribute(result, builder.constant(1, result.dtype))
@@ -309,6 +329,10 @@ def transpose_apply(sweep: Sweep, op: Apply) -> None:
     cotangent = sweep.collapse(op.out)
     assert cotangent is not None
     builder = sweep.builder
+    if op.primitive == "call":
+        for operand, found in cotangents_of_call(builder, op, cotangent):
+            sweep.contribute(operand, found)
+        return
     if rule.kind == "view":
         for part in view_adjoint(builder, cotangent, op.params["view"], op.operands[0].shape):
             sweep.contribute(op.operands[0], part)

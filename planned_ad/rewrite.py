@@ -240,7 +240,7 @@ class _Rewrite:
     def visit_apply(self, op: Apply) -> None:
         operands = tuple(self.name(v) for v in op.operands)
         rule = RULES[op.primitive]
-        if rule.kind == "elementwise" and op.out.shape != ():
+        if rule.kind == "elementwise" and op.out.shape != () and op.primitive != "copy":
             scalars = tuple(self.scalar_of(v) for v in operands)
             if all(v.shape == () for v in scalars):
                 # Every operand repeats a scalar: compute once, repeat the result.

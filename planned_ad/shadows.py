@@ -149,3 +149,15 @@ def defines_user_code(cls: type) -> bool:
         if is_user_function(value) and not value.__globals__.get("__name__", "").startswith("namedtuple_"):
             return True
     return False
+
+
+def is_user_class(cls: type) -> bool:
+    """Whether a class is of the user's code: traced code sees a shadow of it."""
+    if issubclass(cls, (*OPAQUE_BASES, type)):
+        return False
+    if is_library(cls.__module__, getattr(sys.modules.get(cls.__module__), "__file__", None)):
+        return defines_user_code(cls)  # only a class of a docstring's example
+    if issubclass(cls, tuple):
+        return any(defines_user_code(base) for base in cls.__mro__)
+    # A class statement leaves one of these in the first class of a hierarchy; extension types have neither.
+    return any("__dict__" in vars(base) or "__slots__" in vars(base) for base in cls.__mro__)

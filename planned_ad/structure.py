@@ -1,19 +1,23 @@
 """Nested containers of arguments and results: taken apart into leaves, and put together again.
 
-Containers are tuples, lists, dicts, namedtuples, dataclasses and None; everything else is a leaf. Dicts keep their
-insertion order, and two dicts with the same keys in another order have different structures: a program may depend on
-the order in which it iterates. A container that is reached twice comes back as two containers.
+Containers are tuples, lists, dicts, namedtuples, None, and objects: dataclasses and instances of the user's classes,
+whose parts are their attributes. Everything else is a leaf. Dicts keep their insertion order, and two dicts with the
+same keys in another order have different structures: a program may depend on the order in which it iterates. An object
+that is reached twice comes back as one object, and may lead back to itself; any other container comes back as two.
+A bound method in an object that leads to the method's own object is a container of the two; any other is a leaf.
 """
 
 import collections
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+import functools
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from .shadows import real_class
+from .shadows import is_user_class, real_class
 
 
 class Const:
@@ -42,6 +46,10 @@ class Leaf:
     """The kind of a structure that is a leaf."""
 
 
+class Repeated:
+    """The kind of a structure that stands for an earlier object; its key: how many objects before it that began."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Structure:
     """How leaves nest. Equal structures have the same containers, keys and order; leaf types and activity do not count.
@@ -49,9 +57,10 @@ class Structure:
     Attributes
     ----------
     kind : type
-        The container's class, `NoneType` for None, or `Leaf`.
+        The container's class, `NoneType` for None, `Leaf`, or `Repeated`.
     keys : tuple
-        Keys of a dict; names of the fields of a namedtuple or dataclass; indices of a tuple or list.
+        Keys of a dict; names of the fields of a namedtuple, or of the attributes of an object; indices of a tuple or
+        list.
     children : tuple of Structure
         One for each key.
     label : str
@@ -77,7 +86,7 @@ class Structure:
         return frozenset(number for number, (_, leaf) in enumerate(_walk(self, "")) if not leaf.is_active)
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """Put leaves together. A `Const` gives its value; a dataclass is restored without running its `__init__`.
+        """Put leaves together. A `Const` gives its value; an object is restored without running its `__init__`.
 
         Raises
         ------
@@ -87,7 +96,7 @@ class Structure:
         leaves = list(leaves)
         if len(leaves) != self.leaf_count:
             raise ValueError(f"{self} has {self.leaf_count} leaves, and {len(leaves)} were given")
-        return _build(self, iter(leaves))
+        return _build(self, iter(leaves), [])
 
     def __repr__(self) -> str:
         parts = [repr(child) for child in self.children]
@@ -95,6 +104,8 @@ class Structure:
             return self.label if self.is_active else f"Const({self.label})"
         if self.kind is type(None):
             return "None"
+        if self.kind is Repeated:
+            return "..."
         if self.kind is tuple:
             return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
         if self.kind is list:
@@ -110,7 +121,7 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     Parameters
     ----------
     tree : object
-        A leaf, or tuples, lists, dicts, namedtuples, dataclasses and None around leaves. Subclasses of list and dict
+        A leaf, or tuples, lists, dicts, namedtuples, objects and None around leaves. Subclasses of list and dict
         (other than OrderedDict) are leaves, since they may hold more than their items. `Const` is transparent.
     is_leaf : callable, optional
         Where it is true of a container, that container is a leaf.
@@ -125,7 +136,7 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     Raises
     ------
     ValueError
-        If a container contains itself, or nests too deeply for Python's stack.
+        If a list or dict contains itself, or containers nest too deeply for Python's stack.
 
     Examples
     --------
@@ -133,17 +144,24 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     ([1.0, 2], (float, [int, {'w': None}]))
     """
     leaves: list[Any] = []
+    objects: dict[int, tuple[int, Any]] = {}  # by identity; holding them keeps the ids theirs
 
     def visit(node: Any, is_active: bool) -> Structure:
         if isinstance(node, Const):
             return visit(node.value, False)
-        parts = None if is_leaf is not None and is_leaf(node) else _parts(node)
-        if parts is None:
+        parts = None if is_leaf is not None and is_leaf(node) else parts_of(node)
+        is_foreign = type(node) is types.MethodType and id(node.__self__) not in objects
+        if parts is None or is_foreign:
             leaves.append(node)
             label = "array" if isinstance(node, np.ndarray) else type(node).__name__
             return Structure(kind=Leaf, label=label, is_active=is_active)
+        kind = real_class(type(node))
+        if is_object_class(kind):
+            if id(node) in objects:
+                return Structure(kind=Repeated, keys=(len(objects) - objects[id(node)][0],))
+            objects[id(node)] = len(objects), node
         children = tuple(visit(value, is_active) for _, value in parts)
-        return Structure(kind=real_class(type(node)), keys=tuple(key for key, _ in parts), children=children)
+        return Structure(kind=kind, keys=tuple(key for key, _ in parts), children=children)
 
     try:
         return leaves, visit(tree, True)
@@ -151,14 +169,28 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
         raise ValueError("a container contains itself, or nests too deeply to be taken apart") from None
 
 
+def flatten_arguments(arguments: Sequence[Any]) -> tuple[list[Any], Structure]:
+    """`flatten` of a tuple of arguments, each for itself: an object that two of them lead to counts for both."""
+    parts = [flatten(argument) for argument in arguments]
+    leaves = [leaf for part, _ in parts for leaf in part]
+    children = tuple(structure for _, structure in parts)
+    return leaves, Structure(kind=tuple, keys=tuple(range(len(parts))), children=children)
+
+
 def paths(structure: Structure) -> list[str]:
     """For each leaf, the Python expression that reaches it from the whole, such as `[0]['w']` or `.weights[2]`."""
     return [path for path, _ in _walk(structure, "")]
 
 
-def _parts(node: Any) -> list[tuple[Any, Any]] | None:
+def path_of(structure: Structure, key: Any) -> str:
+    """The Python expression that reaches a part of a container from it."""
+    is_indexed = structure.kind in (tuple, list) or issubclass(structure.kind, dict)
+    return f"[{key!r}]" if is_indexed else f".{key}"
+
+
+def parts_of(node: Any) -> list[tuple[Any, Any]] | None:
     """Keys and values of a container; None for a leaf."""
-    kind = type(node)
+    kind: Any = type(node)
     if node is None:
         return []
     if kind is tuple or kind is list:
@@ -167,35 +199,94 @@ def _parts(node: Any) -> list[tuple[Any, Any]] | None:
         return list(node.items())
     if _is_namedtuple(kind):
         return list(zip(kind._fields, node))
-    if dataclasses.is_dataclass(kind) and not issubclass(kind, tuple | list | dict | np.ndarray):
-        # Attributes that `__post_init__` adds are as much part of the object as its fields.
-        names = [f.name for f in dataclasses.fields(kind) if hasattr(node, f.name)]
-        names = list(dict.fromkeys([*names, *getattr(node, "__dict__", ())]))
-        return [(name, getattr(node, name)) for name in names]
-    return None
+    if kind is types.MethodType:
+        return [("__func__", node.__func__), ("__self__", node.__self__)]
+    return list(attributes_of(node).items()) if is_object_class(kind) else None
+
+
+@functools.cache
+def is_object_class(kind: Any) -> bool:
+    """Whether instances are taken apart into their attributes.
+
+    They are leaves where memory other than attributes belongs to them (extension types, subclasses of list and dict),
+    where a copy would release what it does not own (`__del__`), and where they stand for arrays (`__array__`).
+    """
+    if kind is types.SimpleNamespace:
+        return True
+    kind = real_class(kind)
+    if not dataclasses.is_dataclass(kind) and (
+        not is_user_class(kind) or hasattr(kind, "__del__") or hasattr(kind, "__array__")
+    ):
+        return False
+    try:
+        object.__new__(kind)
+    except TypeError:
+        return False
+    return True
+
+
+def attributes_of(node: Any) -> dict[str, Any]:
+    """The attributes that an object holds, in slots and in its `__dict__`, read past any code of its class."""
+    found: dict[str, Any] = {}
+    kind: Any = type(node)
+    for name, slot in _slots(kind).items():
+        try:
+            found[name] = slot.__get__(node)
+        except AttributeError:  # not set
+            continue
+    found.update(_dict_of(node))
+    kind = real_class(kind)
+    if dataclasses.is_dataclass(kind):  # fields first, in their order
+        names = [f.name for f in dataclasses.fields(kind) if f.name in found]
+        found = {name: found[name] for name in dict.fromkeys([*names, *found])}
+    return found
+
+
+def set_attribute(node: Any, name: str, value: Any) -> None:
+    """Set what `attributes_of` reads; frozen dataclasses too."""
+    kind: Any = type(node)
+    slot = _slots(kind).get(name)
+    if slot is None:
+        _dict_of(node)[name] = value
+    else:
+        slot.__set__(node, value)
+
+
+@functools.cache
+def _slots(kind: Any) -> dict[str, types.MemberDescriptorType]:
+    """The slots of a class and its bases, those of the bases first."""
+    found = [item for base in reversed(kind.__mro__) for item in vars(base).items()]
+    return {k: v for k, v in found if isinstance(v, types.MemberDescriptorType) and k != "__dict__"}
+
+
+def _dict_of(node: Any) -> dict[str, Any]:
+    return object.__getattribute__(node, "__dict__") if type(node).__dictoffset__ else {}
 
 
 def _is_namedtuple(kind: Any) -> bool:
     return issubclass(kind, tuple) and hasattr(kind, "_fields")
 
 
-def _build(structure: Structure, leaves: Iterator[Any]) -> Any:
+def _build(structure: Structure, leaves: Iterator[Any], objects: list[Any]) -> Any:
     kind: Any = structure.kind
     if kind is Leaf:
         return next(leaves)
     if kind is type(None):
         return None
-    values = [_build(child, leaves) for child in structure.children]
+    if kind is Repeated:
+        return objects[-structure.keys[0]]
+    if is_object_class(kind):
+        instance = kind() if kind is types.SimpleNamespace else object.__new__(kind)
+        objects.append(instance)
+        for name, child in zip(structure.keys, structure.children):
+            set_attribute(instance, name, _build(child, leaves, objects))
+        return instance
+    values = [_build(child, leaves, objects) for child in structure.children]
     if kind is tuple or kind is list:
         return kind(values)
     if issubclass(kind, dict):
         return kind(zip(structure.keys, values))
-    if _is_namedtuple(kind):
-        return tuple.__new__(kind, values)
-    instance = object.__new__(kind)
-    for name, value in zip(structure.keys, values):
-        object.__setattr__(instance, name, value)
-    return instance
+    return kind(*values) if kind is types.MethodType else tuple.__new__(kind, values)
 
 
 def _walk(structure: Structure, path: str) -> Iterator[tuple[str, Structure]]:
@@ -203,6 +294,57 @@ def _walk(structure: Structure, path: str) -> Iterator[tuple[str, Structure]]:
     if structure.kind is Leaf:
         yield path, structure
         return
-    is_indexed = structure.kind in (tuple, list) or issubclass(structure.kind, dict)
     for key, child in zip(structure.keys, structure.children):
-        yield from _walk(child, f"{path}[{key!r}]" if is_indexed else f"{path}.{key}")
+        yield from _walk(child, path + path_of(structure, key))
+
+
+def updated(given: Any, structure: Structure, leaves: Iterator[Any], in_place: Callable[[type], bool]) -> Any:
+    """`given` with other leaves: changed where it is of a kind that `in_place` says, and else a new one if they differ.
+
+    Parameters
+    ----------
+    given : object
+        Of this structure.
+    structure : Structure
+    leaves : iterator
+        All of them, in order.
+    in_place : callable
+        Of the class of a container, whether what it holds is replaced in itself.
+    """
+    objects: list[Any] = []
+
+    def update(old: Any, structure: Structure) -> Any:
+        kind = structure.kind
+        if kind is Leaf:
+            return next(leaves)
+        if kind is Repeated:
+            return objects[-structure.keys[0]]
+        place = len(objects)
+        if is_object_class(kind):
+            objects.append(old)
+        parts = [value for _, value in parts_of(old) or ()]
+        new = [update(part, child) for part, child in zip(parts, structure.children)]
+        changed = {key: b for key, a, b in zip(structure.keys, parts, new) if a is not b}
+        if not changed:
+            return old
+        if not in_place(kind):
+            flat = (Structure(kind=Leaf),) * len(new)
+            old = Structure(kind=kind, keys=structure.keys, children=flat).unflatten(new)
+            if is_object_class(kind):
+                objects[place] = old
+            return old
+        for key, value in changed.items():
+            if is_object_class(kind):
+                set_attribute(old, key, value)
+            else:
+                old[key] = value
+        return old
+
+    return update(given, structure)
+
+
+def is_mutable(kind: type) -> bool:
+    """Whether a container's parts can be replaced: a list, a dict, or an object but for frozen dataclasses."""
+    if is_object_class(kind):
+        return not (dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
+    return kind is list or issubclass(kind, dict)

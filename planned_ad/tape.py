@@ -146,6 +146,11 @@ class Apply(Operation):
     def params(self) -> dict[str, Any]:
         return dict(self.parameters)
 
+    @property
+    def title(self) -> str:
+        """What it is called in messages: a call of a user's function by that function's name."""
+        return str(self.params["callee"]) if self.primitive == "call" else self.primitive
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load(Operation):

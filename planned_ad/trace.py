@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +14,12 @@ import numpy as np
 from .compact import compact
 from .errors import PlannedADError, TraceError, UnsupportedError
 from .namespace import Namespace
+from .rebinding import check_captured, check_outside, owners_of_leaves, rebound, snapshots, store_rebound
 from .recorder import Recorder
 from .shadows import ShadowGlobals
+from .signatures import Signature, bind
 from .source import Line
-from .structure import Structure, flatten, paths
+from .structure import Structure, flatten, flatten_arguments, paths
 from .tape import Tape, Value
 from .tracing.array_tracer import ArrayTracer
 from .tracing.promotion import KINDS
@@ -23,6 +27,7 @@ from .tracing.replacements import refuse_generators, replacements
 from .tracing.scalar_tracer import ScalarTracer
 from .tracing.scopes import Decisions, Restart, Unrolled
 from .tracing.storage import Storage
+from .tracing.traced_list import TracedList
 
 from . import numpy_functions as _numpy_functions  # isort: skip  # noqa: F401 (registers what it implements)
 
@@ -45,6 +50,12 @@ class ArgumentLeaf:
         Whether there is a derivative with respect to it.
     value : object
         A static leaf itself; of another, the type of the example.
+    rebound : type or None
+        The type of what the function puts in its place, as an attribute of an object; None where it does not.
+    holds : int or None
+        Of an array in whose place the function puts another: the leaf whose memory it shows in the end.
+    is_fresh : bool
+        Whether that memory is a copy for the call, since the array that it was no attribute shows in the end.
     dtype, shape, strides
         Of an array; the strides count elements.
     """
@@ -54,6 +65,9 @@ class ArgumentLeaf:
     buffer: int | None = None
     active: bool = False
     value: object = None
+    rebound: type | None = None
+    holds: int | None = None
+    is_fresh: bool = False
     dtype: np.dtype | None = None
     shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
@@ -69,8 +83,10 @@ class Trace:
         Its `arguments` are the buffers of the leaves that have one, in order.
     leaves : tuple of ArgumentLeaf
         Of the positional arguments, then of the keyword arguments.
-    structure, keyword_structure : Structure
-        How those leaves nest in the tuple of positional and the dict of keyword arguments.
+    structure : Structure
+        How those leaves nest in the tuple of all arguments.
+    signature : Signature
+        Their names, and which of them are passed by keyword.
     result_structure : Structure
     result_leaves : tuple of (str, object)
         For each leaf of the result `("value", index in tape.results)` or `("static", object)`.
@@ -79,10 +95,6 @@ class Trace:
     name : str
     line : Line
         Where the function is defined.
-    names : tuple of str
-        A name for each positional argument, as the user's function calls it.
-    parameters : tuple of str
-        Names of its parameters.
     assumptions : tuple of str
         Names of captured arrays whose contents the trace has taken for constant.
     unrolled : tuple of Unrolled
@@ -94,17 +106,20 @@ class Trace:
     tape: Tape
     leaves: tuple[ArgumentLeaf, ...]
     structure: Structure
-    keyword_structure: Structure
+    signature: Signature
     result_structure: Structure
     result_leaves: tuple[tuple[str, object], ...]
     result_kinds: tuple[str, ...]
     name: str
     line: Line
-    names: tuple[str, ...]
-    parameters: tuple[str, ...]
     assumptions: tuple[str, ...]
     unrolled: tuple[Unrolled, ...] = ()
     max_steps: int = 1000
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for each argument, as the user's function calls it."""
+        return self.signature.names
 
 
 def trace(
@@ -125,8 +140,8 @@ def trace(
     f : callable
         A Python function, method, or Numba-jitted function (whose Python source is traced).
     args, kwargs
-        Example arguments: nested tuples, lists, dicts, namedtuples, dataclasses of arrays and numbers. Floating arrays
-        and floats are active unless inside a `Const`; integer and boolean arrays are run-time data; all else is static.
+        Example arguments: nested tuples, lists, dicts, namedtuples, objects of arrays and numbers. Floating arrays and
+        floats are active unless inside a `Const`; integer and boolean arrays are run-time data; all else is static.
     max_operations : int
         More recorded operations than this raise an UnrollLimitError.
     unroll : int
@@ -141,37 +156,52 @@ def trace(
         passes through, with a note that names the line.
     """
     decisions = Decisions()
+    failure: Exception | None = None
     for _ in range(MOST_RUNS):
         recorder = Recorder(max_operations, unroll, max_steps, decisions)
         try:
             return _trace_once(f, args, dict(kwargs or {}), recorder)
         except Restart:
             continue
+        except Exception as error:
+            if failure is not None:
+                raise failure from None
+            if recorder.filled <= decisions.plain:
+                raise
+            failure = (
+                error  # perhaps since a number is asked for that is known where lists are made as Python makes them
+            )
+            decisions.plain |= recorder.filled
         finally:
             recorder.watch.off()
-    raise TraceError("the loops of the traced function could not be followed; unroll them with unroll=")
+    raise failure or TraceError("the loops of the traced function could not be followed; unroll them with unroll=")
 
 
 def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], recorder: Recorder) -> Trace:
     """One run of the function; a `Restart` where it has to begin again with other decisions."""
-    positional, structure = flatten(tuple(args))
-    keyword, keyword_structure = flatten(kwargs)
-    names, parameters = _argument_names(f, tuple(args), kwargs)
-    labels = _labels(names, structure) + [path[2:].replace("']", "", 1) for path in paths(keyword_structure)]
-    inactive = structure.inactive_leaves | {len(positional) + k for k in keyword_structure.inactive_leaves}
-    examples = [*positional, *keyword]
+    arguments, signature = bind(f, args, kwargs)
+    examples, structure = flatten_arguments(arguments)
+    labels = _labels(signature.names, structure)
+    inactive = structure.inactive_leaves
     shared = _shared_memory(examples, labels)
     wrap_array = _wrap_array(recorder, examples, labels)
-    namespace = Namespace(replacements(recorder), wrap_array, refuse_generators(recorder))
+    namespace = Namespace(
+        replacements(recorder), wrap_array, refuse_generators(recorder), recorder.whiles_on_integers.look_at
+    )
+    namespace.recorder, recorder.namespace = recorder, namespace
     leaves, tracers = [], []
+    owners = [owner for argument in arguments for owner in owners_of_leaves(argument)]
     for number, (example, label) in enumerate(zip(examples, labels)):
-        leaf, tracer = _argument(recorder, namespace, example, label, number not in inactive, shared.get(number, ""))
+        active, shared_with = number not in inactive, shared.get(number, "")
+        leaf, tracer = _argument(recorder, namespace, example, label, active, shared_with, owners[number])
         leaves.append(leaf)
         tracers.append(tracer)
-    # Shadows, so that methods of dataclasses are traced too.
-    run_args = namespace.shadow(structure.unflatten(tracers[: len(positional)]))
-    run_kwargs = namespace.shadow(keyword_structure.unflatten(tracers[len(positional) :]))
+    # Shadows, so that methods of objects are traced too.
+    run_arguments = namespace.shadow(structure.unflatten(tracers))
+    before = snapshots(structure, run_arguments, signature.names)
+    run_args, run_kwargs = signature.split(run_arguments)
     shadow = namespace.function(f)
+    recorder.whiles_on_integers.begin(sys._getframe())
     try:
         result = shadow(*run_args, **run_kwargs)
     except PlannedADError:
@@ -185,8 +215,10 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         raise recorder.scopes.unroll_innermost("is left early", recorder.builder.line)
     if recorder.scopes.pending:
         raise Restart
-    _check_containers(flatten(run_args)[0] + flatten(run_kwargs)[0], tracers, labels)
     result_leaves, kinds, values, result_structure = _results(recorder, result)
+    check_captured(namespace, arguments, signature.names)
+    check_outside(recorder, namespace)
+    leaves = store_rebound(recorder, rebound(before), leaves, arguments)
     tape = recorder.builder.tape(
         tuple(leaf.buffer for leaf in leaves if leaf.buffer is not None),
         tuple(values),
@@ -196,45 +228,33 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         tape=compact(tape) if recorder.builder.blocks is not None else tape,
         leaves=tuple(leaves),
         structure=structure,
-        keyword_structure=keyword_structure,
+        signature=signature,
         result_structure=result_structure,
         result_leaves=tuple(result_leaves),
         result_kinds=tuple(kinds),
-        name=getattr(f, "__name__", type(f).__name__),
+        name=signature.function,
         line=_definition(f),
-        names=tuple(names),
-        parameters=parameters,
         assumptions=tuple(recorder.assumptions),
-        unrolled=tuple(recorder.scopes.decisions.unrolled.values()),
+        unrolled=recorder.scopes.decisions.reported(),
         max_steps=recorder.max_steps,
     )
 
 
-def _argument_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[str], tuple[str, ...]]:
-    """A name for each positional argument, and the names of the parameters."""
-    try:
-        signature = inspect.signature(getattr(f, "py_func", f))
-    except (TypeError, ValueError):
-        return [f"args[{k}]" for k in range(len(args))], ()
-    signature.bind(*args, **kwargs)  # the TypeError of a wrong call
-    names: list[str] = []
-    for parameter in signature.parameters.values():
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            names += [f"{parameter.name}[{k}]" for k in range(len(args) - len(names))]
-        elif parameter.kind is not parameter.KEYWORD_ONLY and len(names) < len(args):
-            names.append(parameter.name)
-    return names[: len(args)], tuple(signature.parameters)
-
-
-def _labels(names: list[str], structure: Structure) -> list[str]:
+def _labels(names: Sequence[str], structure: Structure) -> list[str]:
     return [name + path for name, child in zip(names, structure.children) for path in paths(child)]
 
 
 def _argument(
-    recorder: Recorder, namespace: Namespace, example: Any, label: str, active: bool, shared_with: str
+    recorder: Recorder,
+    namespace: Namespace,
+    example: Any,
+    label: str,
+    active: bool,
+    shared_with: str,
+    owner: int,
 ) -> tuple[ArgumentLeaf, Any]:
     """A leaf of the arguments, and what the traced function receives for it."""
-    if isinstance(example, np.ndarray):
+    if isinstance(example, np.ndarray) and not is_text(example, owner):
         if type(example) is not np.ndarray:
             raise UnsupportedError(
                 f"the argument `{label}` is a {type(example).__name__}; pass a plain array, numpy.asarray({label})"
@@ -264,9 +284,14 @@ def _argument(
     return ArgumentLeaf(path=label, kind="static", value=example), namespace.shadow(example, label)
 
 
+def is_text(example: np.ndarray, owner: int) -> bool:
+    """Whether an array in an object is no data that a kernel could read, but part of the plan, as a string is."""
+    return owner != 0 and example.dtype.kind not in "biufc"
+
+
 def _wrap_array(recorder: Recorder, examples: list[Any], labels: list[str]) -> Callable[[np.ndarray, str], object]:
     """Arrays from outside as constants, unless their memory is that of an argument, which varies."""
-    arguments = [(a, label) for a, label in zip(examples, labels) if isinstance(a, np.ndarray)]
+    arguments = [(a, label) for a, label in zip(examples, labels) if isinstance(a, np.ndarray) and a.dtype in KINDS]
 
     def wrap_array(array: np.ndarray, name: str) -> object:
         for argument, label in arguments:
@@ -319,36 +344,42 @@ def _note_line(error: Exception) -> None:
         error.add_note(f"while planned_ad traced {found}: `{found.text}`")
 
 
-def _check_containers(after: list[Any], before: list[Any], labels: list[str]) -> None:
-    """Refuse a function that puts other things into the containers that it was passed."""
-    if len(after) == len(before) and all(a is b for a, b in zip(after, before)):
-        return
-    changed = [label for a, b, label in zip(after, before, labels) if a is not b]
-    where = f"`{changed[0]}`" if changed else "an argument"
-    raise TraceError(
-        f"the traced function puts another object in the place of {where}, in a list or dict that it was passed. "
-        f"A call of the plan would not: write into the array instead (`a[...] = new`), or return what is new."
-    )
-
-
 def _results(recorder: Recorder, result: Any) -> tuple[list[tuple[str, object]], list[str], list[Value], Structure]:
-    found, structure = flatten(result)
+    found, structure = flatten(_with_plain_lists(result))
     leaves: list[tuple[str, object]] = []
     kinds: list[str] = []
     values: list[Value] = []
     for leaf in found:
+        if type(leaf) is TracedList:
+            raise leaf.refuse()
         if recorder.is_array(leaf) or (type(leaf) is np.ndarray and leaf.dtype in KINDS):
             kind = "array"
         elif recorder.is_scalar(leaf):
             kind = "float" if leaf.is_python else "scalar"
+        elif recorder.is_run_time(leaf):
+            raise UnsupportedError(
+                f"the traced function returns an array whose length is known at run time only, made at {leaf.line}: "
+                f"`{leaf.line.text}`. Return a number computed from it, or write it into an array of a known length."
+            )
         else:
-            leaves.append(("static", leaf))
+            is_code = isinstance(leaf, types.FunctionType | types.MethodType | type)
+            leaves.append(("static", recorder.namespace.unshadowed(leaf) if is_code else leaf))
             kinds.append("static")
             continue
         leaves.append(("value", len(values)))
         kinds.append(kind)
         values.append(recorder.value_of(leaf))
     return leaves, kinds, values, structure
+
+
+def _with_plain_lists(result: Any) -> Any:
+    """A result with the elements of lists that loops have filled one by one."""
+    kind = type(result)
+    if kind is TracedList:
+        return _with_plain_lists(result.elements())
+    if kind is list or kind is tuple:
+        return kind(_with_plain_lists(item) for item in result)
+    return {key: _with_plain_lists(item) for key, item in result.items()} if kind is dict else result
 
 
 def _definition(f: Any) -> Line:

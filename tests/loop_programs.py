@@ -8,9 +8,11 @@ from __future__ import annotations
 from .loop_family.bodies import BODIES
 from .loop_family.branches import BRANCHES
 from .loop_family.constructs import CONSTRUCTS
+from .loop_family.counted_whiles import COUNTED_WHILES
 from .loop_family.dynamic_programmes import DYNAMIC_PROGRAMMES
 from .loop_family.irregular import IRREGULAR
 from .loop_family.linear_algebra import LINEAR_ALGEBRA
+from .loop_family.lists import LISTS
 from .loop_family.program import Draw, Program
 from .loop_family.sequences import SEQUENCES
 from .loop_family.stencils import STENCILS
@@ -26,6 +28,8 @@ COLLECTIONS = (
     TIME_STEPS,
     DYNAMIC_PROGRAMMES,
     CONSTRUCTS,
+    COUNTED_WHILES,
+    LISTS,
     BODIES,
     BRANCHES,
     IRREGULAR,

@@ -13,10 +13,13 @@ PACKAGE = Path(__file__).parent.parent / "planned_ad"
 LAYERS = [
     (
         "errors",
+        "callbacks",
         "shadows",
+        "comprehensions",
         "namespace",
         "structure",
         "examples",
+        "zeros",
         "affine",
         "bounds",
         "regions",
@@ -26,9 +29,9 @@ LAYERS = [
     ),
     ("rules",),
     ("builder",),
-    ("interpret", "verify"),
-    ("compact",),
-    ("functions", "recorder", "trace", "tracing", "numpy_functions"),
+    ("interpret", "verify", "calls"),
+    ("compact", "copies"),
+    ("signatures", "functions", "recorder", "rebinding", "trace", "tracing", "numpy_functions"),
     (
         "enclosing",
         "integer_sets",
@@ -45,6 +48,7 @@ LAYERS = [
     ("independence", "lifting", "selection", "vectorise"),
     (
         "boundary",
+        "inline",
         "reverse",
         "reverse_blocks",
         "handover",
@@ -54,7 +58,12 @@ LAYERS = [
         "gather_form",
         "simplify",
         "lower",
+        "transposition",
+        "forward",
+        "batch",
+        "segments",
     ),
+    ("forms", "subtrace", "custom", "native_rules"),
     ("decisions", "segment_lengths", "loop_pairs", "recomputation", "checkpoints", "memory_limit"),
     (
         "schedule",
@@ -69,8 +78,8 @@ LAYERS = [
         "planner",
     ),
     ("kernels",),
-    ("arguments", "entries", "replay", "explain", "plan"),
-    ("control",),
+    ("arguments", "entries", "replay", "explain", "guards", "kernel_functions", "plan", "compiling"),
+    ("control", "transformed", "derivatives", "plan_derivatives", "transforms", "testing"),
     ("__init__",),
 ]
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}

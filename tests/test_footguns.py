@@ -123,12 +123,12 @@ def test_where_evaluates_both_sides() -> None:
     np.testing.assert_array_equal(safe.gradient(np.array([4.0, 0.0])), [0.25, 0])
 
 
-def test_a_loop_whose_body_fills_a_list_is_unrolled() -> None:
+def test_a_loop_whose_body_changes_a_list_otherwise_than_by_append_is_unrolled() -> None:
     def f(x):
         totals = [0.0]
         for _ in range(100_000):
-            totals.append(totals[-1] + x[0])
-        return totals[-1]
+            totals.insert(0, totals[0] + x[0])
+        return totals[0]
 
     with pytest.raises(UnrollLimitError, match="max_operations"):
         planned_ad.compile(f, np.ones(1), max_operations=1_000)

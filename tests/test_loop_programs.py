@@ -33,17 +33,11 @@ GROUP = 16  # programs whose allocations are counted in one process
 MORE_TRIPS = 12  # a multiple of the periods of exchanges, so that no rest is left over or another one
 
 # What cannot pass yet: the reason, and the programs.
-PENDING = {
-    "a slice whose bounds are run-time integers": ["csr_product_by_slices", "sums_of_windows"],
-}
+PENDING: dict[str, list[str]] = {}
 UNROLLED = {
-    "comprehensions and generators that become lists or go to max": [
-        "comprehension_to_array", "comprehension_of_rows", "max_of_generator",
-    ],
     "the index is needed as a number": ["arithmetic_on_the_index", "powers_of_the_index"],
     "a product of a slice with a symbolic extent": ["symbolic_extents"],
     "a loop over a loop that is left early": ["break_else", "break_when_full"],
-    "while loops on static integers are recorded one by one": ["while_on_integers"],
 }  # fmt: skip
 
 

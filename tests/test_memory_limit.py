@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 import planned_ad
 from planned_ad.checkpoints import run_in_segments
 from planned_ad.decisions import record_decisions
-from planned_ad.entries import differentiated, finished
+from planned_ad.entries import differentiated, finished, is_scalar_loss
 from planned_ad.errors import ArgumentError, MemoryLimitError
 from planned_ad.interpret import interpret, memory_of
 from planned_ad.memory_limit import LoopNeed, escalation, needs_of
-from planned_ad.plan import is_scalar_loss
 from planned_ad.segment_lengths import Lengths, Need, best_lengths
 from planned_ad.structure import flatten
 from planned_ad.tape import Tape

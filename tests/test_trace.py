@@ -786,7 +786,7 @@ def test_results():
 
 def test_names_and_lines():
     traced = trace(scaled_sum, (vector(), 2.0))
-    assert traced.name == "scaled_sum" and traced.parameters == ("x", "a")
+    assert traced.name == "scaled_sum" and traced.signature.parameters == ("x", "a")
     assert traced.line.number == scaled_sum.__code__.co_firstlineno
     first = scaled_sum.__code__.co_firstlineno
     numbers = {op.line.number for op in traced.tape.operations if op.line.number}

@@ -29,11 +29,13 @@ from ..schedule import (
     Read,
     Step,
     Write,
+    walk_steps,
 )
 from ..source import UNKNOWN
 from .access import load_one
 from .blas import emit_contract
 from .memories import KernelPointers, Layout
+from .native_callees import emit_call, in_python, may_leave
 from .nests import NestEmitter
 from .places import Pointers, loop
 from .scans import emit_nonzero, emit_scan
@@ -43,8 +45,15 @@ FUNCTION_ITEMS = 1200
 REPEATED_FROM = 8  # nests: shorter plans are emitted in place
 
 INTEGER = np.dtype(np.int64)
+NOT_SHORT = 1e12  # operations
 
-LIBRARY = {"contract": emit_contract, "cumulate": emit_scan, "recurrence": emit_scan, "nonzero": emit_nonzero}
+LIBRARY = {
+    "contract": emit_contract,
+    "cumulate": emit_scan,
+    "recurrence": emit_scan,
+    "nonzero": emit_nonzero,
+    "call": emit_call,
+}
 
 
 @dataclass
@@ -60,20 +69,20 @@ class KernelEmitter:
     layout: Layout | None = None
 
     def emit(self, builder: ir.IRBuilder, leaves: Sequence[ir.Value], workspace: ir.Value) -> ir.Value:
-        """Emit all steps behind `builder`; the status: 0, or 1 when a guard broke."""
+        """Emit all steps behind `builder`; the status: 0, 1 when a guard broke, or 2 when a callee failed."""
         chunks = self.chunks
         self.repeated = repeated_nests(chunks)
         self.layout = Layout(self.plan, chunks, self.scratch_offset)
         arguments = [*leaves, workspace]
-        if len(chunks) == 1 and not any(isinstance(s, GuardStep) for s in chunks[0]):
+        if len(chunks) == 1 and not leaves_early(chunks[0]):
             self.emit_steps(builder, chunks[0], self.pointers(builder, arguments, 0))
             return I32(0)
         for number, chunk in enumerate(chunks):
             function = self.chunk_function(builder.module, f"{builder.function.name}.part{number}", number)
             status = builder.call(function, arguments)
-            if any(isinstance(s, GuardStep) for s in chunk):
+            if leaves_early(chunk):
                 with builder.if_then(builder.icmp_unsigned("!=", status, I32(0)), likely=False):
-                    builder.ret(I32(1))
+                    builder.ret(status)
         return I32(0)
 
     def chunk_function(self, module: ir.Module, name: str, number: int) -> ir.Function:
@@ -162,6 +171,11 @@ class KernelEmitter:
             broken = builder.icmp_unsigned("!=", number, expected)
         with builder.if_then(broken, likely=False):
             builder.ret(I32(1))
+
+
+def leaves_early(chunk: Sequence[Step]) -> bool:
+    """Whether the function of these steps may have to be left before its end."""
+    return any(isinstance(s, GuardStep) or may_leave(s) for s in walk_steps(chunk))
 
 
 def shape_of(nest: Nest) -> tuple[object, list[Memory]]:
@@ -283,6 +297,8 @@ def flops(steps: Sequence[Step]) -> float:
     for step in steps:
         if isinstance(step, Nest):
             total += math.prod(step.domain) * len(step.items)
+        elif in_python(step):  # during which the interpreter may turn to another thread, and this one come back here
+            total += NOT_SHORT
         elif isinstance(step, LibraryStep):
             extents = [n for _, view, _ in step.operands for n in view.shape]
             total += math.prod(extents) ** 0.75

@@ -1,6 +1,17 @@
 """The rule table: what each primitive is, and its derivative. Importing this package fills `RULES`."""
 
-from . import comparisons, elementwise, linear, reductions, special, structural
+from . import calls, comparisons, elementwise, linear, reductions, special, structural
 from .table import RULES, Rule, register
 
-__all__ = ["RULES", "Rule", "comparisons", "elementwise", "linear", "reductions", "register", "special", "structural"]
+__all__ = [
+    "RULES",
+    "Rule",
+    "calls",
+    "comparisons",
+    "elementwise",
+    "linear",
+    "reductions",
+    "register",
+    "special",
+    "structural",
+]

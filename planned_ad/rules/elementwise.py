@@ -6,8 +6,8 @@ cotangent of `y`), and what each adjoint needs. Where the result serves as well 
 has been overwritten. Derivatives: Abramowitz & Stegun, chapters 4, 6 and 7.
 
 Every adjoint is linear in `ct`, so that forward mode applies the same functions to tangents (the
-Jacobian of an elementwise row is diagonal). A guard replaces an operand of a singular
-factor, never a finished product, so that the guarded formula can be differentiated again.
+Jacobian of an elementwise row is diagonal); only `cast` has a tangent of its own. A guard replaces an
+operand of a singular factor, never a finished product, so that the guarded formula can be differentiated again.
 
 At kinks: 0 for `absolute` and `hypot` at 0; the side that its sign bit says for `copysign` at 0; half to each
 operand for `minimum` and `maximum` at a tie; elsewhere what the formula gives (`sqrt` at 0: inf).
@@ -224,6 +224,7 @@ row(
     lambda a, *, dtype: a.astype(dtype),
     (lambda ct, y, a, *, dtype: ct.cast(a.dtype),),
     ("",),
+    tangent=lambda tangents, y, a, *, dtype: tangents[0].cast(dtype),
     kinds=ANY,
     result=lambda operands, parameters: np.dtype(parameters["dtype"]),
     examples=tuple({"dtype": np.dtype(name)} for name in ("float64", "float32", "int64", "bool")),

@@ -64,6 +64,17 @@ def contract_in_second(
     return a.apply("contract", ct, a_labels=a_labels, b_labels=out_labels, out_labels=b_labels)
 
 
+def contract_tangent(tangents: Sequence[Symbol | None], y: Symbol, a: Symbol, b: Symbol, **labels: Labels) -> Symbol:
+    """The product rule."""
+    in_first, in_second = tangents
+    parts = []
+    if in_first is not None:
+        parts.append(in_first.apply("contract", b, **labels))
+    if in_second is not None:
+        parts.append(a.apply("contract", in_second, **labels))
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
 register(
     Rule(
         name="contract",
@@ -72,6 +83,7 @@ register(
         evaluate=contract,
         adjoints=(contract_in_first, contract_in_second),
         needs=("b", "a"),
+        tangent=contract_tangent,
         cost=2,
         kinds=KINDS,
     )

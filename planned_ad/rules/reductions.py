@@ -15,7 +15,7 @@ import numpy as np
 from .algebra import Symbol
 from .elementwise import ANY, NUMBERS
 from .rows import check_kinds
-from .table import Adjoint, Infer, Rule, register
+from .table import Adjoint, Infer, Rule, Tangent, register
 
 
 def without(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -44,6 +44,7 @@ def reduction(
     kinds: tuple[str, ...],
     result: np.dtype | None = None,
     cost: float = 1.0,
+    tangent: Tangent | None = None,
 ) -> Rule:
     return register(
         Rule(
@@ -53,6 +54,7 @@ def reduction(
             evaluate=evaluate,
             adjoints=(adjoint,),
             needs=(needs,),
+            tangent=tangent,
             cost=cost,
             kinds=kinds,
         )
@@ -90,7 +92,14 @@ def product_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, axes: tuple[int, ...]) 
     return along(ct, a, axes) * (before * after).reshape(moved).transpose(back)
 
 
-reduction("reduce_sum", lambda a, *, axes: np.sum(a, axis=axes, dtype=a.dtype), sum_adjoint, "", ANY)
+reduction(
+    "reduce_sum",
+    lambda a, *, axes: np.sum(a, axis=axes, dtype=a.dtype),
+    sum_adjoint,
+    "",
+    ANY,
+    tangent=lambda tangents, y, a, *, axes: tangents[0].apply("reduce_sum", axes=axes),
+)
 reduction("reduce_prod", lambda a, *, axes: np.prod(a, axis=axes, dtype=a.dtype), product_adjoint, "a", ANY)
 reduction("reduce_max", lambda a, *, axes: np.max(a, axis=axes), extremum_adjoint, "ya", ANY)
 reduction("reduce_min", lambda a, *, axes: np.min(a, axis=axes), extremum_adjoint, "ya", ANY)
@@ -144,6 +153,18 @@ def cumulate_adjoint(
     return before * after
 
 
+def cumulate_tangent(
+    tangents: Sequence[Symbol], y: Symbol, a: Symbol, *, axis: int, operation: str, reverse: bool, exclusive: bool
+) -> Symbol:
+    """Of a product `y[i] = a[i] y[i - 1]`, with no division: `dy[i] = before[i] da[i] + a[i] dy[i - 1]`."""
+    (tangent,) = tangents
+    if operation == "add":
+        return tangent.apply("cumulate", axis=axis, operation="add", reverse=reverse, exclusive=exclusive)
+    before = a.apply("cumulate", axis=axis, operation="multiply", reverse=reverse, exclusive=True)
+    form = "exclusive" if exclusive else "inclusive"
+    return a.apply("recurrence", before * tangent, axis=axis, reverse=reverse, form=form)
+
+
 register(
     Rule(
         name="cumulate",
@@ -152,6 +173,7 @@ register(
         evaluate=cumulate,
         adjoints=(cumulate_adjoint,),
         needs=("a",),
+        tangent=cumulate_tangent,
         kinds=NUMBERS,
         reference="Blelloch, Prefix sums and their applications (1990)",
     )
@@ -197,6 +219,23 @@ def recurrence_in_factors(
     return y * a.apply("recurrence", ct, axis=axis, reverse=not reverse, form="exclusive")
 
 
+def recurrence_tangent(
+    tangents: Sequence[Symbol | None], y: Symbol, a: Symbol, b: Symbol, *, axis: int, reverse: bool, form: str
+) -> Symbol:
+    """`ds[i] = (db[i] + da[i] s[i - 1]) + a[i] ds[i - 1]`; of the late form, with the `a` before."""
+    in_factors, in_terms = tangents
+    terms = in_terms
+    if in_factors is not None:
+        if form == "late":
+            zeros = a.constant(0).broadcast(a.shape)  # a recurrence that remembers nothing: the term before
+            own = zeros.apply("recurrence", in_factors * y, axis=axis, reverse=reverse, form="exclusive")
+        else:
+            own = in_factors * a.apply("recurrence", b, axis=axis, reverse=reverse, form="exclusive")
+        terms = own if terms is None else terms + own
+    assert terms is not None
+    return a.apply("recurrence", terms, axis=axis, reverse=reverse, form=form)
+
+
 register(
     Rule(
         name="recurrence",
@@ -205,6 +244,7 @@ register(
         evaluate=recurrence,
         adjoints=(recurrence_in_factors, recurrence_in_terms),
         needs=("yab", "a"),
+        tangent=recurrence_tangent,
         cost=2,
         reference="Blelloch, Prefix sums and their applications (1990), 1.4",
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .table import Adjoint, Infer, Rule, register
+from .table import Adjoint, Infer, Rule, Tangent, register
 
 Result = Callable[[Sequence, Mapping[str, Any]], np.dtype]
 
@@ -64,6 +64,7 @@ def row(
     result: Result = same_dtype,
     samples: Sequence[tuple[float, float]] = (),
     examples: Sequence[Mapping[str, Any]] = ({},),
+    tangent: Tangent | None = None,
     reference: str = "",
 ) -> Rule:
     """Add an elementwise row."""
@@ -79,6 +80,7 @@ def row(
             kinds=kinds,
             samples=tuple(samples),
             examples=tuple(examples),
+            tangent=tangent,
             reference=reference,
         )
     )

@@ -1,8 +1,9 @@
 """The rule table: one row per primitive.
 
 A row says what a primitive's result looks like (`infer`), what it is (`evaluate`, in NumPy),
-how a cotangent of the result becomes cotangents of the operands (`adjoints`), and which values
-that reads (`needs`). Rows for users' own functions are added in the same way.
+how a cotangent of the result becomes cotangents of the operands (`adjoints`), which values
+that reads (`needs`), and how tangents of the operands become one of the result (`tangent`).
+Rows for users' own functions are added in the same way.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 Infer = Callable[[Sequence, Mapping[str, Any]], tuple[tuple[int, ...], np.dtype]]
 Adjoint = Callable[..., object]
+Tangent = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,9 @@ class Rule:
         cotangent of the result `y`, `a, b, ...` are the operands, all as symbols (see `rules.algebra`).
         For an elementwise row, a cotangent of the result's shape that belongs to a scalar operand is summed by
         the caller. The cotangents of 'view' and 'gather' concern parts of their operand: `reverse` adds them by kind.
+    tangent : `(tangents, y, a, b, ..., **parameters) -> tangent of y`, linear in `tangents` (per operand a symbol, or
+        None for zero). Not given where it follows from the kind: 'elementwise' applies the adjoints, 'view' and
+        'gather' the primitive itself, 'reduce' sums the operand's tangent weighted by the adjoint of one.
     needs : per operand, the names among 'y', 'a', 'b', ... that its adjoint reads the numbers of.
         What an adjoint reads of shapes and dtypes alone is not named.
     cost : rough time per element, in units of one addition; steers recomputation.
@@ -45,6 +50,7 @@ class Rule:
     evaluate: Callable[..., np.ndarray]
     adjoints: tuple[Adjoint | None, ...]
     needs: tuple[str, ...]
+    tangent: Tangent | None = None
     cost: float = 1.0
     kinds: tuple[str, ...] = ("f",)
     refused: str = ""

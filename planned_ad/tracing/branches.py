@@ -21,6 +21,7 @@ from .choices import ABSENT, Whole, choose, hand_on, is_private, taken_up
 from .scopes import Scope
 from .state import Key, Place, State, capture, write_state
 from .statements import Extent, extent_at
+from .traced_list import follow
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -198,6 +199,8 @@ class Branches:
                 changed[key] = place  # type: ignore[assignment]
         for owner, (_, size) in active.entry.sizes.items():
             if owner in now.sizes and now.sizes[owner][1] != size:
+                recorder.watch.off()
+                follow(recorder, [now.sizes[owner][0]])
                 raise self.refused("lets a list, dict or set grow on one side of a branch")
         for owner, (_, content) in active.entry.contents.items():
             if owner in now.contents and now.contents[owner][1] != content:

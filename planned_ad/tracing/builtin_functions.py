@@ -16,6 +16,7 @@ from scipy import special
 
 from .elementwise import elementwise
 from .loop_index import LoopIndex, plain_or_traced
+from .traced_list import TracedList
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -116,14 +117,31 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     def choosing(function: Callable[..., Any], compare: np.ufunc) -> Callable[..., Any]:
         @functools.wraps(function, ("__name__", "__doc__"), ())
         def choose(*args, **options):
+            given = args[0] if len(args) == 1 else None
+            is_filled = type(given) is TracedList and not given.is_plain
+            if options.get("key") is None and (is_filled or is_generator_expression(given)):
+                return best_of(given, options)
             items = list(args[0]) if len(args) == 1 else list(args)
             if options.get("key") is not None or not items or not any(_is_scalar(recorder, item) for item in items):
                 return function(items, **options)  # by comparisons: each is a guard
             recorder.mark()
             best = items[0]
             for item in items[1:]:
-                best = _where(recorder, elementwise(recorder, compare, (item, best), is_operator=True), item, best)
+                best = better(best, item)
             return best
+
+        def better(best: Any, item: Any) -> Any:
+            if not _is_scalar(recorder, item) and not _is_scalar(recorder, best):
+                return function(best, item)
+            return _where(recorder, elementwise(recorder, compare, (item, best), is_operator=True), item, best)
+
+        def best_of(items: Any, options: dict[str, Any]) -> Any:
+            """Of items that a loop may compare."""
+            recorder.mark()
+            if type(items) is TracedList:
+                return joined(recorder, (item for item in items[1:]), items[0], better)
+            best = joined(recorder, items, None, lambda best, item: item if best is None else better(best, item))
+            return function((), **options) if best is None else best
 
         return choose
 
@@ -132,14 +150,47 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
             return joined(recorder, items, start, operator.add)
         if recorder.is_array(items) and not recorder.is_concrete(items) and start == 0 and items.ndim:
             return items.sum(axis=0)
+        if recorder.is_run_time(items) and start == 0:
+            return items.sum(axis=0)
+        if type(items) is TracedList and not items.is_plain:
+            recorder.mark()
+            return joined(recorder, (item for item in items), start, operator.add)
         return builtins.sum(items, start)
 
     def length(obj: Any, /) -> Any:
-        if recorder.is_ragged(obj) and obj.ndim:
+        if (recorder.is_ragged(obj) or recorder.is_run_time(obj)) and obj.ndim:
             return obj.shape[0]
-        return builtins.len(obj)
+        return obj.length() if type(obj) is TracedList else builtins.len(obj)
 
-    return {id(max): choosing(max, np.greater), id(min): choosing(min, np.less), id(sum): total, id(len): length}
+    def deciding(function: Callable[..., Any], combine: np.ufunc, decided: bool) -> Callable[..., Any]:
+        """`any` and `all`: of traced truths the combination, all of them looked at."""
+
+        def both(so_far: Any, item: Any) -> Any:
+            if not _is_scalar(recorder, item) and not recorder.is_scalar(so_far):
+                return decided if so_far is decided else bool(item)
+            found = elementwise(recorder, combine, (so_far, _truth(recorder, item)))
+            return found.item() if recorder.is_scalar(found) else bool(found)
+
+        @functools.wraps(function, ("__name__", "__doc__"), ())
+        def decide(items: Any, /) -> Any:
+            if not is_generator_expression(items):
+                return function(items)
+            recorder.mark()
+            found = joined(recorder, items, not decided, both, decided)
+            return found if recorder.scopes.depth else bool(found)
+
+        return decide
+
+    return {
+        id(max): choosing(max, np.greater), id(min): choosing(min, np.less), id(sum): total, id(len): length,
+        id(any): deciding(any, np.logical_or, True), id(all): deciding(all, np.logical_and, False),
+    }  # fmt: skip
+
+
+def _truth(recorder: Recorder, item: Any) -> Any:
+    """A number's truth, as Python tests it."""
+    is_truth = item.dtype.kind == "b" if hasattr(item, "dtype") else type(item) is bool
+    return item if is_truth else item != 0
 
 
 @dataclass
@@ -153,14 +204,16 @@ def is_generator_expression(items: Any) -> bool:
     return type(items) is types.GeneratorType and items.gi_code.co_name == "<genexpr>" and items.gi_frame is not None
 
 
-def joined(recorder: Recorder, items: types.GeneratorType, start: Any, join: Callable[[Any, Any], Any]) -> Any:
-    """`join` of all the items of a generator expression, whose loops may be recorded as loops."""
+def joined(recorder: Recorder, items: Any, start: Any, join: Callable[[Any, Any], Any], last: Any = None) -> Any:
+    """`join` of all the items of a generator expression up to `last`, whose loops may be recorded as loops."""
     consumer, frame = Consumer(start), items.gi_frame
     assert frame is not None
     recorder.consumers[frame] = consumer
     try:
         for item in items:
             consumer.value = join(consumer.value, item)
+            if last is not None and consumer.value is last:
+                break
     finally:
         del recorder.consumers[frame]
     return consumer.value

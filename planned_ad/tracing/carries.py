@@ -18,6 +18,7 @@ from .promotion import KINDS, dtype_of
 from .scalar_tracer import ScalarTracer
 from .storage import ShiftedStorage, Storage
 from .symbolic_keys import seen
+from .traced_list import is_traced_list
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -105,7 +106,7 @@ class Array:
 
     def begin(self, recorder: Recorder, index: int) -> Any:
         self.storage = Storage(self.base, self.buffer.line, buffer=self.buffer, depth=self.depth)
-        self.storage.chosen, self.storage.lent = self.shared, self.lent
+        self.storage.chosen, self.storage.lent, self.storage.carried = self.shared, self.lent, True
         return ArrayTracer(recorder, self.storage, self.base)
 
     def leave(self, recorder: Recorder, value: Any, index: int) -> list[tuple[Buffer, Value]]:
@@ -113,6 +114,8 @@ class Array:
             raise NotCarried
         if value.storage is self.storage and value.layout == self.storage.view_of(self.base):
             return []
+        if value.storage.listed is not None and not self.shared:
+            raise NotCarried("hands on an array that is in a list")
         return [(self.buffer, value.read())]
 
 
@@ -173,7 +176,7 @@ class Items:
         return [store for item, part in zip(self.items, parts[2]) for store in item.leave(recorder, part, index)]
 
 
-Carry = Whole | Count | Number | Array | Items | Moving | Fresh
+Carry = Any  # one of the above, or a `Listed` list
 
 
 def taken_apart(value: Any) -> tuple[type, tuple[Any, ...], list[Any]] | None:
@@ -259,6 +262,10 @@ class Joiner:
         recorder = self.recorder
         if same(old, new):
             return Whole(old)
+        if is_traced_list(old) or is_traced_list(new):
+            from .list_carries import join_lists
+
+            return join_lists(self, name, old, new)
         parts, others = taken_apart(old), taken_apart(new)
         if parts is not None and others is not None and parts[:2] == others[:2]:
             items = [self.join(name, a, b) for a, b in zip(parts[2], others[2])]
@@ -272,6 +279,8 @@ class Joiner:
             if new.shape != old.shape or new.dtype != old.dtype or not (new.storage.depth > self.depth or alone):
                 return Fresh(name)
             return self.join_arrays(name, old, new)
+        if recorder.is_run_time(old) and recorder.is_run_time(new):
+            return Fresh(name)
         raise NotCarried(f"`{name}` is {described(recorder, old)} first and {described(recorder, new)} then")
 
     def join_numbers(self, name: str, old: Any, new: Any) -> Carry:

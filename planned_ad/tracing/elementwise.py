@@ -13,6 +13,7 @@ from ..errors import UnsupportedError
 from ..functions import FUNCTIONS
 from .loop_index import LoopIndex
 from .promotion import BOOL, INT, NotAnOperand, common_shape, memory_like, operand, resolved
+from .traced_list import TracedList
 from .ufuncs import UFUNCS, known_power
 
 if TYPE_CHECKING:
@@ -49,7 +50,11 @@ def elementwise(
     An operator on Python floats gives a Python float (`is_operator`), as a ufunc does not.
     """
     recorder.mark()
-    operands = tuple([o.traced() if type(o) is LoopIndex else o for o in operands])
+    if any([recorder.is_run_time(o) for o in operands]):
+        from .run_time_keys import elementwise as of_run_time
+
+        return of_run_time(recorder, ufunc, operands, out, where, {} if dtype is None else {"dtype": dtype}, casting)
+    operands = tuple([o.traced() if type(o) is LoopIndex or type(o) is TracedList else o for o in operands])
     facts = [operand(recorder, obj) for obj in operands]
     if out is None and where is True and all(known for _, _, known in facts):
         plain = recorder.plain(operands)
@@ -177,7 +182,12 @@ def array_ufunc(recorder: Recorder, ufunc: np.ufunc, method: str, inputs: tuple,
         options["out"] = out = out[0]
     if isinstance(out, tuple) and any(o is not None for o in out):
         raise UnsupportedError(f"{recorder.here()}: out= for a function with several results is not supported")
-    if any(recorder.is_ragged(obj) for obj in inputs) and (method != "__call__" or ufunc is np.matmul):
+    if method == "at" and any(recorder.is_run_time(obj) for obj in inputs):
+        from .run_time_keys import update_at
+
+        return update_at(recorder, ufunc, *inputs)
+    in_parts = any(recorder.is_ragged(obj) or recorder.is_run_time(obj) for obj in inputs)
+    if in_parts and (method != "__call__" or ufunc is np.matmul):
         return recorder.call(REDUCED.get((ufunc, method), ufunc), inputs, options)
     if method == "__call__":
         function = FUNCTIONS.get(ufunc)

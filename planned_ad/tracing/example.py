@@ -21,6 +21,11 @@ class ExampleRun:
     def provide(self, buffer: Buffer, array: np.ndarray) -> None:
         self.arrays[buffer.id] = array
 
+    def forget(self, position: int) -> None:
+        """The operations from this position on are other ones now."""
+        if self.done > position:
+            self.interpreter, self.done = None, 0
+
     def number(self, value: Value) -> np.ndarray:
         """What `value` is for the example."""
         if self.interpreter is None:

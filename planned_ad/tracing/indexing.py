@@ -16,8 +16,12 @@ from ..regions import View
 from .advanced import axes_taken, fitting, gather, in_range, scatter
 from .loop_index import plain_or_traced
 from .promotion import INT
+from .run_time_arrays import run_time_slice
+from .run_time_keys import put_slice, put_whole
+from .run_time_slices import has_run_time_part
 from .storage import MovingStorage
 from .symbolic_keys import element, has_loop_index, shown, split
+from .traced_list import TracedList
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -35,6 +39,8 @@ def get(array: ArrayTracer, key: Any) -> Any:
         recorder.mark()
         return recorder.result(storage.read(recorder, View(offset, (), ()), geometry))
     recorder.mark()
+    if has_run_time_part(recorder, key):
+        return run_time_slice(array, key)
     if has_loop_index(key):
         place = element(array, key)
         if place is None:
@@ -62,6 +68,10 @@ def put(array: ArrayTracer, key: Any, value: Any) -> None:
     """`array[key] = value`."""
     recorder, storage = array.recorder, array.storage
     recorder.mark()
+    if has_run_time_part(recorder, key):
+        return put_slice(array, key, value)
+    if recorder.is_run_time(value):
+        return put_whole(array, key, value)
     if has_loop_index(key):
         return put_symbolic(array, key, value)
     key = _basic(recorder, key)
@@ -78,7 +88,7 @@ def put(array: ArrayTracer, key: Any, value: Any) -> None:
     storage.check_writeable(array.geometry, recorder.builder.line)
     if storage.holds_numbers(recorder) and recorder.is_concrete(value):
         target[...] = recorder.plain(value)
-        storage.reads.clear()
+        storage.changed()
         return None
     recorder.seen(array, target).write(fitting(recorder, value, target.dtype, target.shape))
     return None
@@ -162,7 +172,7 @@ def update_numbers(array: ArrayTracer, ufunc: np.ufunc, other: Any) -> ArrayTrac
     recorder.mark()
     array.storage.check_writeable(array.geometry, recorder.builder.line)
     ufunc(array.geometry, recorder.plain(other), out=array.geometry)
-    array.storage.reads.clear()
+    array.storage.changed()
     return array
 
 
@@ -202,6 +212,8 @@ def _basic(recorder: Recorder, key: Any) -> tuple[Any, ...] | Advanced:
     parts = key if isinstance(key, tuple) and not recorder.is_array(key) else (key,)
     found, is_advanced = [], False
     for part in parts:
+        if type(part) is TracedList:
+            part = part.traced()
         kind = type(part)
         if kind is int or kind is slice or part is None or part is Ellipsis:
             found.append(part)

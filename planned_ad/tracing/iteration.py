@@ -219,6 +219,9 @@ def for_statements(code: types.CodeType) -> dict[tuple[types.CodeType, int], tup
             elif following.opname in ("STORE_FAST", "STORE_DEREF", "STORE_NAME"):
                 names.append(str(following.argval))
                 wanted -= 1
+            elif following.opname == "STORE_FAST_LOAD_FAST":
+                names.append(following.argval[0])
+                wanted -= 1
             elif following.opname == "STORE_FAST_STORE_FAST":
                 names += list(following.argval)
                 wanted -= 2

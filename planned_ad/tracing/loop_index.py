@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..affine import Affine, Extent, affine, substitute
+from .state import user_frame
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -76,6 +79,11 @@ class LoopIndex:
         raise self.escape(what)
 
     def __index__(self) -> int:
+        if isinstance(self.expression, Affine):
+            from .traced_list import follow
+
+            frame = user_frame(sys._getframe(1))
+            follow(self.recorder, frame.f_locals.values() if frame is not None else ())
         return self.number("a list, a count or a call that is not traced")
 
     def __int__(self) -> int:
@@ -263,7 +271,7 @@ def _divided(index: LoopIndex, by: Any) -> tuple[Any, Any] | None:
 
 def _compare(index: LoopIndex, other: Any, relation: Callable[..., bool], ufunc: np.ufunc) -> Any:
     """Decided where it comes out the same in all iterations; near the ends of a loop by recording those apart."""
-    expression = expression_of(other)
+    expression = expression_of(_whole(other, relation))
     recorder = index.recorder
     if expression is None:
         if other is None or isinstance(other, str):
@@ -272,18 +280,33 @@ def _compare(index: LoopIndex, other: Any, relation: Callable[..., bool], ufunc:
     difference = index.expression - expression
     if isinstance(difference, int):
         return relation(difference, 0)
-    low, high = recorder.scopes.bounds(difference)
-    if low >= high:
-        return relation(low, 0)
-    outcomes = {relation(low, 0), relation(high, 0)}
-    if relation in (operator.eq, operator.ne) and low < 0 < high:
-        outcomes = {True, False}
-    if len(outcomes) == 1:
-        return outcomes.pop()
+    given = recorder.whiles_on_integers.compared(difference, relation)
+    if given is not None:
+        return given
+    found = outcomes(relation, *recorder.scopes.bounds(difference))
+    if len(found) == 1:
+        return found.pop()
+    recorder.whiles_on_integers.undecided()
     peeled = _peel(recorder, difference, relation)
     if peeled is not None:
         raise peeled
     return operate_on(index, other, ufunc)
+
+
+def _whole(bound: Any, relation: Callable[..., bool]) -> Any:
+    """The integer that integers compare with as they do with `bound`, where there is one; else `bound`."""
+    if type(bound) is not float or not math.isfinite(bound):
+        return bound
+    if relation in (operator.eq, operator.ne):
+        return int(bound) if bound.is_integer() else bound
+    return math.ceil(bound) if relation in (operator.lt, operator.ge) else math.floor(bound)
+
+
+def outcomes(relation: Callable[..., bool], low: int, high: int) -> set[bool]:
+    """What a comparison with zero may give for the integers from `low` to `high`, or `low` if there are none."""
+    if low < 0 < high and relation in (operator.eq, operator.ne):
+        return {True, False}
+    return {relation(low, 0), relation(max(low, high), 0)}
 
 
 def _peel(recorder: Recorder, difference: Affine, relation: Callable[..., bool]) -> BaseException | None:

@@ -11,6 +11,8 @@ import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..affine import Affine, Extent, Ragged, affine, exact, ragged, substitute
 from ..regions import View, contiguous
 from ..tape import Buffer, Loop, Operation, Value
@@ -33,6 +35,7 @@ from .carries import (
     same,
     taken_apart,
 )
+from .list_growth import Growth
 from .loop_index import LoopIndex, index_of
 from .lost import Lost
 from .ragged import RaggedArray
@@ -41,6 +44,7 @@ from .scopes import Scope, Site
 from .state import Key, Place, State, capture, write_state
 from .storage import ShiftedStorage, Storage
 from .symbolic_keys import seen
+from .traced_list import follow
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -66,6 +70,7 @@ class LoopTrace:
     passes: int = 0
     made: dict[Key, tuple[Place, Any]] = field(default_factory=dict)  # variables that were not there before
     promoted: set[object] = field(default_factory=set)  # arrays of the body that a side of a branch writes to
+    counts_iterations = True  # whether it is known before how many there are
 
     def __post_init__(self) -> None:
         scopes = self.recorder.scopes
@@ -80,6 +85,7 @@ class LoopTrace:
             self.origin.values.pop((id(self.frame), "local", name), None)
         self.joiner = Joiner(self.recorder, self.depth, self.index)
         self.branches = Branches(self)
+        self.growth = Growth(self)
         self.refuse_hidden(self.origin)
         self.begin()
 
@@ -128,6 +134,7 @@ class LoopTrace:
                     for key, (place, value) in self.origin.values.items()
                 }
             )
+            self.growth.begin()
 
     def advance(self) -> bool:
         """Called where the program fetches the next item: whether the body runs once more."""
@@ -136,12 +143,14 @@ class LoopTrace:
             self.turn += 1
             self.recorder.scopes.epoch += 1
             return True
+        self.growth.settle()
         now = self.capture()
         self.refuse_hidden(now)
         self.refuse_growth(now)
         if self.recorder.scopes.open[-1] is not self.innermost:
             inner = self.recorder.scopes.open[-1]
             raise self.recorder.scopes.unroll([s for s in (self.scope, inner) if s.site], "is left early", self.line)
+        grown = self.growth.leave()
         stores, failed = self.stores(now)
         if self.period == 1 and failed and self.rotated(failed):
             self.branches.forget()
@@ -149,14 +158,14 @@ class LoopTrace:
             self.begin()
             return True
         self.refuse_shared_writes(now)
-        if failed:
+        if failed or not grown:
             self.joiner.then = [v for _, v in self.origin.values.values() if type(v) is ArrayTracer]
             self.joiner.now = [v for _, v in now.values.values() if type(v) is ArrayTracer]
             self.join(failed)
         elif not (self.scope.promotes or self.branches.unknown or self.retyped()):
             self.close(now, stores)
             return False
-        if failed or self.scope.promotes or self.retyped():
+        if failed or not grown or self.scope.promotes or self.retyped():
             self.branches.forget()
         made = {key: found for key, found in now.values.items() if key not in self.origin.values}
         self.made |= {key: found for key, found in made.items() if found[0].kind != "item"}
@@ -167,6 +176,7 @@ class LoopTrace:
 
     def discard(self) -> None:
         self.recorder.scopes.leave(self.scope)
+        self.growth.restore()
 
     def stores(self, now: State) -> tuple[list[tuple[Buffer, Value]], dict[Key, tuple[Place, Any, Any]]]:
         """What the iteration hands on, and the places for which that has no form yet: place, before, after."""
@@ -174,6 +184,8 @@ class LoopTrace:
         failed = {}
         for key, (place, old) in self.origin.values.items():
             if key not in now.values:
+                if place.kind == "item" and is_left_behind(place, old, now):
+                    continue
                 raise self.unrolled(f"deletes `{place.name}`")
             new = now.values[key][1]
             carry = self.carries.get(key) or Whole(old)
@@ -193,6 +205,9 @@ class LoopTrace:
         for key, (place, old, new) in failed.items():
             if isinstance(self.carries.get(key), Count):
                 self.joiner.no_counts.add(place.name)
+            if self.growth.holds(new):
+                self.carries[key] = Fresh(place.name)
+                continue
             try:
                 with self.recorder.scopes.beside(self.apart):
                     self.carries[key] = self.joiner.join(place.name, old, new)
@@ -203,30 +218,21 @@ class LoopTrace:
         """Record in front of the loop what its new carries hold at first."""
         recorder = self.recorder
         scopes = recorder.scopes
-        scope = Scope(outer=recorder.builder.operations, apart=self.apart, before=self.before)
+        scope = Scope(outer=recorder.builder.operations, apart=self.apart, before=self.before, loop=self)
         scopes.open.append(scope)
         with scopes.before(self.depth):
             for buffer, initial in self.joiner.initial:
                 recorder.builder.store(buffer.whole, recorder.value_of(initial, buffer.dtype))
+            self.growth.prepare()
         scopes.open.pop()
         self.joiner.initial.clear()
 
     def rotated(self, failed: dict[Key, tuple[Place, Any, Any]]) -> bool:
         """Whether variables exchange the arrays that they held before; then several iterations are one of the loop."""
-        old = [o for _, o, _ in failed.values() if type(o) is ArrayTracer]
-        pairs = [(o, n) for _, o, n in failed.values() if type(o) is ArrayTracer and type(n) is ArrayTracer]
-        following = {}
-        for o, n in pairs:
-            source = next((k for k, candidate in enumerate(old) if same(candidate, n)), None)
-            if source is not None:
-                following[next(k for k, candidate in enumerate(old) if candidate is o)] = source
-        if not following or set(following) != set(following.values()):
+        period = period_of_exchange(failed)
+        if not self.runs_evenly:  # it may end in the middle of a period
             return False
-        period, state = 1, dict(following)
-        while any(k != v for k, v in state.items()):
-            state = {k: following[v] for k, v in state.items()}
-            period += 1
-        if isinstance(self.trips, int) and type(self.trips) is int and period <= 4 and self.trips // period > 1:
+        if type(self.trips) is int and 1 < period <= 4 and self.trips // period > 1:
             self.period = period
             return True
         return False
@@ -247,6 +253,7 @@ class LoopTrace:
                 after[key] = (place, leaving.survivor(value))
             elif place.kind != "item":
                 after[key] = (place, Lost(recorder, place.name))
+        self.growth.close(after)
         builder.line = self.line
         for buffer, value in [*stores, *leaving.stores]:
             builder.store(buffer.whole, value)
@@ -271,6 +278,11 @@ class LoopTrace:
         return self.count is None and self.recorder.scopes.bounds(exact(self.whole_trips))[0] > 0
 
     @property
+    def runs_evenly(self) -> bool:
+        """Whether how often it runs is known, or an expression of the loops around."""
+        return self.count is None
+
+    @property
     def innermost(self) -> Scope:
         """The block that is recorded at the end of the body."""
         return self.scope
@@ -293,9 +305,12 @@ class LoopTrace:
             raise self.unrolled(f"holds an iterator, `{state.hidden}`")
 
     def refuse_growth(self, now: State) -> None:
-        for id, (_, size) in self.origin.sizes.items():
-            if id in now.sizes and now.sizes[id][1] != size:
-                raise self.unrolled("lets a list, dict or set grow or shrink")
+        sizes = [(*found, now.sizes[id][1]) for id, found in self.origin.sizes.items() if id in now.sizes]
+        grown = [container for container, before, after in sizes if before != after]
+        if grown:
+            if self.counts_iterations and self.count is None:
+                follow(self.recorder, grown)
+            raise self.unrolled("lets a list, dict or set grow or shrink")
         for id, (_, content) in self.origin.contents.items():
             if id in now.contents and now.contents[id][1] != content:
                 raise self.unrolled("changes a set, or an array that is not traced")
@@ -326,6 +341,34 @@ class LoopTrace:
         if scopes.decisions.first.get(self.site, 0) < 2 and type(self.trips) is int:
             return scopes.peel(self.scope, first=1)
         return self.unrolled(reason)
+
+
+def period_of_exchange(failed: dict[Key, tuple[Place, Any, Any]]) -> int:
+    """After how many iterations variables hold the arrays again that they exchange; 1 where they exchange none."""
+    pairs = [(o, n) for _, o, n in failed.values() if type(o) is ArrayTracer]
+    following = {}
+    for k, (_, n) in enumerate(pairs):
+        source = next((j for j, (o, _) in enumerate(pairs) if type(n) is ArrayTracer and same(o, n)), None)
+        if source is not None:
+            following[k] = source
+    if not following or set(following) != set(following.values()):
+        return 1
+    period, state = 1, dict(following)
+    while any(k != v for k, v in state.items()):
+        state = {k: following[v] for k, v in state.items()}
+        period += 1
+    return period
+
+
+def is_left_behind(place: Place, value: Any, now: State) -> bool:
+    """Whether a list or dict that nothing leads to any more still holds what it did."""
+    owner = place.owner
+    if id(owner) in now.sizes or type(owner) not in MUTABLE:
+        return False
+    try:
+        return same(owner[place.key], value)
+    except LookupError:
+        return False
 
 
 class Leaving:
@@ -400,17 +443,27 @@ class Leaving:
         loop = self.loop
         if isinstance(carry, Whole):
             return carry.value
+        may_be_less = loop.count is None and self.recorder.scopes.bounds(exact(loop.whole_trips))[0] < 0
         if isinstance(carry, Count):
-            if loop.count is not None:
-                trips = ScalarTracer(self.recorder, loop.count, is_python=True)
+            if loop.count is not None or may_be_less:
+                trips = ScalarTracer(self.recorder, loop.count or self.none_or(loop.whole_trips), is_python=True)
                 return trips * index_of(self.recorder, carry.step) + index_of(self.recorder, carry.start)
             total = carry.start + _product(exact(loop.whole_trips), carry.step)
             return index_of(self.recorder, total)
         if isinstance(carry, Moving):
+            if may_be_less:
+                raise loop.unrolled("moves a view, and may have a length less than zero")
             return seen(carry.array, moved(carry.view, loop.index, exact(loop.whole_trips) - 1))
         if isinstance(carry, Items):
             return put_together(carry.kind, carry.keys, [self.after(item) for item in carry.items])
         return carry.begin(self.recorder, loop.index)
+
+    def none_or(self, trips: int) -> Value:
+        """How often a loop runs whose length may come out as less than zero."""
+        length = exact(trips)
+        assert isinstance(length, Affine)
+        value = self.recorder.builder.index_value(length)
+        return self.recorder.apply("maximum", value, self.recorder.constant(0, np.int64))
 
 
 def _product(trips: Extent, step: Extent) -> Extent:

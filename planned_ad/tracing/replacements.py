@@ -14,9 +14,11 @@ from ..errors import TraceError
 from ..functions import FUNCTIONS
 from . import creation as _creation  # noqa: F401 (registers what it implements)
 from .builtin_functions import builtin_replacements, math_replacements
+from .list_functions import call_on_lists, has_list, list_replacements
 from .loop_index import is_loop_index
 from .promotion import KINDS
 from .ragged import MAKERS, RaggedArray
+from .run_time_arrays import RunTimeArray
 from .sequences import sequence_replacements
 
 if TYPE_CHECKING:
@@ -35,7 +37,13 @@ def replacements(recorder: Recorder) -> dict[int, object]:
     found[id(np.r_)] = _Joined(recorder, False)
     found[id(np.c_)] = _Joined(recorder, True)
     found[id(np.ndenumerate)] = _enumerated
-    return found | math_replacements(recorder) | builtin_replacements(recorder) | sequence_replacements(recorder)
+    return (
+        found
+        | math_replacements(recorder)
+        | builtin_replacements(recorder)
+        | sequence_replacements(recorder)
+        | list_replacements(recorder)
+    )
 
 
 @functools.cache
@@ -66,6 +74,9 @@ def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
     """`function`, recorded where an argument is traced; its arrays as traced arrays whose numbers are known."""
 
     def traced(*args, **kwargs):
+        if has_list((*args, *kwargs.values())):
+            recorder.mark()
+            return call_on_lists(recorder, function, args, kwargs)
         if _has_tracer(recorder, (*args, *kwargs.values())):
             return recorder.call(function, args, kwargs)
         if function in MAKERS and args and _has_index(args[0]):
@@ -91,7 +102,7 @@ def _adopted(recorder: Recorder, result: Any) -> Any:
 
 def _has_tracer(recorder: Recorder, items: Any) -> bool:
     for item in items:
-        if recorder.is_array(item) or recorder.is_scalar(item) or type(item) is RaggedArray:
+        if recorder.is_array(item) or recorder.is_scalar(item) or type(item) in (RaggedArray, RunTimeArray):
             return True
         if (type(item) is list or type(item) is tuple) and _has_tracer(recorder, item):
             return True

@@ -44,7 +44,21 @@ class Decisions:
     first: dict[Site, int] = field(default_factory=dict)  # iterations at the beginning recorded one by one
     last: dict[Site, int] = field(default_factory=dict)  # and at the end
     kept: set[Site] = field(default_factory=set)  # short loops around loops that are recorded once: they are too
+    stored: set[Line] = field(default_factory=set)  # lines whose arrays of run-time lengths are memory from the first
     counters: dict[Site, set[str]] = field(default_factory=dict)  # integers that end a `while` loop
+    counted: set[Site] = field(default_factory=set)  # `while` loops on integers that are recorded once
+    uncounted: dict[Site, Unrolled] = field(default_factory=dict)  # and those that cannot be, with the reason
+    long: dict[Site, Unrolled] = field(default_factory=dict)  # of these, the ones that have many iterations
+    growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
+    plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
+
+    def knows(self, site: Site) -> bool:
+        """Whether it is decided how a `while` loop on integers is recorded, and told where needed."""
+        return site in self.counted or site in self.unrolled or site in self.long
+
+    def reported(self) -> tuple[Unrolled, ...]:
+        """The loops whose iterations were recorded one by one although they are many."""
+        return tuple({**self.long, **self.unrolled}.values())
 
 
 @dataclass
@@ -117,6 +131,12 @@ class Scopes:
                 self.builder.guard(self.builder.load(flag.whole), True, what)
             self.flags.clear()
 
+    def sees(self, value: Value | int) -> bool:
+        """Whether a value is that of a block around."""
+        blocks = self.builder.blocks
+        is_inner = blocks is not None and isinstance(value, Value) and value.id >= blocks.first
+        return not is_inner or self.blocks.defined.get(value.id) is value  # type: ignore[union-attr]
+
     def dead(self) -> BaseException:
         """What to raise where something from inside a block is used outside of it."""
         sites = [scope for scope in [*self.open, *self.over] if scope.site is not None]
@@ -125,12 +145,14 @@ class Scopes:
     def enter(self, scope: Scope, first_value: int, made: Made) -> None:
         self.blocks.begin(first_value, made)
         self.open.append(scope)
+        self.builder.depth = len(self.open)
         self.builder.operations = []
         self.epoch += 1
 
     def leave(self, scope: Scope) -> list[Operation]:
         """Close the innermost block; its operations."""
         assert self.open.pop() is scope
+        self.builder.depth = len(self.open)
         operations, self.builder.operations = self.builder.operations, scope.outer
         self.blocks.end()
         self.epoch += 1
@@ -150,9 +172,11 @@ class Scopes:
         self.epoch += 1
         saved = self.blocks.begin_apart(self.open[depth].apart)
         self.builder.operations = self.open[depth].before
+        inside, self.builder.depth = self.builder.depth, depth
         try:
             yield
         finally:
+            self.builder.depth = inside
             self.blocks.end_apart(saved)
             self.epoch += 1
 

@@ -17,6 +17,7 @@ import numpy as np
 from ..affine import Affine, Extent, exact, ragged
 from .iteration import NestedIterator, Once, RunTime, Sequence
 from .loop_index import expression_of, index_of, plain_or_traced
+from .traced_list import TracedList
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -114,8 +115,12 @@ def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
         return obj
     if type(obj) is Range:
         return obj.sequence()
+    if type(obj) is TracedList and not obj.is_plain and isinstance(obj.extent(), int):
+        return Sequence(recorder, len(obj), obj.__getitem__)
     if recorder.is_array(obj) and obj.ndim:
         return Sequence(recorder, len(obj), obj.__getitem__)
+    if recorder.is_run_time(obj) and not obj.axis:
+        return Sequence(recorder, RunTime.of(obj.length.count), obj.item_at)
     return None
 
 

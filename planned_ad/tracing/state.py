@@ -105,7 +105,9 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
             if place is not None:
                 state.add(place, value)
             waiting.append(value)
-        if isinstance(obj, (*CONTAINERS, set)) and type(obj) is not ShadowGlobals:
+        if getattr(type(obj), "is_traced_list", False):
+            state.sizes[id(obj)] = (obj, 0)  # it takes care of its elements itself
+        elif isinstance(obj, (*CONTAINERS, set)) and type(obj) is not ShadowGlobals:
             state.sizes[id(obj)] = (obj, len(obj))
     return state
 
@@ -119,6 +121,7 @@ def _has_contents(obj: Any) -> bool:
         or (isinstance(obj, tuple) and hasattr(obj, "_fields"))
         or type(kind) is ShadowClass
         or isinstance(kind, ShadowClass)
+        or getattr(kind, "is_traced_list", False)
     )
 
 
@@ -141,6 +144,11 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
         for name, value in dict.items(obj):
             if not name.startswith("__") and not isinstance(value, ShadowModule | type | types.ModuleType):
                 yield Place(obj, name, "item"), value
+    elif getattr(kind, "is_traced_list", False):
+        if obj.has_pending:
+            yield Place(obj, "pending", "attribute"), obj.pending
+        for value in obj.parts:
+            yield None, value
     elif isinstance(obj, dict):
         for key, value in obj.items():
             yield Place(obj, key, "item"), value

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import dis
 import functools
 import linecache
 import types
 from dataclasses import dataclass
 from typing import Any
+
+GENERATOR = 0x20  # the flag of code that yields
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,79 @@ def _while_part(code: types.CodeType, instruction: int) -> tuple[Extent, int] | 
             lines = Extent(path[-1].lineno, path[-1].end_lineno or path[-1].lineno)
             return (lines, number) if _is_one_test(part) else None
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class WhileLines:
+    """A `while` statement: its first line, the last one of its test, and of its body."""
+
+    first: int
+    test: int
+    last: int
+    endless: bool  # whether its test is the constant True
+    leaves: bool = False  # whether its body may leave it
+    refused: str = ""  # why its iterations cannot be told apart
+
+    def is_around(self, line: int) -> bool:
+        """Whether a line is one of its body."""
+        return self.test < line <= self.last or (bool(self.refused) and line == self.last)
+
+
+@functools.lru_cache(maxsize=1024)
+def while_statements(code: types.CodeType) -> tuple[WhileLines, ...]:
+    """The `while` statements of a function, in the order of the text; of one that yields, none."""
+    if code.co_flags & GENERATOR:
+        return ()
+    numbers = {line for _, _, line in code.co_lines() if line is not None}
+    lines = linecache.getlines(code.co_filename)
+    if not any("while" in line for line in lines[min(numbers, default=1) - 1 : max(numbers, default=0)]):
+        return ()
+    instructions = {i.offset: i for i in dis.get_instructions(code)}
+    back = [i for i in instructions.values() if i.opcode in dis.hasjrel and i.argval <= i.offset]
+    ends = [i for jump in back for i in (jump, instructions.get(jump.argval))]
+    jumps = {i.positions.lineno for i in ends if i is not None and i.positions is not None}
+    found = [_while_lines(statement) for statement in _whiles(code.co_filename)]
+    # Where no jump back begins or ends in a test, the source is another one by now.
+    return tuple(lines for lines in found if not jumps.isdisjoint(range(lines.first, lines.test + 1)))
+
+
+@functools.lru_cache(maxsize=64)
+def _whiles(file: str) -> list[ast.While]:
+    tree = _syntax(file)
+    found = [] if tree is None else [node for node in ast.walk(tree) if isinstance(node, ast.While)]
+    return sorted(found, key=lambda statement: statement.lineno)
+
+
+def _while_lines(statement: ast.While) -> WhileLines:
+    test, body = statement.test, statement.body
+    endless = isinstance(test, ast.Constant) and bool(test.value)
+    refused = ""
+    last_of_test = test.end_lineno or test.lineno
+    if body[0].lineno == last_of_test:
+        refused = "has its test and its body in one line"
+    elif endless and any(_contains(s, ast.Continue) or isinstance(s, ast.Continue) for s in body):
+        refused = "has a `continue` and no test"
+    leaves = any(_contains(s, kind) for s in body for kind in (ast.Break, ast.Return))
+    return WhileLines(statement.lineno, last_of_test, body[-1].end_lineno or body[-1].lineno, endless, leaves, refused)
+
+
+def breaks_from(frame: types.FrameType, lines: WhileLines) -> bool:
+    """Whether the test running in `frame` is that of an `if` with a `break` or `return` in it that leaves this loop."""
+    return _breaks_from(frame.f_code, frame.f_lasti) == lines.first
+
+
+@functools.lru_cache(maxsize=4096)
+def _breaks_from(code: types.CodeType, instruction: int) -> int | None:
+    """The line of the loop that the `if` at this instruction breaks from."""
+    line, _, column, _ = list(code.co_positions())[instruction // 2]
+    tree = _syntax(code.co_filename)
+    path = [] if line is None or tree is None else _path(tree, line, column or 0)
+    if not path or not isinstance(path[-1], ast.If):
+        return None
+    if not (_contains(path[-1], ast.Break) or _contains(path[-1], ast.Return)):
+        return None
+    loops = [s for s in path if isinstance(s, ast.For | ast.While)]
+    return loops[-1].lineno if loops else None
 
 
 def _before(code: types.CodeType, instruction: int) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from ..recorder import Recorder
 
 ASSIGNMENT = re.compile(r"^(\w+)\s*(?::[^=]+)?=[^=]")
+
+
+LIVE: weakref.WeakSet[Storage] = weakref.WeakSet()  # all storages that a program may still get at
 
 
 def address_of(array: np.ndarray) -> int:
@@ -42,15 +46,38 @@ class Storage:
         Whether it holds what a branch or loop chose among arrays; it must not be written to.
     lent : bool
         Whether something else leads to the memory that it stands for in the first iteration of a loop.
+    carried : bool
+        Whether a loop hands it on from one iteration to the next.
+    listed : TracedList or None
+        A list that a loop fills, and that holds what was in it then; so it must not be written to.
     depth : int
         How many loops and branches were around its making.
+    version : int
+        How often it has been written to.
     reads : dict of View to Value
         What has been read since the last write, in one epoch of the trace.
     """
 
     __slots__ = (
-        "address", "base", "birth", "buffer", "captured", "chosen", "depth", "epoch", "is_concrete", "lent", "line",
-        "loop", "reads", "shared_with", "value",
+        "__weakref__",
+        "address",
+        "base",
+        "birth",
+        "buffer",
+        "captured",
+        "carried",
+        "chosen",
+        "depth",
+        "epoch",
+        "is_concrete",
+        "lent",
+        "line",
+        "listed",
+        "loop",
+        "reads",
+        "shared_with",
+        "value",
+        "version",
     )  # fmt: skip
 
     def __init__(
@@ -73,10 +100,12 @@ class Storage:
         self.captured = captured
         self.shared_with = shared_with
         self.depth = depth
-        self.chosen = self.lent = False
+        self.chosen = self.lent = self.carried = False
+        self.listed: Any = None
         self.birth: object = None
         self.loop: Any = None
         self.epoch = -1
+        self.version = 0
         self.reads: dict[View, Value] = {}
 
     def view_of(self, geometry: np.ndarray) -> View:
@@ -147,7 +176,7 @@ class Storage:
     def write(self, recorder: Recorder, view: View, value: Value) -> None:
         """Overwrite what `view` shows with a value of its shape, or a scalar."""
         buffer = self.writable_buffer(recorder)
-        self.reads.clear()
+        self.changed()
         if view.size:
             recorder.builder.store(Region(buffer.id, view), value)
 
@@ -156,9 +185,14 @@ class Storage:
     ) -> None:
         """Overwrite, or add to, what `indices` select of the leading axes of `view`."""
         buffer = self.writable_buffer(recorder)
-        self.reads.clear()
+        self.changed()
         if value.size:
             recorder.builder.scatter(Region(buffer.id, view), indices, value, accumulate)
+
+    def changed(self) -> None:
+        """Note that it has been written to."""
+        self.reads.clear()
+        self.version += 1
 
     def is_same(self, other: Storage) -> bool:
         """Whether equal geometries show equal elements of this and the other storage."""
@@ -171,6 +205,8 @@ class Storage:
                 f"for its present contents, so it must not change: pass it as an argument, or work on a copy, "
                 f"`{self.captured.split('.')[-1]}.copy()`."
             )
+        if self.listed is not None:
+            raise self.listed.refuse()
         if not geometry.flags.writeable:
             raise ValueError("assignment destination is read-only")
         if self.shared_with:
@@ -181,6 +217,8 @@ class Storage:
 
     def writable_buffer(self, recorder: Recorder) -> Buffer:
         """The buffer that holds this memory from now on; its contents so far are stored into it."""
+        if self.listed is not None:
+            raise self.listed.refuse()
         if self.chosen:
             raise recorder.scopes.unroll_innermost("writes to an array that a branch chose", recorder.builder.line)
         if self.buffer is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,11 +22,17 @@ class Watch:
         self.recorder = recorder
         self.saved: tuple[Any] | None = None  # the trace function that ours stands in for
         self.frames: dict[types.FrameType, Any] = {}
+        self.codes: Collection[types.CodeType] = ()
 
-    def on(self, frame: types.FrameType) -> None:
+    def begin(self, codes: Collection[types.CodeType] = ()) -> None:
+        """Watch each frame of these codes from its beginning on."""
+        self.codes = codes
         if self.saved is None:
             self.saved = (sys.gettrace(),)
-            sys.settrace(lambda frame, event, argument: None)
+            sys.settrace(lambda frame, event, argument: self.event if frame.f_code in self.codes else None)
+
+    def on(self, frame: types.FrameType) -> None:
+        self.begin(self.codes)
         self.frames.setdefault(frame, frame.f_trace)
         frame.f_trace = self.event
         frame.f_trace_lines = True
@@ -33,7 +40,7 @@ class Watch:
     def off_if_idle(self) -> None:
         """Stop where no branch or `while` loop is under way."""
         branches = any(scope.loop is not None and scope.loop.branches.active for scope in self.recorder.scopes.open)
-        if not branches and not self.recorder.whiles:
+        if not (branches or self.recorder.whiles or self.codes or self.recorder.whiles_on_integers.visits):
             self.off()
 
     def off(self) -> None:
@@ -43,6 +50,7 @@ class Watch:
             for frame, trace in self.frames.items():
                 frame.f_trace = trace
             self.frames.clear()
+        self.recorder.whiles_on_integers.visits.clear()
 
     def event(self, frame: types.FrameType, event: str, argument: Any) -> Any:
         scopes = self.recorder.scopes
@@ -52,4 +60,5 @@ class Watch:
             loop.branches.event(frame, event)
         for loop in self.recorder.whiles:
             loop.event(frame, event)
+        self.recorder.whiles_on_integers.event(frame, event)
         return self.event

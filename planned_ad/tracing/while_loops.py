@@ -31,6 +31,8 @@ MAX_STEPS = 1000  # unless the user says otherwise
 
 def test_while(recorder: Recorder, frame: types.FrameType, predicate: Value) -> bool | None:
     """What the test of a `while` statement gives; None where it is no such test, or has to be decided otherwise."""
+    if recorder.whiles_on_integers.tested(frame):
+        return False
     found = while_part(frame)
     if found is None:
         return None
@@ -68,6 +70,7 @@ class WhileTrace(LoopTrace):
     flag: Buffer = field(init=False)
     partial: list[Value] = field(default_factory=list)  # the parts of the test before `part`, after an iteration
     conditions: list[tuple[Scope, Value]] = field(default_factory=list)  # the parts after it, before the next
+    counts_iterations = False
 
     def begin(self) -> None:
         if not self.passes:
@@ -134,6 +137,10 @@ class WhileTrace(LoopTrace):
 
     @property
     def certainly_runs(self) -> bool:
+        return False
+
+    @property
+    def runs_evenly(self) -> bool:
         return False
 
     def end_body(self) -> None:

@@ -310,7 +310,7 @@ def every_few_steps(x, every):
     return record
 
 
-@program(lambda n, d: (d.normal(n),), 8, 30, "unrolled")
+@program(lambda n, d: (d.normal(n),), 8, 30)
 def list_by_append(x):
     values = []
     for i in range(len(x)):
@@ -321,7 +321,7 @@ def list_by_append(x):
     return total
 
 
-@program(lambda n, d: (d.normal(n), d.normal(3)), 7, 24, "unrolled")
+@program(lambda n, d: (d.normal(n), d.normal(3)), 7, 24)
 def states_by_append(noise, state):
     states = [state]
     for i in range(len(noise)):

@@ -41,6 +41,44 @@ def csr_product_by_slices(row, col, values, x):
 
 
 @program(lambda n, d: (*sparse(n, d), d.normal(n)), 7, 30, "csr gather")
+def csr_transposed_product_by_slices(row, col, values, x):
+    y = np.zeros(len(row) - 1)
+    for i in range(len(row) - 1):
+        part = slice(row[i], row[i + 1])
+        np.add.at(y, col[part], np.sin(values[part]) * x[i])
+    return np.sum(y * y)
+
+
+@program(lambda n, d: (*sparse(n, d), 4 + d.positive(n), d.normal(n), 3), 7, 22, "csr gather carried")
+def csr_gauss_seidel_by_slices(row, col, values, diagonal, x, sweeps):
+    for _ in range(sweeps):
+        for i in range(len(x)):
+            start, stop = row[i], row[i + 1]
+            x[i] = (1.0 - values[start:stop] @ x[col[start:stop]]) / diagonal[i]
+    return x @ x
+
+
+@program(lambda n, d: (row_pointers(n, d), d.normal(2 * n), d.normal(2 * n)), 7, 30, "csr")
+def softmax_of_segments(row, scores, weights):
+    shares = np.zeros_like(scores)
+    for i in range(len(row) - 1):
+        e = np.exp(scores[row[i] : row[i + 1]])
+        shares[row[i] : row[i + 1]] = e / (1.0 + np.sum(e))
+    return np.sum(shares * weights)
+
+
+@program(lambda n, d: (row_pointers(n, d), d.normal(2 * n), d.normal(2 * n)), 7, 30, "csr carried")
+def segments_in_place(row, x, v):
+    total = 0.0
+    for i in range(len(row) - 1):
+        segment = x[row[i] : row[i + 1]]
+        segment[1:] += 0.5 * segment[:-1] * v[row[i] : row[i + 1]][1:]
+        segment *= 1.0 + 0.1 * len(segment)
+        total = 0.5 * total + np.sum(np.diff(segment) ** 2)
+    return total + np.sum(x * v)
+
+
+@program(lambda n, d: (*sparse(n, d), d.normal(n)), 7, 30, "csr gather")
 def csr_transposed_product(row, col, values, x):
     y = np.zeros(len(row) - 1)
     for i in range(len(row) - 1):

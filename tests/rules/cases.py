@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from planned_ad.builder import TapeBuilder
+from planned_ad.calls import Callee
 from planned_ad.regions import View, contiguous
 from planned_ad.rules import RULES, Rule
 
@@ -123,7 +125,19 @@ def contract_cases(make):
         yield tuple(make(*shape) for shape in shapes), {"a_labels": a, "b_labels": b, "out_labels": out}
 
 
+def callee() -> Callee:
+    """Of two integer arrays: their sum, and twice the first; packed in one group."""
+    builder = TapeBuilder()
+    arguments = [builder.new_buffer("argument", "ab"[k], np.dtype(np.int64), contiguous((2, 3))) for k in range(2)]
+    a, b = (builder.load(buffer.whole) for buffer in arguments)
+    results = (builder.apply("add", a, b), builder.apply("add", a, a))
+    tape = builder.tape(tuple(buffer.id for buffer in arguments), results, frozenset())
+    kind = ((2, 3), np.dtype(np.int64))
+    return Callee(name="sum_and_double", operands=(kind, kind), results=(kind, kind), tape=tape)
+
+
 OTHERS = {
+    "call": [((integers(2, 3), integers(2, 3) + 1), {"callee": callee(), "group": 0})],
     "reduce_sum": [*reduce_cases(numbers), *reduce_cases(integers)],
     "reduce_prod": [*reduce_cases(numbers), *reduce_cases(with_zeros), *reduce_cases(integers)],
     **{name: [*reduce_cases(numbers, False), *reduce_cases(integers, False)] for name in ("reduce_max", "reduce_min")},

@@ -1,0 +1,162 @@
+"""Lists that a traced function makes, written so that the tracer sees them: from the syntax of the function.
+
+A list comprehension keeps its list on Python's stack. In the copy of a function that is traced, `[f(v) for v in x]`
+reads `collected((f(v) for v in x))`, `list(items)` reads `collected(items, list)`, and an assigned list display `[a]`
+reads `display([a])`. Both are looked up among the built-ins, under names that no program has. Where the source is not
+at hand, or is no longer that of the function, the code stays what it is.
+"""
+
+import __future__
+
+import ast
+import copy
+import dis
+import functools
+import linecache
+import types
+from collections.abc import Iterator
+from typing import Any
+
+COLLECTED, DISPLAY = "__planned_ad_collected__", "__planned_ad_display__"
+KINDS = ("list", "tuple")
+BUILD_LIST = dis.opmap["BUILD_LIST"]
+SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
+FUTURE = functools.reduce(
+    int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+)
+
+
+def collected(items: Any, kind: Any = list) -> Any:
+    """What a list comprehension stands for; the tracer has its own."""
+    return kind(items)
+
+
+def display(items: list) -> list:
+    """What a list display that is assigned stands for; the tracer has its own."""
+    return items
+
+
+HELPERS = {COLLECTED: collected, DISPLAY: display}
+
+
+def rewritten(code: types.CodeType) -> types.CodeType:
+    """The code of a function with its lists made by `collected` and `display`; itself where that changes nothing."""
+    if not _makes_lists(code):
+        return code
+    return _rewritten(code.co_filename, "".join(linecache.getlines(code.co_filename)), code)
+
+
+def _makes_lists(code: types.CodeType) -> bool:
+    if BUILD_LIST in code.co_code[::2] or not set(KINDS).isdisjoint(code.co_names):
+        return True
+    return any(_makes_lists(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
+
+
+@functools.lru_cache(maxsize=512)
+def _rewritten(file: str, source: str, code: types.CodeType) -> types.CodeType:
+    flags = code.co_flags & FUTURE
+    try:
+        statement = _statement(_parsed(source), code.co_firstlineno)
+        if statement is None:
+            return code
+        module = ast.Module([*_imports(_parsed(source)), copy.deepcopy(statement)], [])
+        if not any(found == code for found in _functions(compile(module, file, "exec", flags, dont_inherit=True))):
+            return code  # the source is another one by now
+        module.body[-1] = _Lists().visit(module.body[-1])
+        functions = _functions(compile(module, file, "exec", flags, dont_inherit=True))
+        candidates = [f for f in functions if _name(f) == _name(code)]
+    except (SyntaxError, ValueError, RecursionError):
+        return code
+    if len(candidates) != 1 or candidates[0].co_freevars != code.co_freevars:
+        return code
+    return candidates[0]
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
+def _statement(module: ast.Module, line: int) -> ast.stmt | None:
+    """The statement of a module that holds a line."""
+    for statement in module.body:
+        decorators = getattr(statement, "decorator_list", [])
+        if min(s.lineno for s in (statement, *decorators)) <= line <= (statement.end_lineno or 0):
+            return statement
+    return None
+
+
+def _imports(module: ast.Module) -> list[ast.stmt]:
+    """What a module imports: calls of those names are compiled in another way."""
+    found: list[ast.stmt] = []
+    waiting: list[ast.AST] = list(module.body)
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.append(node)
+        elif isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler):
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def _functions(code: types.CodeType) -> Iterator[types.CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from _functions(constant)
+
+
+def _name(code: types.CodeType) -> tuple[str, int, tuple[str, ...]]:
+    return code.co_qualname, code.co_firstlineno, code.co_varnames[: code.co_argcount]
+
+
+class _Lists(ast.NodeTransformer):
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        self.generic_visit(node)
+        if any(g.is_async for g in node.generators) or any(_sees_its_scope(part) for part in ast.walk(node)):
+            return node
+        node.elt = _displayed(node.elt)
+        return _call(COLLECTED, node, ast.GeneratorExp(node.elt, node.generators))
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        is_kind = isinstance(node.func, ast.Name) and node.func.id in KINDS
+        if not is_kind or node.keywords or len(node.args) != 1 or isinstance(node.args[0], ast.Starred):
+            return node
+        return _call(COLLECTED, node, node.args[0], node.func)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        self.generic_visit(node)
+        node.value = _displayed(node.value)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        self.generic_visit(node)
+        node.value = None if node.value is None else _displayed(node.value)
+        return node
+
+
+def _sees_its_scope(node: ast.AST) -> bool:
+    return isinstance(node, ast.Await) or (isinstance(node, ast.Name) and node.id in SCOPED)
+
+
+def _displayed(value: ast.expr) -> ast.expr:
+    """An assigned value with the list displays in it, also those in tuples and dicts, made by `display`."""
+    if isinstance(value, ast.List):
+        return _call(DISPLAY, value, value)
+    if isinstance(value, ast.Tuple):
+        value.elts = [_displayed(part) for part in value.elts]
+    elif isinstance(value, ast.Dict):
+        value.values = [_displayed(part) for part in value.values]
+    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        is_empty = value.func.id == "list" and not value.args and not value.keywords
+        return _call(DISPLAY, value, value) if is_empty else value
+    return value
+
+
+def _call(name: str, place: ast.expr, *arguments: ast.expr) -> ast.Call:
+    function = ast.copy_location(ast.Name(name, ast.Load()), place)
+    for argument in arguments:
+        if not hasattr(argument, "lineno"):
+            ast.copy_location(argument, place)
+    return ast.copy_location(ast.Call(function, list(arguments), []), place)
