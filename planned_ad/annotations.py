@@ -36,9 +36,9 @@ class Active:
 class Duplicated:
     """An argument and its shadow, of the same structure, which is in-out.
 
-    In reverse mode it holds the adjoint of the argument's final state on entry, of its initial state on exit; of what is
-    only read this means that the derivative is added to it. In forward mode it holds the tangent, of the initial state
-    on entry, of the final state on exit.
+    In reverse mode it holds the adjoint of the argument's final state on entry, of its initial state on exit: the
+    derivative with respect to what is only read is added to it. In forward mode it holds the tangent, of the initial
+    state on entry, of the final state on exit.
     """
 
     value: Any

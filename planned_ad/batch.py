@@ -25,7 +25,7 @@ MOST_OPERATIONS = 400  # of a sweep whose copies stand side by side; their code 
 MOST_NBYTES = 2**18  # that the copies write in each iteration of a loop: they stay in a cache close to the processor
 
 
-def batched(tape: Tape, width: int, kinds: frozenset[str] = SEEDS) -> Tape:
+def batched(tape: Tape, width: int, kinds: frozenset[str] = SEEDS, outputs: frozenset[int] = frozenset()) -> Tape:
     """`tape` for `width` of each of its shadows, cotangents and tangents at once; for 1 the tape itself.
 
     Requires a tape that was differentiated and simplified, whose results are stored to memory. Ensures what `width`
@@ -34,10 +34,11 @@ def batched(tape: Tape, width: int, kinds: frozenset[str] = SEEDS) -> Tape:
 
     kinds : of the arguments to have several of. Those that a tape has two generations of (tangents of a gradient) may
         be told apart: with `{'tangent'}` the shadows stay single.
+    outputs : buffers among the arguments to have several of even if nothing in them depends on those.
     """
     if width == 1:
         return tape
-    roots = {id for id in tape.arguments if tape.buffers[id].kind in kinds}
+    roots = {id for id in tape.arguments if id in outputs or tape.buffers[id].kind in kinds}
     dependents = dependents_of(tape, roots)
     assert not any(v.id in dependents.values for v in tape.results), "results are stored to memory"
     assert not any(tape.buffers[id].kind == "argument" for id in dependents.buffers), "the primal has no shadows"

@@ -143,3 +143,11 @@ def switch(index, branches, *operands):
         if index <= k:
             return branches[k](*operands)
     return branches[-1](*operands)
+
+
+def _rows(call, count):
+    """`call(k)` for each `k` below `count`, stacked: an array, or a tuple of them where it gives tuples."""
+    rows = [call(k) for k in range(count)]
+    if isinstance(rows[0], tuple):
+        return tuple(np.array([row[k] for row in rows]) for k in range(len(rows[0])))
+    return np.array(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Sequence
@@ -15,8 +16,9 @@ from .forms import Form, Operand, Static, form_of, matched
 from .recorder import Recorder
 from .source import Line
 from .structure import Structure
-from .subtrace import TRACERS, Options, closed_tape, options_of
+from .subtrace import TRACERS, Closed, Options, closed_tape, note, options_of
 from .tape import Tape
+from .trace import Trace
 from .tracing.scalar_tracer import ScalarTracer
 from .transposition import pullback_tape, pushforward_tape
 
@@ -153,21 +155,38 @@ class CustomFunction:
     def _callee(self, recorder: Recorder, form: Form) -> tuple[Callee, Form]:
         """One for each form of arguments in a trace, so that equal calls are equal operations."""
         known: dict[Any, Any] = recorder.__dict__.setdefault("callees", {})
+        closed = Closed(self.__name__)
+        own = self._closed(closed)
+        contents = tuple(map(id, closed.contents))
         try:
-            key: Any = (self, form)
+            key: Any = (self, form, contents)
             hash(key)
         except TypeError:  # a static argument that is compared by identity
             leaves = [leaf if isinstance(leaf, Operand) else id(leaf.value) for leaf in form.leaves]
-            key = (self, form.structure, tuple(leaves))
-        if key not in known:
-            callee, result, assumptions = self._make_callee(form, options_of(recorder))
-            recorder.assumptions.update(dict.fromkeys(assumptions))
-            known[key] = (callee, result, form)
+            key = (self, form.structure, tuple(leaves), contents)
+        if key not in known or closed.may_change:
+            callee, result, traced = own._make_callee(form, options_of(recorder))
+            if traced is not None:
+                note(recorder, traced)
+            known[key] = (callee, result, form, closed)
         return known[key][:2]
+
+    def _closed(self, closed: Closed) -> CustomFunction:
+        """This function where its code is, or was defined in, no part of the trace."""
+        function = closed.function(self.function)
+        rules = [rule and Rule(closed.function(rule.function), rule.needs) for rule in (self._vjp, self._jvp)]
+        if function is self.function and all(
+            new is None or new.function is old.function  # type: ignore[union-attr]
+            for new, old in zip(rules, (self._vjp, self._jvp))
+        ):
+            return self
+        own = copy.copy(self)
+        own.function, (own._vjp, own._jvp) = function, rules
+        return own
 
     # The function and its derivatives as callees.
 
-    def _make_callee(self, form: Form, options: Options) -> tuple[Callee, Form, tuple[str, ...]]:
+    def _make_callee(self, form: Form, options: Options) -> tuple[Callee, Form, Trace | None]:
         found: list[Form] = []
 
         def begin(*arrays):
@@ -180,11 +199,11 @@ class CustomFunction:
             return [_tracer(recorder, leaf, kind) for leaf, kind in zip(leaves, of_result.operands)]
 
         examples = [operand.example() for operand in form.operands]
-        tape, assumptions = closed_tape(self.function, self.__name__, examples, begin, finish, options)
+        tape, traced = closed_tape(self.function, self.__name__, examples, begin, finish, options)
         operands, results = ([o.type for o in f.operands] for f in (form, found[-1]))
         callee = traced_callee(self.__name__, operands, results, tape, self.line)
         self._add_derivatives(callee, form, found[-1], options)
-        return callee, found[-1], assumptions
+        return callee, found[-1], traced
 
     def _add_derivatives(self, callee: Callee, form: Form, result: Form, options: Options) -> None:
         callee.has_rule = self._vjp is not None or self._jvp is not None

@@ -72,7 +72,7 @@ class Linearization(Transformed):
 
     def traced(self, recorder: Recorder, args: tuple, kwargs: dict[str, Any]) -> Any:
         call = Call(self, recorder, args, kwargs)
-        write = call.segment.pushforward(call.results)
+        write = call.segment.pushforward(call.results, later=True)
         if write is None:
             raise writes_outside(call)
 
@@ -160,7 +160,7 @@ class Jacobian(Transformed):
         rows = [[Block(recorder, result, value) for value in call.independents] for result in call.results]
         columns = sum(v.size for v in call.independents)
         mode = self.mode or ("forward" if columns <= sum(r.size for r in call.results) else "reverse")
-        write = call.segment.pushforward(call.results) if mode == "forward" else None
+        write = call.segment.pushforward(call.results, later=False) if mode == "forward" else None
         if write is not None:
             self._columns(recorder, call, write, rows)
         elif self.mode == "forward":

@@ -17,6 +17,7 @@ from .decisions import record_decisions
 from .errors import NotDifferentiableError
 from .gather_form import gather_form
 from .inline import lower_calls
+from .in_place import results_in_place
 from .invariants import hoist_invariants
 from .kernels.callpath import BuiltCall, make_builtin
 from .kernels.callspec import (
@@ -138,11 +139,16 @@ def differentiated(
 
 def finished(tape: Tape) -> Tape:
     """`tape` simplified, and in the forms that run fast."""
-    tape = simplify(lower_calls(tape))
-    for passed in (lower_products, lower_products, gather_form):  # twice: what repeats, then what has become small
+    tape = results_in_place(simplify(lower_calls(tape)))
+    for passed in (lower_products, lower_products, gathered):  # twice: what repeats, then what has become small
         changed = passed(tape)
         tape = tape if changed is tape else simplify(changed)
     return tape
+
+
+def gathered(tape: Tape) -> Tape:
+    """The reverse sweep in gather form; all of a tape that has none (it may be a derivative that was traced)."""
+    return gather_form(tape, 0 if tape.turn == len(tape.operations) else tape.turn)
 
 
 def check_loss(trace: Trace) -> None:

@@ -53,13 +53,13 @@ class Place:
     moving: Extent
 
 
-def gather_form(tape: Tape) -> Tape:
+def gather_form(tape: Tape, start: int | None = None) -> Tape:
     """Requires a simplified tape; ensures the same sums (reassociated), each element stored once per group.
 
-    The same tape when there is no group worth it.
+    From position `start` on, by default in the reverse sweep. The same tape when there is no group worth it.
     """
     rewriting = _Gathering(tape, rebuilt(tape))
-    operations, turn = rewriting.block(tape.operations, tape.turn)
+    operations, turn = rewriting.block(tape.operations, tape.turn, tape.turn if start is None else start)
     if not rewriting.changed:
         return tape
     return replace(tape, buffers=tuple(rewriting.builder.buffers), operations=operations, turn=turn)
@@ -76,9 +76,9 @@ class _Gathering:
             op.out.id for op in walk(tape.operations) if isinstance(op, Constant) and op.data.ndim == 0 and op.data == 0
         }
 
-    def block(self, operations: Sequence[Operation], turn: int) -> tuple[tuple[Operation, ...], int]:
-        """One block in gather form from position `turn` on, and what becomes of that position."""
-        groups = [group for group in self.find_groups(operations, turn) if worth_it(self.boxes_of(operations, group))]
+    def block(self, operations: Sequence[Operation], turn: int, start: int) -> tuple[tuple[Operation, ...], int]:
+        """One block in gather form from position `start` on, and what becomes of position `turn`."""
+        groups = [group for group in self.find_groups(operations, start) if worth_it(self.boxes_of(operations, group))]
         members = {position for group in groups for position in group}
         last = {group[-1]: group for group in groups}
         self.changed |= bool(groups)
@@ -90,16 +90,16 @@ class _Gathering:
             if position in last:
                 self.write_boxes([operations[k] for k in last[position]])  # type: ignore[misc]
             elif position not in members:
-                self.builder.operations.append(op if position < turn else self.in_blocks(op))
+                self.builder.operations.append(op if position < start else self.in_blocks(op))
         if turn == len(operations):
             new_turn = len(self.builder.operations)
         written, self.builder.operations = tuple(self.builder.operations), around
         return written, new_turn
 
     def in_blocks(self, op: Operation) -> Operation:
-        return op.with_blocks(*(self.block(block, 0)[0] for block in op.blocks))
+        return op.with_blocks(*(self.block(block, 0, 0)[0] for block in op.blocks))
 
-    def find_groups(self, operations: Sequence[Operation], turn: int) -> list[list[int]]:
+    def find_groups(self, operations: Sequence[Operation], start: int) -> list[list[int]]:
         """Runs of stores to boxes of one buffer of the reverse sweep, which nothing else touches in between.
 
         The stores move to the place of the last one: values do not change, and the memory that they go to is not
@@ -112,7 +112,7 @@ class _Gathering:
             _, run = open_runs.pop(buffer, (None, []))
             groups.extend(group for group in together(run, self.boxes_of(operations, run)) if len(group) > 1)
 
-        for position in range(turn, len(operations)):
+        for position in range(start, len(operations)):
             op = operations[position]
             for region in op.reads if not isinstance(op, Store) else ():
                 close(region.buffer)

@@ -154,7 +154,8 @@ class Namespace:
 
         One that was defined in traced code runs here already, and goes on seeing what its variables become.
         """
-        if isinstance(getattr(f, "__globals__", None), ShadowGlobals) and f.__globals__.namespace is self:
+        names = getattr(f, "__globals__", None)
+        if isinstance(names, ShadowGlobals) and names.namespace is self:
             return f
         if type(f) is types.FunctionType and id(f) not in self._memo and id(f) not in self._replacements:
             self._remember(f, self._copy_code(f, self.shadow_globals(f.__globals__)))

@@ -25,7 +25,7 @@ class NativeFunction(CustomFunction):
         super().__init__(function, parameters_of)
         self.result = result
 
-    def _make_callee(self, form: Form, options: Options) -> tuple[Callee, Form, tuple[str, ...]]:
+    def _make_callee(self, form: Form, options: Options) -> tuple[Callee, Form, None]:
         bound = self._arguments(form.objects([o.example() for o in form.operands]))
         _, result = form_of(self.result(*bound.args, **bound.kwargs))
         if not result.operands:
@@ -39,7 +39,7 @@ class NativeFunction(CustomFunction):
         )
         check_one_dtype(callee)
         self._add_derivatives(callee, form, result, options)
-        return callee, result, ()
+        return callee, result, None
 
     def _native(self, form: Form, result: Form) -> Native:
         raise NotImplementedError

@@ -267,7 +267,9 @@ class Plan:
 
         return self._attempted(attempt, lambda: Call(self._variants[0].trace, kind, arguments, keywords))
 
-    def _attempted(self, attempt: Callable[[Sequence[Variant], bool], tuple[bool, Any]], called: Callable[[], Call]) -> Any:
+    def _attempted(
+        self, attempt: Callable[[Sequence[Variant], bool], tuple[bool, Any]], called: Callable[[], Call]
+    ) -> Any:
         """What `attempt(variants, final)` gives for the first variant whose guards hold; traced for `called()` if none."""
         tried = list(self._variants)
         done, result = attempt(tried, False)

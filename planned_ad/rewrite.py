@@ -269,6 +269,8 @@ class _Rewrite:
     def identity(self, op: Apply) -> Value | None:
         """Algebra that is exact in IEEE arithmetic: x * 1, x / 1, -(-x), x - 0, a choice already made."""
         operands, name = op.operands, op.primitive
+        if name == "cut":
+            return operands[0]
         if name in ("multiply", "divide") and self.number(operands[1]) == 1 and operands[0].shape == op.out.shape:
             return operands[0]
         if name == "multiply" and self.number(operands[0]) == 1 and operands[1].shape == op.out.shape:

@@ -89,7 +89,7 @@ class Segment:
         builder.buffers += tape.buffers[len(builder.buffers) :]
         builder.next_value = next_value(tape)
         names = (
-            Apply(out=old, primitive="copy", operands=(new,), line=recorder.builder.line)
+            Apply(out=old, primitive="cut", operands=(new,), line=recorder.builder.line)
             for old, new in zip(values, tape.results[1:], strict=True)
             if old.id != new.id
         )
@@ -132,15 +132,21 @@ class Segment:
         self.replace(graft.again(keep_loops=True).put(builder.operations))
         return [graft.value(v) for v in found]
 
-    def pushforward(self, results: Sequence[Value]) -> Derivative | None:
-        """The operations once more, with tangents; None where running them again would change memory from outside."""
+    def pushforward(self, results: Sequence[Value], *, later: bool) -> Derivative | None:
+        """The operations once more, with tangents; None where running them again would change memory from outside.
+
+        later : what they read of memory from outside is copied, as for `pullback`.
+        """
         builder, own = self.prepared()
         written = {r.buffer for op in walk(own) if not op.blocks for r in op.writes}
         if not written <= {id for id, depth in self.recorder.builder.made[self.made :] if depth >= self.depth}:
             return None
         tangents = [builder.new_value(v.shape, v.dtype) for v in self.independents]
         found = self.pushed(builder, own, tangents, results)
-        return Derivative(Graft(self.recorder, builder, copied=written), builder.operations, tangents, found)
+        graft = Graft(self.recorder, builder, copied=written)
+        if later:
+            graft.keep_memory(builder.operations)
+        return Derivative(graft, builder.operations, tangents, found)
 
     # Reverse.
 
@@ -253,7 +259,7 @@ class Graft:
         """Let `operations` read copies of the memory that the trace could still write to."""
         builder = self.recorder.builder
         read = {r.buffer for op in walk(tuple(operations)) if not op.blocks for r in op.reads}
-        for id in sorted(id for id in read if id < self.known):
+        for id in sorted(id for id in read if id < self.known and id not in (self.copied or ())):
             buffer = builder.buffers[id]
             copy = builder.new_buffer("local", buffer.label, buffer.dtype, buffer.view)
             builder.store(copy.whole, builder.load(buffer.whole))

@@ -11,10 +11,11 @@ import numpy as np
 from .boundary import first_write, written_arguments
 from .errors import TraceError, UnsupportedError
 from .recorder import Recorder
+from .shadows import ShadowGlobals
 from .simplify import simplify
 from .source import Line
 from .tape import Guard, Tape
-from .trace import trace
+from .trace import Trace, trace
 from .tracing.array_tracer import ArrayTracer
 from .tracing.loop_index import LoopIndex
 from .tracing.ragged import RaggedArray
@@ -37,13 +38,12 @@ def closed_tape(
     begin: Callable[..., tuple[tuple, dict]],
     finish: Callable[[Recorder, Any], Sequence[Any]],
     options: Options,
-) -> tuple[Tape, tuple[str, ...]]:
-    """The tape of `finish(function(*args, **kwargs))` for `args, kwargs = begin(*arrays)`, and what it relies on.
+) -> tuple[Tape, Trace]:
+    """The tape of `finish(function(*args, **kwargs))` for `args, kwargs = begin(*arrays)`, and the trace it comes from.
 
     `examples` say shapes and dtypes; their numbers are not used. `what` is the function in messages. Where it tests
     traced values, both outcomes are recorded.
     """
-    refuse_captured(function, what)
 
     def run(*arrays):
         args, kwargs = begin(*arrays)
@@ -69,35 +69,81 @@ def closed_tape(
             f"{line}: `{line.text}` writes to an argument of {what}, which has to leave them as they are. Copy it "
             f"first, and return the copy"
         )
-    return simplify(traced.tape), traced.assumptions
+    return simplify(traced.tape), traced
+
+
+def note(recorder: Recorder, traced: Trace) -> None:
+    """Add what another trace relies on, and the loops that it unrolled, to those of this one."""
+    recorder.assumptions.update(dict.fromkeys(traced.assumptions))
+    for loop in traced.unrolled:
+        recorder.scopes.decisions.unrolled.setdefault(("callee", loop), loop)  # type: ignore[arg-type]
 
 
 def guards_of(tape: Tape) -> list[Guard]:
     return [op for op in tape.operations if isinstance(op, Guard)]
 
 
-def refuse_captured(function: Any, what: str) -> None:
-    """Refuse a function that has traced values of another trace in its closure."""
-    seen: set[int] = set()
-    waiting = [("", function)]
-    while waiting:
-        name, obj = waiting.pop()
-        if id(obj) in seen:
-            continue
-        seen.add(id(obj))
-        if type(obj) in TRACERS and not (type(obj) is ArrayTracer and obj.storage.is_concrete):
-            raise UnsupportedError(
-                f"{obj.recorder.here()}: {what} uses the traced value `{name}` of the function around it; pass it "
-                f"as an argument"
-            )
-        if type(obj) is types.FunctionType:
-            for variable, cell in zip(obj.__code__.co_freevars, obj.__closure__ or ()):
-                try:
-                    waiting.append((variable, cell.cell_contents))
-                except ValueError:  # has no value yet
-                    continue
-            waiting += [(name, value) for value in obj.__defaults__ or ()]
-        elif type(obj) in (list, tuple):
-            waiting += [(name, item) for item in obj]
-        elif type(obj) is dict:
-            waiting += [(name, item) for item in obj.values()]
+class Closed:
+    """Functions that were defined in traced code, with what their variables hold now.
+
+    Attributes
+    ----------
+    contents : list
+        What they hold; while these are the same objects, so are the functions.
+    may_change : bool
+        Whether there are arrays among them, which may hold something else later.
+    """
+
+    def __init__(self, what: str):
+        self.what = what
+        self.contents: list[Any] = []
+        self.may_change = False
+        self._copies: dict[int, Any] = {}
+
+    def function(self, function: Any) -> Any:
+        """`function` in a form that is no part of the trace; itself where it never was."""
+        if type(function) is not types.FunctionType or not isinstance(function.__globals__, ShadowGlobals):
+            return function
+        return self._copied("", function)
+
+    def _copied(self, name: str, obj: Any) -> Any:
+        if id(obj) in self._copies:
+            return self._copies[id(obj)]
+        kind = type(obj)
+        if kind in TRACERS:
+            if kind is not ArrayTracer or not obj.storage.is_concrete:
+                raise UnsupportedError(
+                    f"{obj.recorder.here()}: {self.what} uses the traced value `{name}` of the function around it; "
+                    f"pass it as an argument"
+                )
+            self.may_change = True
+            copy: Any = np.array(obj.recorder.plain(obj))
+        elif kind is types.FunctionType:
+            return self._copied_function(obj)
+        elif kind is list or kind is tuple:
+            copy = kind(self._copied(name, item) for item in obj)
+        elif kind is dict:
+            copy = {key: self._copied(name, item) for key, item in obj.items()}
+        else:
+            self.contents.append(obj)
+            return obj
+        self._copies[id(obj)] = copy
+        self.contents.append(obj)
+        return copy
+
+    def _copied_function(self, f: types.FunctionType) -> Any:
+        cells = tuple(types.CellType() for _ in f.__closure__ or ())
+        names = f.__globals__.real if isinstance(f.__globals__, ShadowGlobals) else f.__globals__
+        copy = types.FunctionType(f.__code__, names, f.__name__, None, cells)
+        self._copies[id(f)] = copy
+        copy.__qualname__, copy.__doc__, copy.__module__ = f.__qualname__, f.__doc__, f.__module__
+        for variable, cell, new in zip(f.__code__.co_freevars, f.__closure__ or (), cells):
+            try:
+                new.cell_contents = self._copied(variable, cell.cell_contents)
+            except ValueError:  # has no value yet
+                continue
+        if f.__defaults__ is not None:
+            copy.__defaults__ = tuple(self._copied("", value) for value in f.__defaults__)
+        if f.__kwdefaults__ is not None:
+            copy.__kwdefaults__ = {name: self._copied(name, value) for name, value in f.__kwdefaults__.items()}
+        return copy

@@ -211,7 +211,7 @@ class Call:
         recorder, found = self.recorder, []
         for leaf, mark in zip(tree.leaves, tree.marks):
             if number is not None and mark:
-                value = recorder.apply("copy", recorder.value_of(leaf))
+                value = recorder.apply("cut", recorder.value_of(leaf))
                 self.independents.append(value)
                 found.append(like(recorder, leaf, value))
             elif type(leaf) is ArrayTracer or type(leaf) is np.ndarray:

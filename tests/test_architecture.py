@@ -56,6 +56,7 @@ LAYERS = [
         "equal_values",
         "mirrors",
         "gather_form",
+        "in_place",
         "simplify",
         "lower",
         "transposition",
@@ -63,7 +64,7 @@ LAYERS = [
         "batch",
         "segments",
     ),
-    ("forms", "subtrace", "custom", "native_rules"),
+    ("forms", "subtrace", "custom", "native_rules", "remade"),
     ("decisions", "segment_lengths", "loop_pairs", "recomputation", "checkpoints", "memory_limit"),
     (
         "schedule",
@@ -79,7 +80,8 @@ LAYERS = [
     ),
     ("kernels",),
     ("arguments", "entries", "replay", "explain", "guards", "kernel_functions", "plan", "compiling"),
-    ("control", "transformed", "derivatives", "plan_derivatives", "transforms", "testing"),
+    ("control", "transformed", "derivatives", "plan_derivatives", "transforms", "vectorized", "testing"),
+    ("annotations", "sweeps", "autodiff"),
     ("__init__",),
 ]
 LAYER = {name: number for number, names in enumerate(LAYERS) for name in names}

@@ -405,3 +405,41 @@ def test_a_missing_jvp_names_what_to_write():
 def test_names_in_needs_are_checked():
     with pytest.raises(TypeError, match="needs='z' is neither a parameter"):
         softplus.vjp(needs="z")(lambda z, cotangent: cotangent)
+
+
+def changes_what_a_rule_uses(x):
+    k, table = 1.0, np.array([1.0, 2.0, 3.0])
+
+    @planned_ad.custom_rule
+    def scaled(a):
+        return a * k * table
+
+    @scaled.vjp(needs="")
+    def _(cotangent):
+        return cotangent * k * table
+
+    before = scaled(x)
+    k, table[0] = 2.0, 5.0
+    return before + scaled(x) * x
+
+
+def test_a_rule_sees_what_its_variables_hold_when_it_is_called():
+    check_grads(changes_what_a_rule_uses, X)
+
+
+def test_values_of_another_trace_are_refused():
+    class Model:
+        pass
+
+    def f(x):
+        model = Model()
+        model.scale = x * 2
+
+        @planned_ad.custom_rule
+        def inner(a):
+            return a * model.scale
+
+        return np.sum(inner(x))
+
+    with pytest.raises(UnsupportedError, match="a value of another trace"):
+        planned_ad.compile(f, X)

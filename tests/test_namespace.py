@@ -17,9 +17,11 @@ import numba
 import numpy as np
 import pytest
 
+import planned_ad
 from planned_ad.namespace import Namespace
 from planned_ad.shadows import is_library, is_user_frame, real_class
 from planned_ad.source import UNKNOWN, Line, current_line
+from planned_ad.transforms import grad
 
 # The replaced function is math.exp. Under tracing it returns a number that the real one cannot, so that a result tells
 # which code ran.
@@ -1055,3 +1057,14 @@ def test_unknown_line_prints():
 
 def test_line_is_hashable_and_equal_by_value():
     assert len({Line(file="a.py", number=1, function="f"), Line(file="a.py", number=1, function="f")}) == 1
+
+
+def test_a_function_defined_in_traced_code_sees_what_its_variables_become():
+    def f(x):
+        s = 1.0
+        for _ in range(3):
+            s = s + np.sum(grad(lambda z: np.sum(z**2) * s)(x))  # noqa: B023
+        return s
+
+    x = np.array([0.5, 1.0])
+    assert planned_ad.compile(f, x)(x) == pytest.approx((1 + 2 * np.sum(x)) ** 3)

@@ -350,6 +350,8 @@ SPECIAL: dict[str, Callable[..., ir.Value]] = {
     "rint": _rounding("rint"),
     "sqrt": _square_root,
     "copy": _identity,
+    "again": _identity,
+    "cut": _identity,
     "stop_gradient": _identity,
     "wrap_index": _wrap_index,
     "left_shift": _shift("left"),

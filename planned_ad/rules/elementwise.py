@@ -230,4 +230,7 @@ row(
     examples=tuple({"dtype": np.dtype(name)} for name in ("float64", "float32", "int64", "bool")),
 )
 row("copy", lambda a: a, (lambda ct, y, a: ct,), ("",), kinds=ANY)
+row("cut", lambda a: a, (lambda ct, y, a: ct,), ("",), kinds=ANY)  # where a derivative begins; gone once it is written
+# The same number again, as what no other computation is found to be equal to: for computing things a second time.
+row("again", lambda a: a, (lambda ct, y, a: ct,), ("",), kinds=ANY)
 row("stop_gradient", lambda a: a, (None,), ("",), kinds=ANY)
