@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from benchmarks import batch
 from benchmarks.derivatives import ALL
 from benchmarks.peers import in_child
 from judgement import least, row
@@ -36,12 +37,24 @@ def derivatives(names: list[str], repeats: int) -> None:
         row(f"{what}, geometric mean", mean(ratios[what]), f"<= {limit:g}", mean(ratios[what]) <= limit)
 
 
+def batches(names: list[str], repeats: int) -> None:
+    print(f"\n3. A reverse sweep with {batch.WIDTH} shadows of each argument, by one with one")
+    ratios = []
+    for name in names:
+        found = least(in_child("batch", name) for _ in range(repeats))
+        ratios.append(found["several"] / found["one"])
+        row(name, ratios[-1], "", True)
+    row("geometric mean", mean(ratios), "<= 4", mean(ratios) <= 4)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("programs", nargs="*", default=list(ALL))
+    parser.add_argument("programs", nargs="*", help="of the first part; by default all, and the second part")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
-    derivatives(options.programs, options.repeats)
+    derivatives(options.programs or list(ALL), options.repeats)
+    if not options.programs:
+        batches(list(batch.ALL), options.repeats)
 
 
 if __name__ == "__main__":

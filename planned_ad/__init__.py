@@ -20,6 +20,7 @@ from .explain import Explanation
 from .native_rules import numba_rule, opaque
 from .plan import Plan
 from .remade import checkpoint
+from .sparse import sparse_hessian, sparse_jacobian
 from .structure import Const
 from .transforms import grad, hessian, hvp, jacobian, jvp, linearize, stop_gradient, value_and_grad, vjp
 from .vectorized import vectorize
@@ -56,6 +57,8 @@ __all__ = [
     "numba_rule",
     "opaque",
     "scan",
+    "sparse_hessian",
+    "sparse_jacobian",
     "stop_gradient",
     "switch",
     "value_and_grad",

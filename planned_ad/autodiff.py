@@ -6,6 +6,7 @@ that a call like an earlier one compiles nothing.
 
 from __future__ import annotations
 
+import sys
 import threading
 import types
 from collections import OrderedDict
@@ -15,12 +16,12 @@ from typing import Any, NamedTuple
 from .annotations import Active, BatchDuplicated, Duplicated, DuplicatedNoNeed, Mode
 from .compiling import default_options
 from .derivatives import Jacobian
-from .errors import ArgumentError, NotDifferentiableError
+from .errors import ArgumentError, NotDifferentiableError, UnsupportedError
 from .plan import Plan
 from .structure import Const, Leaf, flatten, is_object_class
 from .sweeps import Outcome, Sweep, swept
 from .trace import Trace
-from .transformed import signature
+from .transformed import recorder_of, signature
 
 Annotation = Const | Active | Duplicated | BatchDuplicated
 ANNOTATIONS = (Const, Active, Duplicated, DuplicatedNoNeed, BatchDuplicated)
@@ -90,6 +91,7 @@ def autodiff(mode: Mode, f: Any, *annotated: Any) -> tuple[Any, ...]:
     """
     if not isinstance(mode, Mode):
         raise ArgumentError(f"autodiff: mode is planned_ad.Reverse, Forward or one of these WithPrimal, not {mode!r}")
+    refuse_traced("autodiff", annotated, sys._getframe(1))
     of_result = None
     if annotated and isinstance(annotated[0], type) and issubclass(annotated[0], ANNOTATIONS):
         of_result, *annotated = annotated  # type: ignore[assignment]
@@ -115,6 +117,16 @@ def autodiff(mode: Mode, f: Any, *annotated: Any) -> tuple[Any, ...]:
     if of_result is Const or traced.result_structure.kind is type(None):
         return primal
     return (tuple(outcome.tangents) if is_batch else outcome.tangents[0], *primal)
+
+
+def refuse_traced(name: str, items: Sequence[Any], frame: types.FrameType) -> None:
+    """Refuse a call in a traced function: shadows are memory, which the trace would have to follow."""
+    recorder = recorder_of(items, frame)
+    if recorder is not None:
+        raise UnsupportedError(
+            f"{recorder.here()}: planned_ad.{name} in a function that is being traced; use planned_ad.grad, "
+            f"value_and_grad, vjp, jvp or hvp there, which nest"
+        )
 
 
 def checked(annotation: Any, number: int, mode: Mode) -> Annotation:
@@ -254,6 +266,7 @@ def gradient(mode: Mode, f: Callable[..., Any], *args: Any) -> Any:
     """
     if not isinstance(mode, Mode):
         raise ArgumentError(f"gradient: mode is planned_ad.Reverse, Forward or one of these WithPrimal, not {mode!r}")
+    refuse_traced("gradient", args, sys._getframe(1))
     if not mode.is_forward:
         annotated = [a if isinstance(a, Const) else Active(a) for a in args]
         found, value = autodiff(Mode("Reverse", with_primal=True), f, Active, *annotated)

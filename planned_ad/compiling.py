@@ -57,6 +57,7 @@ def compile(
     memory_limit : int, optional
         Limit, in bytes, of what is kept from the primal for the reverse sweep (`explain().cached_bytes`). Where it
         would be exceeded, loops are run again in the reverse sweep, from checkpoints; `explain().reruns` says which.
+        It holds for `gradient`, `value_and_gradient` and `pullback`, not for derivatives of derivatives.
 
     Returns
     -------

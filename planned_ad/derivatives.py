@@ -10,6 +10,7 @@ import numpy as np
 
 from .affine import Extent
 from .errors import ArgumentError, UnsupportedError
+from .pullbacks import Runs
 from .recorder import Recorder
 from .regions import Region, View, c_strides, contiguous
 from .segments import Derivative, basis, each
@@ -103,18 +104,12 @@ class Pullback(Transformed):
         return (call.result, pullback, call.aux) if self.has_aux else (call.result, pullback)
 
     def outside(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        return outside(self, Cotangent, args, kwargs)
-
-
-class Cotangent(Transformed):
-    """The cotangents of the arguments for a given cotangent of the value."""
-
-    name = "pullback"
-    extra = "cotangent"
-
-    def traced(self, recorder: Recorder, args: tuple, kwargs: dict[str, Any]) -> Any:
-        *own, cotangent = args
-        return Pullback(self.function, self.argnums, self.has_aux).traced(recorder, tuple(own), kwargs)[1](cotangent)
+        if self.linear is None:
+            primal = Primal(self.function, self.argnums, self.has_aux)
+            primal.__name__ = self.__name__
+            self.linear = Runs(primal)
+        result, pullback = self.linear.run(args, kwargs)
+        return (result[0], pullback, result[1]) if self.has_aux else (result, pullback)
 
 
 class Primal(Transformed):

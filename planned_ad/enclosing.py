@@ -71,6 +71,11 @@ def inside(around: Iterations, loop: Loop) -> Iterations:
 
 def stays_inside(buffer: Buffer, view: View, around: Iterations) -> bool:
     """Whether `view` addresses only elements of the buffer's stretch of memory, in the iterations `around`."""
+    return is_within(buffer.low, buffer.span, view, around)
+
+
+def is_within(start: int, span: int, view: View, around: Iterations) -> bool:
+    """Whether `view` addresses only `span` elements from `start` on, in the iterations `around`."""
     low: Extent = view.offset
     high: Extent = view.offset
     for n, stride in zip(view.shape, view.strides):
@@ -80,4 +85,4 @@ def stays_inside(buffer: Buffer, view: View, around: Iterations) -> bool:
     least, most = around.bounds(low), around.bounds(high)
     if least is None or most is None or not view.size:
         return True
-    return buffer.low <= least[0] and most[1] < buffer.low + buffer.span
+    return start <= least[0] and most[1] < start + span

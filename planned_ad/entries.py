@@ -6,8 +6,8 @@ it returns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from .boundary import primal, privatise, written_arguments, written_before_guard
 from .decisions import record_decisions
 from .errors import NotDifferentiableError
 from .gather_form import gather_form
-from .inline import lower_calls
 from .in_place import results_in_place
+from .inline import lower_calls
 from .invariants import hoist_invariants
 from .kernels.callpath import BuiltCall, make_builtin
 from .kernels.callspec import (
@@ -28,18 +28,22 @@ from .kernels.callspec import (
     FloatSpec,
     Result,
     SequenceSpec,
+    SlotsSpec,
     Spec,
     StaticSpec,
     TupleResult,
 )
 from .kernels.codelibrary import Optimization
 from .kernels.emit import KernelEmitter, cut, flops, scratch_nbytes
+from .kernels.types import I64
 from .lower import lower_products
 from .memory_limit import Rerun, within_limit
 from .planner import plan_memory
 from .reverse import reverse
 from .schedule import MemoryPlan
 from .simplify import simplify
+from .split import split
+from .split_tape import KeptLayout
 from .structure import Leaf, Structure
 from .tape import Buffer, Tape
 from .trace import Trace
@@ -49,6 +53,7 @@ RELEASE_GIL_AT = 100_000.0  # operations: some tens of microseconds
 # Loops are emitted as vectors, and unrolled where that pays: LLVM need not look for either (a quarter of its time).
 OPTIMIZATION = Optimization(level=3, loop_vectorize=False, slp_vectorize=False, loop_unroll=False)
 
+TAPE = -1  # the id, among those of buffers, of the memory of a split plan's tape, which holds several of them
 KINDS = ("call", "gradient", "value_and_gradient", "pullback")
 
 
@@ -77,6 +82,7 @@ class Entry:
     layout: Layout
     spec: CallSpec
     call: BuiltCall
+    kept: KeptLayout | None = None  # of a half of a split plan: the layout of its tape
     reruns: tuple[Rerun, ...] = ()  # loops that the reverse sweep runs again
 
 
@@ -106,7 +112,7 @@ def limited_tape(
         tape,
         lambda: differentiated(trace, kind, preserve_args, record_decisions),
         finished,
-        lambda tape: plan_memory(tape).cached_nbytes,
+        (lambda tape: split(tape).nbytes) if kind == "split" else (lambda tape: plan_memory(tape).cached_nbytes),
     )
 
 
@@ -125,14 +131,15 @@ def differentiated(
     if kind == "call":
         tape = primal(tape)
     else:
-        if kind != "pullback":
+        is_pullback = kind in ("pullback", "split")
+        if not is_pullback:
             check_loss(trace)
         tape = reverse(
             tape,
-            accumulate=kind == "pullback",
+            accumulate=is_pullback,
             fresh=lone_floats(trace),
-            keep_results=kind == "value_and_gradient",
-            loss=kind != "pullback",
+            keep_results=kind in ("value_and_gradient", "split"),
+            loss=not is_pullback,
         )
     return tape
 
@@ -183,11 +190,19 @@ def lone_floats(trace: Trace) -> frozenset[int]:
 
 
 def build_entry(
-    trace: Trace, kind: str, tape: Tape, slow_path: Callable[..., Any], reruns: tuple[Rerun, ...] = ()
+    trace: Trace,
+    kind: str,
+    tape: Tape,
+    slow_path: Callable[..., Any],
+    reruns: tuple[Rerun, ...] = (),
+    kept: KeptLayout | None = None,
 ) -> Entry:
-    """Plan and compile one entry."""
+    """Plan and compile one entry; `kept`: of a half of a split plan."""
     memory = plan_memory(tape)
-    layout = lay_out_arguments(trace, kind, tape)
+    if kept is not None:
+        again = kept.recomputed() if kind == "reverse" else ()
+        memory = replace(memory, cached=kept.cached(), recomputed=again)
+    layout = lay_out_arguments(trace, kind, tape, kept)
     chunks = cut(memory.steps)
     spec = CallSpec(
         arguments=layout.specs,
@@ -197,17 +212,29 @@ def build_entry(
         workspace_nbytes=memory.workspace_nbytes + scratch_nbytes(chunks),
         release_gil=flops(memory.steps) > RELEASE_GIL_AT,
     )
-    emitter = KernelEmitter(memory, chunks, layout.buffers, memory.workspace_nbytes)
+    on_tape = {} if kept is None else kept.offsets_in(tape)
+    own = [id for id in layout.buffers if id != TAPE]
+    emitter = KernelEmitter(memory, chunks, (*own, *on_tape), memory.workspace_nbytes)
+
+    def emit(builder: Any, context: Any, leaves: Sequence[Any], workspace: Any) -> Any:
+        """The kernel, which knows each buffer on the tape by an address of its own."""
+        found = [leaf for id, leaf in zip(layout.buffers, leaves) if id != TAPE]
+        if on_tape:
+            start = leaves[layout.buffers.index(TAPE)]
+            found += [builder.gep(start, [I64(n)]) for n in on_tape.values()]
+        return emitter.emit(builder, found, workspace)
+
     call = make_builtin(
         kind,
         DOCS[kind].format(name=trace.name),
         signature(trace, kind, layout),
         spec,
-        lambda builder, context, leaves, workspace: emitter.emit(builder, leaves, workspace),
+        emit,
         slow_path,
         optimization=OPTIMIZATION,
+        keep=memory,
     )
-    return Entry(kind=kind, tape=tape, memory=memory, layout=layout, spec=spec, call=call, reruns=reruns)
+    return Entry(kind=kind, tape=tape, memory=memory, layout=layout, spec=spec, call=call, kept=kept, reruns=reruns)
 
 
 DOCS = {
@@ -215,10 +242,12 @@ DOCS = {
     "gradient": "Gradient of the scalar {name} returns; overwrites the shadows, and returns them.",
     "value_and_gradient": "(value, gradient) of {name}; overwrites the shadows.",
     "pullback": "Pull cotangents back through {name}; shadows are in-out.",
+    "forward": "Run {name}, and keep on a tape what its reverse sweep needs.",
+    "reverse": "Pull cotangents back through the run of {name} that filled a tape; shadows are in-out.",
 }
 
 
-def lay_out_arguments(trace: Trace, kind: str, tape: Tape) -> Layout:
+def lay_out_arguments(trace: Trace, kind: str, tape: Tape, kept: KeptLayout | None = None) -> Layout:
     """Specs and buffers of an entry, in the order of its positional arguments."""
     written = {region.buffer for op in tape.operations for region in op.writes}
     leaf_buffers = [leaf.buffer for leaf in trace.leaves]
@@ -244,11 +273,15 @@ def lay_out_arguments(trace: Trace, kind: str, tape: Tape) -> Layout:
         return left_to_slow_path(*items)
 
     statics = [leaf.value for leaf in trace.leaves]
-    specs += [spec_of(child, list(leaf_buffers), statics) for child in trace.structure.children]
+    if kind != "reverse":
+        specs += [spec_of(child, list(leaf_buffers), statics) for child in trace.structure.children]
+    if kept is not None:
+        specs.append(kept.spec(writeable=kind == "forward"))
+        buffers.append(TAPE)
     outputs: list[int] = []
     shadows: list[int] = []
     results: list[Result] = []
-    if kind != "call":
+    if kind not in ("call", "forward"):
         ids: list[int | None] = [shadow_of.get(b) if b is not None else None for b in leaf_buffers]
         position = 0
         for number, child in enumerate(trace.structure.children):
@@ -273,11 +306,11 @@ def lay_out_arguments(trace: Trace, kind: str, tape: Tape) -> Layout:
             if regular:
                 specs.append(spec_of(child, ids, [None] * len(ids)))
             else:
-                kept = [(id, leaf) for id, leaf in zip(mine, trace.leaves[start : start + count]) if id is not None]
-                specs.append(left_to_slow_path(*(leaf_spec(tape.buffers[id], True, leaf.kind) for id, leaf in kept)))
-                buffers.extend(id for id, _ in kept)
+                found = [(id, leaf) for id, leaf in zip(mine, trace.leaves[start : start + count]) if id is not None]
+                specs.append(left_to_slow_path(*(leaf_spec(tape.buffers[id], True, leaf.kind) for id, leaf in found)))
+                buffers.extend(id for id, _ in found)
             position = start + count
-        if kind == "pullback":
+        if kind in ("pullback", "reverse"):
             for id in tape.arguments:
                 if tape.buffers[id].kind == "cotangent":
                     scalar = tape.buffers[id].shape == ()
@@ -288,7 +321,7 @@ def lay_out_arguments(trace: Trace, kind: str, tape: Tape) -> Layout:
     if kind == "value_and_gradient":
         value = FloatResult(len(outputs))
         outputs.append(returned[0])
-    elif kind == "call":
+    elif kind in ("call", "forward"):
         kinds = result_kinds(trace)
         if kinds is None:
             specs.append(left_to_slow_path(*(leaf_spec(tape.buffers[id], True, "array") for id in returned)))
@@ -307,8 +340,10 @@ def lay_out_arguments(trace: Trace, kind: str, tape: Tape) -> Layout:
     result: Result = results[0] if len(results) == 1 else TupleResult(tuple(results)) if results else None
     if kind == "value_and_gradient":
         result = TupleResult((value, result))
-    elif kind == "call":
+    elif kind in ("call", "forward"):
         result = value
+    elif kind == "reverse" and any(tape.buffers[id].dtype != np.float64 for id in outputs):
+        specs[0] = left_to_slow_path(specs[0])  # whose floats are of other types
     return Layout(
         specs=tuple(specs),
         buffers=(*buffers, *outputs),
@@ -341,7 +376,7 @@ def array_specs(specs: tuple[Spec, ...]) -> list[ArraySpec]:
     for spec in specs:
         if isinstance(spec, ArraySpec):
             found.append(spec)
-        elif isinstance(spec, SequenceSpec):
+        elif isinstance(spec, SequenceSpec | SlotsSpec):
             found.extend(array_specs(spec.items))
     return found
 
@@ -359,9 +394,10 @@ def disjoint_pairs(specs: tuple[Spec, ...]) -> tuple[tuple[int, int], ...]:
 
 def signature(trace: Trace, kind: str, layout: Layout) -> str:
     """The text signature, as `help` shows it."""
-    names = [identifier(name) for name in trace.names]
-    names += ["d" + names[k] for k in layout.shadows] if kind != "call" else out_names(trace)
-    if kind == "pullback":
+    own = [identifier(name) for name in trace.names]
+    names = ([] if kind == "reverse" else own) + ([] if layout.buffers.count(TAPE) == 0 else ["tape"])
+    names += out_names(trace) if kind in ("call", "forward") else ["d" + own[k] for k in layout.shadows]
+    if kind in ("pullback", "reverse"):
         count = len(layout.specs) - len(names)
         names += ["cotangent"] if count == 1 else [f"cotangent{k}" for k in range(count)]
     return "(" + ", ".join([*names, "/"] if names else []) + ")"

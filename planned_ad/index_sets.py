@@ -6,6 +6,8 @@ members keeps that member's number, so that nothing grows where nothing is added
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .errors import UnsupportedError
@@ -88,9 +90,10 @@ class IndexSets:
         """The unions along some axes, which go."""
         kept = [k for k in range(sets.ndim) if k not in axes]
         shape = tuple(sets.shape[k] for k in kept)
-        lines = np.transpose(sets, [*kept, *axes]).reshape(int(np.prod(shape)), -1)
-        rows = np.repeat(np.arange(lines.shape[0]), lines.shape[1])
-        return self.unions(rows, lines.reshape(-1), lines.shape[0]).reshape(shape)
+        lines = np.transpose(sets, [*kept, *axes]).reshape(-1)
+        count = math.prod(shape)
+        rows = np.repeat(np.arange(count), len(lines) // max(count, 1))
+        return self.unions(rows, lines, count).reshape(shape)
 
     def _merged(self, rows: np.ndarray, sets: np.ndarray, count: int) -> np.ndarray:
         """The union of each row's sets; every row has some."""

@@ -6,12 +6,13 @@ and views that these need. (Aho, Lam, Sethi & Ullman, Compilers, 2nd ed., sectio
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 from .bounds import Iterations
-from .enclosing import certainly_runs, indices_of, inside, is_ragged, never_runs, stays_inside
-from .regions import overlap
+from .enclosing import certainly_runs, indices_of, inside, is_fixed, is_ragged, is_within, never_runs, stays_inside
+from .regions import View, overlap
 from .rewrite import worth_keeping
 from .rules.table import RULES
 from .tape import Apply, Buffer, Constant, IndexValue, Load, Loop, Operation, Tape
@@ -74,7 +75,7 @@ def is_invariant(buffers: Sequence[Buffer], loop: Loop, op: Operation, around: I
         case Constant() | IndexValue():
             return True
         case Apply():
-            return certainly_runs(loop) or is_total(op)
+            return certainly_runs(loop) or is_total(op, around)
         case Load():
             if any(overlap(written, op.region) for written in loop.writes):
                 return False
@@ -82,8 +83,12 @@ def is_invariant(buffers: Sequence[Buffer], loop: Loop, op: Operation, around: I
     return False
 
 
-def is_total(op: Apply) -> bool:
-    """Whether `op` has a result for any operands: indices may be out of range, integers divided by zero."""
+def is_total(op: Apply, around: Iterations) -> bool:
+    """Whether `op` has a result for any operands in the iterations `around`: indices may be out of range, also those
+    of a view that moves, and integers divided by zero."""
     if RULES[op.primitive].kind in ("gather", "other") or any(is_ragged(v.shape) for v in op.operands):
         return False
+    for _, view in op.parameters:
+        if isinstance(view, View) and not is_fixed(view):
+            return is_within(0, math.prod(op.operands[0].shape), view, around)
     return op.primitive not in ("floor_divide", "remainder") or op.out.dtype.kind == "f"

@@ -106,7 +106,7 @@ class Lifting:
         """What is alike in all iterations; it must have a meaning even where there is none."""
         (out,) = op.outputs
         if not certainly_runs(self.loop):
-            if isinstance(op, Apply) and not is_total(op):
+            if isinstance(op, Apply) and not is_total(op, self.around):
                 raise NotIndependent(f"{op.primitive} may fail where there is no iteration")
             for region in op.reads:
                 self.check_inside(region)

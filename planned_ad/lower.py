@@ -119,9 +119,12 @@ def without_repeats(builder: TapeBuilder, views: Mapping[int, View], op: Apply) 
     params = op.params
     extents, out_labels = extents_of(op), params["out_labels"]
     operands, labels = list(op.operands), [params["a_labels"], params["b_labels"]]
+    repeated = [repeated_labels(views, value, own) for value, own in zip(operands, labels)]
     builder.line = op.line
     for this, other in ((0, 1), (1, 0)):
-        for label in repeated_labels(views, op.operands[this], labels[this]):
+        for label in repeated[this]:
+            if label not in labels[this]:  # summed already
+                continue
             axis = labels[this].index(label)
             operands[this] = first_along(builder, operands[this], axis)
             labels[this] = labels[this][:axis] + labels[this][axis + 1 :]

@@ -7,9 +7,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import examples
 from .callbacks import raise_pending
-from .entries import Entry, build_entry, is_scalar_loss, limited_tape
+from .entries import Entry, build_entry, is_scalar_loss, limited_tape, result_kinds
 from .errors import (
     BranchError,
     PlannedADError,
@@ -21,6 +23,7 @@ from .replay import Call, in_order, replay
 from .schedule import MemoryPlan
 from .schedule_listing import plan_listing
 from .signatures import bind
+from .split_calls import Forward, Reverse, build_halves, run_forward, run_reverse
 from .tape import Guard
 from .trace import Trace, trace
 
@@ -34,12 +37,14 @@ class Variant:
         preserve_args: bool,
         memory_limit: int | None,
         slow_path: Callable[[str], Callable[..., Any]],
+        owner: object,
     ):
         self.trace = traced
         self.entries: dict[str, Entry] = {}
         self.preserve_args = preserve_args
         self._memory_limit = memory_limit
         self._slow_path = slow_path
+        self._owner = owner
         self._lock = threading.Lock()
 
     def entry(self, kind: str) -> Entry:
@@ -48,7 +53,13 @@ class Variant:
         if found is None:
             with self._lock:
                 found = self.entries.get(kind)
-                if found is None:
+                if found is None and kind in HALVES:
+                    halves = build_halves(
+                        self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner
+                    )
+                    self.entries |= halves
+                    found = halves[kind]
+                elif found is None:
                     tape, reruns = limited_tape(self.trace, kind, self.preserve_args, self._memory_limit)
                     found = build_entry(self.trace, kind, tape, self._slow_path(kind), reruns)
                     self.entries[kind] = found
@@ -87,6 +98,7 @@ class DerivedCall:
         return self.__wrapped__ if plan is None else plan._derived(self.name)._call
 
 
+HALVES = {"forward": run_forward, "reverse": run_reverse}  # of `split`: their slow paths
 MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
 MOST_STEPS = 10_000_000
 
@@ -121,8 +133,24 @@ class Plan:
     # The public calls, for readers and type checkers; instances carry compiled ones.
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run `f`: its value is returned, its own writes to its arguments are visible."""
-        return self._call(*args, **kwargs)
+        """Run `f`: its value is returned, its own writes to its arguments are visible.
+
+        Arrays that it returns are new ones, or those that are passed after the arguments: `plan(x, n, out)`.
+        """
+        if kwargs or len(args) != len(self._variants[0].trace.names):
+            return self._call(*args, **kwargs)
+        return self._call(*args, *(np.empty(shape, dtype) for shape, dtype in self._fresh_results))
+
+    @functools.cached_property
+    def _fresh_results(self) -> tuple:
+        """Shapes and dtypes of the arrays that a call returns, where all calls return the same: made beforehand, they
+        keep a call on its fast path."""
+        traced = self._variants[0].trace
+        guards = {op.what for op in traced.tape.operations if isinstance(op, Guard)}
+        if not result_kinds(traced) or guards - {"index", "length", "max_steps"}:  # others lead to other variants
+            return ()
+        pairs = zip(traced.tape.results, (kind for kind in traced.result_kinds if kind != "static"))
+        return tuple((value.shape, value.dtype) for value, kind in pairs if kind == "array")
 
     @CompiledCall
     def gradient(self, *args: Any, **kwargs: Any) -> Any:
@@ -220,7 +248,45 @@ class Plan:
         """A plan of `f`, a function of this plan's arguments by position, and of directions like some of them."""
         own = {"preserve_args": False, "memory_limit": None, "differentiate": False}
         example, _ = bind(self._f, self._example, self._example_kwargs)
-        return Plan(f, (*example, *(example[k] for k in again)), self._options | own)
+        directions = (examples.copied(example[k]) for k in again)
+        return Plan(f, (*example, *directions), self._options | own)
+
+    def split(self) -> tuple[Forward, Reverse]:
+        """The pullback in two halves: `forward` runs the primal and fills a tape, from which `reverse` runs later.
+
+        Returns
+        -------
+        forward, reverse
+            `tape = forward.tape()` makes a tape, of `forward.tape_nbytes` bytes; `value = forward(x, n, tape)` fills
+            it, and `reverse(tape, dx, cotangent)` reads it. Between the two the arguments may be overwritten, and other
+            tapes filled. `plan.explain("forward")` says what is on a tape, and why.
+
+        Notes
+        -----
+        A call allocates nothing where it fills a tape as the last call did, and is passed where its results are to be
+        written. A run along another branch of the function has a tape of its own size: a smaller one grows. A
+        `memory_limit` is one of the tape.
+
+        Examples
+        --------
+        >>> import numpy as np, planned_ad
+        >>> plan = planned_ad.compile(lambda x: np.sum(x**3), np.zeros(2))
+        >>> forward, reverse = plan.split()
+        >>> tape = forward.tape()
+        >>> value = forward(np.array([1.0, 2.0]), tape)
+        >>> reverse(tape)
+        array([ 3., 12.])
+        """
+        self._forward, self._reverse  # noqa: B018  (compiled now)
+        return Forward(self), Reverse(self)
+
+    @CompiledCall
+    def _forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Run `f` and fill a tape."""
+
+    @CompiledCall
+    def _reverse(self, *args: Any, **kwargs: Any) -> Any:
+        """Pull cotangents back through the run that filled a tape."""
 
     @CompiledCall
     def _call(self, *args: Any, **kwargs: Any) -> Any:
@@ -245,7 +311,7 @@ class Plan:
     # Variants.
 
     def _slow_path(self, kind: str) -> Callable[..., Any]:
-        return functools.partial(_slow_path, self, kind)
+        return functools.partial(HALVES[kind], self) if kind in HALVES else functools.partial(_slow_path, self, kind)
 
     def _add_variant(self, args: tuple, kwargs: dict[str, Any]) -> Variant:
         options = self._options
@@ -257,7 +323,7 @@ class Plan:
             unroll=options["unroll"],
             max_steps=options["max_steps"],
         )
-        variant = Variant(traced, options["preserve_args"], options["memory_limit"], self._slow_path)
+        variant = Variant(traced, options["preserve_args"], options["memory_limit"], self._slow_path, self)
         self._variants.append(variant)
         return variant
 
@@ -270,7 +336,7 @@ class Plan:
     def _attempted(
         self, attempt: Callable[[Sequence[Variant], bool], tuple[bool, Any]], called: Callable[[], Call]
     ) -> Any:
-        """What `attempt(variants, final)` gives for the first variant whose guards hold; traced for `called()` if none."""
+        """What `attempt(variants, final)` gives for the first variant whose guards hold: if none, a new one's."""
         tried = list(self._variants)
         done, result = attempt(tried, False)
         if done:
@@ -318,7 +384,7 @@ class Plan:
         found = self._add_variant(*call.example())
         kept = [v for v in self._variants[:-1] if not any(is_limit(op) for op in v.trace.tape.operations)]
         self._variants[:] = [*kept, found]
-        for name in ("gradient", "value_and_gradient", "pullback", "_call"):
+        for name in ("gradient", "value_and_gradient", "pullback", "_call", "_forward", "_reverse"):
             self.__dict__.pop(name, None)
         return found
 
@@ -338,7 +404,8 @@ class Plan:
         Parameters
         ----------
         kind : {'gradient', 'value_and_gradient', 'pullback', 'call', 'jvp', 'hvp', 'jacobian', 'hessian'}, optional
-            By default the gradient, or the pullback of a function that does not return one floating scalar.
+            By default the gradient, or the pullback of a function that does not return one floating scalar. 'forward'
+            and 'reverse' are the halves of `split`, of which what is cached is what lies on a tape.
         variant : int
             Which of the traces, where branches have led to several.
         """

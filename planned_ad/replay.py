@@ -35,6 +35,11 @@ class Call:
         self.arguments, self.extra, self.keywords = trace.signature.gather(arguments, keywords, complete, self.name)
         self.leaves = check_arguments(trace, self.arguments, self.name)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the arguments that come first."""
+        return self.trace.names
+
     def example(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments by position and by keyword to trace again with: numbers of the same types, the same ones active."""
         inactive = self.trace.structure.inactive_leaves
@@ -103,7 +108,7 @@ class Call:
         slots = dict(zip([*names, *labels], extra))
         if len(extra) > len(names) + cotangents:
             raise ArgumentError(
-                f"{self.name}: takes {', '.join([*self.trace.names, *names, *labels])}; "
+                f"{self.name}: takes {', '.join([*self.names, *names, *labels])}; "
                 f"{len(self.arguments) + len(extra)} arguments were given"
             )
         for key, value in self.keywords.items():

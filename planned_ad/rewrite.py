@@ -93,9 +93,10 @@ class _Rewrite:
             case Store():
                 self.visit_store(op)
             case Scatter():
+                op = replace(op, indices=tuple(map(self.name, op.indices)), value=self.name(op.value))
+                op = self.accumulating(op)
                 self.block.contents.forget(op.region)
-                indices = tuple(map(self.name, op.indices))
-                self.keep(replace(op, indices=indices, value=self.name(op.value)))
+                self.keep(op)
             case Guard():
                 self.keep(replace(op, predicate=self.name(op.predicate)))
             case Branch():
@@ -177,6 +178,20 @@ class _Rewrite:
         buffer = self.builder.buffers[op.region.buffer]
         if not op.accumulate and value.shape == op.region.shape and value.dtype == buffer.dtype:
             contents.put(op.region.view, value)
+
+    def accumulating(self, op: Scatter) -> Scatter:
+        """`a[i] = a[i] + b` at one run-time index as `a[i] += b`, of which nothing has to be known of `a`."""
+        total = self.made.get(op.value.id)
+        if op.accumulate or op.indices[0].size != 1 or not isinstance(total, Apply) or total.primitive != "add":
+            return op
+        there = self.block.contents[op.region.buffer].get(op.region.view)
+        for old, new in (total.operands, total.operands[::-1]):
+            read = self.made.get(old.id)
+            if isinstance(read, Apply) and read.primitive == "gather" and new.shape == op.value.shape:
+                source, *indices = map(self.origin, read.operands)
+                if there is not None and source == self.origin(there) and indices == list(map(self.origin, op.indices)):
+                    return replace(op, value=new, accumulate=True)
+        return op
 
     def is_number(self, value: Value) -> bool:
         return value.shape == () or self.scalar_of(value) is not value

@@ -24,7 +24,7 @@ from .known_zeros import forward_zeros
 from .regions import Region, View, contiguous
 from .reverse import Sweep, dependent, is_floating, new_shadow, transpose
 from .rewrite import rewrite
-from .tape import Apply, Constant, Loop, Operation, Tape, Value, free_values, next_value, walk
+from .tape import Apply, Constant, Guard, Loop, Operation, Tape, Value, free_values, next_value, walk
 from .tracing.storage import LIVE
 from .vectorise import vectorise
 
@@ -45,6 +45,7 @@ class Segment:
         self.independents = tuple(independents)
         self.operations = recorder.builder.operations
         self.start = len(self.operations)
+        self.results: tuple[Value, ...] = ()  # values that are used afterwards
         self.known = len(recorder.builder.buffers)
         self.depth, self.made = recorder.builder.depth, len(recorder.builder.made)
 
@@ -65,7 +66,8 @@ class Segment:
         """A builder for the derivative, which knows the memory of the trace; and the operations as they are best
         differentiated: loops of independent iterations as array operations, invariants moved out of the others.
 
-        All that the program may still get at is there as before: values, and memory that an array leads to.
+        Memory that the program may still get at is there as before, and so are its `results`; where it turns out that
+        other values are used, the trace starts again and keeps them all.
         """
         recorder, own = self.recorder, self.recorded()
         builder = TapeBuilder(
@@ -73,11 +75,14 @@ class Segment:
         )
         if not any(isinstance(op, Loop) for op in own):
             return builder, own
-        seen = {id(storage.buffer) for storage in list(LIVE) if storage.buffer is not None}
+        seen = {id(storage.buffer) for storage in LIVE.storages if storage.buffer is not None}
         seen |= {id(b) for b in builder.buffers[: self.known]}
         # New ids go up from that of a constant, which is no other's.
         mark = Constant(out=Value(id=SCRATCH, shape=(), dtype=np.dtype(complex)), data=np.array(0j))
-        values = [v for op in own if not isinstance(op, Constant) for v in op.outputs]
+        scopes, blocks = recorder.scopes, recorder.scopes.blocks
+        wanted = {v.id for v in self.results}
+        every = [v for op in own if not isinstance(op, Constant) for v in op.outputs]
+        values = [v for v in every if scopes.decisions.keeps or v.id < blocks.first or v.id in wanted]
         tape = Tape(
             buffers=tuple(replace(b, kind="argument") if id(b) in seen else b for b in builder.buffers),
             arguments=(),
@@ -93,7 +98,11 @@ class Segment:
             for old, new in zip(values, tape.results[1:], strict=True)
             if old.id != new.id
         )
-        left = {v.id for op in tape.operations for v in op.outputs} | {mark.out.id}
+        left = {v.id for op in tape.operations for v in op.outputs} | {mark.out.id} | {v.id for v in values}
+        for value in every:
+            if value.id not in left:
+                scopes.dropped.add(value.id)
+                blocks.defined.pop(value.id, None)
         constants = (op for op in own if isinstance(op, Constant) and op.out.id not in left)
         return builder, (*constants, *(op for op in tape.operations if mark.out not in op.outputs), *names)
 
@@ -138,6 +147,7 @@ class Segment:
         later : what they read of memory from outside is copied, as for `pullback`.
         """
         builder, own = self.prepared()
+        own = tuple(op for op in own if not isinstance(op, Guard))  # checked already, for the same numbers
         written = {r.buffer for op in walk(own) if not op.blocks for r in op.writes}
         if not written <= {id for id, depth in self.recorder.builder.made[self.made :] if depth >= self.depth}:
             return None

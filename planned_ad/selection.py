@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from .bounds import Iterations
 from .builder import TapeBuilder
 from .interpret import Interpreter
 from .invariants import is_total
@@ -266,7 +267,7 @@ class _Side:
 
     def guarded(self, op: Apply) -> Apply:
         """`op`, on operands at which its slope is finite wherever this side is not taken."""
-        if RULES[op.primitive].kind != "elementwise" or not is_total(op):
+        if RULES[op.primitive].kind != "elementwise" or not is_total(op, Iterations()):
             raise NotSelectable(f"{op.primitive} may fail where its side is not taken")
         if op.out.dtype.kind != "f" or op.primitive in UNIFORM_SLOPE:
             self.learn(op)

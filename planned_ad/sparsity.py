@@ -416,16 +416,19 @@ def contracted(
     extents = dict(zip((*a_labels, *b_labels), (*a.sets.shape, *b.sets.shape)))
     lone = tuple(label for label in b_labels if label not in a_labels)
     width = int(np.prod([extents[label] for label in lone], dtype=int))
-    present = np.nonzero(~a.zero)
+    present = np.nonzero(np.atleast_1d(~a.zero))
     if a.zero.any() and len(present[0]) * width <= MOST_TERMS:
         place = dict(zip(a_labels, present))
         shared = tuple(label for label in b_labels if label in a_labels)
         other = b.each(lambda part: np.transpose(part, [b_labels.index(label) for label in (*shared, *lone)]))
-        lines = other.each(lambda part: part[tuple(place[label] for label in shared)].reshape(-1, width))
-        own = np.where(lines.zero, EMPTY, a.sets[present][:, None])
+        at_places = tuple(place[label] for label in shared)
+        terms = len(present[0])
+        lines = other.each(lambda part: part[at_places].reshape(terms if shared else 1, width))
+        lines = lines.each(lambda part: np.broadcast_to(part, (terms, width)))
+        own = np.where(lines.zero, EMPTY, np.atleast_1d(a.sets)[present][:, None])
         kept = tuple(label for label in out_labels if label not in lone)
         shape = tuple(extents[label] for label in (*kept, *lone))
-        rows = np.zeros(len(present[0]), np.int64)
+        rows = np.zeros(terms, np.int64)
         for label in kept:
             rows = rows * extents[label] + place[label]
         rows = (rows[:, None] * width + np.arange(width)).reshape(-1)

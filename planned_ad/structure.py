@@ -153,7 +153,7 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
         is_foreign = type(node) is types.MethodType and id(node.__self__) not in objects
         if parts is None or is_foreign:
             leaves.append(node)
-            label = "array" if isinstance(node, np.ndarray) else type(node).__name__
+            label = "array" if isinstance(node, np.ndarray) else node.__class__.__name__
             return Structure(kind=Leaf, label=label, is_active=is_active)
         kind = real_class(type(node))
         if is_object_class(kind):

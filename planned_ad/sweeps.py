@@ -146,6 +146,7 @@ def compiled(traced: Trace, sweep: Sweep) -> Entry:
         lambda builder, context, leaves, workspace: emitter.emit(builder, leaves, workspace),
         refuse_call,
         optimization=OPTIMIZATION,
+        keep=memory,
     )
     layout = Layout(specs=spec.arguments, buffers=tape.arguments, outputs=(), shadows=(), result=None)
     return Entry(kind=sweep.kind, tape=tape, memory=memory, layout=layout, spec=spec, call=call)

@@ -200,7 +200,7 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     run_arguments = namespace.shadow(structure.unflatten(tracers))
     before = snapshots(structure, run_arguments, signature.names)
     run_args, run_kwargs = signature.split(run_arguments)
-    shadow = namespace.function(f)
+    shadow = f.within(recorder) if hasattr(f, "within") else namespace.function(f)
     recorder.whiles_on_integers.begin(sys._getframe())
     try:
         result = shadow(*run_args, **run_kwargs)
@@ -345,7 +345,7 @@ def _note_line(error: Exception) -> None:
 
 
 def _results(recorder: Recorder, result: Any) -> tuple[list[tuple[str, object]], list[str], list[Value], Structure]:
-    found, structure = flatten(_with_plain_lists(result))
+    found, structure = flatten(with_plain_lists(result))
     leaves: list[tuple[str, object]] = []
     kinds: list[str] = []
     values: list[Value] = []
@@ -372,14 +372,14 @@ def _results(recorder: Recorder, result: Any) -> tuple[list[tuple[str, object]],
     return leaves, kinds, values, structure
 
 
-def _with_plain_lists(result: Any) -> Any:
+def with_plain_lists(result: Any) -> Any:
     """A result with the elements of lists that loops have filled one by one."""
     kind = type(result)
     if kind is TracedList:
-        return _with_plain_lists(result.elements())
+        return with_plain_lists(result.elements())
     if kind is list or kind is tuple:
-        return kind(_with_plain_lists(item) for item in result)
-    return {key: _with_plain_lists(item) for key, item in result.items()} if kind is dict else result
+        return kind(with_plain_lists(item) for item in result)
+    return {key: with_plain_lists(item) for key, item in result.items()} if kind is dict else result
 
 
 def _definition(f: Any) -> Line:

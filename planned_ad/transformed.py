@@ -7,6 +7,7 @@ that derivatives nest, and mix with loops, branches and writes to memory in any 
 from __future__ import annotations
 
 import inspect
+import itertools
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,10 +21,14 @@ from .plan import Plan
 from .recorder import Recorder
 from .segments import Segment
 from .shadows import ShadowGlobals
-from .structure import flatten
+from .structure import Structure, flatten
 from .tape import Value
+from .trace import with_plain_lists
 from .tracing.array_tracer import ArrayTracer
+from .tracing.elements import refused as refuse_run_time
+from .tracing.ragged import refused as refuse_ragged
 from .tracing.scalar_tracer import ScalarTracer
+from .tracing.traced_list import TracedList
 
 Argnums = int | Sequence[int]
 
@@ -53,7 +58,12 @@ class Transformed:
         self._plans: dict[Any, Plan] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        recorder = recorder_of((*args, *kwargs.values()), sys._getframe(1))
+        frame = sys._getframe(1)
+        if not kwargs and type(frame.f_globals) is not ShadowGlobals:
+            found = self._plans.get(tuple(map(kind_of, args)))  # plain arrays and numbers
+            if found is not None:
+                return found(*args)
+        recorder = recorder_of((*args, *kwargs.values()), frame)
         if recorder is not None:
             recorder.mark()
             return self.traced(recorder, args, kwargs)
@@ -73,15 +83,19 @@ class Transformed:
             found = inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)])
         if self.extra is None or any(p.kind is p.VAR_POSITIONAL for p in found.parameters.values()):
             return found
-        extra = inspect.Parameter(self.extra, inspect.Parameter.POSITIONAL_ONLY)
         every = found.parameters.values()
+        if any(p.default is not p.empty for p in every if p.kind is not p.KEYWORD_ONLY):  # any number of arguments
+            kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+            return inspect.Signature([inspect.Parameter(n, k) for n, k in zip(("args", "kwargs"), kinds)])
+        extra = inspect.Parameter(self.extra, inspect.Parameter.POSITIONAL_ONLY)
         before = [p for p in every if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        before = [p.replace(kind=p.POSITIONAL_ONLY, default=p.empty) for p in before]
+        before = [p.replace(kind=p.POSITIONAL_ONLY) for p in before]
         return inspect.Signature([*before, extra, *(p for p in every if p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD))])
 
     def plan(self, *args: Any, **kwargs: Any) -> Plan:
         """The plan for arguments like these; compiled at the first time."""
-        key = signature(args, kwargs)
+        plain = not kwargs and all(type(a) in (np.ndarray, float) for a in args)
+        key = tuple(map(kind_of, args)) if plain else signature(args, kwargs)
         found = self._plans.get(key)
         if found is None:
             found = self._plans[key] = Plan(self, args, default_options(), kwargs)
@@ -90,16 +104,33 @@ class Transformed:
     def __repr__(self) -> str:
         return f"<planned_ad.{self.__name__}>"
 
+    def within(self, recorder: Recorder) -> Callable[..., Any]:
+        """It as the function that is traced."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            recorder.mark()
+            return self.traced(recorder, args, kwargs)
+
+        return call
+
     def traced(self, recorder: Recorder, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The call in a traced function."""
         raise NotImplementedError
 
 
+PACKAGE = __name__.partition(".")[0] + "."
+
+
 def recorder_of(items: Sequence[Any], frame: types.FrameType) -> Recorder | None:
     """The recorder of the trace that a call belongs to: of the calling code, or of traced arguments."""
-    names = frame.f_globals
-    if type(names) is ShadowGlobals:
-        return names.namespace.recorder
+    around: types.FrameType | None = frame
+    while around is not None:
+        names = around.f_globals
+        if type(names) is ShadowGlobals:
+            return names.namespace.recorder
+        if not (names.get("__name__") or "").startswith(PACKAGE):
+            break
+        around = around.f_back  # the tracing version of a function such as `sum`, which calls the function itself
     for item in flatten(tuple(items))[0]:
         if type(item) is ArrayTracer or type(item) is ScalarTracer:
             return item.recorder
@@ -116,7 +147,7 @@ def kind_of(leaf: Any) -> Any:
     kind = type(leaf)
     if kind is np.ndarray:
         return leaf.dtype, leaf.shape, leaf.strides
-    if kind is float or isinstance(leaf, np.floating):
+    if kind is float or isinstance(leaf, np.floating) or kind in (ArrayTracer, ScalarTracer):
         return kind
     try:
         hash(leaf)
@@ -130,7 +161,7 @@ class Tree:
 
     def __init__(self, recorder: Recorder, tree: Any, inactive: Callable[[int], bool] = lambda number: False):
         self.recorder = recorder
-        self.leaves, self.structure = flatten(tree)
+        self.leaves, self.structure = flatten_traced(recorder, tree)
         self.marks = [is_active(leaf) and not inactive(number) for number, leaf in enumerate(self.leaves)]
 
     @property
@@ -147,7 +178,7 @@ class Tree:
 
     def values_of(self, tree: Any, what: str) -> list[Value]:
         """The values in `tree`, which is nested as this one is: one for each active leaf."""
-        given, structure = flatten(tree)
+        given, structure = flatten_traced(self.recorder, tree)
         here = self.recorder.here
         if structure != self.structure:
             raise ArgumentError(f"{here()}: {what} is {structure}, and must be {self.structure}")
@@ -189,6 +220,7 @@ class Call:
         self.arguments: list[Tree] = []
         self.independents: list[Value] = []
         chosen, seen = positions(transformed, len(args)), 0
+        self.shared = shared_memory(transformed, args, kwargs)
         own = []
         for number, arg in enumerate(args):
             tree = Tree(recorder, arg, lambda k, seen=seen: seen + k in transformed.inactive)  # type: ignore[misc]
@@ -201,10 +233,14 @@ class Call:
         self.aux = None
         if transformed.has_aux:
             if type(result) is not tuple or len(result) != 2:
-                raise ArgumentError(f"{self.name}: with has_aux=True the function returns a pair, (result, aux)")
+                raise ArgumentError(
+                    f"{recorder.here()}: with has_aux=True the function of {self.name} returns a pair, (result, aux)"
+                )
             result, self.aux = result
         self.result, self.tree = result, Tree(recorder, result)
         self.results = [recorder.value_of(leaf) for leaf in self.tree.active]
+        others = (value_in(leaf) for leaf in flatten((result, self.aux))[0])
+        self.segment.results = (*self.results, *(v for v in others if v is not None))
 
     def _copied(self, tree: Tree, number: int | None) -> Any:
         """A copy of an argument; `number` is that of a chosen one."""
@@ -218,6 +254,8 @@ class Call:
                 found.append(recorder.array(recorder.value_of(leaf), leaf))
             else:
                 found.append(leaf)
+            if id(leaf) in self.shared:  # the copies have no memory in common
+                found[-1].storage.shared_with = self.shared[id(leaf)]
         if number is not None:
             self.arguments.append(tree)
             if not any(tree.marks):
@@ -267,6 +305,51 @@ def positions(transformed: Transformed, count: int) -> tuple[int, ...]:
     return found
 
 
+def shared_memory(transformed: Transformed, args: tuple, kwargs: dict[str, Any]) -> dict[int, str]:
+    """For each array (by identity) that shares memory with another, the name of the argument which that one is in."""
+    parameters = list(transformed.__signature__.parameters)
+    names = [parameters[k] if k < len(parameters) else f"args[{k}]" for k in range(len(args))]
+    arrays = [
+        (name, leaf)
+        for name, arg in zip((*names, *kwargs), (*args, *kwargs.values()))
+        for leaf in flatten(arg)[0]
+        if type(leaf) is ArrayTracer and leaf.size
+    ]
+    groups: dict[Any, list[tuple[str, ArrayTracer]]] = {}
+    for name, a in arrays:
+        memory = memory_of(a)
+        groups.setdefault("arguments" if memory.shared_with else id(memory), []).append((name, a))
+    found = {}
+    for group in groups.values():
+        for (_, a), (name, b) in itertools.permutations(group, 2):
+            if may_overlap(a, b):
+                found[id(a)] = name
+    return found
+
+
+def memory_of(array: ArrayTracer) -> Any:
+    return getattr(array.storage, "memory", array.storage)
+
+
+def may_overlap(a: ArrayTracer, b: ArrayTracer) -> bool:
+    """Whether two arrays in one memory have an element in common; those that move with a loop may."""
+    fixed = a.storage is memory_of(a) and b.storage is memory_of(b)
+    return not fixed or np.may_share_memory(a.geometry, b.geometry)
+
+
+def flatten_traced(recorder: Recorder, tree: Any) -> tuple[list[Any], Structure]:
+    """`flatten` of what traced code holds; an array whose length is no number yet is refused, or its loop unrolled."""
+    leaves, structure = flatten(with_plain_lists(tree))
+    for leaf in leaves:
+        if type(leaf) is TracedList:
+            raise leaf.refuse()
+        if recorder.is_ragged(leaf):
+            raise refuse_ragged(recorder, "differentiates")
+        if recorder.is_run_time(leaf):
+            raise refuse_run_time(recorder, "differentiates")
+    return leaves, structure
+
+
 def dtype_of(leaf: Any) -> Any:
     return leaf.dtype if type(leaf) in (ArrayTracer, ScalarTracer, np.ndarray) else np.asarray(leaf).dtype
 
@@ -284,6 +367,13 @@ def like(recorder: Recorder, leaf: Any, value: Value) -> Any:
         return recorder.array(value, leaf)
     python = leaf.is_python if type(leaf) is ScalarTracer else not isinstance(leaf, np.floating)
     return ScalarTracer(recorder, value, is_python=python)
+
+
+def value_in(leaf: Any) -> Value | None:
+    """The value that a leaf has at hand."""
+    if type(leaf) is ScalarTracer:
+        return leaf.value
+    return leaf.storage.value if type(leaf) is ArrayTracer else None
 
 
 def described(tree: Tree) -> str:

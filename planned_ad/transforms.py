@@ -101,8 +101,8 @@ def vjp(function: Function, argnums: Argnums = 0, has_aux: bool = False) -> Tran
     -------
     callable
         `value, pullback = g(*args)`. `pullback(cotangent)`, where the cotangent is like the value, is like the chosen
-        argument. With `has_aux`, `(value, pullback, aux)`. In a traced function the primal runs once, however often
-        the pullback is called; outside of it, each call of the pullback runs it again.
+        argument. With `has_aux`, `(value, pullback, aux)`. The primal runs once, however often the pullback is
+        called; outside of traced functions the pullback holds a tape with what it needs of it (see `Plan.split`).
 
     Examples
     --------

@@ -34,11 +34,11 @@ class Vectorized(Transformed):
         found: list[Structure] = []
 
         def item(k: Any) -> Any:
-            own = [
-                leaf if axis is None else leaf[(slice(None),) * axis + (k,)] for leaf, axis in zip(leaves, axes)
-            ]
+            own = [leaf if axis is None else leaf[(slice(None),) * axis + (k,)] for leaf, axis in zip(leaves, axes)]
             results, of_result = flatten(function(*structure.unflatten(own), **kwargs))
             found[:] = [of_result]
+            # Only their numbers count: no array is in the list of results, which could be written to later.
+            results = [leaf.copy() if type(leaf) is ArrayTracer else leaf for leaf in results]
             return results[0] if len(results) == 1 else tuple(results)
 
         stacked = recorder.namespace.function(control._rows)(item, count)
@@ -84,8 +84,8 @@ def vectorize(function: Callable[..., Any], in_axes: Axes = 0) -> Transformed:
     Returns
     -------
     callable
-        One kernel: a loop over the items, which becomes array operations (with SIMD across the batch) where the function
-        is straight-line code on numbers. It can be differentiated, and called in traced functions.
+        One kernel: a loop over the items, which becomes array operations (with SIMD across the batch) where the
+        function is straight-line code on numbers. It can be differentiated, and called in traced functions.
 
     Raises
     ------

@@ -24,6 +24,8 @@ from planned_ad import (
 from planned_ad.autodiff import _plans
 from planned_ad.errors import ArgumentError, NotDifferentiableError, OverlapError, ShapeError, UnsupportedError
 
+from .malloc import count_in_subprocess
+
 X = np.array([1.0, 2.0, 3.0])
 
 
@@ -133,6 +135,31 @@ def test_iterated_tuples_in_a_loop():
     for k, shadow in enumerate(shadows):
         assert shadow[0][0][0] == pytest.approx(by_plan[0][0][0] + (5.0 if k == 1 else 0.0), rel=1e-14)
         np.testing.assert_allclose(shadow[1][1], by_plan[1][1], rtol=1e-14)
+
+
+def test_a_rule_of_the_users_own():
+    """The callback runs once for each shadow; the function once."""
+    calls = []
+
+    @planned_ad.opaque(result=lambda x: x)
+    def sines(x):
+        calls.append("sines")
+        return np.sin(x)
+
+    @sines.vjp(needs="x", opaque=True)
+    def _(x, cotangent):
+        calls.append("vjp")
+        return np.cos(x) * cotangent
+
+    dx, dx2, out = np.zeros(3), np.ones(3), np.zeros(3)
+
+    def f(x, out):
+        out[:] = sines(x)
+
+    autodiff(Reverse, f, BatchDuplicated(X, (dx, dx2)), BatchDuplicated(out, (X.copy(), np.ones(3))))
+    np.testing.assert_allclose(dx, np.cos(X) * X)
+    np.testing.assert_allclose(dx2, np.cos(X) + 1.0)
+    assert calls[-3:] == ["sines", "vjp", "vjp"]
 
 
 # Activities.
@@ -320,6 +347,28 @@ def test_threads():
         np.testing.assert_allclose(dx, expected, rtol=1e-12)
 
 
+SWEEPS = """
+import numpy as np, planned_ad
+from planned_ad.sweeps import Sweep, entry_of
+def f(x, y):
+    for i in range(1, 40):
+        y[i] = np.sin(x[i]) * y[i - 1] * 0.5
+    return np.sum(np.tanh(y @ y) * x)
+plan = planned_ad.compile(f, (np.ones(40), np.ones(40)))
+sweeps = []
+for sweep in (Sweep(is_forward=True, width=3), Sweep(is_forward=False, width=3)):
+    entry = entry_of(plan._variants[0], sweep)
+    sweeps.append((entry.call.function, [np.ones(entry.tape.buffers[id].shape) for id in entry.tape.arguments]))
+def call():
+    for function, arrays in sweeps:
+        function(*arrays)
+"""
+
+
+def test_sweeps_allocate_nothing():
+    assert count_in_subprocess(SWEEPS, 100) == {"malloc": 0, "blocks": 0}
+
+
 # gradient.
 
 
@@ -393,6 +442,19 @@ class Swapping:
 def test_refused(mode, arguments, error, message):
     with pytest.raises(error, match=message):
         autodiff(mode, *arguments)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: autodiff(Reverse, total, Duplicated(x, np.zeros(3))),
+        lambda x: planned_ad.gradient(Reverse, total, x)[0][0],
+    ],
+    ids=["autodiff", "gradient"],
+)
+def test_not_in_traced_code(f):
+    with pytest.raises(UnsupportedError, match=r"test_autodiff.py.* use planned_ad.grad"):
+        planned_ad.compile(f, X)
 
 
 def test_shadows_of_a_batch_share_no_memory():

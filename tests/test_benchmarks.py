@@ -12,7 +12,7 @@ from tests.tolerances import DIFFERENCES
 
 sys.path.append(str(Path(__file__).parents[1] / "asv_bench"))
 
-from benchmarks import allocations, compiling, loop_checks, peers, speed
+from benchmarks import allocations, batch, compiling, loop_checks, peers, speed
 from benchmarks.measure import compiled, example, zeros_like
 from benchmarks.programs import PROGRAMS
 
@@ -105,6 +105,7 @@ CASES = {
     allocations.Memory: "rosenbrock_loop_10",
     speed.Stages: "rosenbrock_loop_10",
     speed.Replay: "rosenbrock_loop_10",
+    batch.Batch: "rosenbrock_loop_10",
 }
 
 

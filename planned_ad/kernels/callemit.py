@@ -19,6 +19,7 @@ from planned_ad.kernels.callspec import (
     FloatSpec,
     Result,
     SequenceSpec,
+    SlotsSpec,
     Spec,
     StaticSpec,
     TupleResult,
@@ -128,6 +129,10 @@ class CallEmitter:
                 self._check_static(spec, value)
             case SequenceSpec():
                 self._check_sequence(spec, value, in_list)
+            case SlotsSpec():
+                self._require(self._has_type(value, spec.type))
+                for name, item in zip(spec.names, spec.items):  # another thread could replace what is in a slot too
+                    self._check(item, self._field(value, headers.slot_offset(spec.type, name), POINTER), in_list=True)
 
     def _check_array(self, spec: ArraySpec, array: ir.Value) -> None:
         builder = self.builder

@@ -97,6 +97,7 @@ def make_builtin(
     *,
     optimization: Optimization | None = None,
     fast_path: bool | None = None,
+    keep: object = None,
 ) -> BuiltCall:
     """Compile a kernel together with the function that calls it.
 
@@ -115,6 +116,8 @@ def make_builtin(
         is called with the same arguments, positional and keyword, whenever they are not what `spec` says.
         It may itself be the function of another `BuiltCall`: variants then form a chain.
     optimization : Optimization, optional
+    keep : object, optional
+        what the kernel refers to by address, such as arrays of constants; kept as long as the function.
     fast_path : bool, optional
         False makes the stand-in in Python; by default it is made only where it must.
 
@@ -143,7 +146,7 @@ def make_builtin(
     run = KernelRunner(kernel_address, WorkspacePool(spec.workspace_nbytes), spec.release_gil)
     if fast_path:
         address = library.get_pointer_to_function(symbol)
-        kept = (spec, slow_path, workspace, claim, library)
+        kept = (spec, slow_path, workspace, claim, library, keep)
         function = _builtin_function(name, f"{name}{text_signature}\n--\n\n{doc}", address, kept)
     else:
         function = _python_function(name, doc, text_signature, spec, run, slow_path)

@@ -89,7 +89,25 @@ class SequenceSpec:
             raise ValueError(f"a sequence argument is a list, a tuple or a namedtuple, not {self.type.__name__}")
 
 
-Spec = ArraySpec | FloatSpec | StaticSpec | SequenceSpec
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotsSpec:
+    """Exactly an instance of a class with ``__slots__``, which are all set; what is in some of them.
+
+    Parameters
+    ----------
+    type : type
+    names : tuple of str
+        slots.
+    items : tuple of Spec
+        what is in them.
+    """
+
+    type: type
+    names: tuple[str, ...]
+    items: tuple["Spec", ...]
+
+
+Spec = ArraySpec | FloatSpec | StaticSpec | SequenceSpec | SlotsSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +188,7 @@ class CallSpec:
 
 def _leaves(specs: Sequence[Spec]):
     for spec in specs:
-        if isinstance(spec, SequenceSpec):
+        if isinstance(spec, SequenceSpec | SlotsSpec):
             yield from _leaves(spec.items)
         elif not isinstance(spec, StaticSpec):
             yield spec
@@ -208,6 +226,10 @@ def _matches(spec: Spec, value: Any, leaves: list[Any]) -> bool:
             return value is spec.value or (spec.is_int64 and type(value) is int and value == spec.value)
         case SequenceSpec():
             return type(value) is spec.type and _items_match(spec.items, cast(Sequence[Any], value), leaves)
+        case SlotsSpec():
+            return type(value) is spec.type and _items_match(
+                spec.items, [getattr(value, name) for name in spec.names], leaves
+            )
         case FloatSpec():
             leaves.append(value)
             return type(value) in (float, np.float64) and not spec.written  # which only machine code does

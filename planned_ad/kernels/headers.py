@@ -9,6 +9,7 @@ fields first, so `supported` reads known objects through the offsets, and everyt
 import ctypes
 import sys
 from functools import cache
+from typing import Any, cast
 
 import numpy as np
 
@@ -46,6 +47,15 @@ C_API = (
 def descr_word(dtype: np.dtype) -> int:
     """The masked word at `DESCR_WORD` of an array's dtype that means the same numbers as `dtype`."""
     return (dtype.num << 32) | (ord(dtype.byteorder) << 16)
+
+
+@cache
+def slot_offset(kind: type, name: str) -> int:
+    """Where instances of a class keep a slot: where a known object is found that has been put into it."""
+    known, instance = object(), cast(Any, object.__new__(kind))
+    setattr(instance, name, known)
+    places = range(object.__basicsize__, kind.__basicsize__, 8)
+    return next(offset for offset in places if _int64(id(instance) + offset) == id(known))
 
 
 @cache

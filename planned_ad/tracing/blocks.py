@@ -41,7 +41,7 @@ class Blocks:
     """The passes under way, innermost last; `dead(value)` makes what is raised for a value of a pass that is over."""
 
     builder: TapeBuilder
-    dead: Callable[[], BaseException]
+    dead: Callable[[Value], BaseException]
     stack: list[Block] = field(default_factory=list)
     defined: dict[int, Value] = field(default_factory=dict)
     constants: dict[object, Value] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class Blocks:
         if not operation.blocks:
             for value in operation.inputs:
                 if value.id >= self.first and self.defined.get(value.id) is not value:
-                    raise self.dead()
+                    raise self.dead(value)
         block = self.stack[-1] if self.stack and not self.set_apart else None
         for value in operation.outputs:
             self.defined[value.id] = value

@@ -45,6 +45,7 @@ class Decisions:
     last: dict[Site, int] = field(default_factory=dict)  # and at the end
     kept: set[Site] = field(default_factory=set)  # short loops around loops that are recorded once: they are too
     stored: set[Line] = field(default_factory=set)  # lines whose arrays of run-time lengths are memory from the first
+    keeps: bool = False  # all values of what is differentiated, since some are used apart from its results
     counters: dict[Site, set[str]] = field(default_factory=dict)  # integers that end a `while` loop
     counted: set[Site] = field(default_factory=set)  # `while` loops on integers that are recorded once
     uncounted: dict[Site, Unrolled] = field(default_factory=dict)  # and those that cannot be, with the reason
@@ -93,6 +94,7 @@ class Scopes:
     over: list[Scope] = field(default_factory=list)  # loops that are over
     flags: dict[str, Buffer] = field(default_factory=dict)  # whether what the loops require holds so far
     restarting: bool = False  # a `Restart` is on its way
+    dropped: set[int] = field(default_factory=set)  # values of what was differentiated that are there no more
     pending: bool = False  # a loop was left early: the trace starts again as soon as it can
 
     @property
@@ -137,8 +139,11 @@ class Scopes:
         is_inner = blocks is not None and isinstance(value, Value) and value.id >= blocks.first
         return not is_inner or self.blocks.defined.get(value.id) is value  # type: ignore[union-attr]
 
-    def dead(self) -> BaseException:
-        """What to raise where something from inside a block is used outside of it."""
+    def dead(self, value: Value) -> BaseException:
+        """What to raise where something from inside a block is used outside of it, or what a derivative has dropped."""
+        if value.id in self.dropped:
+            self.decisions.keeps = True
+            return self.restart()
         sites = [scope for scope in [*self.open, *self.over] if scope.site is not None]
         return self.unroll(sites, "leaves something behind in a way that cannot be followed", self.builder.line)
 

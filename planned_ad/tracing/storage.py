@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,14 @@ if TYPE_CHECKING:
 ASSIGNMENT = re.compile(r"^(\w+)\s*(?::[^=]+)?=[^=]")
 
 
-LIVE: weakref.WeakSet[Storage] = weakref.WeakSet()  # all storages that a program may still get at
+class Live(threading.local):
+    """The storages that a traced program may still get at; each trace runs in one thread."""
+
+    def __init__(self) -> None:
+        self.storages: weakref.WeakSet[Storage] = weakref.WeakSet()
+
+
+LIVE = Live()
 
 
 def address_of(array: np.ndarray) -> int:
@@ -107,6 +115,7 @@ class Storage:
         self.epoch = -1
         self.version = 0
         self.reads: dict[View, Value] = {}
+        LIVE.storages.add(self)
 
     def view_of(self, geometry: np.ndarray) -> View:
         """Where an array that lies in this memory lies in it, in elements from the first element of `base`."""
@@ -211,8 +220,8 @@ class Storage:
             raise ValueError("assignment destination is read-only")
         if self.shared_with:
             raise TraceError(
-                f"{line} writes to the argument `{self.buffer.label if self.buffer else ''}`, which shares memory with "
-                f"the argument `{self.shared_with}`. Pass a copy of one of them."
+                f"{line} writes to {f'the argument `{self.buffer.label}`' if self.buffer else 'an argument'}, which shares "
+                f"memory with the argument `{self.shared_with}`. Pass a copy of one of them."
             )
 
     def writable_buffer(self, recorder: Recorder) -> Buffer:

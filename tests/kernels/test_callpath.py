@@ -25,6 +25,7 @@ from planned_ad.kernels.callspec import (
     FloatResult,
     FloatSpec,
     SequenceSpec,
+    SlotsSpec,
     StaticSpec,
     TupleResult,
 )
@@ -317,6 +318,31 @@ def test_sequences(fast_path, release_gil):
     assert goes_slow(function, slow, a, nested, ((),))
     del nested, changed
     assert (sys.getrefcount(b), sys.getrefcount(c)) == held
+
+
+class Slotted:
+    __slots__ = ("another", "array", "mark")
+
+    def __init__(self, mark, array):
+        self.mark, self.array, self.another = mark, array, None
+
+
+@both_paths
+@pytest.mark.parametrize("release_gil", [False, True])
+def test_slots(fast_path, release_gil):
+    slow, mark, leaf = SlowPath(), object(), ArraySpec.of(np.zeros(4), writeable=True)
+    spec = SlotsSpec(type=Slotted, names=("array", "mark"), items=(leaf, StaticSpec(value=mark)))
+    function = build(
+        [leaf, spec], slow, disjoint=((0, 1),), result=ArgumentResult(0), fast_path=fast_path, release_gil=release_gil
+    ).function
+    a, b = np.ones(4), np.zeros(4)
+    held = sys.getrefcount(b), sys.getrefcount(mark)
+    assert function(a, Slotted(mark, b)) is a
+    assert b[0] == 2.0
+    for wrong in (Slotted(object(), b), Slotted(mark, np.zeros(5)), Slotted(mark, a), (b, mark), None):
+        assert goes_slow(function, slow, a, wrong)
+    del wrong
+    assert (sys.getrefcount(b), sys.getrefcount(mark)) == held
 
 
 @both_paths

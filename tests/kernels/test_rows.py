@@ -9,6 +9,7 @@ import pytest
 
 from planned_ad.builder import TapeBuilder
 from planned_ad.regions import View, c_strides
+from planned_ad.inline import lower_calls
 from planned_ad.rules import RULES, Rule
 from planned_ad.tape import Tape, Value
 from tests.compiled_tape import CompiledTape
@@ -85,7 +86,7 @@ class Program:
             self.expected.append(np.asarray(rule.evaluate(*operands, **parameters)))
 
     def check(self, tolerance: float) -> None:
-        tape: Tape = self.builder.tape((*self.arguments, *self.results), (), frozenset())
+        tape: Tape = lower_calls(self.builder.tape((*self.arguments, *self.results), (), frozenset()))
         compiled = CompiledTape(tape)
         actual = compiled.run(self.inputs)
         for a, e in zip(actual[len(self.inputs) :], self.expected):
