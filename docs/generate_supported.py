@@ -27,6 +27,11 @@ Operators, basic and advanced indexing, and the `ndarray` methods of the functio
 float32 data; integer and boolean arrays are run-time data without derivative. Functions that take no traced value
 (`np.zeros`, `np.arange`, `np.eye`, ...) run as they are, and give arrays that can be written to.
 An argument of a function that is not supported, such as `where=` of a sum, is refused by an error that names it.
+
+What has a derivative has it in forward and in reverse mode, to any order. Of `planned_ad` itself, these may be called
+in traced code: `grad`, `value_and_grad`, `jvp`, `vjp`, `linearize`, `jacobian`, `hessian`, `hvp`, `vectorize`,
+`checkpoint`, `stop_gradient`, `cond`, `switch`, `fori_loop`, `while_loop`, `scan`, and what `custom_rule`, `opaque` and
+`numba_rule` make.
 """
 
 

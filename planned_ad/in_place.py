@@ -26,10 +26,10 @@ def results_in_place(tape: Tape) -> Tape:
             continue
         memory = tape.buffers[load.region.buffer]
         same = memory.kind == "local" and memory.dtype == result.dtype and memory.view == result.view
-        if same and load.region == memory.whole and memory.id not in moved and first[memory.id] > last_guard:
-            if last_write(tape, memory.id) < tape.operations.index(load):
-                moved[memory.id] = result.id
-                dropped.add(id(op))
+        whole = same and load.region == memory.whole and first[memory.id] > last_guard
+        if whole and memory.id not in moved and last_write(tape, memory.id) < tape.operations.index(load):
+            moved[memory.id] = result.id
+            dropped.add(id(op))
     if not moved:
         return tape
     operations = [(k, op) for k, op in enumerate(tape.operations) if id(op) not in dropped]

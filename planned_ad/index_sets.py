@@ -46,9 +46,9 @@ class IndexSets:
 
     def union(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Element by element, with broadcasting."""
+        if a.size == b.size == 1 and a.shape == b.shape:
+            return np.full(a.shape, self._union_of_two(a.item(), b.item()))
         a, b = np.broadcast_arrays(a, b)
-        if a.size == 1:
-            return np.full(a.shape, self._union_of_two(int(a.reshape(())), int(b.reshape(()))))
         found = np.where(a == EMPTY, b, a)
         rest = np.flatnonzero((a != b) & (a != EMPTY) & (b != EMPTY))
         if rest.size:
@@ -69,7 +69,13 @@ class IndexSets:
         pair = (a, b) if a < b else (b, a)
         found = self._pairs.get(pair)
         if found is None:
-            found = self._pairs[pair] = int(self._merged(np.zeros(2, np.int64), np.array(pair), 1)[0])
+            one, other = (self.items[self.starts[k] : self.starts[k] + self.lengths[k]] for k in pair)
+            merged = np.unique(np.concatenate([one, other]))
+            if len(merged) == max(len(one), len(other)):
+                found = pair[len(one) < len(merged)]  # the older one, if both are the union
+            else:
+                found = int(self._add(np.array([len(merged)]), merged)[0])
+            self._pairs[pair] = found
         return found
 
     def unions(self, rows: np.ndarray, sets: np.ndarray, count: int) -> np.ndarray:
@@ -97,10 +103,10 @@ class IndexSets:
 
     def _merged(self, rows: np.ndarray, sets: np.ndarray, count: int) -> np.ndarray:
         """The union of each row's sets; every row has some."""
-        order = np.lexsort((self.lengths[sets], rows))
+        order = np.lexsort((-sets, self.lengths[sets], rows))
         rows, sets = rows[order], sets[order]
         last = np.flatnonzero(np.diff(rows, append=count))
-        largest = sets[last]  # of each row
+        largest = sets[last]  # of each row; the oldest of several
         found = largest.copy()
         lacking = self.lengths[largest] < self.size  # in a row with the set of all indices, that is the union
         chosen = lacking[rows]

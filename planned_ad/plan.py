@@ -11,11 +11,8 @@ import numpy as np
 
 from . import examples
 from .callbacks import raise_pending
-from .entries import Entry, build_entry, is_scalar_loss, limited_tape, result_kinds
-from .errors import (
-    BranchError,
-    PlannedADError,
-)
+from .entries import KINDS, Entry, build_entry, is_scalar_loss, limited_tape, result_kinds
+from .errors import ArgumentError, BranchError, PlannedADError
 from .explain import Explanation, explain
 from .guards import broken_guard, endless, is_limit, lines_of_guards
 from .kernel_functions import Kernel
@@ -95,7 +92,19 @@ class DerivedCall:
         self.name = documented.__name__
 
     def __get__(self, plan: Plan | None, owner: type | None = None) -> Any:
-        return self.__wrapped__ if plan is None else plan._derived(self.name)._call
+        if plan is None:
+            return self.__wrapped__
+        derived = plan._derived(self.name)
+        derived._shown_by = (plan, self.name)
+        call = plan.__dict__[self.name] = derived._call
+        return call
+
+
+def called(derived: Any, args: tuple, out: Any) -> Any:
+    """A derivative as a plan, or as a function with `out`, called."""
+    if not isinstance(derived, Plan):
+        return derived(*args) if out is None else derived(*args, out=out)
+    return derived(*args, *(out if isinstance(out, tuple) else () if out is None else (out,)))
 
 
 HALVES = {"forward": run_forward, "reverse": run_reverse}  # of `split`: their slow paths
@@ -124,6 +133,7 @@ class Plan:
         self._lock = threading.RLock()
         self._variants: list[Variant] = []
         self._derivatives: dict[Any, Any] = {}
+        self._shown_by: tuple[Plan, str] | None = None  # the plan, and its attribute, that show this one's call
         example_kwargs = example_kwargs or {}
         first = self._add_variant(example_args, example_kwargs)
         # What is traced again from a pickle: its numbers matter only where they decided something.
@@ -221,22 +231,22 @@ class Plan:
             One direction for each element of the arguments, or of the results; by default the fewer.
         sparse : bool
             Of one array by one array, as a `scipy.sparse` array whose pattern is the same in all calls.
-        out : array, optional
-            Where to write it.
+        out : array, or tuple of arrays, optional
+            Where to write it; of several blocks, each.
         """
         derived = self._derived("sparse_jacobian" if sparse else "jacobian", mode=mode)
-        return derived(*args) if out is None else derived(*args, out=out)
+        return called(derived, args, out)
 
     def hessian(self, *args: Any, sparse: bool = False, out: Any = None) -> Any:
         """The second derivatives of the scalar that `f` returns, as `planned_ad.hessian` nests them.
 
         `sparse` and `out` as for `jacobian`.
         """
-        derived = self._derived("sparse_hessian" if sparse else "hessian")
-        return derived(*args) if out is None else derived(*args, out=out)
+        return called(self._derived("sparse_hessian" if sparse else "hessian"), args, out)
 
     def _derived(self, name: str, **options: Any) -> Any:
         """The plan behind a call."""
+        options = {option: value for option, value in options.items() if value is not None}
         key = (name, *options.values())
         with self._lock:
             found = self._derivatives.get(key)
@@ -386,13 +396,23 @@ class Plan:
         self._variants[:] = [*kept, found]
         for name in ("gradient", "value_and_gradient", "pullback", "_call", "_forward", "_reverse"):
             self.__dict__.pop(name, None)
+        if self._shown_by is not None:
+            other, name = self._shown_by
+            other.__dict__.pop(name, None)
         return found
 
     # What the plan says of itself.
 
     def _chosen(self, kind: str | None) -> tuple[Plan, str | None]:
         """The plan behind a kind of call, and that plan's kind."""
-        return (self._derived(kind), "call") if kind in DERIVATIVES else (self, kind)
+        if kind in DERIVATIVES:
+            found = self._derived(kind)
+            return (found if isinstance(found, Plan) else found.plan), "call"
+        if kind not in (None, *KINDS, *HALVES):
+            raise ArgumentError(
+                f"there is no kind of call {kind!r}; there are {', '.join((*KINDS, *HALVES, *DERIVATIVES))}"
+            )
+        return self, kind
 
     def _entry(self, kind: str | None, variant: int) -> Entry:
         chosen = self._variants[variant]

@@ -40,10 +40,10 @@ def run_again(tape: Tape) -> Tape:
 
 
 def checkpoint(function: Callable[..., Any]) -> CustomFunction:
-    """A function with the same derivatives, whose insides the reverse sweep computes again: it keeps the arguments only.
+    """A function with the same derivatives, whose insides the reverse sweep computes again.
 
-    For memory: nothing between the arguments and the results of a call is kept, at the cost of running the function
-    twice. (For long loops see `compile(..., memory_limit=)`, which chooses what to run again by itself.)
+    For memory: of a call only the arguments are kept, at the cost of running the function twice. (For long loops see
+    `compile(..., memory_limit=)`, which chooses what to run again by itself.)
 
     Parameters
     ----------

@@ -347,9 +347,9 @@ def sparse_hessian(function: Callable[..., Any], argnums: Argnums = 0, colouring
     >>> import numpy as np, planned_ad
     >>> h = planned_ad.sparse_hessian(lambda x: np.sum((x[1:] - x[:-1] ** 2) ** 2))
     >>> h(np.array([1.0, 2.0, 3.0])).toarray()
-    array([[  4.,  -4.,   0.],
-           [ -4.,  38.,  -8.],
-           [  0.,  -8.,   2.]])
+    array([[ 4., -4.,  0.],
+           [-4., 38., -8.],
+           [ 0., -8.,  2.]])
     """
     if colouring not in ("distance-1", *SYMMETRIC):
         raise ArgumentError(f"colouring is 'star', 'acyclic' or 'distance-1', not {colouring!r}")

@@ -11,8 +11,7 @@ Reference: Griewank & Walther, Evaluating Derivatives, 2nd ed., 7.1 (index domai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,9 @@ import scipy.sparse
 from .affine import Ragged, at
 from .calls import has_rule
 from .dead_code import drop_dead
-from .index_sets import EMPTY, IndexSets
+from .dependence_rules import Elements, number, result_of, unknown
+from .enclosing import indices_of
+from .index_sets import IndexSets
 from .inline import write_out_calls
 from .interpret import actual, below, fixed
 from .regions import Region, View, is_injective, show
@@ -39,40 +40,13 @@ from .tape import (
     Store,
     Tape,
     Value,
+    walk,
 )
 
-MOST_TERMS = 1 << 24  # of a contraction that are looked at one by one
+MOST_WORK = 200_000  # operations of a loop that may end early; of one with more, everything depends on everything
+FEW = 10  # iterations after which nothing changes, as a rule, in a loop that does the same in each
 
-
-@dataclass(frozen=True, slots=True)
-class Elements:
-    """Of each element of an array the set of what it depends on, and its number where that is known (else 1)."""
-
-    sets: np.ndarray
-    numbers: np.ndarray
-    known: np.ndarray
-
-    @property
-    def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return self.sets, self.numbers, self.known
-
-    def each(self, change: Callable[[np.ndarray], np.ndarray]) -> Elements:
-        return Elements(*map(change, self.parts))
-
-    @property
-    def zero(self) -> np.ndarray:
-        """Where it is known to be zero."""
-        return self.known & (self.numbers == 0)
-
-
-def unknown(shape: tuple[int, ...], dtype: np.dtype) -> Elements:
-    """Numbers of which nothing is known but that no derivative reaches them."""
-    return Elements(np.zeros(shape, np.int64), np.ones(shape, dtype), np.zeros(shape, bool))
-
-
-def number(data: np.ndarray) -> Elements:
-    data = np.asarray(data)
-    return Elements(np.zeros(data.shape, np.int64), data, np.ones(data.shape, bool))
+Contents = dict[tuple[int, View], Elements]  # of regions, by buffer and view
 
 
 def pattern(tape: Tape, independents: Sequence[Value]) -> scipy.sparse.csr_array:
@@ -110,9 +84,6 @@ def pattern(tape: Tape, independents: Sequence[Value]) -> scipy.sparse.csr_array
     lengths, items = sets.expanded(rows_of_all)
     pointers = np.concatenate([[0], np.cumsum(lengths)])
     return scipy.sparse.csr_array((np.ones(len(items), bool), items, pointers), shape=(len(rows_of_all), sets.size))
-
-
-Contents = dict[tuple[int, View], Elements]  # of regions, by buffer and view
 
 
 class Sparsity:
@@ -159,6 +130,9 @@ class Sparsity:
     def view(self, region: Region) -> View:
         return below(region.view, self.buffers[region.buffer], self.indices)
 
+    def whole(self, id: int) -> View:
+        return View(0, (self.buffers[id].span,), (1,))
+
     def shown(self, id: int, view: View) -> Elements:
         """What a buffer holds now; to be written to."""
         if id not in self.memories:
@@ -182,7 +156,7 @@ class Sparsity:
         elif is_injective(view):
             self.write(id, view, self.sum_of(self.shown(id, view), value))
         else:  # an element shown several times receives each of its terms
-            whole = View(0, (self.buffers[id].span,), (1,))
+            whole = self.whole(id)
             places = show(np.arange(whole.size), view).reshape(-1)
             terms = np.broadcast_to(value.sets, view.shape).reshape(-1)
             self.write(id, whole, self.added(self.shown(id, whole), places, terms))
@@ -232,14 +206,32 @@ class Sparsity:
             may_end = not count.known
             if not may_end:
                 skipped, trips = trips - int(count.numbers) if op.step < 0 else 0, int(count.numbers)
+        if may_end and work(op) > MOST_WORK:
+            self.anything(op)
+            return
+        settles = not any(op.index in indices_of(inner) for inner in walk(op.body))
         start = at(op.start, self.indices)
         for trip in range(skipped, skipped + trips):
             self.indices[op.index] = start + trip * op.step
-            if may_end:
-                self.either(op.body, ())
+            if may_end or settles:
+                changed = self.either(op.body, () if may_end else None)
+                if settles and not changed:
+                    break
             else:
                 self.run(op.body)
         self.indices.pop(op.index, None)
+
+    def anything(self, op: Loop) -> None:
+        """Let all that a loop writes depend on all that it reads."""
+        inside = [inner for inner in walk(op.body) if not inner.blocks]
+        read = [self.value(v) for v in op.inputs]
+        read += [self.shown(region.buffer, self.whole(region.buffer)) for inner in inside for region in inner.reads]
+        distinct = [np.unique(elements.sets) for elements in read]
+        every = self.sets.union_over(np.concatenate([np.zeros(0, np.int64), *distinct]), (0,))
+        for id in sorted({region.buffer for inner in inside for region in inner.writes}):
+            old = self.shown(id, self.whole(id))
+            sets = self.sets.union(old.sets, every) if self.buffers[id].dtype.kind in "fc" else old.sets
+            self.write(id, self.whole(id), Elements(sets, old.numbers, np.zeros_like(old.known)))
 
     def branch(self, op: Branch) -> None:
         predicate = self.value(op.predicate)
@@ -248,26 +240,34 @@ class Sparsity:
         else:
             self.either(op.then, op.otherwise)
 
-    def either(self, one: Sequence[Operation], other: Sequence[Operation]) -> None:
-        """Run one block or the other: memory is as either leaves it."""
+    def either(self, one: Sequence[Operation], other: Sequence[Operation] | None) -> bool:
+        """Run one block or the other: memory is as either leaves it. Without another, run the one.
+
+        Returns whether memory has changed.
+        """
         outer, self.log = self.log, {}
         self.run(one)
         first = self.log
         after_one = self.snapshot(first)
         self.restore(first)
-        self.log = {}
-        self.run(other)
-        second, self.log = self.log, outer
+        before = self.snapshot(first)
+        second: Contents = {}
+        if other is not None:
+            self.log = second
+            self.run(other)
+        self.log = outer
         written = first | second  # what they held before
-        after_other = self.snapshot(written)
+        after_other = self.snapshot(written) if other is not None else {}
         self.restore(second)
         self.restore(after_one)
         for (id, view), there in after_other.items():
             here = self.shown(id, view)
             known = here.known & there.known & (here.numbers == there.numbers)
-            self.put(id, view, Elements(self.sets.union(here.sets, there.sets), here.numbers, known))
+            # In this order: what is in both as it was before keeps its number.
+            self.put(id, view, Elements(self.sets.union(there.sets, here.sets), here.numbers, known))
         if outer is not None:
-            self.log = {**outer, **{place: old for place, old in written.items() if place not in outer}}
+            outer.update((place, old) for place, old in written.items() if place not in outer)
+        return any(differ(old, self.shown(*place)) for place, old in before.items()) or bool(second)
 
     def snapshot(self, places: Iterable[tuple[int, View]]) -> Contents:
         return {(id, view): self.shown(id, view).each(np.copy) for id, view in places}
@@ -280,37 +280,14 @@ class Sparsity:
     # Values.
 
     def applied(self, op: Apply) -> Elements:
-        rule = RULES[op.primitive]
         operands = [self.value(v) for v in op.operands]
         parameters: dict[str, Any] = {
             name: fixed(p, self.indices) if isinstance(p, View) else p for name, p in op.parameters
         }
+        if RULES[op.primitive].kind == "view":
+            operands = [self.laid_out(op.operands[0], operands[0])]
         shape = actual(op.out.shape, self.indices)
-        if rule.kind == "view":
-            moved = self.laid_out(op.operands[0], operands[0])
-            return moved.each(lambda a: rule.evaluate(a, **parameters))
-        if rule.kind == "gather":
-            return self.gathered(operands[0], operands[1:])
-        found = numbers_of(op.primitive, operands, parameters, shape, op.out.dtype)
-        if op.out.dtype.kind not in "fc" or found.known.all():
-            return found
-        smooth = [
-            a if adjoint is not None or rule.refused else unknown(a.sets.shape, a.numbers.dtype)
-            for a, adjoint in zip(operands, rule.adjoints)
-        ]
-        match rule.kind:
-            case "elementwise":
-                sets = self.chosen(*operands) if op.primitive == "where" else self.united(smooth, shape)
-            case "reduce":
-                sets = self.sets.union_over(smooth[0].sets, parameters["axes"])
-            case "scan":
-                sets = self.scanned(smooth, **parameters)
-            case "contract":
-                sets = contracted(self.sets, *smooth, **parameters)
-            case _:  # of a call everything depends on everything
-                every = np.concatenate([a.sets.reshape(-1) for a in operands])
-                sets = np.broadcast_to(self.sets.union_over(every, (0,)), shape)
-        return Elements(np.where(found.known, EMPTY, sets), found.numbers, found.known)
+        return result_of(self.sets, op.primitive, operands, parameters, shape, op.out.dtype)
 
     def laid_out(self, value: Value, elements: Elements) -> Elements:
         """Elements as views count them: along a ragged axis, as many as there can be."""
@@ -321,126 +298,17 @@ class Sparsity:
             target[tuple(map(slice, part.shape))] = part
         return whole
 
-    def gathered(self, source: Elements, indices: Sequence[Elements]) -> Elements:
-        known = np.logical_and.reduce([i.known for i in indices])
-        places = tuple(np.where(known, i.numbers, 0) for i in indices)
-        if not source.sets.size:
-            shape = known.shape + source.sets.shape[len(indices) :]
-            return unknown(shape, source.numbers.dtype)
-        found = source.each(lambda a: a[places])
-        if known.all():
-            return found
-        anywhere = self.sets.union_over(source.sets, tuple(range(len(indices))))
-        exact = known.reshape(known.shape + (1,) * anywhere.ndim)
-        return Elements(np.where(exact, found.sets, anywhere), found.numbers, found.known & exact)
 
-    def united(self, operands: Sequence[Elements], shape: tuple[int, ...]) -> np.ndarray:
-        sets = np.zeros((), np.int64)
-        for a in operands:
-            sets = self.sets.union(sets, a.sets)
-        return np.broadcast_to(sets, shape)
-
-    def chosen(self, condition: Elements, a: Elements, b: Elements) -> np.ndarray:
-        either = self.sets.union(a.sets, b.sets) if not condition.known.all() else EMPTY
-        return np.where(condition.known, np.where(condition.numbers, a.sets, b.sets), either)
-
-    def scanned(
-        self,
-        operands: Sequence[Elements],
-        *,
-        axis: int,
-        reverse: bool,
-        form: str = "",
-        exclusive: bool = False,
-        operation: str = "",
-    ) -> np.ndarray:
-        """Running unions; a factor of a linear recurrence that is known to be zero lets nothing pass."""
-        lines = [directed(a.sets, axis, reverse) for a in operands]
-        out = np.zeros_like(operands[0].sets)
-        target, state = directed(out, axis, reverse), np.zeros_like(lines[0][:1].reshape(lines[0].shape[1:]))
-        stops = directed(operands[0].zero, axis, reverse) if form else None
-        for i in range(len(target)):
-            before = state
-            if stops is not None and i:
-                k = i - 1 if form == "late" else i
-                state = np.where(stops[k], EMPTY, self.sets.union(state, lines[0][k]))
-            state = self.sets.union(state, lines[-1][i])
-            target[i] = before if exclusive or form == "exclusive" else state
-        return out
+def differ(a: Elements, b: Elements) -> bool:
+    if not (np.array_equal(a.sets, b.sets) and np.array_equal(a.known, b.known)):
+        return True
+    return not np.array_equal(a.numbers[a.known], b.numbers[b.known])
 
 
-def numbers_of(
-    primitive: str,
-    operands: Sequence[Elements],
-    parameters: Mapping[str, Any],
-    shape: tuple[int, ...],
-    dtype: np.dtype,
-) -> Elements:
-    """The numbers of a result where they are known, with no sets."""
-    rule = RULES[primitive]
-    zero = np.zeros((), bool)
-    if primitive == "where":
-        condition, a, b = operands
-        known = condition.known & np.where(condition.numbers, a.known, b.known)
-    elif rule.kind == "elementwise":
-        if primitive in ("multiply", "divide"):
-            zero = operands[0].zero | (operands[1].zero if primitive == "multiply" else False)
-        known = np.logical_and.reduce(np.broadcast_arrays(*(a.known for a in operands))) | zero
-    elif rule.kind == "reduce":
-        known = np.all(operands[0].known, axis=parameters["axes"])
-    else:
-        known = np.array(all(a.known.all() for a in operands))
-    known = np.broadcast_to(known, shape)
-    if not known.any():
-        return unknown(shape, dtype)
-    numbers = np.asarray(rule.evaluate(*(a.numbers for a in operands), **parameters), dtype)
-    numbers = np.where(zero, np.zeros((), dtype), np.broadcast_to(numbers, shape))
-    return Elements(np.zeros(shape, np.int64), numbers, known)
-
-
-def directed(a: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
-    """`a` with the scanned axis first, in the direction of the scan: a view."""
-    line = np.moveaxis(a, axis, 0)
-    return line[::-1] if reverse else line
-
-
-Labels = tuple[int, ...]
-
-
-def contracted(
-    sets: IndexSets, a: Elements, b: Elements, *, a_labels: Labels, b_labels: Labels, out_labels: Labels
-) -> np.ndarray:
-    """Each sum of products depends on what its factors depend on, but for products with a known zero."""
-    if not a.zero.any():
-        a, b, a_labels, b_labels = b, a, b_labels, a_labels
-    extents = dict(zip((*a_labels, *b_labels), (*a.sets.shape, *b.sets.shape)))
-    lone = tuple(label for label in b_labels if label not in a_labels)
-    width = int(np.prod([extents[label] for label in lone], dtype=int))
-    present = np.nonzero(np.atleast_1d(~a.zero))
-    if a.zero.any() and len(present[0]) * width <= MOST_TERMS:
-        place = dict(zip(a_labels, present))
-        shared = tuple(label for label in b_labels if label in a_labels)
-        other = b.each(lambda part: np.transpose(part, [b_labels.index(label) for label in (*shared, *lone)]))
-        at_places = tuple(place[label] for label in shared)
-        terms = len(present[0])
-        lines = other.each(lambda part: part[at_places].reshape(terms if shared else 1, width))
-        lines = lines.each(lambda part: np.broadcast_to(part, (terms, width)))
-        own = np.where(lines.zero, EMPTY, np.atleast_1d(a.sets)[present][:, None])
-        kept = tuple(label for label in out_labels if label not in lone)
-        shape = tuple(extents[label] for label in (*kept, *lone))
-        rows = np.zeros(terms, np.int64)
-        for label in kept:
-            rows = rows * extents[label] + place[label]
-        rows = (rows[:, None] * width + np.arange(width)).reshape(-1)
-        both = np.concatenate([own.reshape(-1), np.where(lines.zero, EMPTY, lines.sets).reshape(-1)])
-        found = sets.unions(np.tile(rows, 2), both, int(np.prod(shape, dtype=int))).reshape(shape)
-        return np.transpose(found, [(*kept, *lone).index(label) for label in out_labels])
-    total = np.zeros((), np.int64)
-    for part, labels in ((a, a_labels), (b, b_labels)):
-        summed = tuple(k for k, label in enumerate(labels) if label not in out_labels)
-        left = [label for label in labels if label in out_labels]
-        reduced = sets.union_over(part.sets, summed)
-        order = [label for label in out_labels if label in left]
-        reduced = np.transpose(reduced, [left.index(label) for label in order])
-        total = sets.union(total, reduced.reshape([extents[label] if label in left else 1 for label in out_labels]))
-    return np.broadcast_to(total, tuple(extents[label] for label in out_labels))
+def work(op: Operation) -> int:
+    """How many operations are run for `op`, about."""
+    inside = 1 + sum(work(inner) for block in op.blocks for inner in block)
+    if not isinstance(op, Loop):
+        return inside
+    settles = not any(op.index in indices_of(inner) for inner in walk(op.body))
+    return inside * (min(int(op.trips), FEW) if settles else int(op.trips))

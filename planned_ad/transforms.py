@@ -71,7 +71,7 @@ def value_and_grad(function: Function, argnums: Argnums = 0, has_aux: bool = Fal
     --------
     >>> import numpy as np, planned_ad
     >>> planned_ad.value_and_grad(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
-    (np.float64(9.0), array([ 3., 12.]))
+    (9.0, array([ 3., 12.]))
     """
     return ValueAndGradient(function, argnums, has_aux)
 

@@ -74,6 +74,45 @@ def test_not_even_objects_that_are_dropped_again() -> None:
     assert count_in_subprocess(code, python_objects=True)["malloc"] == 0
 
 
+# Arguments, directions like the arguments, and where the arrays of the result go.
+DERIVATIVES = {
+    "jvp": "plan.jvp(*arguments, *directions)",
+    "hvp": "plan.hvp(*arguments, *directions, *outs)",
+    "hessian": "plan.hessian(*arguments, out=out)",
+    "jacobian": "mapped.jacobian(x, out=out)",
+}
+DIRECTIONAL = ["rosenbrock", "in_place", "stencil", "products", "scan", "scatter", "branch"]
+ONE_ARRAY = ["rosenbrock", "in_place", "scan", "branch"]
+
+DERIVED = """
+{definitions}
+calls = []
+for f, arguments in programs:
+    plan = planned_ad.compile(f, arguments)
+    mapped = planned_ad.compile(lambda x, f=f: np.cumsum(x) * f(x.copy()), (x,)) if len(arguments) == 1 else None
+    directions = [np.ones_like(a) for a in arguments if a.dtype.kind == "f"]
+    outs = [np.zeros_like(a) for a in directions]
+    out = np.zeros((arguments[0].size,) * 2)
+    derivative = lambda plan=plan, mapped=mapped, arguments=arguments, directions=directions, outs=outs, out=out: {call}
+    derivative()
+    calls.append(derivative)
+def call():
+    for derivative in calls:
+        derivative()
+"""
+
+
+@pytest.mark.parametrize("kind", DERIVATIVES)
+def test_derivatives_of_a_plan(kind: str) -> None:
+    names = DIRECTIONAL if kind in ("jvp", "hvp") else ONE_ARRAY
+    lines = ["programs = []"]
+    for name in names:
+        f, arguments = PROGRAMS[name]
+        lines += [f if f.startswith("def") else f"f = {f}", f"programs.append((f, {arguments}))"]
+    code = PRELUDE + DERIVED.format(definitions="\n".join(lines), call=DERIVATIVES[kind])
+    assert count_in_subprocess(code, 100) == {"malloc": 0, "blocks": 0}
+
+
 LISTS = """
 import numpy as np, planned_ad
 def f(matvec, vec):

@@ -64,6 +64,7 @@ LAYERS = [
         "batch",
         "segments",
         "index_sets",
+        "dependence_rules",
         "sparsity",
         "colouring",
     ),

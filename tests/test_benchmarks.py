@@ -12,7 +12,7 @@ from tests.tolerances import DIFFERENCES
 
 sys.path.append(str(Path(__file__).parents[1] / "asv_bench"))
 
-from benchmarks import allocations, batch, compiling, loop_checks, peers, speed
+from benchmarks import allocations, batch, compiling, loop_checks, peers, sparse, speed
 from benchmarks.measure import compiled, example, zeros_like
 from benchmarks.programs import PROGRAMS
 
@@ -118,6 +118,16 @@ def test_suite_runs(suite):
         if method.startswith(("time_", "track_")):
             result = getattr(benchmark, method)(parameter)
             assert method.startswith("time_") or result >= 0
+
+
+def test_sparse_hessians_are_measured(monkeypatch):
+    monkeypatch.setattr(sparse, "SIZES", (50, 100))
+    benchmark = sparse.SparseHessian()
+    benchmark.setup("chained_loop_acyclic")
+    assert benchmark.track_colours("chained_loop_acyclic") == 2
+    assert benchmark.track_first_call("chained_loop_acyclic") > 0
+    _, found = sparse.minimised(100, "trust-krylov")
+    np.testing.assert_allclose(found.x, np.ones(100), atol=1e-5)
 
 
 @pytest.mark.parametrize("peer", sorted({peer for _, peer in peers.CASES}))

@@ -14,7 +14,17 @@ from planned_ad.regions import View, contiguous
 from planned_ad.verify import verify
 
 EXTENTS = {"b": 2, "i": 3, "j": 4, "k": 5}
-PRODUCTS = ["ij,jk->ik", "ij,jk->ki", "ij,j->i", "bij,bjk->bik", "i,i->", "i,j->ij", "ij,ij->", "ij,ij->ji", "bij,bij->b"]
+PRODUCTS = [
+    "ij,jk->ik",
+    "ij,jk->ki",
+    "ij,j->i",
+    "bij,bjk->bik",
+    "i,i->",
+    "i,j->ij",
+    "ij,ij->",
+    "ij,ij->ji",
+    "bij,bij->b",
+]
 
 
 @pytest.mark.parametrize("product", PRODUCTS)

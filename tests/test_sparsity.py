@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import planned_ad
-from planned_ad import index_sets
+from planned_ad import index_sets, sparsity
 from planned_ad.derivatives import Gradient
 from planned_ad.errors import UnsupportedError
 from planned_ad.index_sets import IndexSets
@@ -224,6 +224,28 @@ def test_loop_with_a_work_array_and_branches():
     traced = trace(made, (x,))
     assert {Loop, Branch} <= {type(op) for op in walk(traced.tape.operations)}
     np.testing.assert_array_equal(made.found.pattern.toarray(), np.eye(23, 24) + np.eye(23, 24, k=1) > 0)
+
+
+@pytest.mark.parametrize("steps", [20, 22, 23, 24, 500])
+def test_loop_that_does_the_same_in_each_iteration(steps):
+    """It is left when nothing changes any more, and not before."""
+
+    def shifted(x):
+        out = x.copy()
+        for _ in range(steps):
+            out[1:] = out[:-1]
+        return out
+
+    expected = np.zeros((24, 24), bool)
+    expected[np.arange(24), np.maximum(np.arange(24) - steps, 0)] = True
+    np.testing.assert_array_equal(pattern_of(shifted, (np.ones(24),)), expected)
+
+
+def test_long_loop_that_ends_early_depends_on_all_that_it_reads(monkeypatch):
+    monkeypatch.setattr(sparsity, "MOST_WORK", 0)
+    found = pattern_of(ends_early, (X,))
+    assert np.all(found[PATTERNS["loop that ends early"][1]])
+    assert np.all(found[:, [0, 2, 3]] == found[:1, [0, 2, 3]])
 
 
 def test_run_time_indices_count_as_any_index():

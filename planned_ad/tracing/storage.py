@@ -219,9 +219,10 @@ class Storage:
         if not geometry.flags.writeable:
             raise ValueError("assignment destination is read-only")
         if self.shared_with:
+            argument = f"the argument `{self.buffer.label}`" if self.buffer else "an argument"
             raise TraceError(
-                f"{line} writes to {f'the argument `{self.buffer.label}`' if self.buffer else 'an argument'}, which shares "
-                f"memory with the argument `{self.shared_with}`. Pass a copy of one of them."
+                f"{line} writes to {argument}, which shares memory with the argument `{self.shared_with}`. Pass a copy "
+                f"of one of them."
             )
 
     def writable_buffer(self, recorder: Recorder) -> Buffer:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from planned_ad.builder import TapeBuilder
-from planned_ad.regions import View, c_strides
 from planned_ad.inline import lower_calls
+from planned_ad.regions import View, c_strides
 from planned_ad.rules import RULES, Rule
 from planned_ad.tape import Tape, Value
 from tests.compiled_tape import CompiledTape

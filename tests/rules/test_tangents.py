@@ -50,7 +50,9 @@ def directions(case: Case, seed: int = 8) -> dict[int, np.ndarray]:
 def subsets(tangents: dict[int, np.ndarray]) -> list[dict[int, np.ndarray]]:
     """Every choice of operands that have a tangent, but for none."""
     return [
-        dict(chosen) for count in range(1, len(tangents) + 1) for chosen in itertools.combinations(tangents.items(), count)
+        dict(chosen)
+        for count in range(1, len(tangents) + 1)
+        for chosen in itertools.combinations(tangents.items(), count)
     ]
 
 
@@ -71,7 +73,9 @@ def test_tangent_agrees_with_the_adjoints(name: str) -> None:
             scale = sum(float(np.sum(np.abs(adjoints[k] * t))) for k, t in chosen.items() if k in adjoints)
             actual = float(np.sum(ct * tangent(case, chosen)))
             tolerance = SAME[np.dtype(case.evaluate().dtype)]
-            np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * max(1.0, scale), err_msg=str(case))
+            np.testing.assert_allclose(
+                actual, expected, rtol=tolerance, atol=tolerance * max(1.0, scale), err_msg=str(case)
+            )
 
 
 @names
