@@ -8,7 +8,7 @@ lives in a shadow of the same layout, and loops and branches carry both (Griewan
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from .boundary import store_results
 from .builder import TapeBuilder, rebuilt
@@ -174,12 +174,3 @@ def push_scatter(state: Pushforward, op: Scatter) -> None:
         return
     tangent = full_tangent(state, op.value)
     state.builder.scatter(state.shadow(op.region), op.indices, tangent, accumulate=op.accumulate)
-
-
-def internal(tape: Tape, ids: frozenset[int]) -> Tape:
-    """`tape` with these arguments, which it only writes to, as memory of its own."""
-    return replace(
-        tape,
-        buffers=tuple(replace(b, kind="local", shadow_of=None) if b.id in ids else b for b in tape.buffers),
-        arguments=tuple(id for id in tape.arguments if id not in ids),
-    )

@@ -121,9 +121,9 @@ def lay_out(
                 reused.add(memory)
                 offsets[memory] = offsets[donor]
             else:
-                offsets[memory] = (arena, arena.take(rounded(sizes[memory])))
+                offsets[memory] = (arena, arena.take(rounded(sizes[memory])) if sizes[memory] else 0)
         for memory in deaths[number]:
-            if memory not in given:
+            if memory not in given and sizes[memory]:  # empty arrays have no place
                 arena, offset = offsets[memory]
                 arena.give(offset, rounded(sizes[memory]))
     placed = {m: offset + (large.end if arena is small else 0) for m, (arena, offset) in offsets.items()}

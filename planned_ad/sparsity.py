@@ -206,7 +206,7 @@ class Sparsity:
             may_end = not count.known
             if not may_end:
                 skipped, trips = trips - int(count.numbers) if op.step < 0 else 0, int(count.numbers)
-        if may_end and work(op) > MOST_WORK:
+        if (may_end or is_while(op)) and work(op) > MOST_WORK:
             self.anything(op)
             return
         settles = not any(op.index in indices_of(inner) for inner in walk(op.body))
@@ -303,6 +303,12 @@ def differ(a: Elements, b: Elements) -> bool:
     if not (np.array_equal(a.sets, b.sets) and np.array_equal(a.known, b.known)):
         return True
     return not np.array_equal(a.numbers[a.known], b.numbers[b.known])
+
+
+def is_while(op: Loop) -> bool:
+    """Whether all that a loop does it does under one condition."""
+    *before, last = op.body
+    return isinstance(last, Branch) and not last.otherwise and all(isinstance(inner, Load) for inner in before)
 
 
 def work(op: Operation) -> int:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from planned_ad.entries import entry_tape
-from planned_ad.layout import ALIGNMENT, Arena, may_reuse
+from planned_ad.layout import ALIGNMENT, Arena, lay_out, may_reuse
 from planned_ad.planner import plan_memory
 from planned_ad.schedule import (
     GatherRead,
@@ -202,3 +202,11 @@ def test_negative_zero_in_memory_is_not_taken_for_zero() -> None:
     builder.store(result.whole, builder.load(memory.whole))
     (y,) = CompiledTape(simplify(builder.tape((result.id,), (), frozenset()))).run([])
     assert np.signbit(y).all()
+
+
+def test_empty_memories_have_no_place() -> None:
+    sizes = (24, 24, 0, 8, 0, 0)
+    lifetimes = ((3, 3), (1, 2), (0, 3), (1, 1), (2, 4), (2, 2))
+    memories = [Memory("slot", k) for k in range(len(sizes))]
+    _, nbytes, bound = lay_out(dict(zip(memories, sizes)), dict(zip(memories, lifetimes)), [])
+    assert (nbytes, bound) == (ALIGNMENT, 32)

@@ -82,7 +82,7 @@ def check_differences(f, traced, args: tuple, expected: dict) -> None:
     np.testing.assert_allclose(actual, fine, rtol=1e-5, atol=1e-5)
 
 
-@settings(COMMON, max_examples=60)
+@settings(COMMON, max_examples=40)
 @given(programs())
 def test_short_programs(source: str) -> None:
     check(source, 0)
