@@ -17,7 +17,7 @@ from .entries import Entry, out_names
 from .errors import ArgumentError, ShapeError
 from .examples import restored
 from .structure import Const, Leaf, Structure, flatten, flatten_arguments, is_mutable, is_object_class, updated
-from .tape import Buffer, Guard
+from .tape import Buffer, Guard, Tape
 from .trace import ArgumentLeaf, Trace
 
 if TYPE_CHECKING:
@@ -53,18 +53,7 @@ class Call:
     def place(self, entry: Entry, preserve_args: bool = False) -> Placed:
         """Find or make the memory of everything that `entry` needs; checked, nothing written."""
         trace, tape = self.trace, entry.tape
-        memory: dict[int, Any] = {}
-        named: list[tuple[str, np.ndarray, bool]] = []
-        written = {region.buffer for op in tape.operations for region in op.writes}
-        for leaf, value in zip(trace.leaves, self.leaves):
-            if leaf.buffer is None:
-                continue
-            memory[leaf.buffer] = value if leaf.kind == "array" else np.array(value, leaf.dtype)
-            is_copied = leaf.buffer in written and leaf.is_fresh
-            if isinstance(value, np.ndarray):
-                named.append((leaf.path, value, leaf.buffer in written and not is_copied))
-            if is_copied:
-                memory[leaf.buffer] = restored(value, value.strides)
+        memory, named = self.place_arguments(tape)
         shadows = {b.shadow_of: b for b in (tape.buffers[i] for i in tape.arguments) if b.kind == "shadow"}
         cotangents = [b for b in (tape.buffers[i] for i in tape.arguments) if is_cotangent(b)]
         extra = self.take_extra(entry, len(cotangents))
@@ -82,6 +71,22 @@ class Call:
             )
         check_overlaps(named, self.name)
         return Placed(memory, returned, [memory[b.id] for b in results])
+
+    def place_arguments(self, tape: Tape) -> tuple[dict[int, Any], list[tuple[str, np.ndarray, bool]]]:
+        """The memory of the function's own arguments, by buffer; and the arrays, with whether they are written to."""
+        memory: dict[int, Any] = {}
+        named: list[tuple[str, np.ndarray, bool]] = []
+        written = {region.buffer for op in tape.operations for region in op.writes}
+        for leaf, value in zip(self.trace.leaves, self.leaves):
+            if leaf.buffer is None:
+                continue
+            memory[leaf.buffer] = value if leaf.kind == "array" else np.array(value, leaf.dtype)
+            is_copied = leaf.buffer in written and leaf.is_fresh
+            if isinstance(value, np.ndarray):
+                named.append((leaf.path, value, leaf.buffer in written and not is_copied))
+            if is_copied:
+                memory[leaf.buffer] = restored(value, value.strides)
+        return memory, named
 
     def rebind(self, memory: dict[int, Any]) -> None:
         """Give attributes of the arguments their new values, where the function has replaced what they held."""

@@ -24,7 +24,6 @@ from .entries import (
     lone_floats,
 )
 from .errors import ArgumentError, UnsupportedError
-from .examples import restored
 from .forward import forward
 from .invariants import hoist_invariants
 from .kernels.callpath import make_builtin
@@ -175,18 +174,7 @@ class SweepCall(Call):
     def placed(self, entry: Entry, shadows: Sequence[Any], seed: float) -> Placed:
         """Find or make the memory of everything that `entry` needs; checked, nothing written."""
         tape = entry.tape
-        memory: dict[int, Any] = {}
-        named: list[tuple[str, np.ndarray, bool]] = []
-        written = {region.buffer for op in tape.operations for region in op.writes}
-        for leaf, value in zip(self.trace.leaves, self.leaves):
-            if leaf.buffer is None:
-                continue
-            memory[leaf.buffer] = value if leaf.kind == "array" else np.array(value, leaf.dtype)
-            is_copied = leaf.buffer in written and leaf.is_fresh
-            if isinstance(value, np.ndarray):
-                named.append((leaf.path, value, leaf.buffer in written and not is_copied))
-            if is_copied:
-                memory[leaf.buffer] = restored(value, value.strides)
+        memory, named = self.place_arguments(tape)
         buffers = [tape.buffers[id] for id in tape.arguments]
         for buffer in buffers:
             if buffer.kind == "cotangent":

@@ -30,3 +30,23 @@ def refuse_number(recorder: Recorder, what: str, of: Any) -> ConversionError:
         f"{recorder.here()}: {what} needs the number behind a traced {of.dtype} value{shape}, and there is none while "
         f"tracing. Instead: {INSTEAD[what]}."
     )
+
+
+class NoNumbers:
+    """For tracers of arrays that plain code can do nothing with: `_refused(what)` makes what is raised."""
+
+    __slots__ = ()
+
+    def _refused(self, what: str) -> BaseException:
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self._refused(f"asks for .{name} of")
+
+    def __bool__(self) -> bool:
+        raise self._refused("tests")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise self._refused("passes to code that is not traced")

@@ -16,6 +16,7 @@ from ..regions import Region, View, contiguous
 from ..source import Line
 from ..tape import Buffer, Value
 from .advanced import fitting
+from .conversions import NoNumbers
 from .loop_index import index_of, is_loop_index
 from .operators import Operators
 from .storage import ShiftedStorage, Storage
@@ -53,7 +54,7 @@ class RaggedStorage(Storage):
         return self.buffer
 
 
-class RaggedArray(Operators):
+class RaggedArray(NoNumbers, Operators):
     """The array that `view`, some of whose extents are `Ragged`, shows of memory."""
 
     __slots__ = ("recorder", "storage", "view")
@@ -159,16 +160,8 @@ class RaggedArray(Operators):
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return self.recorder.call(function, args, kwargs)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise refused(self.recorder, f"asks for .{name} of")
-
-    def __bool__(self) -> bool:
-        raise refused(self.recorder, "tests")
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        raise refused(self.recorder, "passes to code that is not traced")
+    def _refused(self, what: str) -> BaseException:
+        return refused(self.recorder, what)
 
     def __repr__(self) -> str:
         return f"<traced {self.dtype} array of a length that differs>"

@@ -15,6 +15,7 @@ import numpy as np
 from ..regions import View
 from ..tape import Value
 from . import symbolic_keys
+from .conversions import NoNumbers
 from .elements import Length, Position, for_each, innermost, refused
 from .elementwise import elementwise
 from .loop_index import LoopIndex, index_of
@@ -199,7 +200,7 @@ def moved(recorder: Recorder, position: Position, start: Bound, step: int) -> Po
     return Position(index * step + first, position.inside)
 
 
-class RunTimeArray(Operators):
+class RunTimeArray(NoNumbers, Operators):
     """An array whose `axis` has a run-time `length`; `rest` are the extents of the others.
 
     It is made in the block `home`, at `line`.
@@ -320,16 +321,8 @@ class RunTimeArray(Operators):
         index = index.traced() if type(index) is LoopIndex else index
         return Position(index).of(source if type(source) is Memory else source.frozen())
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise refused(self.recorder, f"asks for .{name} of")
-
-    def __bool__(self) -> bool:
-        raise refused(self.recorder, "tests")
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        raise refused(self.recorder, "passes to code that is not traced")
+    def _refused(self, what: str) -> BaseException:
+        return refused(self.recorder, what)
 
     def __repr__(self) -> str:
         return f"<traced {self.dtype} array of a run-time length>"
