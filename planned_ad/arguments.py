@@ -85,7 +85,8 @@ def check_array(
         )
     if type(value) is ArrayTracer:
         raise ArgumentError(
-            f"{call}: a plan cannot be called inside a function that is being traced; call the function itself there"
+            f"{value.recorder.here()}: {call}: a plan cannot be called inside a function that is being traced; "
+            f"call the function itself there, or planned_ad.grad and its like of it"
         )
     if type(value) is not np.ndarray:  # a mask, units, or matrix products would be lost
         raise ArgumentError(f"{call}: {path} is a {type(value).__name__}; pass a plain array, np.asarray({path})")

@@ -60,7 +60,7 @@ class Transformed:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         frame = sys._getframe(1)
         if not kwargs and type(frame.f_globals) is not ShadowGlobals:
-            found = self._plans.get(tuple(map(kind_of, args)))  # plain arrays and numbers
+            found = self._plans.get((*map(kind_of, args), share_memory(args)))  # plain arrays and numbers
             if found is not None:
                 return found(*args)
         recorder = recorder_of((*args, *kwargs.values()), frame)
@@ -95,7 +95,7 @@ class Transformed:
     def plan(self, *args: Any, **kwargs: Any) -> Plan:
         """The plan for arguments like these; compiled at the first time."""
         plain = not kwargs and all(type(a) in (np.ndarray, float) for a in args)
-        key = tuple(map(kind_of, args)) if plain else signature(args, kwargs)
+        key = (*map(kind_of, args), share_memory(args)) if plain else signature(args, kwargs)
         found = self._plans.get(key)
         if found is None:
             found = self._plans[key] = Plan(self, args, default_options(), kwargs)
@@ -140,7 +140,13 @@ def recorder_of(items: Sequence[Any], frame: types.FrameType) -> Recorder | None
 def signature(args: tuple, kwargs: dict[str, Any]) -> Any:
     """What plans are told apart by."""
     leaves, structure = flatten((args, kwargs))
-    return structure, tuple(map(kind_of, leaves))
+    return structure, tuple(map(kind_of, leaves)), share_memory(leaves)
+
+
+def share_memory(leaves: Sequence[Any]) -> bool:
+    """Whether arrays may have memory in common, so that a write to one is seen in another."""
+    arrays = [leaf for leaf in leaves if type(leaf) is np.ndarray]
+    return any(np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[:k])
 
 
 def kind_of(leaf: Any) -> Any:

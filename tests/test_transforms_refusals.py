@@ -75,3 +75,20 @@ def test_a_plan_is_not_called_in_traced_code() -> None:
     plan = planned_ad.compile(lambda x: np.sum(x**2), (X,))
     with pytest.raises(ArgumentError, match="call the function itself"):
         grad(lambda x: plan(x))(X)
+
+
+def test_arguments_that_share_memory_have_a_signature_of_their_own() -> None:
+    def f(a, b):
+        b[0] = 2 * a[1]
+        return np.sum(a * b)
+
+    g, x = grad(f), np.array([1.0, 2.0])
+    np.testing.assert_array_equal(g(x, x.copy()), [4, 4])
+    with pytest.raises(PlannedADError, match="shares memory with the argument `a`"):
+        g(x, x)
+
+
+def test_a_plan_in_traced_code_names_the_line() -> None:
+    plan = planned_ad.compile(lambda x: np.sum(x**2), X)
+    with pytest.raises(ArgumentError, match=r"test_transforms_refusals.py:\d+.*cannot be called inside a function"):
+        grad(lambda x: plan.gradient(x)[0])(X)
