@@ -8,6 +8,7 @@ from os.path import basename
 from typing import TYPE_CHECKING
 
 from .memory_limit import Rerun
+from .reverse import activity
 from .schedule import Cached, LibraryStep, Source, walk_steps
 from .tape import Guard
 from .trace import Trace
@@ -33,6 +34,10 @@ class Explanation:
 
     Attributes
     ----------
+    active : tuple of str
+        Arguments, and arrays that the function makes, that carry derivatives, as found out from the trace.
+    constant : tuple of str
+        Arguments that carry none. (Both empty for a call without derivative.)
     cached : tuple of Cached
         Values kept from the primal for the reverse sweep: `.nbytes`, `.reason`, `.line`, `.file`, `.source`.
     recomputed, reloaded : tuple of Source
@@ -51,6 +56,8 @@ class Explanation:
 
     name: str
     kind: str
+    active: tuple[str, ...]
+    constant: tuple[str, ...]
     cached: tuple[Cached, ...]
     recomputed: tuple[Source, ...]
     reloaded: tuple[Source, ...]
@@ -73,6 +80,9 @@ class Explanation:
             f"{self.kind} of {self.name}: {count(self.steps, 'step')}, workspace {self.workspace_bytes} bytes "
             f"(lower bound {self.lower_bound_bytes})"
         ]
+        for title, names in (("active", self.active), ("constant", self.constant)):
+            if names:
+                lines.append(f"{title}: {', '.join(names)}")
         lines.append(f"cached: {self.cached_bytes} bytes" + (":" if self.cached else ""))
         lines += [f"  {text}" for text in grouped_cached(self.cached)]
         if self.reruns:
@@ -153,6 +163,8 @@ def explain(trace: Trace, entry: Entry, variants: int) -> Explanation:
     return Explanation(
         name=trace.name,
         kind=entry.kind,
+        active=() if entry.kind == "call" else active(trace),
+        constant=() if entry.kind == "call" else tuple(leaf.path for leaf in trace.leaves if not leaf.active),
         cached=memory.cached,
         recomputed=memory.recomputed,
         reloaded=memory.reloaded,
@@ -165,6 +177,13 @@ def explain(trace: Trace, entry: Entry, variants: int) -> Explanation:
         steps=len(memory.steps),
         variants=variants,
     )
+
+
+def active(trace: Trace) -> tuple[str, ...]:
+    """Active arguments, then the memory of the function's own that depends on them."""
+    _, buffers = activity(trace.tape)
+    own = (b.label for b in trace.tape.buffers if b.id in buffers and b.kind == "local" and b.label)
+    return tuple(dict.fromkeys([*(leaf.path for leaf in trace.leaves if leaf.active), *own]))
 
 
 def assumptions(trace: Trace, entry: Entry) -> tuple[str, ...]:
