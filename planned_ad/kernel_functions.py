@@ -104,8 +104,9 @@ class KernelFunction:
     address : int
         of a C function, for `ctypes`, `cffi` and C: ``int32_t f(...)`` with the parameters of `declaration`: a pointer
         for each array, a number by value for each float, and last a pointer for each number that is returned. It
-        checks nothing, and returns 0 where it is done, 1 where a branch is taken that was not recorded, and -1 without
-        memory for another workspace; nothing has been written then. It is valid as long as this object lives.
+        checks nothing, and returns 0 where it is done. It returns 1 where a branch is taken that was not recorded, and
+        -1 without memory for another workspace, when nothing has been written; 2 where a function that the kernel
+        calls failed. It is valid as long as this object lives.
     declaration : str
         of the C function.
 
