@@ -227,14 +227,18 @@ class Call:
         self.independents: list[Value] = []
         chosen, seen = positions(transformed, len(args)), 0
         self.shared = shared_memory(transformed, args, kwargs)
-        own = []
+        given = []
         for number, arg in enumerate(args):
             tree = Tree(recorder, arg, lambda k, seen=seen: seen + k in transformed.inactive)  # type: ignore[misc]
             seen += len(tree.leaves)
-            own.append(self._copied(tree, number if number in chosen else None))
-        keywords = {name: self._copied(Tree(recorder, arg), None) for name, arg in kwargs.items()}
+            given.append((tree, self._values(tree, number if number in chosen else None)))
+        keyword_trees = {name: Tree(recorder, arg) for name, arg in kwargs.items()}
+        named = {name: (tree, self._values(tree, None)) for name, tree in keyword_trees.items()}
         self.tangents = [v for tangent in tangents for v in self.tangents_of(tangent)]
         self.segment = Segment(recorder, self.independents)
+        # The copies belong to the segment: they may be memory from the first, and what is stored there is active.
+        own = [self._copied(*tree_and_values) for tree_and_values in given]
+        keywords = {name: self._copied(*tree_and_values) for name, tree_and_values in named.items()}
         result = recorder.namespace.function(transformed.function)(*own, **keywords)
         self.aux = None
         if transformed.has_aux:
@@ -248,20 +252,16 @@ class Call:
         others = (value_in(leaf) for leaf in flatten((result, self.aux))[0])
         self.segment.results = (*self.results, *(v for v in others if v is not None))
 
-    def _copied(self, tree: Tree, number: int | None) -> Any:
-        """A copy of an argument; `number` is that of a chosen one."""
-        recorder, found = self.recorder, []
+    def _values(self, tree: Tree, number: int | None) -> list[Value | None]:
+        """What the leaves of an argument hold, where it is copied; `number` is that of a chosen one."""
+        recorder = self.recorder
+        found: list[Value | None] = []
         for leaf, mark in zip(tree.leaves, tree.marks):
             if number is not None and mark:
-                value = recorder.apply("cut", recorder.value_of(leaf))
-                self.independents.append(value)
-                found.append(like(recorder, leaf, value))
-            elif type(leaf) is ArrayTracer or type(leaf) is np.ndarray:
-                found.append(recorder.array(recorder.value_of(leaf), leaf))
+                found.append(recorder.apply("cut", recorder.value_of(leaf)))
+                self.independents.append(found[-1])
             else:
-                found.append(leaf)
-            if id(leaf) in self.shared:  # the copies have no memory in common
-                found[-1].storage.shared_with = self.shared[id(leaf)]
+                found.append(recorder.value_of(leaf) if type(leaf) in (ArrayTracer, np.ndarray) else None)
         if number is not None:
             self.arguments.append(tree)
             if not any(tree.marks):
@@ -269,6 +269,15 @@ class Call:
                     f"{recorder.here()}: argument {number} of {self.name} is {tree.structure}, which has no floating "
                     f"number; choose another with argnums="
                 )
+        return found
+
+    def _copied(self, tree: Tree, values: list[Value | None]) -> Any:
+        """An argument with these values in the place of what it holds."""
+        found = []
+        for leaf, value in zip(tree.leaves, values):
+            found.append(leaf if value is None else like(self.recorder, leaf, value))
+            if id(leaf) in self.shared:  # the copies have no memory in common
+                found[-1].storage.shared_with = self.shared[id(leaf)]
         return tree.structure.unflatten(found)
 
     def scalar(self) -> Value:
