@@ -383,11 +383,8 @@ class Source(Expressions):
         return False
 
 
-def write_program(
-    choose: Callable[[int, int], int], excluded: frozenset[str] = frozenset(), statements: int = 4, lines: int = 40
-) -> str:
-    """The source of a program, without the constructs in `excluded`; after `lines` no more loops begin."""
-    source = Source(choose, excluded, lines)
+def begin(source: Source) -> None:
+    """Let a program begin with what its statements use: numbers, arrays, containers and an object."""
     names = source.names
     names.scalars += ["s", "pair[0]", "thing.energy", "box[1]", "table['u']"]
     names.vectors += ["x", "y"]
@@ -404,6 +401,15 @@ def write_program(
     if source.chance(40):
         source.add("u, v = x.copy(), 0.5 * y")
         names.vectors += ["u", "v"]
+
+
+def write_program(
+    choose: Callable[[int, int], int], excluded: frozenset[str] = frozenset(), statements: int = 4, lines: int = 40
+) -> str:
+    """The source of a program, without the constructs in `excluded`; after `lines` no more loops begin."""
+    source = Source(choose, excluded, lines)
+    begin(source)
+    names = source.names
     for _ in range(source.choose(0, 1)):
         source.statement()
     source.loop()
