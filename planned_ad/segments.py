@@ -7,7 +7,7 @@ Only the `independents` are active in it: whatever else the function uses, trace
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ from .known_zeros import forward_zeros
 from .regions import Region, View, contiguous
 from .reverse import Sweep, dependent, is_floating, new_shadow, transpose
 from .rewrite import rewrite
-from .tape import Apply, Constant, Guard, Loop, Operation, Tape, Value, free_values, next_value, walk
+from .tape import Apply, Constant, Guard, Loop, Operation, Store, Tape, Value, free_values, next_value, walk
 from .tracing.storage import LIVE
 from .vectorise import vectorise
 
@@ -147,7 +147,7 @@ class Segment:
         later : what they read of memory from outside is copied, as for `pullback`.
         """
         builder, own = self.prepared()
-        own = tuple(op for op in own if not isinstance(op, Guard))  # checked already, for the same numbers
+        own = without_checks(own, {flag.id for flag in self.recorder.scopes.flags.values()})
         written = {r.buffer for op in walk(own) if not op.blocks for r in op.writes}
         if not written <= {id for id, depth in self.recorder.builder.made[self.made :] if depth >= self.depth}:
             return None
@@ -186,6 +186,15 @@ class Segment:
         if later:
             graft.keep_memory(adjoint)
         return Derivative(graft, adjoint, cotangents, found)
+
+
+def without_checks(operations: Block, flags: Collection[int]) -> Block:
+    """What runs once more for the same numbers: they have been checked, by guards and what is noted in `flags`."""
+    return tuple(
+        op.with_blocks(*(without_checks(block, flags) for block in op.blocks)) if op.blocks else op
+        for op in operations
+        if not isinstance(op, Guard) and not (isinstance(op, Store) and op.region.buffer in flags)
+    )
 
 
 @dataclass

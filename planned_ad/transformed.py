@@ -258,8 +258,9 @@ class Call:
         found: list[Value | None] = []
         for leaf, mark in zip(tree.leaves, tree.marks):
             if number is not None and mark:
-                found.append(recorder.apply("cut", recorder.value_of(leaf)))
-                self.independents.append(found[-1])
+                value = recorder.apply("cut", recorder.value_of(leaf))
+                self.independents.append(value)
+                found.append(value)
             else:
                 found.append(recorder.value_of(leaf) if type(leaf) in (ArrayTracer, np.ndarray) else None)
         if number is not None:

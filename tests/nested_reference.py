@@ -1,4 +1,4 @@
-"""Derivatives as they are called in programs, worked out another way: each from an unrolled trace of the function alone.
+"""Derivatives as programs call them, worked out another way: each from an unrolled trace of the function alone.
 
 A program that runs with these is plain Python: its loops and branches are Python's, and each derivative is the reverse
 sweep of straight-line code for the arguments at hand, interpreted. No loop, branch or segment is recorded.

@@ -41,6 +41,7 @@ class Side:
     prefix: tuple[object, ...]
     generation: int = 0  # of the forms in which variables come out of branches
     complete: bool = False  # whether both sides of the branches in it are known
+    made: tuple[tuple[int, int], ...] = ()  # buffers, and how deep they were made
 
 
 @dataclass
@@ -79,6 +80,7 @@ class Active:
     prefix: tuple[object, ...]
     next_value: int
     number: int  # among the branches of the block around
+    made: int  # how many buffers were made before
     ordinal: int = 0  # of the next branch inside
     complete: bool = True
 
@@ -145,6 +147,7 @@ class Branches:
             prefix=prefix,
             next_value=builder.next_value,
             number=number,
+            made=len(builder.made),
         )
         recorder.scopes.enter(active.scope, node.first_value[outcome], node.parts[outcome])
         self.active.append(active)
@@ -221,8 +224,9 @@ class Branches:
                 node.shared.add(key)
                 self.generation += 1
         operations = tuple(recorder.scopes.leave(active.scope))
+        made = tuple(builder.made[active.made :])
         node.sides[active.outcome] = Side(
-            operations, changed, frozenset(places), active.prefix, self.generation, active.complete
+            operations, changed, frozenset(places), active.prefix, self.generation, active.complete, made
         )
         builder.next_value = active.next_value
         for op in active.scope.before:
@@ -231,6 +235,7 @@ class Branches:
         if not active.complete or not node.is_known(not active.outcome, active.prefix, self.generation):
             self.incomplete()
         rest = () if other is None else other.operations
+        builder.made += () if other is None else other.made  # its operations are put here too
         then, otherwise = (operations, rest) if active.outcome else (rest, operations)
         builder.emit(Branch(predicate=active.predicate, then=then, otherwise=otherwise, line=builder.line))
         write_state(
