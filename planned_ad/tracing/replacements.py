@@ -36,7 +36,6 @@ def replacements(recorder: Recorder) -> dict[int, object]:
         found[id(getattr(np, name))] = _Grid(recorder, getattr(np, name))
     found[id(np.r_)] = _Joined(recorder, False)
     found[id(np.c_)] = _Joined(recorder, True)
-    found[id(np.ndenumerate)] = _enumerated
     return (
         found
         | math_replacements(recorder)
@@ -149,11 +148,6 @@ class _Joined:
             part = part.reshape(-1) if not part.ndim else part
             parts.append(part[:, None] if self.columns and part.ndim == 1 else part)
         return self.recorder.call(np.concatenate, (parts,), {"axis": -1 if self.columns else 0})
-
-
-def _enumerated(array: Any) -> Any:
-    """`numpy.ndenumerate`."""
-    return ((index, array[index]) for index in np.ndindex(*np.shape(array)))
 
 
 def refuse_generators(recorder: Recorder) -> Callable[[object, str], object]:
