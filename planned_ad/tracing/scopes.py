@@ -60,6 +60,7 @@ class Decisions:
     def learn_numbers(self, filled: set[Site], tabled: dict[Site, Line]) -> bool:
         """Make lists as Python makes them, and give loops their plain numbers; whether that is something new."""
         tabled = {site: line for site, line in tabled.items() if site not in self.unrolled}
+        filled = filled | self.growing
         if filled <= self.plain and not tabled:
             return False
         self.plain |= filled

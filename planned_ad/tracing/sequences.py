@@ -210,6 +210,17 @@ def ndenumerate(recorder: Recorder, array: Any) -> Any:
     return NestedIterator(axes, lambda *indices: (indices, array[indices])) if axes else iter([((), array[()])])
 
 
+def nditer(recorder: Recorder, op: Any, flags: Any = None, op_flags: Any = None, *args: Any, **options: Any) -> Any:
+    """`numpy.nditer`: of one array that is only read, its elements as they lie in memory."""
+    reads = [["readonly"], ("readonly",), "readonly", None]
+    if not recorder.is_array(op):
+        return np.nditer(op, flags, op_flags, *args, **options)
+    if flags or args or options or (op_flags not in reads and op_flags not in [[flag] for flag in reads]):
+        raise recorder.unsupported(np.nditer)
+    items = op.ravel("K")
+    return Once(recorder, items.size, lambda k: items[k])
+
+
 def pairwise(recorder: Recorder, items: Any, /) -> Any:
     """`itertools.pairwise`."""
     sequence = sequence_of(recorder, items)
@@ -265,6 +276,7 @@ def sequence_replacements(recorder: Recorder) -> dict[int, object]:
         builtins.map: map_,
         np.ndindex: ndindex,
         np.ndenumerate: ndenumerate,
+        np.nditer: nditer,
         itertools.islice: islice,
         itertools.pairwise: pairwise,
         itertools.product: product,

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..shadows import ShadowClass, ShadowGlobals, ShadowModule
+from ..shadows import ShadowClass, ShadowGlobals, ShadowModule, is_user_class
 from .lost import Lost
 
 CONTAINERS = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
@@ -119,8 +119,8 @@ def _has_contents(obj: Any) -> bool:
         or kind is tuple
         or kind in (set, types.FunctionType, types.MethodType, types.SimpleNamespace, ShadowGlobals)
         or (isinstance(obj, tuple) and hasattr(obj, "_fields"))
-        or type(kind) is ShadowClass
         or isinstance(kind, ShadowClass)
+        or is_user_class(kind)  # one that traced code defines
         or getattr(kind, "is_traced_list", False)
     )
 
@@ -132,6 +132,9 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
         if type(obj.__globals__) is not ShadowGlobals:
             return
         yield None, obj.__globals__
+        yield None, (*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values())
+        for name, value in vars(obj).items():
+            yield Place(obj, name, "attribute"), value
         for cell in obj.__closure__ or ():
             try:
                 yield Place(cell, 0, "cell"), cell.cell_contents
