@@ -40,6 +40,7 @@ class Sequence:
     length: int
     item: Callable[[Any], Any]
     tables: tuple[Table, ...] = ()  # the plain numbers that items are made of
+    is_plain: bool = False  # whether they are made of nothing else
 
     def __iter__(self) -> Iterator[Any]:
         return LoopIterator(self)
@@ -50,7 +51,12 @@ class Once(Sequence):
     """A sequence that is an iterator itself, as `enumerate` and `zip` are."""
 
     iterator: LoopIterator | None = None
+
     is_iterator = True
+
+    @property
+    def is_open(self) -> bool:
+        return self.iterator is None or self.iterator.is_open
 
     def __iter__(self) -> Iterator[Any]:
         if self.iterator is None:
@@ -80,7 +86,7 @@ class LoopIterator:
     that one statement runs over several axes.
     """
 
-    is_iterator = True  # with a position that nobody can put back
+    is_iterator = True
 
     def __init__(self, sequence: Sequence, level: int = 0):
         self.sequence, self.level = sequence, level
@@ -91,6 +97,9 @@ class LoopIterator:
         self.at_first = self.at_last = 0  # iterations recorded one by one of a loop whose length differs
         self.decided = False
         self.loop: LoopTrace | None = None
+        self.is_open = (
+            True  # neither at its end nor in a loop of its own: it may be asked, and nobody can put that back
+        )
 
     def __iter__(self) -> LoopIterator:
         self.statement = asking_statement()
@@ -110,7 +119,7 @@ class LoopIterator:
             self.position = (
                 self.begin + self.loop.whole_trips * self.loop.period if self.end >= 0 else -1 - self.at_last
             )
-            self.loop = None
+            self.loop, self.is_open = None, True
         if not self.decided:
             self.decide(frame, is_asked)
         if self.position == self.begin and self.begin != self.end:
@@ -121,6 +130,7 @@ class LoopIterator:
             return self.sequence.item(index_of(self.recorder, exact(self.sequence.length) + self.position))
         if self.position < 0 or self.position >= self.sequence.length:
             self.recorder.unrolling.pop(id(self), None)
+            self.is_open = False
             raise StopIteration
         self.position += 1
         return self.sequence.item(self.position - 1)
@@ -138,6 +148,7 @@ class LoopIterator:
             trips = ragged(self.recorder.scopes.capacity(rest), rest)
         count = trips.count if type(trips) is RunTime else None
         trips = UNKNOWN_TRIPS if count is not None else trips
+        self.is_open = False
         if self.sequence.tables:
             self.recorder.tabled[self.site(frame)] = self.recorder.builder.line
         return LoopTrace(self.recorder, frame, self.site(frame), trips, count, targets(frame))
@@ -158,6 +169,8 @@ class LoopIterator:
         self.decided = is_followed or self.position > 0
         together = site not in decisions.unrolled and is_followed
         if type(length) is RunTime:
+            if not together and recorder.scopes.depth:  # perhaps it is the loops around that decide how long it is
+                raise recorder.scopes.unroll_innermost("runs a loop of another length each time", recorder.builder.line)
             if not together:
                 raise self.refused(decisions.unrolled.get(site))
             self.begin, self.end = 0, -1
@@ -296,6 +309,10 @@ class NestedIterator:
     """The iterator over all combinations of items, the last sequence running fastest: a nest of loops."""
 
     is_iterator = True
+
+    @property
+    def is_open(self) -> bool:
+        return not self.iterators or any(iterator.is_open for iterator in self.iterators)
 
     def __init__(self, sequences: tuple[Sequence, ...], join: Callable[..., Any]):
         self.sequences, self.join = sequences, join

@@ -170,6 +170,8 @@ class LoopTrace:
                 self.close(now, stores)
                 return False
             self.more_passes += 1
+        else:
+            self.comparison.forget()
         if failed or not grown or self.scope.promotes or self.retyped():
             self.branches.forget()
         made = {key: found for key, found in now.values.items() if key not in self.origin.values}

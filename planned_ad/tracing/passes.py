@@ -68,6 +68,10 @@ class Comparison:
         loop.recorder.verified.add(loop.site)
         return True
 
+    def forget(self) -> None:
+        """Begin anew: this pass was recorded in other forms than the next will be."""
+        self.last, self.agreed = None, 0
+
     def recorded(self, now: State, stores: Stores) -> Pass:
         loop, scopes = self.loop, self.loop.recorder.scopes
         inside = [scope.outer for scope in scopes.open[loop.depth + 1 :]]

@@ -123,9 +123,9 @@ def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
     if recorder.is_run_time(obj) and not obj.axis:
         return Sequence(recorder, RunTime.of(obj.length.count), obj.item_at)
     if type(obj) is builtins.range:
-        return Sequence(recorder, len(obj), lambda k: k * obj.step + obj.start)
+        return Sequence(recorder, len(obj), lambda k: k * obj.step + obj.start, is_plain=True)
     table = table_of(recorder, obj)
-    return None if table is None else Sequence(recorder, len(table), table.item, (table,))
+    return None if table is None else Sequence(recorder, len(table), table.item, (table,), True)
 
 
 def tables_of(sequences: Iterable[Sequence | None]) -> tuple[Table, ...]:
@@ -163,7 +163,7 @@ def enumerate_(recorder: Recorder, items: Any, start: Any = 0) -> Any:
     sequence = sequence_of(recorder, items)
     if sequence is None:
         return builtins.enumerate(items, start)
-    return Once(recorder, sequence.length, lambda k: (start + k, sequence.item(k)), sequence.tables)
+    return Once(recorder, sequence.length, lambda k: (start + k, sequence.item(k)), sequence.tables, sequence.is_plain)
 
 
 def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
@@ -174,7 +174,8 @@ def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
     if strict and len(lengths) > 1:
         return builtins.zip(*items, strict=True)
     found = [s for s in sequences if s is not None]
-    return Once(recorder, min(lengths), lambda k: tuple(s.item(k) for s in found), tables_of(found))
+    is_plain = all(s.is_plain for s in found)
+    return Once(recorder, min(lengths), lambda k: tuple(s.item(k) for s in found), tables_of(found), is_plain)
 
 
 def reversed_(recorder: Recorder, items: Any) -> Any:
@@ -245,7 +246,7 @@ def islice(recorder: Recorder, items: Any, /, *bounds: Any) -> Any:
 
 def map_(recorder: Recorder, function: Callable[..., Any], /, *items: Any) -> Any:
     sequences = [sequence_of(recorder, item) for item in items]
-    if not any(map(is_traced, sequences)):
+    if all(s is None or s.is_plain for s in sequences):
         return builtins.map(function, *items)
     rows = zip_(recorder, *items)
     if type(rows) is not Once:
@@ -256,14 +257,9 @@ def map_(recorder: Recorder, function: Callable[..., Any], /, *items: Any) -> An
 def starmap(recorder: Recorder, function: Callable[..., Any], items: Any, /) -> Any:
     """`itertools.starmap`."""
     sequence = sequence_of(recorder, items)
-    if sequence is None or type(sequence.length) is not int or not is_traced(sequence):
+    if sequence is None or type(sequence.length) is not int or sequence.is_plain:
         return itertools.starmap(function, items)
     return Once(recorder, sequence.length, lambda k: function(*sequence.item(k)), sequence.tables)
-
-
-def is_traced(sequence: Sequence | None) -> bool:
-    """Whether a sequence is more than plain numbers."""
-    return sequence is not None and not sequence.tables
 
 
 def sequence_replacements(recorder: Recorder) -> dict[int, object]:

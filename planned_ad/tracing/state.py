@@ -73,12 +73,17 @@ class State:
         if type(value) is Lost:
             return
         self.values[id(place.owner), place.kind, place.key] = (place, value)
-        if type(value) in HIDDEN or getattr(type(value), "is_iterator", False):
+        if type(value) in HIDDEN or is_advanced(value):
             self.hidden = place.name
         if type(value) is np.ndarray:
             self.contents[id(value)] = (value, zlib.crc32(value.tobytes()))
         elif type(value) is set:
             self.contents[id(value)] = (value, frozenset(value))
+
+
+def is_advanced(value: Any) -> bool:
+    """Whether something is an iterator of ours that the program may ask for more."""
+    return getattr(type(value), "is_iterator", False) and value.is_open
 
 
 def capture(frame: types.FrameType, consumer: Any = None) -> State:
