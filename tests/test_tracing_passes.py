@@ -170,8 +170,8 @@ def in_a_variable_only(x):
 
     for v in x:
         C.n += 1
-        last = C.n
-    return last * v
+        last, w = C.n, v
+    return last * w
 
 
 @program

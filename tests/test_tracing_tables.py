@@ -165,7 +165,7 @@ def changed_in_the_body(x):
 def grown_before(x):
     weights, t = [], 0.0
     for k in range(24):
-        weights.append(0.5 * k)
+        weights.append(0.5 * k)  # noqa: PERF401
     for v, w in zip(x, weights):
         t += v * w
     return t
