@@ -68,10 +68,12 @@ class Recorder:
         self.watch = Watch(self)
         self.example = ExampleRun(self.builder)
         self.assumptions: dict[str, None] = {}  # names of captured arrays that were read, in order
-        self.extents: dict[int, int] = {}  # ids of index values known to be at least 0 and less than this
+        self.extents: dict[int, tuple[Value, int]] = {}  # by identity, index values known to be from 0 to below this
         self.wrapped: dict[tuple[int, int], Value] = {}  # an index value within an extent, as one that is not negative
         self.consumers: dict[types.FrameType, Any] = {}  # who adds up the items of a generator expression, by its frame
         self.filled: set[Site] = set()  # the lists that loops fill, by the instruction that makes them
+        self.verified: set[Site] = set()  # loops of which several passes have been compared
+        self.tabled: dict[Site, Line] = {}  # loops whose items are made of plain numbers
         self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
         self.limits: dict[int, tuple[Value, int, int]] = {}  # of integers read in loops, by identity
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds

@@ -40,7 +40,7 @@ class Segment:
     """What is recorded from now on, as a function of `independents`. Memory that was read before is read again."""
 
     def __init__(self, recorder: Recorder, independents: Sequence[Value]):
-        recorder.scopes.epoch += 1
+        recorder.scopes.begin_epoch()
         self.recorder = recorder
         self.independents = tuple(independents)
         self.operations = recorder.builder.operations

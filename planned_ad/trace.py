@@ -166,12 +166,9 @@ def trace(
         except Exception as error:
             if failure is not None:
                 raise failure from None
-            if recorder.filled <= decisions.plain:
+            if not decisions.learn_numbers(recorder.filled, recorder.tabled):
                 raise
-            failure = (
-                error  # perhaps since a number is asked for that is known where lists are made as Python makes them
-            )
-            decisions.plain |= recorder.filled
+            failure = error  # perhaps since a number is asked for that is known where all is done as Python does it
         finally:
             recorder.watch.off()
     raise failure or TraceError("the loops of the traced function could not be followed; unroll them with unroll=")

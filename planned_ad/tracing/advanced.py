@@ -171,7 +171,7 @@ def nonzero(array: ArrayTracer) -> tuple[ArrayTracer, ...]:
         flat = recorder.apply("floor_divide", flat, extent)
     found.append(flat)
     for value, n in zip(reversed(found), array.shape):
-        recorder.extents[value.id] = n
+        recorder.extents[id(value)] = value, n
     return tuple(recorder.array(value) for value in reversed(found))
 
 
@@ -205,7 +205,7 @@ def _checked(
 
 def in_range(recorder: Recorder, index: Value, n: int, axis: int) -> Value:
     """A traced index as one counted from 0, guarded to be within range."""
-    if not index.size or recorder.extents.get(index.id, n + 1) <= n:
+    if not index.size or recorder.extents.get(id(index), (index, n + 1))[1] <= n:
         return index
     if recorder.scopes.depth:
         return index_in_loop(recorder, index, n)

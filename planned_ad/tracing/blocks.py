@@ -45,6 +45,7 @@ class Blocks:
     stack: list[Block] = field(default_factory=list)
     defined: dict[int, Value] = field(default_factory=dict)
     constants: dict[object, Value] = field(default_factory=dict)
+    numbers: dict[int, np.ndarray] = field(default_factory=dict)  # of the constants, by the ids of their values
     apart: int = APART
     set_apart: int = 0  # whether something in front of a block is recorded now
 
@@ -127,4 +128,5 @@ class Blocks:
             value = Value(id=CONSTANTS + len(self.constants), shape=data.shape, dtype=data.dtype)
             self.root.append(Constant(out=value, data=data, line=self.builder.line))
             self.constants[key] = self.defined[value.id] = value
+            self.numbers[value.id] = data
         return value

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..shadows import is_user_frame
+from ..source import Line
 from ..tape import Branch, Operation, Value
 from .blocks import APART, CONSTANTS, Block, Made
 from .carries import same
@@ -42,6 +43,7 @@ class Side:
     generation: int = 0  # of the forms in which variables come out of branches
     complete: bool = False  # whether both sides of the branches in it are known
     made: tuple[tuple[int, int], ...] = ()  # buffers, and how deep they were made
+    times: int = 0  # how often it has been recorded again, from the same state and to the same end
 
 
 @dataclass
@@ -73,6 +75,7 @@ class Active:
     outcome: bool
     predicate: Value
     frame: types.FrameType
+    line: Line  # of the test
     extent: Extent
     scope: Scope
     entry: State
@@ -132,7 +135,7 @@ class Branches:
             raise self.refused(f"tests a traced value to {extent.leaves}")
         prefix = self.prefix()
         number, node = self.node()
-        outcome = not node.is_known(True, prefix, self.generation) or node.is_known(False, prefix, self.generation)
+        outcome = self.next_side(number, node, prefix)
         frames = list(self.frames_from(frame))
         builder = recorder.builder
         active = Active(
@@ -140,6 +143,7 @@ class Branches:
             outcome=outcome,
             predicate=predicate,
             frame=frame,
+            line=builder.line,
             extent=extent,
             scope=Scope(outer=builder.operations, apart=Block(Made(node.parts[outcome].apart))),
             entry=self.captured(frames),
@@ -168,6 +172,23 @@ class Branches:
             scopes = self.recorder.scopes
             node = self.nodes[path] = Node({True: scopes.ids_apart(SIDE), False: scopes.ids_apart(SIDE)})
         return ordinal, node
+
+    def next_side(self, number: int, node: Node, prefix: tuple[object, ...]) -> bool:
+        """The side that is still to be recorded; of two that are known, one that has not been recorded once more."""
+        known = [node.is_known(outcome, prefix, self.generation) for outcome in (True, False)]
+        if not all(known):
+            return not known[0]
+        return bool(self.unverified((*self.path, (number, True)))) or not self.unverified((*self.path, (number, False)))
+
+    def unverified(self, path: tuple[tuple[int, bool], ...] = ()) -> bool:
+        """Whether there is a side, in the one at the end of `path` or it itself, that no pass has confirmed."""
+        for key, node in self.nodes.items():
+            for outcome, side in node.sides.items():
+                own = (*key[:-1], (key[-1][0], outcome))
+                is_inside = own[: len(path)] == path
+                if is_inside and side.generation == self.generation and not side.times:
+                    return True
+        return False
 
     def prefix(self) -> tuple[object, ...]:
         """What has been recorded on the way here: a side is as it was only after the same."""
@@ -208,6 +229,7 @@ class Branches:
         for owner, (_, content) in active.entry.contents.items():
             if owner in now.contents and now.contents[owner][1] != content:
                 raise self.refused("changes a set, or an array that is not traced, on one side of a branch")
+        before = node.sides.get(active.outcome)
         node.sides[active.outcome] = Side((), changed, frozenset(), active.prefix)
         places = node.places()
         for key, place in places.items():
@@ -228,6 +250,8 @@ class Branches:
         node.sides[active.outcome] = Side(
             operations, changed, frozenset(places), active.prefix, self.generation, active.complete, made
         )
+        if before is not None and before.generation == self.generation and before.complete and active.complete:
+            node.sides[active.outcome].times = before.times + 1
         builder.next_value = active.next_value
         for op in active.scope.before:
             builder.emit(op)
@@ -237,7 +261,7 @@ class Branches:
         rest = () if other is None else other.operations
         builder.made += () if other is None else other.made  # its operations are put here too
         then, otherwise = (operations, rest) if active.outcome else (rest, operations)
-        builder.emit(Branch(predicate=active.predicate, then=then, otherwise=otherwise, line=builder.line))
+        builder.emit(Branch(predicate=active.predicate, then=then, otherwise=otherwise, line=active.line))
         write_state(
             {
                 key: (place, taken_up(recorder, node.chosen[key], place, key in node.shared))

@@ -11,6 +11,7 @@ import numpy as np
 from ..affine import Ragged
 from ..errors import UnsupportedError
 from ..functions import FUNCTIONS
+from . import identity
 from .loop_index import LoopIndex
 from .promotion import BOOL, INT, NotAnOperand, common_shape, memory_like, operand, resolved
 from .traced_list import TracedList
@@ -101,9 +102,13 @@ def elementwise(
 
 
 def _python_or_not(recorder: Recorder, result: Any, operands: tuple[Any, ...]) -> Any:
-    """Mark a scalar as a Python number where all operands are."""
+    """Mark a scalar as a Python number where all operands are; known at once where its identity is asked for."""
     if recorder.is_scalar(result):
         result.is_python = _all_python(recorder, operands)
+        if result.is_python and result.dtype.kind == "b" and identity.is_asked():
+            if recorder.scopes.depth:
+                raise recorder.scopes.unroll_innermost("asks whether a truth `is` True", recorder.builder.line)
+            return bool(result)
     return result
 
 

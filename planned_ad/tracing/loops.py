@@ -38,6 +38,7 @@ from .carries import (
 from .list_growth import Growth
 from .loop_index import LoopIndex, index_of
 from .lost import Lost
+from .passes import Comparison
 from .ragged import RaggedArray
 from .scalar_tracer import ScalarTracer
 from .scopes import Scope, Site
@@ -68,6 +69,7 @@ class LoopTrace:
     period: int = 1  # iterations of the program in one of the loop
     turn: int = 0  # which of them is running
     passes: int = 0
+    more_passes: int = 0  # which only compare what they record
     made: dict[Key, tuple[Place, Any]] = field(default_factory=dict)  # variables that were not there before
     promoted: set[object] = field(default_factory=set)  # arrays of the body that a side of a branch writes to
     counts_iterations = True  # whether it is known before how many there are
@@ -86,6 +88,7 @@ class LoopTrace:
         self.joiner = Joiner(self.recorder, self.depth, self.index)
         self.branches = Branches(self)
         self.growth = Growth(self)
+        self.comparison = Comparison(self)
         self.refuse_hidden(self.origin)
         self.begin()
 
@@ -123,7 +126,7 @@ class LoopTrace:
         recorder.scopes.enter(self.scope, self.first_value, self.parts)
         self.turn = 0
         self.passes += 1
-        if self.passes > MOST_PASSES:
+        if self.passes > MOST_PASSES + self.more_passes:
             raise self.unrolled("changes its variables in another way in each iteration")
         if self.passes > 1 or self.carries:
             made = {key: (place, Lost(recorder, place.name)) for key, (place, _) in self.made.items()}
@@ -141,7 +144,7 @@ class LoopTrace:
         self.branches.finish()
         if self.turn + 1 < self.period:
             self.turn += 1
-            self.recorder.scopes.epoch += 1
+            self.recorder.scopes.begin_epoch()
             return True
         self.growth.settle()
         now = self.capture()
@@ -163,8 +166,12 @@ class LoopTrace:
             self.joiner.now = [v for _, v in now.values.values() if type(v) is ArrayTracer]
             self.join(failed)
         elif not (self.scope.promotes or self.branches.unknown or self.retyped()):
-            self.close(now, stores)
-            return False
+            if self.comparison.is_complete(now, stores):
+                self.close(now, stores)
+                return False
+            self.more_passes += 1
+        else:
+            self.comparison.forget()
         if failed or not grown or self.scope.promotes or self.retyped():
             self.branches.forget()
         made = {key: found for key, found in now.values.items() if key not in self.origin.values}

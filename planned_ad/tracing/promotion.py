@@ -60,6 +60,8 @@ def operand(recorder: Recorder, obj: Any) -> tuple[Type, tuple[int, ...], bool]:
         raise recorder.unsupported_dtype("complex128")
     if isinstance(obj, np.ndarray):
         raise UnsupportedError(f"{recorder.here()}: arrays of type {kind.__name__} are not supported; use plain arrays")
+    if isinstance(obj, int | float):  # of a subclass, such as an enumeration of integers
+        return int if isinstance(obj, int) else float, (), True
     raise NotAnOperand
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import functools
-import random
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import TraceError
 from ..functions import FUNCTIONS
 from . import creation as _creation  # noqa: F401 (registers what it implements)
 from .builtin_functions import builtin_replacements, math_replacements
+from .draws import draw_replacements, draws_from_outside
 from .list_functions import call_on_lists, has_list, list_replacements
 from .loop_index import is_loop_index
 from .promotion import KINDS
@@ -30,17 +29,15 @@ def replacements(recorder: Recorder) -> dict[int, object]:
     found: dict[int, object] = {}
     for function in _numpy_functions():
         found[id(function)] = _tracing(recorder, function)
-    for function in _random_functions():
-        found[id(function)] = _refusing(recorder, function)
     for name in ("mgrid", "ogrid"):
         found[id(getattr(np, name))] = _Grid(recorder, getattr(np, name))
     found[id(np.r_)] = _Joined(recorder, False)
     found[id(np.c_)] = _Joined(recorder, True)
-    found[id(np.ndenumerate)] = _enumerated
     return (
         found
         | math_replacements(recorder)
         | builtin_replacements(recorder)
+        | draw_replacements(recorder)
         | sequence_replacements(recorder)
         | list_replacements(recorder)
     )
@@ -61,13 +58,6 @@ def _numpy_functions() -> tuple[Callable[..., Any], ...]:
         if not isinstance(function, np.ufunc):
             found[id(function)] = function
     return tuple(found.values())
-
-
-@functools.cache
-def _random_functions() -> tuple[Callable[..., Any], ...]:
-    owners = [(np.random, [n for n in np.random.__all__ if n[0].islower() and n != "default_rng"])]
-    owners.append((random, [n for n in random.__all__ if n[0].islower()]))
-    return tuple(getattr(owner, name) for owner, names in owners for name in names)
 
 
 def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -113,16 +103,6 @@ def _has_index(shape: Any) -> bool:
     return is_loop_index(shape) or (type(shape) in (tuple, list) and any(map(is_loop_index, shape)))
 
 
-def _refusing(recorder: Recorder, function: Any) -> Callable[..., Any]:
-    def refused(*args, **kwargs):
-        raise TraceError(
-            f"{recorder.here()}: {function.__name__} gives another result at each call, which a plan cannot. Draw the "
-            f"numbers outside and pass them as an argument, or use numpy.random.default_rng(seed) with a fixed seed."
-        )
-
-    return refused
-
-
 class _Grid:
     """`numpy.mgrid` and `ogrid`, giving traced arrays."""
 
@@ -151,30 +131,6 @@ class _Joined:
         return self.recorder.call(np.concatenate, (parts,), {"axis": -1 if self.columns else 0})
 
 
-def _enumerated(array: Any) -> Any:
-    """`numpy.ndenumerate`."""
-    return ((index, array[index]) for index in np.ndindex(*np.shape(array)))
-
-
 def refuse_generators(recorder: Recorder) -> Callable[[object, str], object]:
     """For objects from outside that are random generators, a stand-in that raises when it is used."""
-
-    def refuse(obj: object, name: str) -> object:
-        if isinstance(obj, np.random.Generator | np.random.RandomState):
-            return _Generator(recorder, name)
-        return obj
-
-    return refuse
-
-
-class _Generator:
-    """What traced code sees in place of a random generator that it finds in its globals or arguments."""
-
-    def __init__(self, recorder: Recorder, name: str):
-        self.recorder, self.name = recorder, name
-
-    def __getattr__(self, attribute: str) -> Any:
-        raise TraceError(
-            f"{self.recorder.here()}: `{self.name}.{attribute}` gives other numbers at each call, which a plan "
-            f"cannot. Draw them outside and pass them as an argument."
-        )
+    return lambda obj, name: draws_from_outside(recorder, obj, name) or obj

@@ -57,6 +57,17 @@ class Decisions:
         """Whether it is decided how a `while` loop on integers is recorded, and told where needed."""
         return site in self.counted or site in self.unrolled or site in self.long
 
+    def learn_numbers(self, filled: set[Site], tabled: dict[Site, Line]) -> bool:
+        """Make lists as Python makes them, and give loops their plain numbers; whether that is something new."""
+        tabled = {site: line for site, line in tabled.items() if site not in self.unrolled}
+        filled = filled | self.growing
+        if filled <= self.plain and not tabled:
+            return False
+        self.plain |= filled
+        reason = "asks for more of the plain numbers that it runs over than a table of them has"
+        self.unrolled |= {site: Unrolled(line=line, reason=reason) for site, line in tabled.items()}
+        return True
+
     def reported(self) -> tuple[Unrolled, ...]:
         """The loops whose iterations were recorded one by one although they are many."""
         return tuple({**self.long, **self.unrolled}.values())
@@ -90,6 +101,7 @@ class Scopes:
     loops: int = 0  # loop indices given out
     apart: int = 1 << 30  # value ids given out to sides of branches
     epoch: int = 0  # what was read from memory in another epoch is read again
+    epochs: int = 0  # that have begun
     closed: dict[int, Extent] = field(default_factory=dict)  # the last value of the index of a loop that is over
     over: list[Scope] = field(default_factory=list)  # loops that are over
     flags: dict[str, Buffer] = field(default_factory=dict)  # whether what the loops require holds so far
@@ -152,7 +164,7 @@ class Scopes:
         self.open.append(scope)
         self.builder.depth = len(self.open)
         self.builder.operations = []
-        self.epoch += 1
+        self.begin_epoch()
 
     def leave(self, scope: Scope) -> list[Operation]:
         """Close the innermost block; its operations."""
@@ -160,8 +172,12 @@ class Scopes:
         self.builder.depth = len(self.open)
         operations, self.builder.operations = self.builder.operations, scope.outer
         self.blocks.end()
-        self.epoch += 1
+        self.begin_epoch()
         return operations
+
+    def begin_epoch(self) -> None:
+        self.epochs += 1
+        self.epoch = self.epochs
 
     @property
     def root(self) -> list[Operation]:
@@ -174,7 +190,8 @@ class Scopes:
         if depth >= self.depth:
             yield
             return
-        self.epoch += 1
+        epoch = self.epoch
+        self.begin_epoch()
         saved = self.blocks.begin_apart(self.open[depth].apart)
         self.builder.operations = self.open[depth].before
         inside, self.builder.depth = self.builder.depth, depth
@@ -183,7 +200,7 @@ class Scopes:
         finally:
             self.builder.depth = inside
             self.blocks.end_apart(saved)
-            self.epoch += 1
+            self.epoch = epoch  # what was read before is what it was: nothing in front writes to what is there already
 
     @contextmanager
     def beside(self, apart: Block) -> Iterator[None]:

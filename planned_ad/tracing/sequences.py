@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from ..affine import Affine, Extent, exact, ragged
 from .iteration import NestedIterator, Once, RunTime, Sequence
 from .loop_index import expression_of, index_of, plain_or_traced
+from .tables import Table, table_of
 from .traced_list import TracedList
 
 if TYPE_CHECKING:
@@ -121,7 +122,14 @@ def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
         return Sequence(recorder, len(obj), obj.__getitem__)
     if recorder.is_run_time(obj) and not obj.axis:
         return Sequence(recorder, RunTime.of(obj.length.count), obj.item_at)
-    return None
+    if type(obj) is builtins.range:
+        return Sequence(recorder, len(obj), lambda k: k * obj.step + obj.start, is_plain=True)
+    table = table_of(recorder, obj)
+    return None if table is None else Sequence(recorder, len(table), table.item, (table,), True)
+
+
+def tables_of(sequences: Iterable[Sequence | None]) -> tuple[Table, ...]:
+    return tuple(table for sequence in sequences if sequence is not None for table in sequence.tables)
 
 
 def range_(recorder: Recorder, *bounds: Any) -> Any:
@@ -155,7 +163,7 @@ def enumerate_(recorder: Recorder, items: Any, start: Any = 0) -> Any:
     sequence = sequence_of(recorder, items)
     if sequence is None:
         return builtins.enumerate(items, start)
-    return Once(recorder, sequence.length, lambda k: (start + k, sequence.item(k)))
+    return Once(recorder, sequence.length, lambda k: (start + k, sequence.item(k)), sequence.tables, sequence.is_plain)
 
 
 def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
@@ -165,7 +173,9 @@ def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
     lengths = {s.length for s in sequences if s is not None}
     if strict and len(lengths) > 1:
         return builtins.zip(*items, strict=True)
-    return Once(recorder, min(lengths), lambda k: tuple(s.item(k) for s in sequences if s is not None))
+    found = [s for s in sequences if s is not None]
+    is_plain = all(s.is_plain for s in found)
+    return Once(recorder, min(lengths), lambda k: tuple(s.item(k) for s in found), tables_of(found), is_plain)
 
 
 def reversed_(recorder: Recorder, items: Any) -> Any:
@@ -173,7 +183,7 @@ def reversed_(recorder: Recorder, items: Any) -> Any:
     if sequence is None:
         return builtins.reversed(items)
     last = index_of(recorder, exact(sequence.length) - 1)
-    return Once(recorder, sequence.length, lambda k: sequence.item(last - k))
+    return Once(recorder, sequence.length, lambda k: sequence.item(last - k), sequence.tables)
 
 
 def ndindex(recorder: Recorder, *shape: Any) -> Any:
@@ -193,15 +203,80 @@ def product(recorder: Recorder, *items: Any, repeat: int = 1) -> Any:
     return NestedIterator(tuple(s for s in sequences if s is not None), lambda *found: found)
 
 
+def ndenumerate(recorder: Recorder, array: Any) -> Any:
+    """`numpy.ndenumerate`."""
+    if not recorder.is_array(array):
+        return np.ndenumerate(array)
+    axes = tuple(Sequence(recorder, n, lambda k: k) for n in array.shape)
+    return NestedIterator(axes, lambda *indices: (indices, array[indices])) if axes else iter([((), array[()])])
+
+
+def nditer(recorder: Recorder, op: Any, flags: Any = None, op_flags: Any = None, *args: Any, **options: Any) -> Any:
+    """`numpy.nditer`: of one array that is only read, its elements as they lie in memory."""
+    reads = [["readonly"], ("readonly",), "readonly", None]
+    if not recorder.is_array(op):
+        return np.nditer(op, flags, op_flags, *args, **options)
+    if flags or args or options or (op_flags not in reads and op_flags not in [[flag] for flag in reads]):
+        raise recorder.unsupported(np.nditer)
+    items = op.ravel("K")
+    return Once(recorder, items.size, lambda k: items[k])
+
+
+def pairwise(recorder: Recorder, items: Any, /) -> Any:
+    """`itertools.pairwise`."""
+    sequence = sequence_of(recorder, items)
+    if sequence is None or type(sequence.length) is not int:
+        return itertools.pairwise(items)
+    return Once(
+        recorder, max(sequence.length - 1, 0), lambda k: (sequence.item(k), sequence.item(k + 1)), sequence.tables
+    )
+
+
+def islice(recorder: Recorder, items: Any, /, *bounds: Any) -> Any:
+    """`itertools.islice`."""
+    sequence = sequence_of(recorder, items)
+    if sequence is None or type(sequence.length) is not int or not all(b is None or type(b) is int for b in bounds):
+        return itertools.islice(items, *bounds)
+    if type(sequence) is Once:  # which goes on behind the slice
+        return itertools.islice(iter(sequence), *bounds)
+    itertools.islice((), *bounds)  # raises what it raises
+    rows = builtins.range(sequence.length)[slice(*bounds)]
+    return Once(recorder, len(rows), lambda k: sequence.item(k * rows.step + rows.start), sequence.tables)
+
+
+def map_(recorder: Recorder, function: Callable[..., Any], /, *items: Any) -> Any:
+    sequences = [sequence_of(recorder, item) for item in items]
+    if all(s is None or s.is_plain for s in sequences):
+        return builtins.map(function, *items)
+    rows = zip_(recorder, *items)
+    if type(rows) is not Once:
+        return builtins.map(function, *items)
+    return Once(recorder, rows.length, lambda k: function(*rows.item(k)), rows.tables)
+
+
+def starmap(recorder: Recorder, function: Callable[..., Any], items: Any, /) -> Any:
+    """`itertools.starmap`."""
+    sequence = sequence_of(recorder, items)
+    if sequence is None or type(sequence.length) is not int or sequence.is_plain:
+        return itertools.starmap(function, items)
+    return Once(recorder, sequence.length, lambda k: function(*sequence.item(k)), sequence.tables)
+
+
 def sequence_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, the built-ins that loops run over."""
-    functions = {
+    functions: dict[Any, Callable[..., Any]] = {
         builtins.range: range_,
         builtins.enumerate: enumerate_,
         builtins.zip: zip_,
         builtins.reversed: reversed_,
+        builtins.map: map_,
         np.ndindex: ndindex,
+        np.ndenumerate: ndenumerate,
+        np.nditer: nditer,
+        itertools.islice: islice,
+        itertools.pairwise: pairwise,
         itertools.product: product,
+        itertools.starmap: starmap,
     }
     return {
         id(real): functools.wraps(real, ("__name__", "__doc__"), ())(functools.partial(ours, recorder))

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..shadows import ShadowClass, ShadowGlobals, ShadowModule
+from ..shadows import ShadowClass, ShadowGlobals, ShadowModule, is_user_class
 from .lost import Lost
 
 CONTAINERS = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
@@ -73,12 +73,17 @@ class State:
         if type(value) is Lost:
             return
         self.values[id(place.owner), place.kind, place.key] = (place, value)
-        if type(value) in HIDDEN or getattr(type(value), "is_iterator", False):
+        if type(value) in HIDDEN or is_advanced(value):
             self.hidden = place.name
         if type(value) is np.ndarray:
             self.contents[id(value)] = (value, zlib.crc32(value.tobytes()))
         elif type(value) is set:
             self.contents[id(value)] = (value, frozenset(value))
+
+
+def is_advanced(value: Any) -> bool:
+    """Whether something is an iterator of ours that the program may ask for more."""
+    return getattr(type(value), "is_iterator", False) and value.is_open
 
 
 def capture(frame: types.FrameType, consumer: Any = None) -> State:
@@ -119,8 +124,8 @@ def _has_contents(obj: Any) -> bool:
         or kind is tuple
         or kind in (set, types.FunctionType, types.MethodType, types.SimpleNamespace, ShadowGlobals)
         or (isinstance(obj, tuple) and hasattr(obj, "_fields"))
-        or type(kind) is ShadowClass
         or isinstance(kind, ShadowClass)
+        or is_user_class(kind)  # one that traced code defines
         or getattr(kind, "is_traced_list", False)
     )
 
@@ -132,6 +137,9 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
         if type(obj.__globals__) is not ShadowGlobals:
             return
         yield None, obj.__globals__
+        yield None, (*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values())
+        for name, value in vars(obj).items():
+            yield Place(obj, name, "attribute"), value
         for cell in obj.__closure__ or ():
             try:
                 yield Place(cell, 0, "cell"), cell.cell_contents

@@ -1,0 +1,356 @@
+"""State that a loop's body changes out of sight shows in what its passes record: such a loop is unrolled, and right."""
+
+from __future__ import annotations
+
+import collections
+import fractions
+import functools
+import itertools
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from planned_ad.errors import TraceError
+from planned_ad.trace import trace
+from planned_ad.tracing.loops import LoopTrace
+from planned_ad.tracing.passes import Comparison
+
+from .recorded_loops import followed, reasons, recorded
+
+PROGRAMS: list[Callable] = []
+
+
+def program(f: Callable) -> Callable:
+    PROGRAMS.append(f)
+    return f
+
+
+def long_vector() -> np.ndarray:
+    return np.linspace(1, 2, 24)
+
+
+@program
+def class_attribute(x):
+    class C:
+        n = 0
+
+    t = 0.0
+    for v in x:
+        C.n += 1
+        t += v * C.n
+    return t
+
+
+def default_argument(x):
+    def h(v, steps=[0]):  # noqa: B006
+        steps[0] += 1
+        return v * steps[0]
+
+    t = 0.0
+    for v in x:
+        t += h(v)
+    return t
+
+
+@program
+def partial(x):
+    def h(owner, v):
+        owner.append(1)
+        return v * len(owner)
+
+    f, t = functools.partial(h, []), 0.0
+    for v in x:
+        t += f(v)
+    return t
+
+
+def dict_subclass(x):
+    class D(dict):
+        pass
+
+    d, t = D(a=0), 0.0
+    for v in x:
+        d["a"] += 1
+        t += v * d["a"]
+    return t
+
+
+@program
+def order_of_a_dict(x):
+    d, t = {k: 0 for k in range(5)}, 0.0
+    for v in x:
+        k = next(iter(d))
+        del d[k]
+        d[k] = 0
+        t += v * k
+    return t
+
+
+@program
+def bound_next(x):
+    count, t = itertools.count().__next__, 0.0
+    for v in x:
+        t += v * count()
+    return t
+
+
+@program
+def chain_map(x):
+    c, t = collections.ChainMap({}, {"a": 1}), 0.0
+    for v in x:
+        c["a"] = c["a"] + 1
+        t += v * c["a"]
+    return t
+
+
+@program
+def module_attribute(x):
+    fractions.COUNTED = 0
+    t = 0.0
+    for v in x:
+        fractions.COUNTED += 1
+        t += v * fractions.COUNTED
+    return t
+
+
+@program
+def on_one_side_of_a_branch(x):
+    class C:
+        n = 0
+
+    t = 0.0
+    for v in x:
+        if v > 1.4:
+            t += v
+        else:
+            C.n += 1
+            t += v * C.n
+    return t
+
+
+@program
+def on_a_side_within_a_side(x):
+    class C:
+        n = 0
+
+    t = 0.0
+    for v in x:
+        if v > 1.2:
+            if v < 1.6:
+                C.n += 1
+                t += v * C.n
+            else:
+                t -= v
+        else:
+            t += v
+    return t
+
+
+@program
+def in_the_inner_loop(x):
+    class C:
+        n = 0
+
+    t = 0.0
+    for v in x:
+        C.n = 0
+        for w in x[:5]:
+            C.n += 1
+            t += v * w * C.n
+    return t
+
+
+@program
+def in_a_variable_only(x):
+    class C:
+        n = 0
+
+    for v in x:
+        C.n += 1
+        last, w = C.n, v
+    return last * w
+
+
+@program
+def which_array_is_read(x):
+    class C:
+        n = 0
+
+    a, b, t = np.sin(x), np.cos(x), 0.0
+    for k in range(20):
+        C.n = 1 - C.n
+        t += (a if C.n else b)[k]
+    return t
+
+
+@program
+def in_a_while(x):
+    class C:
+        n = 0
+
+    t = x[0]
+    while t < 40.0:
+        C.n += 1
+        t += C.n * x[1]
+    return t
+
+
+@pytest.mark.parametrize("unroll", [0, 1, 16])
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_unseen_state_unrolls_the_loop(f: Callable, unroll: int) -> None:
+    traced = recorded(f, long_vector(), unroll=unroll)
+    assert traced.unrolled or unroll or f is in_a_while
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_the_comparison_is_what_notices(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Comparison, "is_complete", lambda *args: True)
+    if f is order_of_a_dict:
+        pytest.skip("the last pass is also the first")
+    with pytest.raises((AssertionError, TraceError)):
+        recorded(f, long_vector())
+
+
+@pytest.mark.parametrize("f", [default_argument, dict_subclass])
+def test_state_that_is_seen_leaves_the_loop_rolled(f: Callable) -> None:
+    followed(f, long_vector())
+
+
+def test_the_reason_names_the_line_and_both_things() -> None:
+    text = reasons(class_attribute, long_vector())
+    assert "does not do the same in each iteration" in text
+    assert "`t += v * C.n` has 2.0 in one, 3.0 in another" in text
+
+
+# What is drawn.
+
+
+def generator(x):
+    r, t = np.random.default_rng(0), 0.0
+    for v in x:
+        t += v * r.standard_normal()
+    return t
+
+
+def rarely_different(x):
+    """Draws that are mostly the same: what few passes record does not show that they move on."""
+    r, t = random.Random(1), 0.0
+    for v in x:
+        t += v * 2.0 if r.random() < 0.9 else v
+    return t
+
+
+def indices(x):
+    r, t = np.random.default_rng(0), 0.0
+    for _ in range(3):
+        for j in r.permutation(24):
+            t = 0.9 * t + x[j]
+    return t
+
+
+def shuffled(x):
+    r = np.random.RandomState(4)
+    y = x.copy()
+    r.shuffle(y)
+    return y @ np.arange(24.0) + np.sum(r.choice(x, 5)) + r.permutation(x)[3]
+
+
+def written_draws(x):
+    w = np.random.default_rng(7).random(24)
+    w += x
+    return w @ w
+
+
+@pytest.mark.parametrize("unroll", [0, 16, 300])
+@pytest.mark.parametrize("f", [generator, rarely_different, indices, shuffled, written_draws])
+def test_draws_from_a_seed_are_constants_of_their_own(f: Callable, unroll: int) -> None:
+    recorded(f, long_vector(), unroll=unroll)
+
+
+def test_a_generator_that_an_iteration_makes_leaves_the_loop_rolled() -> None:
+    def f(x):
+        t = 0.0
+        for v in x:
+            t += v * np.random.default_rng(3).random()
+        return t
+
+    followed(f, long_vector())
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: np.random.default_rng().random(),
+        lambda: np.random.Generator(np.random.PCG64()).random(),
+        lambda: random.Random().random(),
+        lambda: np.random.RandomState().rand(),
+    ],
+)
+def test_draws_without_a_seed_are_refused(draw: Callable[[], float]) -> None:
+    with pytest.raises(TraceError, match="without a seed gives other numbers at each call"):
+        trace(lambda x: np.sum(x) * draw(), (long_vector(),))
+
+
+OUTSIDE = random.Random(2)
+
+
+def test_draws_of_the_process_and_from_outside_are_refused() -> None:
+    def seeds(x: Any) -> Any:
+        np.random.seed(3)
+        return np.sum(x) * np.random.rand()
+
+    with pytest.raises(TraceError, match=r"depends? on what else draws.*default_rng\(seed\)"):
+        trace(seeds, (long_vector(),))
+    with pytest.raises(TraceError, match="gives other numbers at each call"):
+        trace(lambda x: np.sum(x) * OUTSIDE.random(), (long_vector(),))
+
+
+# What stays a loop.
+
+
+def test_branches_are_compared_side_by_side_and_stay() -> None:
+    def f(x):
+        t = 0.0
+        for v in x:
+            if v > 0:
+                t += v if v < 1 else v * v
+            elif v < -1:
+                t -= v
+        return t
+
+    followed(f, long_vector())
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_passes_do_not_multiply_with_the_depth_of_loops(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+    begin = LoopTrace.begin
+    monkeypatch.setattr(LoopTrace, "begin", lambda loop: begun.append(loop) or begin(loop))
+
+    def f(x):
+        t = 0.0
+        for i in range(20):
+            for j in range(20 if depth > 1 else 1):
+                for k in range(20 if depth > 2 else 1):
+                    t += x[i] * x[j] * x[k]
+        return t
+
+    trace(f, (long_vector(),), unroll=1)
+    assert len(begun) <= (0, 4, 20, 64)[depth]
+
+
+def test_what_a_body_makes_may_have_another_name_in_another_pass() -> None:
+    def f(x):
+        t = 0.0
+        for i in range(6):
+            for j in range(i):
+                if x[i] > x[j]:
+                    y = np.zeros(3)
+                    y[1:] = x[j]
+                    t += y.sum()
+        return t
+
+    followed(f, np.array([0.3, -0.2, 0.9, 0.1, 0.5, -0.7]))

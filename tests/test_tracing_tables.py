@@ -1,0 +1,279 @@
+"""Plain numbers beside traced arrays are tables: the loop stays a loop, as with an array of them."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from planned_ad.trace import trace
+
+from .recorded_loops import followed, loops_of, recorded
+
+W = [0.5 * k for k in range(24)]
+PAIRS = [(k, 0.1 * k) for k in range(24)]
+NAMED = {f"w{k}": 0.5 + k for k in range(24)}
+
+
+def long_vector() -> np.ndarray:
+    return np.linspace(1, 2, 24)
+
+
+def total(items):
+    t = 0.0
+    for v, w in items:
+        t += v * w
+    return t
+
+
+def of_a_list(x):
+    return total(zip(x, W))
+
+
+def of_a_tuple(x):
+    return total(zip(x, tuple(W)))
+
+
+def of_a_range(x):
+    return total(zip(x, range(3, 51, 2)))
+
+
+def of_a_dict_view(x):
+    return total(zip(x, NAMED.values()))
+
+
+def of_a_deque(x):
+    return total(zip(x, collections.deque(W)))
+
+
+def of_integers_and_floats(x):
+    return total(zip(x, [1, 0.5] * 12))
+
+
+def of_truths(x):
+    return total(zip(x, [True, False, True] * 8))
+
+
+def of_tuples(x):
+    t = 0.0
+    for v, (k, w) in zip(x, PAIRS):
+        t += v * w + x[k]
+    return t
+
+
+def of_enumerated_coefficients(x):
+    t = x[0]
+    for k, c in enumerate(W):
+        t = t * 0.9 + c * x[k]
+    return t
+
+
+def of_a_reversed_list(x):
+    return total(zip(x, reversed(W)))
+
+
+def of_the_shorter(x):
+    return total(zip(x, W[:20]))
+
+
+def of_equal_objects(x):
+    return total(zip(x, [x[3]] * 24))
+
+
+def as_indices(x):
+    t = 0.0
+    for v, k in zip(x, [3, 1, 2] * 8):
+        t += v * x[k]
+    return t
+
+
+def as_a_test(x):
+    t = 0.0
+    for v, w in zip(x, W):
+        if w > 4.0:
+            t += v
+        else:
+            t -= v * w
+    return t
+
+
+ROLLED = [
+    of_a_list, of_a_tuple, of_a_range, of_a_dict_view, of_a_deque, of_integers_and_floats, of_truths, of_tuples,
+    of_enumerated_coefficients, of_a_reversed_list, of_the_shorter, of_equal_objects, as_indices, as_a_test,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", ROLLED, ids=lambda f: f.__name__)
+def test_the_loop_stays_a_loop(f: Callable) -> None:
+    followed(f, long_vector())
+    assert loops_of(recorded(f, long_vector(), unroll=16))
+
+
+def test_a_list_is_as_good_as_an_array() -> None:
+    weights = np.array(W)
+    of_list, of_array = (
+        trace(f, (long_vector(),), unroll=0).tape for f in (of_a_list, lambda x: total(zip(x, weights)))
+    )
+    assert [type(op) for op in of_list.operations[-1:]] == [type(op) for op in of_array.operations[-1:]]
+    (a,), (b,) = ([op for op in tape.operations if op.blocks] for tape in (of_list, of_array))
+    assert [type(op) for op in a.body] == [type(op) for op in b.body]
+
+
+# What needs more than a table is unrolled.
+
+
+def as_a_count(x):
+    t = 0.0
+    for v, k in zip(x, [1, 2, 3] * 8):
+        t += v * len([0] * k)
+    return t
+
+
+def as_a_key(x):
+    names, t = {1: 0.5, 2: 2.0}, 0.0
+    for v, k in zip(x, [1, 2] * 12):
+        t += v * names[k]
+    return t
+
+
+def of_names(x):
+    t = 0.0
+    for v, name in zip(x, NAMED):
+        t += v * NAMED[name]
+    return t
+
+
+def of_functions(x):
+    t = 0.0
+    for f, v in zip([np.sin, np.cos] * 12, x):
+        t += f(v)
+    return t
+
+
+def changed_in_the_body(x):
+    weights, t = list(W), 0.0
+    for k, (v, w) in enumerate(zip(x, weights)):
+        t += v * w
+        if k < 23:
+            weights[k + 1] = 2.0 * w + 1
+    return t
+
+
+def grown_before(x):
+    weights, t = [], 0.0
+    for k in range(24):
+        weights.append(0.5 * k)  # noqa: PERF401
+    for v, w in zip(x, weights):
+        t += v * w
+    return t
+
+
+@pytest.mark.parametrize("unroll", [0, 16, 300])
+@pytest.mark.parametrize("f", [as_a_count, as_a_key, of_names, of_functions, changed_in_the_body, grown_before])
+def test_where_a_table_does_not_do(f: Callable, unroll: int) -> None:
+    recorded(f, long_vector(), unroll=unroll)
+
+
+# Iterators that run over traced arrays are advanced by nobody that does not know them.
+
+
+def zipped_with_a_generator(x):
+    return total(zip(x, (0.5 * k for k in range(30))))
+
+
+def one_iterator_twice(x):
+    it, t = iter(x), 0.0
+    for a, b in zip(it, it):
+        t += a * b
+    return t
+
+
+def taken_in_the_body(x):
+    it, t = iter(x), 0.0
+    for v in it:
+        t += v * next(it, 0.0)
+    return t
+
+
+def first_taken_apart(x):
+    it = iter(x)
+    t = next(it)
+    for v in it:
+        t = 0.5 * t + v
+    return t
+
+
+def of_a_chain(x):
+    t = 0.0
+    for v in itertools.chain(x, x[::-1]):
+        t = 0.9 * t + v
+    return t
+
+
+def of_a_user_class(x):
+    class Rows:
+        def __iter__(self):
+            return iter(x)
+
+    t = 0.0
+    for v in Rows():
+        t = 0.9 * t + v
+    return t
+
+
+def unpacked(x):
+    first, *rest = x
+    return first * sum(rest) + max(*x, 0.3) + sorted(x)[3] + list(reversed(x))[2]
+
+
+def reduced(x):
+    from functools import reduce
+
+    return reduce(lambda a, b: 0.5 * a + b, x, 1.0)
+
+
+def mapped_and_filtered(x):
+    t = 0.0
+    for v in map(lambda a, w: a * w, x, W):
+        t = 0.9 * t + v
+    return t + sum(filter(lambda v: v > 1.5, x))
+
+
+def of_pairs_and_slices(x):
+    t = x[0]
+    for a, b in itertools.pairwise(x):
+        t += a * b
+    for v in itertools.islice(x, 2, 20, 3):
+        t += v
+    for v in map(lambda a, w: a * w, x, W):
+        t += v
+    return t
+
+
+def of_elements(x):
+    m, t = x.reshape(4, 6), 0.0
+    for (i, j), v in np.ndenumerate(m):
+        t += v * (i + 2 * j)
+    for v in np.nditer(m.T):
+        t = 0.9 * t + v
+    return t
+
+
+ITERATED = [
+    zipped_with_a_generator, one_iterator_twice, taken_in_the_body, first_taken_apart, of_a_chain, of_a_user_class,
+    unpacked, reduced, mapped_and_filtered, of_pairs_and_slices, of_elements,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("unroll", [0, 1, 16, 300])
+@pytest.mark.parametrize("f", ITERATED, ids=lambda f: f.__name__)
+def test_iterators(f: Callable, unroll: int) -> None:
+    recorded(f, long_vector(), unroll=unroll)
+
+
+@pytest.mark.parametrize("f", [first_taken_apart, of_pairs_and_slices, of_elements])
+def test_iterators_of_ours_stay_loops(f: Callable) -> None:
+    followed(f, long_vector())
