@@ -187,7 +187,7 @@ def _same(actual: Any, expected: Any, what: str) -> None:
 
 
 def _shown(value: Any) -> str:
-    return np.array2string(np.asarray(value), precision=6, threshold=6) if not isinstance(value, str) else repr(value)
+    return np.array2string(np.asarray(value), precision=9, threshold=6) if not isinstance(value, str) else repr(value)
 
 
 def _check_slope(f: Function, traced: Trace, arguments: tuple, shadows: dict[int, np.ndarray]) -> None:

@@ -15,13 +15,28 @@ from .iterators import ITERATORS
 from .late import LATE
 from .objects import OBJECTS
 from .program import Idiom
+from .solvers import SOLVERS
 from .text import TEXT
 from .tools import TOOLS
 from .views import VIEWS
 
 __all__ = ["IDIOMS"]
 
-KINDS = (OBJECTS, FUNCTIONS, CONTAINERS, ITERATORS, TOOLS, GENERATORS, DRAWS, VIEWS, EXITS, LATE, TEXT, DERIVATIVES)
+KINDS = (
+    OBJECTS,
+    FUNCTIONS,
+    CONTAINERS,
+    ITERATORS,
+    TOOLS,
+    GENERATORS,
+    DRAWS,
+    VIEWS,
+    EXITS,
+    LATE,
+    TEXT,
+    DERIVATIVES,
+    SOLVERS,
+)
 IDIOMS: dict[str, Idiom] = {}
 for kind in KINDS:
     assert not IDIOMS.keys() & kind.keys(), IDIOMS.keys() & kind.keys()

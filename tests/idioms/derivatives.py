@@ -65,7 +65,7 @@ def momentum_object_with_gradients(u, rate):
 @DERIVATIVES.add(number())
 def derivative_of_a_closure(s):
     def f(v, k):
-        return np.sin(k * v) * s
+        return np.sin(0.2 * k * v) * s
 
     total = 0.0
     for k in range(1, 21):

@@ -245,7 +245,7 @@ def time_varying_matrices(x):
 def previous_plain_and_previous_traced(x, s):
     last_k, last = 1, s
     for k, v in enumerate(x, 1):
-        last, last_k = v * last / last_k, k if k % 6 else 1
+        last, last_k = s + v * last / last_k, k if k % 6 else 1
     return last
 
 
