@@ -1,7 +1,8 @@
 """Derivatives of plain functions of NumPy by differences, for programs that call `planned_ad.grad` and its like.
 
 Within `plain()` the functions of the package are these, so that a program is its own reference without a tape or a
-compilation. They are of order eight, and accurate to some twelve digits where the function is smooth within 0.04 of its argument.
+compilation. They are of order eight, and accurate to some twelve digits where the function is smooth within 0.04 of
+its argument.
 """
 
 from __future__ import annotations

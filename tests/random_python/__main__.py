@@ -1,4 +1,4 @@
-"""`python -m tests.random_python --count 1000 --seed 0`: a table of verdicts by kind, and each wrong program, shrunk."""
+"""`python -m tests.random_python --count 1000 --seed 0`: verdicts by kind, and each wrong program, shrunk."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from .writer import Scope, Writer
 
 Body = tuple[Node, ...]
 MOST_DEPTH = 2  # of loops in loops
+SHORT = [name for name, header in HEADERS.items() if header.is_sized]
 
 
 def statements(w: Writer, scope: Scope, count: int) -> Body:
@@ -28,6 +29,12 @@ def statements(w: Writer, scope: Scope, count: int) -> Body:
 
 def accumulate(w: Writer, scope: Scope) -> Node:
     return Lines(f"t = {w.rng.choice((0.5, 0.7, 0.9))} * t + {w.rng.choice((0.1, 0.3))} * ({w.scalar(scope, 3)})")
+
+
+def read(w: Writer, scope: Scope, use: str) -> Node:
+    """A state goes into what is computed, as it is."""
+    value = w.leaf(scope)
+    return Lines(f"t = 0.8 * t + 0.2 * {use.format(e=value) if '{e}' in use else f'{use} * {value}'}")
 
 
 def other_scalar(w: Writer, scope: Scope) -> Node:
@@ -148,10 +155,8 @@ def loop(w: Writer, scope: Scope, size: int = 0) -> Node | None:
     """A loop of a random header, over `size` items where the header does not say; in a loop, a short one."""
     if scope.depth >= MOST_DEPTH:
         return None
-    name = w.rng.choice(list(HEADERS))
+    name = w.rng.choice(SHORT if scope.depth else list(HEADERS))
     header, n = HEADERS[name], w.number()
-    if scope.depth and "x" in header.line.replace("max", "").replace("next", "") and w.chance(0.7):
-        return loop(w, scope)
     w.kinds.add(f"loop: {name}")
     size = w.rng.choice((2, 3, 5)) if scope.depth else size or w.rng.choice((3, 20, 26))
     values = {"n": n, "size": size, "list": w.list_of_numbers(size)}
@@ -159,7 +164,8 @@ def loop(w: Writer, scope: Scope, size: int = 0) -> Node | None:
         scalars=tuple(header.names(n, "uv")), plain=tuple(header.names(n, "w")), integers=tuple(header.names(n, "ij"))
     )
     body: list[Node] = [Lines(header.first.format(**values))] if header.first else []
-    body += statements(w, replace(inside, depth=scope.depth + 1), w.rng.randint(1, 4 - scope.depth))
+    body += statements(w, replace(inside, depth=scope.depth + 1), w.rng.choice((1, 1, 2, 3 - scope.depth)))
+    body += [read(w, inside, use) for use in scope.uses if w.chance(0.5)]
     body += [Lines(step) for step in scope.steps if w.chance(0.9)]
     parts = [(header.line.format(**values), tuple(body))]
     if w.chance(0.1) and header.line != "while True:":

@@ -37,6 +37,9 @@ def inner(v, w):
 """
 
 
+RESULT = "t + 0.3 * c + np.sum(u) / 7 + 0.1 * np.sum(p * q) + 0.1 * history[len(history) // 2] + 0.1 * rows[-1][0]"
+
+
 def random_program(seed: int) -> Program:
     """The program of that seed."""
     w = Writer(random.Random(seed))
@@ -49,9 +52,8 @@ def random_program(seed: int) -> Program:
         Lines(f"t, c = {w.rng.choice(('s', '0.1', 'x[0]'))}, 0.2 * s"),
         Lines(f"u = {w.rng.choice(('np.zeros(7)', 'np.linspace(0.0, 1.0, 7)', 'np.full(7, s)'))}"),
         Lines(f"p, q = {w.rng.choice(('y[:3], y[3:6]', 'u[:3], u[4:]', 'x[:3], y[:3]'))}"),
-        Lines(
-            f"history, rows, memo = [{w.rng.choice(('s', 't', '0.0'))}], [{w.rng.choice(('y', 'y.copy()', '0.5 * p'))}], {{}}"
-        ),
+        Lines(f"history, memo = [{w.rng.choice(('s', 't', '0.0'))}], {{}}"),
+        Lines(f"rows = [{w.rng.choice(('y', 'y.copy()', '0.5 * p'))}]"),
         *(Lines(state.setup) for state in states if state.setup),
     ]
     scope = Scope(
@@ -68,11 +70,7 @@ def random_program(seed: int) -> Program:
         while node is None:
             node = loop(w, scope, size=x)
         body.append(node)
-    body.append(
-        Lines(
-            "return t + 0.3 * c + np.sum(u) / 7 + 0.1 * np.sum(p * q) + 0.1 * history[len(history) // 2] + 0.1 * rows[-1][0]"
-        )
-    )
+    body.append(Lines(f"return {RESULT}"))
     return Program(tuple(outside), tuple(body), frozenset(w.kinds), (x, y))
 
 

@@ -5,6 +5,8 @@ length, now and then). The names bound are `i{n}` and `j{n}` (plain integers), `
 `u{n}` (traced scalars).
 """
 
+# ruff: noqa: E501 (a row of the table is one text)
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -17,6 +19,13 @@ class Header:
     line: str
     setup: str = ""
     first: str = ""
+
+    @property
+    def is_sized(self) -> bool:
+        """Whether it goes on for as long as it is told."""
+        return "{size}" in self.line + self.setup + self.first or (
+            "{list}" in self.line and not ("chain" in self.line or "zip_longest" in self.line)
+        )
 
     def names(self, n: int, letters: str) -> list[str]:
         """Which of the names are bound."""

@@ -4,6 +4,8 @@ In the texts `{n}` is a number of its own, `{p}` and `{q}` are small integers, a
 `{e}` is a plain number of moderate size; reading it may move the state too.
 """
 
+# ruff: noqa: E501 (a row of the table is one text)
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A program as a tree of statements: its text, the function that the text makes, and the programs that lack a part of it."""
+"""A program as a tree of statements: its text, its function, and the programs that lack a part of it."""
 
 from __future__ import annotations
 
