@@ -8,6 +8,7 @@ random direction.
 from __future__ import annotations
 
 import contextlib
+import functools
 import signal
 import time
 import traceback
@@ -19,11 +20,13 @@ import numpy as np
 
 import planned_ad
 from planned_ad.errors import PlannedADError
-from planned_ad.interpret import GuardBroken
+from planned_ad.interpret import GuardBroken, interpret
+from planned_ad.reverse import reverse
 from planned_ad.structure import flatten
+from planned_ad.tape import Tape
 from planned_ad.trace import Trace, trace
 
-from .oracle import interpreted, shadow_leaves
+from .oracle import memories_for, shadow_leaves, shadows_in
 from .plain_derivatives import plain
 from .tracing_oracle import perturbed_by_nothing as copied
 from .tracing_oracle import replay
@@ -100,32 +103,45 @@ def examine(
     return verdict("right")
 
 
+class Interpreted:
+    """A function and its gradient as tapes, traced at one example and run by the interpreter at any arguments."""
+
+    def __init__(self, f: Function, example: tuple, unroll: int):
+        self.f = f
+        self.trace = trace(f, copied(example), unroll=unroll)
+        self.loss, self.loss_trace = f, self.trace
+        if not is_loss(f, example):
+            self.loss = weighted(f)
+            self.loss_trace = trace(self.loss, copied(example), unroll=unroll)
+
+    @functools.cached_property
+    def reverse_tape(self) -> Tape:
+        """Made when values have been compared: a tape that has lost its arguments has no derivative either."""
+        return reverse(self.loss_trace.tape, accumulate=False, loss=True)
+
+    def check(self, arguments: tuple) -> None:
+        after = copied(arguments)
+        value = value_of(self.f, after)
+        result, written = replay(self.trace, *copied(arguments))
+        _same(result, value, "value")
+        _same(written, [leaf for leaf in flatten(after)[0] if isinstance(leaf, np.ndarray | float)], "written argument")
+        memories = memories_for(self.reverse_tape, self.loss_trace, arguments, {}, [])
+        interpret(self.reverse_tape, memories)
+        _check_slope(self.loss, self.loss_trace, arguments, shadows_in(self.reverse_tape, memories))
+
+
 def _check_interpreted(f: Function, argument_sets: list[tuple], unroll: int) -> None:
-    traced = trace(f, copied(argument_sets[0]), unroll=unroll)
-    loss, of_loss = f, traced
-    if not is_loss(f, argument_sets[0]):
-        loss = weighted(f)
-        of_loss = trace(loss, copied(argument_sets[0]), unroll=unroll)
-    for which, arguments in enumerate(argument_sets):
+    first, *others = argument_sets
+    plan = Interpreted(f, first, unroll)
+    try:
+        plan.check(first)
+    except GuardBroken as broken:
+        raise RuntimeError(f"the example's own guard is broken: {broken}") from broken
+    for arguments in others:
         try:
-            _check_run(f, traced, arguments)
-            _check_slope(loss, of_loss, arguments, interpreted(of_loss, "gradient", arguments))
-        except GuardBroken as broken:
-            if which == 0:
-                raise RuntimeError(f"the example's own guard is broken: {broken}") from broken
-            again = trace(f, copied(arguments), unroll=unroll)
-            _check_run(f, again, arguments)
-            if loss is not f:
-                again = trace(loss, copied(arguments), unroll=unroll)
-            _check_slope(loss, again, arguments, interpreted(again, "gradient", arguments))
-
-
-def _check_run(f: Function, traced: Trace, arguments: tuple) -> None:
-    after = copied(arguments)
-    value = value_of(f, after)
-    result, written = replay(traced, *copied(arguments))
-    _same(result, value, "value")
-    _same(written, [leaf for leaf in flatten(after)[0] if isinstance(leaf, np.ndarray | float)], "written argument")
+            plan.check(arguments)
+        except GuardBroken:  # a call of a plan traces again
+            Interpreted(f, arguments, unroll).check(arguments)
 
 
 def _check_compiled(f: Function, argument_sets: list[tuple], unroll: int) -> None:

@@ -34,7 +34,7 @@ def accumulate(w: Writer, scope: Scope) -> Node:
 def read(w: Writer, scope: Scope, use: str) -> Node:
     """A state goes into what is computed, as it is."""
     value = w.leaf(scope)
-    return Lines(f"t = 0.8 * t + 0.2 * {use.format(e=value) if '{e}' in use else f'{use} * {value}'}")
+    return Lines(f"t = 0.8 * t + 0.2 * {use.format(e=value) if '{e}' in use else f'({use}) * {value}'}")
 
 
 def other_scalar(w: Writer, scope: Scope) -> Node:
