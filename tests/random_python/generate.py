@@ -1,0 +1,81 @@
+"""Random programs as users write them: arrays and numbers that are traced, and Python's own state around them.
+
+`program(x, y, s)` reads the vectors `x` and `y` and the float `s`, may write to both vectors, and returns a number that
+stays of moderate size.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from .bodies import loop, statements
+from .states import STATES
+from .tree import Lines, Node, Program
+from .writer import Scope, Writer
+
+SIZES = (4, 20, 24)  # of x: fewer and more than the default of `unroll`
+HELPERS = """\
+def chosen(a, b, k):
+    if a[k] > b[k] + 0.0137:
+        return a
+    return b
+
+def helper(v, w):
+    if v > 0.3171:
+        b = np.sin(v)
+    else:
+        b = w * v
+    return b * v
+
+def inner(v, w):
+    u = v
+    for k in range(3):
+        u = 0.5 * np.sin(u) + 0.2 * w
+    return u * v
+"""
+
+
+RESULT = "t + 0.3 * c + np.sum(u) / 7 + 0.1 * np.sum(p * q) + 0.1 * history[len(history) // 2] + 0.1 * rows[-1][0]"
+
+
+def random_program(seed: int) -> Program:
+    """The program of that seed."""
+    w = Writer(random.Random(seed))
+    x, y = w.rng.choice(SIZES), w.rng.choice((6, 20))
+    names = w.rng.sample(list(STATES), w.rng.randint(1, 3))
+    states = [w.fill(STATES[name]) for name in names]
+    w.kinds.update(f"state: {name}" for name in names)
+    outside: list[Node] = [Lines(HELPERS), *(Lines(state.outside) for state in states if state.outside)]
+    body: list[Node] = [
+        Lines(f"t, c = {w.rng.choice(('s', '0.1', 'x[0]'))}, 0.2 * s"),
+        Lines(f"u = {w.rng.choice(('np.zeros(7)', 'np.linspace(0.0, 1.0, 7)', 'np.full(7, s)'))}"),
+        Lines(f"p, q = {w.rng.choice(('y[:3], y[3:6]', 'u[:3], u[4:]', 'x[:3], y[:3]'))}"),
+        Lines(f"history, memo = [{w.rng.choice(('s', 't', '0.0'))}], {{}}"),
+        Lines(f"rows = [{w.rng.choice(('y', 'y.copy()', '0.5 * p'))}]"),
+        *(Lines(state.setup) for state in states if state.setup),
+    ]
+    scope = Scope(
+        scalars=("t", "c", "s"),
+        arrays=(("x", x), ("y", y), ("u", 7), ("p", 3), ("q", 3)),
+        lists=("history",),
+        uses=tuple(state.use for state in states),
+        steps=tuple(state.step for state in states if state.step),
+    )
+    for _ in range(w.rng.choice((1, 1, 2))):
+        if w.chance(0.2):
+            body += statements(w, scope, 1)
+        node = None
+        while node is None:
+            node = loop(w, scope, size=x)
+        body.append(node)
+    body.append(Lines(f"return {RESULT}"))
+    return Program(tuple(outside), tuple(body), frozenset(w.kinds), (x, y))
+
+
+def arguments(program: Program, seed: int) -> tuple:
+    """Arguments of the program; those of another seed may take other branches."""
+    rng = np.random.default_rng(seed)
+    x, y = program.sizes
+    return rng.uniform(-0.6, 1.4, x), rng.uniform(-0.6, 1.4, y), float(rng.uniform(0.2, 1.2))
