@@ -20,7 +20,7 @@ from .shadows import ShadowGlobals
 from .signatures import Signature, bind
 from .source import Line
 from .structure import Structure, flatten, flatten_arguments, paths
-from .tape import Tape, Value
+from .tape import Guard, Tape, Value
 from .tracing.array_tracer import ArrayTracer
 from .tracing.promotion import KINDS
 from .tracing.replacements import refuse_generators, replacements
@@ -130,6 +130,7 @@ def trace(
     max_operations: int = 200_000,
     unroll: int = 16,
     max_steps: int = 1000,
+    known: Sequence[Guard] = (),
 ) -> Trace:
     """Record one run of `f` on arguments like `args`.
 
@@ -148,6 +149,8 @@ def trace(
         Loops of at most so many iterations are recorded one by one.
     max_steps : int
         `while` loops on traced values run at most so often.
+    known : sequence of Guard
+        The first guards, with what they are for the example: there its numbers are not asked for.
 
     Raises
     ------
@@ -155,7 +158,7 @@ def trace(
         Where `f` does what cannot be recorded; the message names the user's line. What `f` itself or NumPy raises
         passes through, with a note that names the line.
     """
-    decisions = Decisions()
+    decisions = Decisions(known=known)
     failure: Exception | None = None
     for _ in range(MOST_RUNS):
         recorder = Recorder(max_operations, unroll, max_steps, decisions)
