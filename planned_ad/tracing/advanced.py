@@ -228,6 +228,8 @@ def index_in_loop(recorder: Recorder, index: Value, n: int, axis: int) -> Value:
     )
     if inside.shape:
         inside = recorder.apply("reduce_all", inside, axes=tuple(range(len(inside.shape))))
+    elif recorder.scopes.open:
+        recorder.scopes.open[-1].indices.append((index, n))
     recorder.scopes.require(inside, "index", axis_of(axis, n))
     wrapped = recorder.apply("wrap_index", index, extent=n)
     least, most = recorder.constant(0, INT), recorder.constant(n - 1, INT)

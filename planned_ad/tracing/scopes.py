@@ -87,6 +87,7 @@ class Scope:
     range: tuple[Extent, Extent] = (0, 0)
     site: Site | None = None
     loop: Any = None  # the recording of the loop
+    indices: list[tuple[Value, int]] = field(default_factory=list)  # (v, n): each iteration requires -n <= v < n
     promotes: bool = False  # an array made outside turned out to be written to: what was read of it is another value
 
 
