@@ -32,6 +32,11 @@ def is_limit(op: Operation) -> bool:
     return isinstance(op, Guard) and op.what == "max_steps"
 
 
+def decides(op: Operation) -> bool:
+    """Whether an operation is a guard that other data break by going another way."""
+    return isinstance(op, Guard) and op.what not in REQUIRED and not is_limit(op)
+
+
 def guards_of(tape: Tape) -> list[Guard]:
     """Outside of all loops, in order."""
     return [op for op in tape.operations if isinstance(op, Guard)]
@@ -108,4 +113,4 @@ def known_outcomes(tape: Tape, count: int, position: int) -> list[Guard]:
 
 def lines_of_guards(guards: Sequence[Guard]) -> str:
     """The lines that have led to several variants."""
-    return "; ".join(dict.fromkeys(f"{op.line}: {op.line.text}" for op in guards if op.what not in REQUIRED))
+    return "; ".join(dict.fromkeys(f"{op.line}: {op.line.text}" for op in guards if decides(op)))

@@ -14,7 +14,7 @@ from .callbacks import raise_pending
 from .entries import KINDS, Entry, build_entry, is_scalar_loss, limited_tape, result_kinds
 from .errors import ArgumentError, BranchError
 from .explain import Explanation, explain
-from .guards import TooFewSteps, endless, guards_of, is_limit, lines_of_guards
+from .guards import TooFewSteps, decides, endless, guards_of, is_limit, lines_of_guards
 from .kernel_functions import Kernel
 from .replay import Broken, Call, in_order, replay
 from .schedule import MemoryPlan
@@ -157,8 +157,7 @@ class Plan:
         """Shapes and dtypes of the arrays that a call returns, where all calls return the same: made beforehand, they
         keep a call on its fast path."""
         traced = self._variants[0].trace
-        guards = {op.what for op in traced.tape.operations if isinstance(op, Guard)}
-        if not result_kinds(traced) or guards - {"index", "length", "max_steps"}:  # others lead to other variants
+        if not result_kinds(traced) or any(map(decides, traced.tape.operations)):
             return ()
         pairs = zip(traced.tape.results, (kind for kind in traced.result_kinds if kind != "static"))
         return tuple((value.shape, value.dtype) for value, kind in pairs if kind == "array")

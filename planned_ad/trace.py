@@ -13,6 +13,7 @@ import numpy as np
 
 from .compact import compact
 from .errors import PlannedADError, TraceError, UnsupportedError
+from .guards import decides
 from .namespace import Namespace
 from .rebinding import check_captured, check_outside, owners_of_leaves, rebound, snapshots, store_rebound
 from .recorder import Recorder
@@ -352,6 +353,9 @@ def _results(recorder: Recorder, result: Any) -> tuple[list[tuple[str, object]],
     leaves: list[tuple[str, object]] = []
     kinds: list[str] = []
     values: list[Value] = []
+    if len(found) == 1 and is_one_of_several(recorder, found[0]):
+        found = [recorder.result(recorder.constant(float(found[0])))]
+        found[0].is_python = True
     for leaf in found:
         if type(leaf) is TracedList:
             raise leaf.refuse()
@@ -373,6 +377,12 @@ def _results(recorder: Recorder, result: Any) -> tuple[list[tuple[str, object]],
         kinds.append(kind)
         values.append(recorder.value_of(leaf))
     return leaves, kinds, values, structure
+
+
+def is_one_of_several(recorder: Recorder, result: Any) -> bool:
+    """Whether a result is a known number since a test came out so: as a value it has a derivative, which is zero."""
+    is_number = not recorder.is_scalar(result) and (isinstance(result, float | np.floating) or type(result) is int)
+    return is_number and any(map(decides, recorder.builder.operations))
 
 
 def with_plain_lists(result: Any) -> Any:

@@ -39,8 +39,8 @@ from .list_growth import Growth
 from .loop_index import LoopIndex, index_of
 from .lost import Lost
 from .ragged import RaggedArray
-from .scalar_tracer import ScalarTracer
 from .run_time_counts import within_range
+from .scalar_tracer import ScalarTracer
 from .scopes import Scope, Site
 from .state import Key, Place, State, capture, write_state
 from .storage import ShiftedStorage, Storage

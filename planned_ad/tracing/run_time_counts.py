@@ -1,8 +1,8 @@
 """How often a loop can run whose number of iterations is data: no longer than its indices can be in range.
 
-`for j in range(start[i], start[i + 1]): a += value[j]` with a wrong `start` may be told to run for years. Each iteration
-reads `value[j]`, which has n elements at positions from -n to n - 1: of 2 n + 1 iterations one is out of range. Whoever
-makes the guard for that need not see the iterations after it.
+`for j in range(start[i], start[i + 1]): a += value[j]` with a wrong `start` may be told to run for years. Each
+iteration reads `value[j]`, which has n elements at positions from -n to n - 1: of 2 n + 1 iterations one is out of
+range. The guard for that breaks then, and need not see the iterations that follow.
 """
 
 from __future__ import annotations
