@@ -113,8 +113,8 @@ class Call:
         many = cotangents != 1
         labels = [f"cotangent{k}" for k in range(cotangents)] if many else ["cotangent"]
         extra = list(self.extra)
-        if len(extra) == cotangents and not self.keywords and names:
-            return [None] * len(names) + extra  # no shadows passed: new ones
+        if 0 < len(extra) == cotangents and not self.keywords and names and isinstance(extra[0], numbers.Real):
+            return [None] * len(names) + extra  # no shadows passed, since a number is none: new ones
         slots = dict(zip([*names, *labels], extra))
         if len(extra) > len(names) + cotangents:
             raise ArgumentError(
@@ -130,7 +130,11 @@ class Call:
             raise ArgumentError(f"{self.name}: the shadow {missing} is missing; pass all shadows, or none")
         for label in labels:
             if label not in slots:
-                raise ArgumentError(f"{self.name}: the {label} of the result is missing")
+                after = f"it follows the shadows ({', '.join(names)}); " if names else ""
+                raise ArgumentError(
+                    f"{self.name}: the {label} of the result is missing; {after}without shadows, pass it by name, "
+                    f"{label}=..."
+                )
         return [slots.get(n) for n in (*names, *labels)]
 
     def take_outs(self) -> list[Any]:

@@ -69,8 +69,8 @@ class Reverse:
     """The second half of a split plan: pulls cotangents back through the run that filled a tape.
 
     `reverse(tape, dx, cotangent)`: shadows and cotangents as for `plan.pullback`: shadows are in-out; without them new
-    ones are returned. The cotangent of a function that returns one floating scalar is 1.0 by default. The tape is left
-    as it is. What is inactive in a new shadow is zero.
+    ones are returned, `reverse(tape, cotangent=ct)`. The cotangent of a function that returns one floating scalar is
+    1.0 by default. The tape is left as it is. What is inactive in a new shadow is zero.
 
     Raises
     ------
