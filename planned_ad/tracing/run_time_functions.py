@@ -267,7 +267,11 @@ def _variance(recorder: Recorder, a: Any, axis: Any = None, ddof: Any = 0) -> An
 
 
 def _deviation(recorder: Recorder, a: Any, axis: Any = None, ddof: Any = 0) -> Any:
-    return np.sqrt(_variance(recorder, a, axis, ddof))
+    variance = _variance(recorder, a, axis, ddof)
+    if not ddof < 1:
+        return np.sqrt(variance)
+    single = ScalarTracer(recorder, a.length.count, is_python=True) == 1  # of which there is none, with derivative zero
+    return np.where(single, _sum(recorder, a - _mean(recorder, a)), np.sqrt(np.where(single, 1.0, variance)))
 
 
 def _cumulated(recorder: Recorder, a: Any, axis: Any = None) -> Any:
