@@ -16,6 +16,7 @@ from .source import UNKNOWN, Line
 from .tape import Apply, Constant, Guard, Load, Operation, Tape, defined_by
 
 REQUIRED = ("index", "length")  # what every run needs: no other trace of the function does without
+STRETCHES = "unless one of them is 1"  # the detail of a guard for lengths that a more general trace can do without
 MOST_LOOKED_AT = 1_000_000  # elements of an index array, to find the one that is out of range
 
 
@@ -30,6 +31,11 @@ class TooFewSteps(BranchError):
 def is_limit(op: Operation) -> bool:
     """Whether an operation guards the number of iterations of a `while` loop."""
     return isinstance(op, Guard) and op.what == "max_steps"
+
+
+def is_stretch(op: Operation) -> bool:
+    """Whether an operation guards lengths that are equal, or are repeated where the next trace is told so."""
+    return isinstance(op, Guard) and op.detail == STRETCHES
 
 
 def decides(op: Operation) -> bool:
@@ -108,7 +114,7 @@ def known_outcomes(tape: Tape, count: int, position: int) -> list[Guard]:
         return []
     broken = guards[position]
     other = [replace(broken, outcome=not broken.outcome)] if isinstance(broken.outcome, bool) else []
-    return [*guards[:position], *([] if is_limit(broken) else other)]
+    return [*guards[:position], *(other if decides(broken) else [])]
 
 
 def lines_of_guards(guards: Sequence[Guard]) -> str:

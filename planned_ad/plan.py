@@ -14,7 +14,7 @@ from .callbacks import raise_pending
 from .entries import KINDS, Entry, build_entry, is_scalar_loss, limited_tape, result_kinds
 from .errors import ArgumentError, BranchError
 from .explain import Explanation, explain
-from .guards import TooFewSteps, decides, endless, guards_of, is_limit, lines_of_guards
+from .guards import TooFewSteps, decides, endless, guards_of, is_limit, is_stretch, lines_of_guards
 from .kernel_functions import Kernel
 from .replay import Broken, Call, in_order, replay
 from .schedule import MemoryPlan
@@ -133,6 +133,7 @@ class Plan:
         self._f, self._options = f, options
         self._lock = threading.RLock()
         self._variants: list[Variant] = []
+        self._stretched: set[Line] = set()  # lines that combine arrays of run-time lengths of which some are 1
         self._derivatives: dict[Any, Any] = {}
         self._shown_by: tuple[Plan, str] | None = None  # the plan, and its attribute, that show this one's call
         example_kwargs = example_kwargs or {}
@@ -336,6 +337,7 @@ class Plan:
                 unroll=options["unroll"],
                 max_steps=options["max_steps"],
                 known=known,
+                stretched=self._stretched,
             )
         except TooFewSteps as error:
             self._more_steps(error.line)
@@ -359,7 +361,7 @@ class Plan:
         if done:
             return result
         broken: Broken | None = result
-        if self._options["on_branch"] == "raise" and broken is not None:
+        if self._options["on_branch"] == "raise" and broken is not None and not is_stretch(broken.guard):
             raise broken.error()
         with self._lock:
             done, result = attempt([v for v in self._variants if v not in tried], False)  # of other threads
@@ -368,10 +370,10 @@ class Plan:
             result, call = result or broken, called()
             kept, steps = list(self._variants), self._options["max_steps"]
             try:
-                if result is None or not is_limit(result.guard):
+                if result is None or decides(result.guard):
                     done, result = attempt([self._another(result, call)], True)
                 while not done:
-                    done, result = attempt([self._with_more_steps(result, call)], True)
+                    done, result = attempt([self._wider(result, call)], True)
             except BaseException:
                 self._variants[:], self._options["max_steps"] = kept, steps
                 raise
@@ -390,15 +392,21 @@ class Plan:
             )
         return self._add_variant(*call.example(), () if broken is None else broken.known())
 
-    def _with_more_steps(self, broken: Broken, call: Call) -> Variant:
-        """In place of a variant whose `while` loops end too early for these arguments, one with more memory for them.
+    def _wider(self, broken: Broken, call: Call) -> Variant:
+        """In place of a variant that is too narrow for these arguments, one that is not.
 
+        Its `while` loops end too early: there is memory for more iterations. Or lengths differ, one of which may be 1.
         It takes the place of all that were traced with less. Other guards break for a reason, which is raised.
         """
-        if not is_limit(broken.guard):
+        if is_limit(broken.guard):
+            self._more_steps(broken.guard.line)
+            narrow = is_limit
+        elif is_stretch(broken.guard) and broken.guard.line not in self._stretched:
+            self._stretched.add(broken.guard.line)
+            narrow = is_stretch
+        else:
             raise broken.error()
-        self._more_steps(broken.guard.line)
-        kept = [v for v in self._variants if not any(map(is_limit, v.trace.tape.operations))]
+        kept = [v for v in self._variants if not any(map(narrow, v.trace.tape.operations))]
         found = self._add_variant(*call.example(), broken.known())
         self._variants[:] = [*kept, found]
         for name in ("gradient", "value_and_gradient", "pullback", "_call", "_forward", "_reverse"):

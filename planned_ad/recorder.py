@@ -66,7 +66,7 @@ class Recorder:
         self.unrolling: dict[int, Site] = {}  # short loops whose iterations are recorded one by one now
         self.whiles_on_integers = WhilesOnIntegers(self)
         self.watch = Watch(self)
-        self.example = ExampleRun(self.builder, max_steps)
+        self.example = ExampleRun(self.builder, self.scopes, max_steps)
         self.assumptions: dict[str, None] = {}  # names of captured arrays that were read, in order
         self.extents: dict[int, int] = {}  # ids of index values known to be at least 0 and less than this
         self.wrapped: dict[tuple[int, int], Value] = {}  # an index value within an extent, as one that is not negative

@@ -17,7 +17,7 @@ from .callbacks import raise_pending
 from .entries import Entry, out_names
 from .errors import ArgumentError, PlannedADError, ShapeError
 from .examples import restored
-from .guards import REQUIRED, error_of, guards_of, index_out_of_range, known_outcomes
+from .guards import REQUIRED, error_of, guards_of, index_out_of_range, is_stretch, known_outcomes
 from .interpret import memory_of
 from .kernels.native_callees import FIRST_GUARD
 from .schedule import guard_steps
@@ -246,7 +246,7 @@ def broken(call: Call, variant: Variant, entry: Entry, number: int) -> Broken:
     """That guard `number` of an entry broke. What no run does without is an error at once."""
     guards = [step.operation for step in guard_steps(entry.memory.steps)]
     guard = guards[number]
-    if guard.what not in REQUIRED:
+    if guard.what not in REQUIRED or is_stretch(guard):
         return Broken(variant, guard, number, len(guards))
     traced, index = variant.trace, None
     recorded = guards_of(traced.tape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,6 +132,7 @@ def trace(
     unroll: int = 16,
     max_steps: int = 1000,
     known: Sequence[Guard] = (),
+    stretched: Iterable[Line] = (),
 ) -> Trace:
     """Record one run of `f` on arguments like `args`.
 
@@ -152,6 +153,8 @@ def trace(
         `while` loops on traced values run at most so often.
     known : sequence of Guard
         The first guards, with what they are for the example: there its numbers are not asked for.
+    stretched : iterable of Line
+        Lines that combine arrays of run-time lengths, some of which may be 1 where others are not.
 
     Raises
     ------
@@ -159,7 +162,7 @@ def trace(
         Where `f` does what cannot be recorded; the message names the user's line. What `f` itself or NumPy raises
         passes through, with a note that names the line.
     """
-    decisions = Decisions(known=known)
+    decisions = Decisions(known=known, stretched=set(stretched))
     failure: Exception | None = None
     for _ in range(MOST_RUNS):
         recorder = Recorder(max_operations, unroll, max_steps, decisions)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from ..builder import TapeBuilder
-from ..guards import REQUIRED, error_of, is_limit
+from ..guards import REQUIRED, error_of, is_limit, is_stretch
 from ..interpret import Interpreter, memory_of
 from ..tape import Buffer, Guard, Value
+from .scopes import Scopes
 
 
 class ExampleRun:
     """Runs the tape as far as it is recorded, on copies of the example arguments, when it is first asked."""
 
-    def __init__(self, builder: TapeBuilder, max_steps: int):
-        self.builder, self.max_steps = builder, max_steps
+    def __init__(self, builder: TapeBuilder, scopes: Scopes, max_steps: int):
+        self.builder, self.scopes, self.max_steps = builder, scopes, max_steps
         self.arrays: dict[int, np.ndarray] = {}
         self.interpreter: Interpreter | None = None
         self.done = 0
@@ -43,5 +44,8 @@ class ExampleRun:
 
         Of a branch it is the outcome that the kernel has found, which the last bit of a sum may decide.
         """
+        if is_stretch(guard):
+            self.scopes.decisions.stretched.add(guard.line)
+            raise self.scopes.restart()
         if guard.what in REQUIRED or is_limit(guard):
             raise error_of(guard, "", self.max_steps)

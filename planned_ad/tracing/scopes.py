@@ -61,6 +61,7 @@ class Decisions:
     long: dict[Site, Unrolled] = field(default_factory=dict)  # of these, the ones that have many iterations
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
     plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
+    stretched: set[Line] = field(default_factory=set)  # where arrays of a run-time length of 1 are repeated
     known: Sequence[Guard] = ()  # that the example begins with, from a run of another trace
 
     def knows(self, site: Site) -> bool:
@@ -131,12 +132,12 @@ class Scopes:
         both = builder.apply("logical_and", builder.load(flag.whole), condition)
         builder.store(flag.whole, both)
 
-    def require_after(self, condition: Value, what: str) -> None:
+    def require_after(self, condition: Value, what: str, detail: str = "") -> None:
         """The replay leaves unless `condition` holds, here and in all iterations of the loops around."""
         if self.open:
-            self.require(condition, what)
+            self.require(condition, what, detail)
         else:
-            self.builder.guard(condition, True, what)
+            self.builder.guard(condition, True, what, detail)
 
     def guard(self) -> None:
         """Outside of all loops: record the guards for what they require."""

@@ -1,7 +1,7 @@
-"""Classes in place of `range`, `zip`, `numpy.ndarray` and their like: called they are ours, asked they are the real ones.
+"""Classes in place of `range`, `zip`, `numpy.ndarray` and the like: called they are ours, asked they are the real ones.
 
-So `range(n)` in traced code makes our range, and `isinstance(v, range)`, `range | list`, `case range():` and what has been
-registered for the class do what they do elsewhere.
+So `range(n)` in traced code makes our range, and `isinstance(v, range)`, `range | list`, `case range():` and what has
+been registered for the class do what they do elsewhere.
 """
 
 from __future__ import annotations
