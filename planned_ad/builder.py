@@ -108,8 +108,9 @@ class TapeBuilder:
         self.emit(IndexValue(out=out, expression=expression, line=self.line))
         return out
 
-    def guard(self, predicate: Value, outcome: object, what: str) -> None:
-        self.emit(Guard(predicate=predicate, outcome=outcome, what=what, line=self.line))
+    def guard(self, predicate: Value, outcome: object, what: str, detail: str = "", line: Line | None = None) -> None:
+        line = self.line if line is None else line
+        self.emit(Guard(predicate=predicate, outcome=outcome, what=what, detail=detail, line=line))
 
     # Shorthands used by tracing and by adjoints.
 

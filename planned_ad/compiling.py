@@ -8,6 +8,7 @@ from typing import Any
 
 from .entries import is_scalar_loss
 from .errors import ArgumentError, NotDifferentiableError
+from .guards import decides
 from .plan import Plan
 from .reverse import activity
 from .tape import Scatter, Store, walk
@@ -118,12 +119,14 @@ def default_options() -> dict[str, Any]:
 
 
 def check_differentiable(traced: Trace) -> None:
-    """Refuse a function without active arguments, and one whose results and writes depend on none."""
+    """Refuse a function without active arguments, and one whose results and writes never depend on one."""
     if not traced.tape.active:
         raise NotDifferentiableError(
             f"{traced.name} ({traced.line}): no argument is active; pass floating arrays or Python floats (not "
             f"integers), outside of planned_ad.Const"
         )
+    if any(map(decides, traced.tape.operations)):  # for other data it may return something else
+        return
     values, _ = activity(traced.tape)
     writes = any(
         isinstance(op, Store | Scatter) and op.region.buffer in traced.tape.active

@@ -16,6 +16,7 @@ from .boundary import primal, privatise, written_arguments, written_before_guard
 from .decisions import record_decisions
 from .errors import NotDifferentiableError
 from .gather_form import gather_form
+from .guards import decides
 from .in_place import results_in_place
 from .inline import lower_calls
 from .invariants import hoist_invariants
@@ -39,7 +40,7 @@ from .kernels.types import I64
 from .lower import lower_products
 from .memory_limit import Rerun, within_limit
 from .planner import plan_memory
-from .reverse import reverse
+from .reverse import activity, reverse
 from .schedule import MemoryPlan
 from .simplify import simplify
 from .split import split
@@ -159,10 +160,15 @@ def gathered(tape: Tape) -> Tape:
 
 
 def check_loss(trace: Trace) -> None:
-    """Refuse a gradient of what is not one floating scalar."""
+    """Refuse a gradient of what is not one floating scalar, or of one that no argument ever changes."""
     results = trace.tape.results
-    if len(results) == 1 and results[0].shape == () and results[0].dtype.kind == "f":
-        return
+    if is_scalar_loss(trace):
+        if results[0].id in activity(trace.tape)[0] or any(map(decides, trace.tape.operations)):
+            return
+        raise NotDifferentiableError(
+            f"{trace.name} ({trace.line}): the result does not depend on any active argument: its gradient is zero "
+            f"everywhere"
+        )
     what = f"returns {trace.result_structure}" if trace.result_leaves else "returns nothing"
     if len(results) == 1:
         what = f"returns an array of shape {results[0].shape} and dtype {results[0].dtype}"

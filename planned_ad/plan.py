@@ -12,14 +12,15 @@ import numpy as np
 from . import examples
 from .callbacks import raise_pending
 from .entries import KINDS, Entry, build_entry, is_scalar_loss, limited_tape, result_kinds
-from .errors import ArgumentError, BranchError, PlannedADError
+from .errors import ArgumentError, BranchError
 from .explain import Explanation, explain
-from .guards import broken_guard, endless, is_limit, lines_of_guards
+from .guards import TooFewSteps, decides, endless, guards_of, is_limit, is_stretch, lines_of_guards
 from .kernel_functions import Kernel
-from .replay import Call, in_order, replay
+from .replay import Broken, Call, in_order, replay
 from .schedule import MemoryPlan
 from .schedule_listing import plan_listing
 from .signatures import bind
+from .source import Line
 from .split_calls import Forward, Reverse, build_halves, run_forward, run_reverse
 from .tape import Guard
 from .trace import Trace, trace
@@ -132,6 +133,7 @@ class Plan:
         self._f, self._options = f, options
         self._lock = threading.RLock()
         self._variants: list[Variant] = []
+        self._stretched: set[Line] = set()  # lines that combine arrays of run-time lengths of which some are 1
         self._derivatives: dict[Any, Any] = {}
         self._shown_by: tuple[Plan, str] | None = None  # the plan, and its attribute, that show this one's call
         example_kwargs = example_kwargs or {}
@@ -156,8 +158,7 @@ class Plan:
         """Shapes and dtypes of the arrays that a call returns, where all calls return the same: made beforehand, they
         keep a call on its fast path."""
         traced = self._variants[0].trace
-        guards = {op.what for op in traced.tape.operations if isinstance(op, Guard)}
-        if not result_kinds(traced) or guards - {"index", "length", "max_steps"}:  # others lead to other variants
+        if not result_kinds(traced) or any(map(decides, traced.tape.operations)):
             return ()
         pairs = zip(traced.tape.results, (kind for kind in traced.result_kinds if kind != "static"))
         return tuple((value.shape, value.dtype) for value, kind in pairs if kind == "array")
@@ -196,7 +197,8 @@ class Plan:
 
         Shadows are in-out. On entry: the adjoint of the arguments' final state; on exit: that of their initial state.
         For arguments that `f` only reads, this means that the derivative is added to the shadow. One cotangent for
-        each floating result, of its shape; a float for a scalar.
+        each floating result, of its shape; a float for a scalar. New shadows are returned where none are passed:
+        `plan.pullback(x, n, cotangent=ct)`.
         """
 
     @DerivedCall
@@ -323,16 +325,23 @@ class Plan:
     def _slow_path(self, kind: str) -> Callable[..., Any]:
         return functools.partial(HALVES[kind], self) if kind in HALVES else functools.partial(_slow_path, self, kind)
 
-    def _add_variant(self, args: tuple, kwargs: dict[str, Any]) -> Variant:
+    def _add_variant(self, args: tuple, kwargs: dict[str, Any], known: Sequence[Guard] = ()) -> Variant:
+        """Trace with an example of which the first guards are `known`."""
         options = self._options
-        traced = trace(
-            self._f,
-            args,
-            kwargs,
-            max_operations=options["max_operations"],
-            unroll=options["unroll"],
-            max_steps=options["max_steps"],
-        )
+        try:
+            traced = trace(
+                self._f,
+                args,
+                kwargs,
+                max_operations=options["max_operations"],
+                unroll=options["unroll"],
+                max_steps=options["max_steps"],
+                known=known,
+                stretched=self._stretched,
+            )
+        except TooFewSteps as error:
+            self._more_steps(error.line)
+            return self._add_variant(args, kwargs, known)
         variant = Variant(traced, options["preserve_args"], options["memory_limit"], self._slow_path, self)
         self._variants.append(variant)
         return variant
@@ -351,48 +360,54 @@ class Plan:
         done, result = attempt(tried, False)
         if done:
             return result
-        first, call = tried[0].trace, called()
-        if self._options["on_branch"] == "raise":
-            raise broken_guard(first, call.leaves)
+        broken: Broken | None = result
+        if self._options["on_branch"] == "raise" and broken is not None and not is_stretch(broken.guard):
+            raise broken.error()
         with self._lock:
-            done, result = attempt(self._variants[len(tried) :], False)  # of other threads
+            done, result = attempt([v for v in self._variants if v not in tried], False)  # of other threads
             if done:
                 return result
-            if len(self._variants) >= self._options["max_variants"]:
-                raise BranchError(
-                    f"{first.name} has taken more than {self._options['max_variants']} different branches: "
-                    f"{lines_of_guards(first)}. Use np.where for values that change from call to call, or raise the "
-                    f"limit with compile(..., max_variants=)"
-                )
-            variant = self._add_variant(*call.example())
+            result, call = result or broken, called()
+            kept, steps = list(self._variants), self._options["max_steps"]
             try:
-                done, result = attempt([variant], True)
+                if result is None or decides(result.guard):
+                    done, result = attempt([self._another(result, call)], True)
                 while not done:
-                    variant = self._with_more_steps(variant, call)
-                    done, result = attempt([variant], True)
-            except PlannedADError:
-                self._variants.remove(variant)
+                    done, result = attempt([self._wider(result, call)], True)
+            except BaseException:
+                self._variants[:], self._options["max_steps"] = kept, steps
                 raise
             if "kernel" in self.__dict__:
                 self.kernel._extend()
         return result
 
-    def _with_more_steps(self, variant: Variant, call: Call) -> Variant:
-        """In place of a variant whose `while` loops end too early for these arguments, one with more memory for them.
+    def _another(self, broken: Broken | None, call: Call) -> Variant:
+        """One more variant, for arguments that take another branch than those so far."""
+        if len(self._variants) >= self._options["max_variants"]:
+            guards = guards_of(self._variants[0].trace.tape)
+            raise BranchError(
+                f"{self._variants[0].trace.name} has taken more than {self._options['max_variants']} different "
+                f"branches: {lines_of_guards(guards)}. Use np.where for values that change from call to call, or raise "
+                f"the limit with compile(..., max_variants=)"
+            )
+        return self._add_variant(*call.example(), () if broken is None else broken.known())
 
+    def _wider(self, broken: Broken, call: Call) -> Variant:
+        """In place of a variant that is too narrow for these arguments, one that is not.
+
+        Its `while` loops end too early: there is memory for more iterations. Or lengths differ, one of which may be 1.
         It takes the place of all that were traced with less. Other guards break for a reason, which is raised.
         """
-        traced = variant.trace
-        has_limit = any(is_limit(op) for op in traced.tape.operations)
-        steps = self._options["max_steps"] * MORE_STEPS
-        if has_limit and steps > MOST_STEPS:
-            raise endless(traced)
-        if not has_limit:
-            raise broken_guard(traced, call.leaves)
-        self._options["max_steps"] = steps
-        self._variants.remove(variant)
-        found = self._add_variant(*call.example())
-        kept = [v for v in self._variants[:-1] if not any(is_limit(op) for op in v.trace.tape.operations)]
+        if is_limit(broken.guard):
+            self._more_steps(broken.guard.line)
+            narrow = is_limit
+        elif is_stretch(broken.guard) and broken.guard.line not in self._stretched:
+            self._stretched.add(broken.guard.line)
+            narrow = is_stretch
+        else:
+            raise broken.error()
+        kept = [v for v in self._variants if not any(map(narrow, v.trace.tape.operations))]
+        found = self._add_variant(*call.example(), broken.known())
         self._variants[:] = [*kept, found]
         for name in ("gradient", "value_and_gradient", "pullback", "_call", "_forward", "_reverse"):
             self.__dict__.pop(name, None)
@@ -400,6 +415,13 @@ class Plan:
             other, name = self._shown_by
             other.__dict__.pop(name, None)
         return found
+
+    def _more_steps(self, line: Line) -> None:
+        """Memory for more iterations of `while` loops from now on, since the one at `line` did not end."""
+        steps = self._options["max_steps"] * MORE_STEPS
+        if steps > MOST_STEPS:
+            raise endless(line, self._options["max_steps"])
+        self._options["max_steps"] = steps
 
     # What the plan says of itself.
 

@@ -56,7 +56,9 @@ class TapePullback:
         self.shapes = [np.shape(leaf) for leaf in leaves]
 
     def __call__(self, cotangent: Any) -> Any:
-        shadows = self.reverse(self.tape, *self.cotangents(cotangent))
+        layout = self.tape._filled
+        assert layout is not None
+        shadows = self.reverse(self.tape, *[None] * layout.shadows, *self.cotangents(cotangent))
         several = shadows if len(self.arguments) > 1 else (shadows,)
         found = [like(*argument, shadow) for argument, shadow in zip(self.arguments, several)]
         return found[0] if self.single else tuple(found)

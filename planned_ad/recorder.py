@@ -66,7 +66,7 @@ class Recorder:
         self.unrolling: dict[int, Site] = {}  # short loops whose iterations are recorded one by one now
         self.whiles_on_integers = WhilesOnIntegers(self)
         self.watch = Watch(self)
-        self.example = ExampleRun(self.builder)
+        self.example = ExampleRun(self.builder, self.scopes, max_steps)
         self.assumptions: dict[str, None] = {}  # names of captured arrays that were read, in order
         self.extents: dict[int, tuple[Value, int]] = {}  # by identity, index values known to be from 0 to below this
         self.wrapped: dict[tuple[int, int], Value] = {}  # an index value within an extent, as one that is not negative
@@ -79,6 +79,7 @@ class Recorder:
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
         self._numbers: dict[tuple[object, ...], Value] = {}
         self._outcomes: dict[int, object] = {}
+        self._known = iter(self.scopes.decisions.known)
 
     def mark(self) -> None:
         """Give the user's present line to what is recorded next. Once for each operation of the user's."""
@@ -336,16 +337,23 @@ class Recorder:
 
     # Run-time choices.
 
-    def outcome(self, predicate: Value, what: str) -> Any:
+    def outcome(self, predicate: Value, what: str, detail: str = "") -> Any:
         """The scalar that `predicate` is for the example arguments; the tape holds only while it is that."""
         if self.scopes.depth:
             raise self.scopes.unroll_innermost("tests a traced value", self.builder.line)
         known = self._outcomes.get(predicate.id)
         if known is None:
-            known = self.example.number(predicate).item()
+            known = self._known_outcome(what)
+            if known is None:
+                known = self.example.number(predicate).item()
             self._outcomes[predicate.id] = known
-            self.builder.guard(predicate, known, what)
+            self.builder.guard(predicate, known, what, detail)
         return known
+
+    def _known_outcome(self, what: str) -> Any:
+        """What a run of another trace has shown of the guard that is next, if it came as far."""
+        line = self.builder.line
+        return next((g.outcome for g in self._known if g.what == what and g.line == line), None)
 
     def known_limits(self, index: Value) -> tuple[int, int]:
         """The least and the greatest number that an integer may be, where they are known; else those of its type."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,12 @@ import numpy as np
 from .arguments import check_arguments, check_array, check_overlaps, check_shadow, names_of
 from .callbacks import raise_pending
 from .entries import Entry, out_names
-from .errors import ArgumentError, ShapeError
+from .errors import ArgumentError, PlannedADError, ShapeError
 from .examples import restored
+from .guards import REQUIRED, error_of, guards_of, index_out_of_range, is_stretch, known_outcomes
+from .interpret import memory_of
+from .kernels.native_callees import FIRST_GUARD
+from .schedule import guard_steps
 from .structure import Const, Leaf, Structure, flatten, flatten_arguments, is_mutable, is_object_class, updated
 from .tape import Buffer, Guard, Tape
 from .trace import ArgumentLeaf, Trace
@@ -108,8 +113,8 @@ class Call:
         many = cotangents != 1
         labels = [f"cotangent{k}" for k in range(cotangents)] if many else ["cotangent"]
         extra = list(self.extra)
-        if len(extra) == cotangents and not self.keywords and names:
-            return [None] * len(names) + extra  # no shadows passed: new ones
+        if 0 < len(extra) == cotangents and not self.keywords and names and isinstance(extra[0], numbers.Real):
+            return [None] * len(names) + extra  # no shadows passed, since a number is none: new ones
         slots = dict(zip([*names, *labels], extra))
         if len(extra) > len(names) + cotangents:
             raise ArgumentError(
@@ -125,7 +130,11 @@ class Call:
             raise ArgumentError(f"{self.name}: the shadow {missing} is missing; pass all shadows, or none")
         for label in labels:
             if label not in slots:
-                raise ArgumentError(f"{self.name}: the {label} of the result is missing")
+                after = f"it follows the shadows ({', '.join(names)}); " if names else ""
+                raise ArgumentError(
+                    f"{self.name}: the {label} of the result is missing; {after}without shadows, pass it by name, "
+                    f"{label}=..."
+                )
         return [slots.get(n) for n in (*names, *labels)]
 
     def take_outs(self) -> list[Any]:
@@ -215,6 +224,43 @@ class Call:
             raise CotangentShapeError(*error.args) from None
 
 
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A variant whose guards do not hold for some arguments, and the first of `count` guards that does not."""
+
+    variant: Variant
+    guard: Guard
+    number: int
+    count: int
+
+    def error(self) -> PlannedADError:
+        traced = self.variant.trace
+        return error_of(self.guard, traced.name, traced.max_steps)
+
+    def known(self) -> list[Guard]:
+        """What this says of another trace for the same arguments."""
+        return known_outcomes(self.variant.trace.tape, self.count, self.number)
+
+
+def broken(call: Call, variant: Variant, entry: Entry, number: int) -> Broken:
+    """That guard `number` of an entry broke. What no run does without is an error at once."""
+    guards = [step.operation for step in guard_steps(entry.memory.steps)]
+    guard = guards[number]
+    if guard.what not in REQUIRED or is_stretch(guard):
+        return Broken(variant, guard, number, len(guards))
+    traced, index = variant.trace, None
+    recorded = guards_of(traced.tape)
+    if guard.what == "index" and len(recorded) == len(guards):
+        buffers = traced.tape.buffers
+        memories = {
+            leaf.buffer: memory_of(buffers[leaf.buffer], np.asarray(value, leaf.dtype))
+            for leaf, value in zip(traced.leaves, call.leaves)
+            if leaf.buffer is not None
+        }
+        index = index_out_of_range(traced.tape, recorded[number], memories)
+    raise error_of(guard, traced.name, traced.max_steps, index)
+
+
 class CotangentShapeError(ShapeError):
     """A cotangent of another shape than the result of a variant."""
 
@@ -225,13 +271,14 @@ class Placed:
     def __init__(self, memory: dict[int, Any], returned: list[Any], results: list[np.ndarray]):
         self.memory, self.returned, self.results = memory, returned, results
 
-    def run(self, entry: Entry) -> bool:
-        """Run the kernel; False when one of its guards broke (and nothing was written)."""
+    def run(self, entry: Entry) -> int | None:
+        """Run the kernel; the number of the guard that broke (and nothing was written), if one did."""
         pointers = [self.memory[id].__array_interface__["data"][0] for id in entry.layout.buffers]
-        if entry.call.run(pointers) != 0:
-            raise_pending()
-            return False
-        return True
+        status = entry.call.run(pointers)
+        if status == 0:
+            return None
+        raise_pending()
+        return status - FIRST_GUARD
 
     def result(self, trace: Trace, kind: str) -> Any:
         if kind == "call":
@@ -326,10 +373,11 @@ def is_cotangent(buffer: Buffer) -> bool:
 def replay(
     variants: Sequence[Variant], kind: str, arguments: Sequence[Any], keywords: dict[str, Any], *, final: bool = False
 ) -> tuple[bool, Any]:
-    """Try the variants of a plan in order: (True, result) of the first whose guards hold.
+    """Try the variants of a plan in order: (True, result) of the first whose guards hold, else (False, what broke).
 
     A cotangent of another shape than a variant's result may belong to another branch: then that variant is passed over.
     """
+    found = None
     for variant in variants:
         call = Call(variant.trace, kind, arguments, keywords)
         entry = variant.entry(kind)
@@ -339,8 +387,10 @@ def replay(
             if final or not any(isinstance(op, Guard) for op in variant.trace.tape.operations):
                 raise
             continue
-        if placed.run(entry):
+        number = placed.run(entry)
+        if number is None:
             if not variant.preserve_args:
                 call.rebind(placed.memory)
             return True, placed.result(variant.trace, kind)
-    return False, None
+        found = broken(call, variant, entry, number)
+    return False, found

@@ -21,7 +21,7 @@ from .builder import TapeBuilder, continued
 from .calls import cotangents_of_call, has_rule
 from .coordinates import follow
 from .dependence import Overwrites
-from .errors import NotDifferentiableError, UnsupportedError
+from .errors import UnsupportedError
 from .inline import write_out_calls
 from .regions import Region, View, c_strides, compose, contiguous, inverse, is_injective, remap, show
 from .rules.algebra import Symbol
@@ -240,10 +240,6 @@ def reverse(
     arguments = list(tape.arguments)
     returned = store_results(builder, tape.results) if keep_results else []
     turn = len(builder.operations)
-    if loss and not any(r.id in values for r in tape.results[:1]):
-        raise NotDifferentiableError(
-            "the result does not depend on any active argument: its gradient is zero everywhere"
-        )
     for id in tape.arguments:
         if id in tape.active:
             shadow = new_shadow(builder, tape.buffers[id], "shadow")

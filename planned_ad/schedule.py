@@ -186,6 +186,11 @@ def walk_steps(steps: Iterable[Step]) -> Iterator[Step]:
                 yield from walk_steps(block)
 
 
+def guard_steps(steps: Iterable[Step]) -> list[GuardStep]:
+    """In the order in which a kernel's status numbers them."""
+    return [step for step in walk_steps(steps) if isinstance(step, GuardStep)]
+
+
 def memories_of(step: Step) -> Iterator[Memory]:
     """What a step itself addresses, steps inside it aside."""
     match step:

@@ -12,7 +12,7 @@ from .arguments import check_arguments
 from .callbacks import raise_pending
 from .entries import TAPE, Entry, build_entry, is_scalar_loss, limited_tape
 from .errors import ArgumentError
-from .replay import Call, shadowed
+from .replay import Call, broken, shadowed
 from .split import split
 from .split_tape import KeptLayout, TapeMemory
 from .trace import ArgumentLeaf, Trace
@@ -69,8 +69,8 @@ class Reverse:
     """The second half of a split plan: pulls cotangents back through the run that filled a tape.
 
     `reverse(tape, dx, cotangent)`: shadows and cotangents as for `plan.pullback`: shadows are in-out; without them new
-    ones are returned. The cotangent of a function that returns one floating scalar is 1.0 by default. The tape is left
-    as it is. What is inactive in a new shadow is zero.
+    ones are returned, `reverse(tape, cotangent=ct)`. The cotangent of a function that returns one floating scalar is
+    1.0 by default. The tape is left as it is. What is inactive in a new shadow is zero.
 
     Raises
     ------
@@ -157,17 +157,20 @@ def run_forward(plan: Plan, *arguments: Any, **keywords: Any) -> Any:
         raise
 
     def attempt(variants: Sequence[Variant], final: bool) -> tuple[bool, Any]:
+        found = None
         for variant in variants:
             call = ForwardCall(variant.trace, arguments, keywords)
             entry = variant.entry("forward")
             placed = call.place(entry, variant.preserve_args)
             placed.memory[TAPE] = call.tape.room(layout_of(variant).nbytes)
-            if placed.run(entry):
+            number = placed.run(entry)
+            if number is None:
                 call.tape._filled = layout_of(variant)
                 if not variant.preserve_args:
                     call.rebind(placed.memory)
                 return True, placed.result(variant.trace, "call")
-        return False, None
+            found = broken(call, variant, entry, number)
+        return False, found
 
     return plan._attempted(attempt, lambda: ForwardCall(plan._variants[0].trace, arguments, keywords))
 
@@ -219,6 +222,6 @@ def run_reverse(plan: Plan, *arguments: Any, **keywords: Any) -> Any:
     call = ReverseCall(layout.trace, tape, rest, keywords)
     placed = call.place(entry, layout.preserve_args)
     placed.memory[TAPE] = tape._memory
-    done = placed.run(entry)
-    assert done, "the reverse sweep has no guards"
+    broken_guard = placed.run(entry)
+    assert broken_guard is None, "the reverse sweep has no guards"
     return placed.result(layout.trace, "pullback")

@@ -31,7 +31,7 @@ from .kernels.callspec import CallSpec
 from .kernels.emit import KernelEmitter, cut, flops, scratch_nbytes
 from .plan import Plan, Variant
 from .planner import plan_memory
-from .replay import Call, Placed, new_array, on_entry, rebuild
+from .replay import Call, Placed, broken, new_array, on_entry, rebuild
 from .reverse import reverse
 from .structure import Leaf, Structure, flatten, is_mutable, parts_of, path_of, updated
 from .tape import Buffer, Tape, walk
@@ -86,14 +86,17 @@ def swept(plan: Plan, sweep: Sweep, arguments: Sequence[Any], shadows: Sequence[
     """
 
     def attempt(variants: Sequence[Variant], final: bool) -> tuple[bool, Any]:
+        found = None
         for variant in variants:
             call = SweepCall(variant.trace, sweep, arguments)
             entry = entry_of(variant, sweep)
             placed = call.placed(entry, shadows, seed)
-            if placed.run(entry):
+            number = placed.run(entry)
+            if number is None:
                 call.rebind(placed.memory)
                 return True, call.outcome(placed)
-        return False, None
+            found = broken(call, variant, entry, number)
+        return False, found
 
     found = plan._attempted(attempt, lambda: SweepCall(plan._variants[0].trace, sweep, arguments))
     assert isinstance(found, Outcome)

@@ -217,11 +217,15 @@ class Scatter(Operation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guard(Operation):
-    """The tape holds only while the scalar `predicate` equals `outcome`; else the replay leaves, nothing written."""
+    """The tape holds only while the scalar `predicate` equals `outcome`; else the replay leaves, nothing written.
+
+    `what` it is about; `detail`, of an index: the axis that it is out of range for.
+    """
 
     predicate: Value
     outcome: object
     what: str
+    detail: str = ""
 
     @property
     def inputs(self) -> tuple[Value, ...]:

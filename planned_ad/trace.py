@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from .compact import compact
 from .errors import PlannedADError, TraceError, UnsupportedError
+from .guards import decides
 from .namespace import Namespace
 from .rebinding import check_captured, check_outside, owners_of_leaves, rebound, snapshots, store_rebound
 from .recorder import Recorder
@@ -20,7 +21,7 @@ from .shadows import ShadowGlobals
 from .signatures import Signature, bind
 from .source import Line
 from .structure import Structure, flatten, flatten_arguments, paths
-from .tape import Tape, Value
+from .tape import Guard, Tape, Value
 from .tracing.array_tracer import ArrayTracer
 from .tracing.promotion import KINDS
 from .tracing.replacements import refuse_generators, replacements
@@ -130,6 +131,8 @@ def trace(
     max_operations: int = 200_000,
     unroll: int = 16,
     max_steps: int = 1000,
+    known: Sequence[Guard] = (),
+    stretched: Iterable[Line] = (),
 ) -> Trace:
     """Record one run of `f` on arguments like `args`.
 
@@ -148,6 +151,10 @@ def trace(
         Loops of at most so many iterations are recorded one by one.
     max_steps : int
         `while` loops on traced values run at most so often.
+    known : sequence of Guard
+        The first guards, with what they are for the example: there its numbers are not asked for.
+    stretched : iterable of Line
+        Lines that combine arrays of run-time lengths, some of which may be 1 where others are not.
 
     Raises
     ------
@@ -155,7 +162,7 @@ def trace(
         Where `f` does what cannot be recorded; the message names the user's line. What `f` itself or NumPy raises
         passes through, with a note that names the line.
     """
-    decisions = Decisions()
+    decisions = Decisions(known=known, stretched=set(stretched))
     failure: Exception | None = None
     for _ in range(MOST_RUNS):
         recorder = Recorder(max_operations, unroll, max_steps, decisions)
@@ -346,6 +353,9 @@ def _results(recorder: Recorder, result: Any) -> tuple[list[tuple[str, object]],
     leaves: list[tuple[str, object]] = []
     kinds: list[str] = []
     values: list[Value] = []
+    if len(found) == 1 and is_one_of_several(recorder, found[0]):
+        found = [recorder.result(recorder.constant(float(found[0])))]
+        found[0].is_python = True
     for leaf in found:
         if type(leaf) is TracedList:
             raise leaf.refuse()
@@ -367,6 +377,12 @@ def _results(recorder: Recorder, result: Any) -> tuple[list[tuple[str, object]],
         kinds.append(kind)
         values.append(recorder.value_of(leaf))
     return leaves, kinds, values, structure
+
+
+def is_one_of_several(recorder: Recorder, result: Any) -> bool:
+    """Whether a result is a known number since a test came out so: as a value it has a derivative, which is zero."""
+    is_number = not recorder.is_scalar(result) and (isinstance(result, float | np.floating) or type(result) is int)
+    return is_number and any(map(decides, recorder.builder.operations))
 
 
 def with_plain_lists(result: Any) -> Any:

@@ -247,6 +247,8 @@ class Call:
                     f"{recorder.here()}: with has_aux=True the function of {self.name} returns a pair, (result, aux)"
                 )
             result, self.aux = result
+        if type(result) is int:  # `return 0` of one branch, where others return a floating number
+            result = float(result)
         self.result, self.tree = result, Tree(recorder, result)
         self.results = [recorder.value_of(leaf) for leaf in self.tree.active]
         others = (value_in(leaf) for leaf in flatten((result, self.aux))[0])

@@ -30,7 +30,7 @@ LAYERS = [
     ("rules",),
     ("builder",),
     ("interpret", "verify", "calls"),
-    ("compact", "copies"),
+    ("compact", "copies", "guards"),
     ("signatures", "functions", "recorder", "rebinding", "trace", "tracing", "numpy_functions"),
     (
         "enclosing",
@@ -89,7 +89,6 @@ LAYERS = [
         "entries",
         "replay",
         "explain",
-        "guards",
         "kernel_functions",
         "split_calls",
         "plan",

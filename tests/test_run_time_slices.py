@@ -146,9 +146,54 @@ def test_lengths_have_to_be_equal() -> None:
 
     plan = compiled(f, np.array([0, 3, 3, 6]), vector())
     check(plan, f, np.array([0, 3, 6, 20]), vector())
-    for bounds in ([0, 2, 3, 6], [0, 1, 3, 6]):  # NumPy would broadcast the one element: that is refused too
+    for bounds in ([0, 2, 3, 6], [0, 0, 3, 6], [0, 3, 3, 5]):
         with pytest.raises(LengthError, match=r"test_run_time_slices\.py"):
             plan(np.array(bounds), vector())
+
+
+def product(p, x):
+    return np.sum(x[p[0] : p[1]] * np.sin(x[p[2] : p[3]]) + x[p[2] : p[3]])
+
+
+def assignment(p, x):
+    y = np.zeros((5, 3))
+    y[p[0] : p[1]] = (x[p[2] : p[3]] ** 2)[:, None]
+    y[1:4] += x[p[2] : p[2] + 1][:, None] * y[1:4]
+    return np.sum(np.cos(y))
+
+
+def in_a_loop(p, x):
+    total = 0.0
+    for i in range(20):
+        total += np.sum(x[p[i % 2] : p[i % 2 + 1]] * x[p[2] : p[3]])
+    return total
+
+
+@pytest.mark.parametrize("f", [product, assignment, in_a_loop])
+def test_one_element_is_repeated(f: Any) -> None:
+    """Also where the example has no such lengths: the first call that has traces again."""
+    one, several, other = np.array([2, 3, 3, 4]), np.array([0, 3, 2, 5]), np.array([1, 4, 4, 5])
+    for example in (one, several, other):
+        plan = compiled(f, example, vector())
+        for bounds in (other, several, one, other):
+            if f is in_a_loop and bounds is not other:
+                continue
+            check(plan, f, bounds, vector())
+    plan = compiled(f, several, vector()) if f is not in_a_loop else compiled(f, other, vector())
+    check(plan, f, other, vector())
+    for bounds in ([0, 3, 1, 3], [0, 2, 1, 4]):
+        with pytest.raises(LengthError):
+            plan(np.array(bounds), vector())
+
+
+def test_lengths_of_one_before_a_branch() -> None:
+    def f(p, x):
+        x[2:5] *= x[p[0] : p[0] + 1]
+        return np.sum(x) if x[3] > 0 else np.sum(x**2)
+
+    plan = compiled(f, np.array([1]), vector())
+    check(plan, f, np.array([1]), vector())
+    check(plan, f, np.array([6]), -vector())
 
 
 def test_an_index_is_tested_against_the_length() -> None:

@@ -29,13 +29,14 @@ from ..schedule import (
     Read,
     Step,
     Write,
+    guard_steps,
     walk_steps,
 )
 from ..source import UNKNOWN
 from .access import load_one
 from .blas import emit_contract
 from .memories import KernelPointers, Layout
-from .native_callees import emit_call, in_python, may_leave
+from .native_callees import FIRST_GUARD, emit_call, in_python, may_leave
 from .nests import NestEmitter
 from .places import Pointers, loop
 from .scans import emit_nonzero, emit_scan
@@ -66,11 +67,13 @@ class KernelEmitter:
     scratch_offset: int
     repeated: frozenset[object] = frozenset()
     shared: dict[object, ir.Function] = field(default_factory=dict)
+    guards: dict[int, int] = field(default_factory=dict)  # by the identity of its step, the number of a guard
     layout: Layout | None = None
 
     def emit(self, builder: ir.IRBuilder, leaves: Sequence[ir.Value], workspace: ir.Value) -> ir.Value:
-        """Emit all steps behind `builder`; the status: 0, 1 when a guard broke, or 2 when a callee failed."""
+        """Emit all steps behind `builder`; the status: 0, 2 when a callee failed, 3 + k when guard k broke."""
         chunks = self.chunks
+        self.guards = {id(step): number for number, step in enumerate(guard_steps(self.plan.steps))}
         self.repeated = repeated_nests(chunks)
         self.layout = Layout(self.plan, chunks, self.scratch_offset)
         arguments = [*leaves, workspace]
@@ -170,7 +173,7 @@ class KernelEmitter:
         else:
             broken = builder.icmp_unsigned("!=", number, expected)
         with builder.if_then(broken, likely=False):
-            builder.ret(I32(1))
+            builder.ret(I32(FIRST_GUARD + self.guards[id(step)]))
 
 
 def leaves_early(chunk: Sequence[Step]) -> bool:

@@ -1,4 +1,7 @@
-"""Calls of native callees from a kernel: by address, with pointers to operands and results in memory."""
+"""Calls of native callees from a kernel: by address, with pointers to operands and results in memory.
+
+Here, too, what the status of a kernel says, which is other than 0 where it was left early.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from .places import Pointers
 from .types import I32, I64, POINTER
 
 CALLEE_FAILED = 2  # the status of a kernel that was left because a callee failed; an error is pending then
+FIRST_GUARD = 3  # of one that was left at the first of its guards; those after it count on
 SIGNATURE = ir.FunctionType(I32, [POINTER.as_pointer(), POINTER])
 
 

@@ -173,17 +173,26 @@ def mean(recorder, a, axis=None, dtype=None, out=None, keepdims=NO_VALUE, *, whe
     return deliver(recorder, _mean(recorder, _typed(recorder, a, dtype), axis, keepdims), out, like)
 
 
-def _variance(recorder, a, axis, dtype, ddof, keepdims, given, correction) -> Value:
-    """The mean square of what is left after the mean is taken off: two passes, no cancellation."""
+def _shifted(recorder, a, axis, dtype, given) -> Value:
+    """What is left after the mean is taken off."""
+    value = _typed(recorder, a, dtype)
+    centre = _mean(recorder, value, axis, True) if given is NO_VALUE else recorder.value_of(given, value.dtype)
+    return recorder.apply("subtract", value, broadcast(recorder, centre, value.shape))
+
+
+def _degrees(value: Value, axis: Any, ddof: Any, correction: Any) -> Any:
+    """Of freedom: what the sum of squares is divided by."""
     if correction is not NO_VALUE:
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
-    value = _typed(recorder, a, dtype)
-    centre = _mean(recorder, value, axis, True) if given is NO_VALUE else recorder.value_of(given, value.dtype)
-    shifted = recorder.apply("subtract", value, broadcast(recorder, centre, value.shape))
+    return max(_count(value, axis) - ddof, 0)
+
+
+def _variance(recorder, shifted: Value, axis, degrees, keepdims) -> Value:
+    """The mean square: two passes, no cancellation."""
     total = reduced(recorder, "reduce_sum", recorder.apply("multiply", shifted, shifted), axis, keepdims)
-    return recorder.apply("divide", total, constant(recorder, max(_count(value, axis) - ddof, 0), value.dtype))
+    return recorder.apply("divide", total, constant(recorder, degrees, shifted.dtype))
 
 
 @implements(np.var)
@@ -202,7 +211,9 @@ def var(
 ):
     refuse("var", where=None if where is True else where)
     like = without_axes(geometry(recorder, a), axis, keepdims)
-    return deliver(recorder, _variance(recorder, a, axis, dtype, ddof, keepdims, mean, correction), out, like)
+    shifted = _shifted(recorder, a, axis, dtype, mean)
+    degrees = _degrees(shifted, axis, ddof, correction)
+    return deliver(recorder, _variance(recorder, shifted, axis, degrees, keepdims), out, like)
 
 
 @implements(np.std)
@@ -220,9 +231,15 @@ def std(
     correction=NO_VALUE,
 ):
     refuse("std", where=None if where is True else where)
-    value = _variance(recorder, a, axis, dtype, ddof, keepdims, mean, correction)
+    shifted = _shifted(recorder, a, axis, dtype, mean)
+    degrees = _degrees(shifted, axis, ddof, correction)
+    if _count(shifted, axis) == 1 and degrees > 0 and mean is NO_VALUE:
+        # x - x for any x: its derivative is zero, and not that of a square root at 0.
+        value = reduced(recorder, "reduce_sum", shifted, axis, keepdims)
+    else:
+        value = recorder.apply("sqrt", _variance(recorder, shifted, axis, degrees, keepdims))
     like = without_axes(geometry(recorder, a), axis, keepdims)
-    return deliver(recorder, recorder.apply("sqrt", value), out, like)
+    return deliver(recorder, value, out, like)
 
 
 @implements(np.average)

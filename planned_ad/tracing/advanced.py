@@ -208,7 +208,7 @@ def in_range(recorder: Recorder, index: Value, n: int, axis: int) -> Value:
     if not index.size or recorder.extents.get(id(index), (index, n + 1))[1] <= n:
         return index
     if recorder.scopes.depth:
-        return index_in_loop(recorder, index, n)
+        return index_in_loop(recorder, index, n, axis)
     wrapped = recorder.wrapped.get((index.id, n))
     if wrapped is None:
         _guard_range(recorder, index, n, axis)
@@ -216,7 +216,7 @@ def in_range(recorder: Recorder, index: Value, n: int, axis: int) -> Value:
     return wrapped
 
 
-def index_in_loop(recorder: Recorder, index: Value, n: int) -> Value:
+def index_in_loop(recorder: Recorder, index: Value, n: int, axis: int) -> Value:
     """As `in_range`, inside of a loop: the guard tests it afterwards, for all iterations; until then it is cut off."""
     low, high = recorder.known_limits(index)
     if -n <= low and high < n:
@@ -228,7 +228,9 @@ def index_in_loop(recorder: Recorder, index: Value, n: int) -> Value:
     )
     if inside.shape:
         inside = recorder.apply("reduce_all", inside, axes=tuple(range(len(inside.shape))))
-    recorder.scopes.require(inside)
+    elif recorder.scopes.open:
+        recorder.scopes.open[-1].indices.append((index, n))
+    recorder.scopes.require(inside, "index", axis_of(axis, n))
     wrapped = recorder.apply("wrap_index", index, extent=n)
     least, most = recorder.constant(0, INT), recorder.constant(n - 1, INT)
     return recorder.apply("minimum", recorder.apply("maximum", wrapped, least), most)
@@ -241,11 +243,15 @@ def _guard_range(recorder: Recorder, index: Value, n: int, axis: int) -> None:
     )
     if inside.shape:
         inside = recorder.apply("reduce_all", inside, axes=tuple(range(len(inside.shape))))
-    if not recorder.example.number(inside):
+    if not recorder.outcome(inside, "index", axis_of(axis, n)):
         numbers = recorder.example.number(index)
         first = numbers[(numbers < -n) | (numbers >= n)].flat[0]
         raise IndexRangeError(f"{recorder.here()}: index {first} is out of bounds for axis {axis} with size {n}")
-    recorder.outcome(inside, "index")
+
+
+def axis_of(axis: int, n: int) -> str:
+    """What an index is out of bounds for, in NumPy's words."""
+    return f"axis {axis} with size {n}"
 
 
 def gather(array: ArrayTracer, key: tuple[Any, ...]) -> Any:

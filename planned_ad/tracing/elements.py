@@ -97,8 +97,8 @@ def memory(recorder: Recorder, label: str, shape: tuple[int, ...], dtype: Any, i
     return buffer
 
 
-def common_length(recorder: Recorder, lengths: list[Length | int]) -> Length:
-    """The length of axes that go together; a guard that their lengths are equal. Known lengths are not 1."""
+def common_length(recorder: Recorder, lengths: list[Length | int], detail: str = "") -> Length:
+    """The length of axes that go together; a guard, of this `detail`, that they are equal. Known ones are not 1."""
     first = next(n for n in lengths if type(n) is Length)
     count, most = first.count, first.most
     for other in lengths:
@@ -106,10 +106,40 @@ def common_length(recorder: Recorder, lengths: list[Length | int]) -> Length:
             most = min(most, other.most)
             continue
         number = other.count if isinstance(other, Length) else recorder.constant(other, INT)
-        recorder.scopes.require_after(recorder.apply("equal", count, number), "length")
+        same = recorder.apply("equal", count, number)
+        if detail:  # what no trace can do is told apart, so that it is an error at once
+            one = recorder.constant(1, INT)
+            either = recorder.apply("logical_or", recorder.apply("equal", count, one), same)
+            either = recorder.apply("logical_or", recorder.apply("equal", number, one), either)
+            recorder.scopes.require_after(either, "length")
+        recorder.scopes.require_after(same, "length", detail)
         # The guard may be tested later: until then no more elements than each has.
         count = recorder.apply("minimum", count, number)
         most = min(most, other.most if isinstance(other, Length) else other)
+    return Length(count, most)
+
+
+def stretched_length(recorder: Recorder, lengths: list[Length | int], into: Length | None) -> Length:
+    """The length of axes of which those of length 1 are repeated; of `into`, if given, which is written to."""
+    apply, one = recorder.apply, recorder.constant(1, INT)
+    numbers = [n.count if isinstance(n, Length) else recorder.constant(n, INT) for n in lengths]
+    most = max(n.most if isinstance(n, Length) else n for n in lengths)
+    if into is not None:
+        count, most = into.count, into.most
+    else:
+        none = recorder.constant(np.iinfo(INT).max, INT)
+        count = none
+        for number in numbers:
+            count = apply("minimum", count, apply("where", apply("equal", number, one), none, number))
+        count = apply("where", apply("equal", count, none), one, count)
+    for number in numbers:
+        if number is not count:
+            fits = apply("logical_or", apply("equal", number, count), apply("equal", number, one))
+            recorder.scopes.require_after(fits, "length")
+    for number in numbers:  # as above, until the guard is tested
+        if number is not count:
+            own = apply("where", apply("equal", number, one), count, number)
+            count = apply("minimum", count, own)
     return Length(count, most)
 
 

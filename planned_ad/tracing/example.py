@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from ..builder import TapeBuilder
+from ..guards import REQUIRED, error_of, is_limit, is_stretch
 from ..interpret import Interpreter, memory_of
-from ..tape import Buffer, Value
+from ..tape import Buffer, Guard, Value
+from .scopes import Scopes
 
 
 class ExampleRun:
     """Runs the tape as far as it is recorded, on copies of the example arguments, when it is first asked."""
 
-    def __init__(self, builder: TapeBuilder):
-        self.builder = builder
+    def __init__(self, builder: TapeBuilder, scopes: Scopes, max_steps: int):
+        self.builder, self.scopes, self.max_steps = builder, scopes, max_steps
         self.arrays: dict[int, np.ndarray] = {}
         self.interpreter: Interpreter | None = None
         self.done = 0
@@ -31,8 +33,19 @@ class ExampleRun:
         if self.interpreter is None:
             buffers = self.builder.buffers
             memories = {id: memory_of(buffers[id], array) for id, array in self.arrays.items()}
-            self.interpreter = Interpreter(buffers, memories)
+            self.interpreter = Interpreter(buffers, memories, on_guard=self.broken)
         operations = self.builder.operations
         self.interpreter.run(operations[self.done :])
         self.done = len(operations)
         return self.interpreter.value(value)
+
+    def broken(self, guard: Guard, actual: object) -> None:
+        """The example is no run of the program: an index is out of range in a loop, say.
+
+        Of a branch it is the outcome that the kernel has found, which the last bit of a sum may decide.
+        """
+        if is_stretch(guard):
+            self.scopes.decisions.stretched.add(guard.line)
+            raise self.scopes.restart()
+        if guard.what in REQUIRED or is_limit(guard):
+            raise error_of(guard, "", self.max_steps)

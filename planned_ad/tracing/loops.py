@@ -40,6 +40,7 @@ from .loop_index import LoopIndex, index_of
 from .lost import Lost
 from .passes import Comparison
 from .ragged import RaggedArray
+from .run_time_counts import within_range
 from .scalar_tracer import ScalarTracer
 from .scopes import Scope, Site
 from .state import Key, Place, State, capture, write_state
@@ -299,11 +300,12 @@ class LoopTrace:
 
     def emit_loop(self, body: tuple[Operation, ...]) -> None:
         """Put the loop on the tape."""
+        count = self.count
+        if count is not None:
+            count = within_range(self.recorder, count, self.index, body, self.scope.indices)
         self.recorder.builder.emit(
-            Loop(
-                index=self.index, start=0, step=1, trips=self.whole_trips, body=body, count=self.count, line=self.line
-            )
-        )  # fmt: skip
+            Loop(index=self.index, start=0, step=1, trips=self.whole_trips, body=body, count=count, line=self.line)
+        )
 
     # Refusing.
 

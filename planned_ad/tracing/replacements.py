@@ -19,6 +19,7 @@ from .promotion import KINDS
 from .ragged import MAKERS, RaggedArray
 from .run_time_arrays import RunTimeArray
 from .sequences import sequence_replacements
+from .stand_ins import ndarray, stand_in, with_classes
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -33,7 +34,8 @@ def replacements(recorder: Recorder) -> dict[int, object]:
         found[id(getattr(np, name))] = _Grid(recorder, getattr(np, name))
     found[id(np.r_)] = _Joined(recorder, False)
     found[id(np.c_)] = _Joined(recorder, True)
-    return (
+    found[id(np.ndarray)] = ndarray(recorder, found[id(np.empty)])  # type: ignore[arg-type]
+    return with_classes(
         found
         | math_replacements(recorder)
         | builtin_replacements(recorder)

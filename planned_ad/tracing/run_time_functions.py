@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .elements import Length, Position, common_length, for_each, memory, refused
-from .loop_index import LoopIndex
+from ..guards import STRETCHES
+from .elements import Length, Position, common_length, for_each, memory, refused, stretched_length
+from .loop_index import LoopIndex, plain_or_traced
 from .promotion import INT, KINDS
-from .run_time_arrays import Memory, Recipe, RunTimeArray, snapshot
+from .run_time_arrays import Memory, Other, Recipe, RunTimeArray, snapshot
 from .scalar_tracer import ScalarTracer
 
 if TYPE_CHECKING:
@@ -75,8 +76,31 @@ def mapped(recorder: Recorder, function: Any, args: tuple[Any, ...], kwargs: dic
     return RunTimeArray(recorder, Recipe(compute, sources), length, len(rest) + 1 - axis, rest, dtype)
 
 
-def operand_of(recorder: Recorder, args: tuple[Any, ...]) -> tuple[list[tuple[Any, tuple[int, ...]]], Length, int]:
-    """Of each operand a source and the shape of its elements; their length; its axis, counted from the end from 1."""
+class Stretched:
+    """The only element of a source, or, unless `single`, the one at each position."""
+
+    def __init__(self, recorder: Recorder, source: Any, length: Length):
+        one = recorder.constant(1, INT)
+        self.recorder, self.source = recorder, source
+        self.single = recorder.apply("equal", length.count, one)
+
+    def at(self, position: Position) -> Any:
+        recorder, index = self.recorder, self.recorder.value_of(plain_or_traced(position.index), INT)
+        index = recorder.apply("where", self.single, recorder.constant(0, INT), index)
+        return Position(ScalarTracer(recorder, index, is_python=True), position.inside).of(self.source)
+
+    def reads(self, storage: Any) -> Iterator[None]:
+        return Other(self.source).reads(storage)
+
+
+def operand_of(
+    recorder: Recorder, args: tuple[Any, ...], into: Length | None = None
+) -> tuple[list[tuple[Any, tuple[int, ...]]], Length, int]:
+    """Of each operand a source and the shape of its elements; their length; its axis, counted from the end from 1.
+
+    `into`: the length of the first one, which the others are assigned to. Lengths that differ are taken to be an error
+    until a run of the program shows otherwise; where one is 1, the next trace is for any that go together.
+    """
     found = {arg.ndim - arg.axis for arg in args if recorder.is_run_time(arg)}
     if len(found) > 1:
         raise refused(recorder, "broadcasts, along two axes,")
@@ -103,7 +127,12 @@ def operand_of(recorder: Recorder, args: tuple[Any, ...]) -> tuple[list[tuple[An
         else:
             lengths.append(front.shape[0])
             parts.append((Memory(front, 0, 1), front.shape[1:]))
-    return parts, common_length(recorder, lengths), axis
+    if recorder.builder.line not in recorder.scopes.decisions.stretched:
+        return parts, common_length(recorder, lengths, STRETCHES), axis
+    for k, (arg, (source, shape)) in enumerate(zip(args, parts)):
+        if recorder.is_run_time(arg) and arg.length is not into:
+            parts[k] = (Stretched(recorder, source, arg.length), shape)
+    return parts, stretched_length(recorder, lengths, into), axis
 
 
 def result_of(
@@ -267,7 +296,11 @@ def _variance(recorder: Recorder, a: Any, axis: Any = None, ddof: Any = 0) -> An
 
 
 def _deviation(recorder: Recorder, a: Any, axis: Any = None, ddof: Any = 0) -> Any:
-    return np.sqrt(_variance(recorder, a, axis, ddof))
+    variance = _variance(recorder, a, axis, ddof)
+    if not ddof < 1:
+        return np.sqrt(variance)
+    single = ScalarTracer(recorder, a.length.count, is_python=True) == 1  # of which there is none, with derivative zero
+    return np.where(single, _sum(recorder, a - _mean(recorder, a)), np.sqrt(np.where(single, 1.0, variance)))
 
 
 def _cumulated(recorder: Recorder, a: Any, axis: Any = None) -> Any:

@@ -145,7 +145,7 @@ def offered(recorder: Recorder, target: RunTimeArray, value: Any, into: Memory |
     What is read where the loop may have written by then is stored first.
     """
     value = trimmed(recorder, value, target.ndim)
-    operands, length, _ = operand_of(recorder, (target, value))
+    operands, length, _ = operand_of(recorder, (target, value), target.length)
     source, shape = operands[1]
     if any(n not in (1, m) for n, m in zip(shape[::-1], target.rest[::-1])):
         raise ValueError(

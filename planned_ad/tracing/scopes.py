@@ -18,7 +18,7 @@ from ..bounds import Iterations
 from ..builder import TapeBuilder
 from ..regions import contiguous
 from ..source import Line
-from ..tape import Buffer, Operation, Value
+from ..tape import Buffer, Guard, Operation, Value
 from .blocks import Block, Blocks, Made
 
 Site = tuple[types.CodeType, int]  # a loop: its code and the instruction that fetches the next item
@@ -34,6 +34,15 @@ class Unrolled:
 
     line: Line
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """What a line in a loop requires, told apart so that the guard after the loop names the line."""
+
+    what: str
+    detail: str
+    line: Line
 
 
 @dataclass
@@ -52,6 +61,8 @@ class Decisions:
     long: dict[Site, Unrolled] = field(default_factory=dict)  # of these, the ones that have many iterations
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
     plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
+    stretched: set[Line] = field(default_factory=set)  # where arrays of a run-time length of 1 are repeated
+    known: Sequence[Guard] = ()  # that the example begins with, from a run of another trace
 
     def knows(self, site: Site) -> bool:
         """Whether it is decided how a `while` loop on integers is recorded, and told where needed."""
@@ -88,6 +99,7 @@ class Scope:
     range: tuple[Extent, Extent] = (0, 0)
     site: Site | None = None
     loop: Any = None  # the recording of the loop
+    indices: list[tuple[Value, int]] = field(default_factory=list)  # (v, n): each iteration requires -n <= v < n
     promotes: bool = False  # an array made outside turned out to be written to: what was read of it is another value
 
 
@@ -104,7 +116,7 @@ class Scopes:
     epochs: int = 0  # that have begun
     closed: dict[int, Extent] = field(default_factory=dict)  # the last value of the index of a loop that is over
     over: list[Scope] = field(default_factory=list)  # loops that are over
-    flags: dict[str, Buffer] = field(default_factory=dict)  # whether what the loops require holds so far
+    flags: dict[Required, Buffer] = field(default_factory=dict)  # whether what the loops require holds so far
     restarting: bool = False  # a `Restart` is on its way
     dropped: set[int] = field(default_factory=set)  # values of what was differentiated that are there no more
     pending: bool = False  # a loop was left early: the trace starts again as soon as it can
@@ -120,29 +132,31 @@ class Scopes:
             self.builder.blocks = Blocks(self.builder, self.dead)
         return self.builder.blocks
 
-    def require(self, condition: Value, what: str = "index") -> None:
+    def require(self, condition: Value, what: str = "index", detail: str = "") -> None:
         """The replay leaves, after the outermost loop, unless `condition` holds in all iterations."""
         builder = self.builder
-        flag = self.flags.get(what)
+        required = Required(what, detail, builder.line)
+        flag = self.flags.get(required)
         if flag is None:
             with self.before(0):
-                flag = self.flags[what] = builder.new_buffer("local", what, condition.dtype, contiguous(()))
+                flag = self.flags[required] = builder.new_buffer("local", what, condition.dtype, contiguous(()))
                 builder.store(flag.whole, builder.constant(True))
         both = builder.apply("logical_and", builder.load(flag.whole), condition)
         builder.store(flag.whole, both)
 
-    def require_after(self, condition: Value, what: str) -> None:
+    def require_after(self, condition: Value, what: str, detail: str = "") -> None:
         """The replay leaves unless `condition` holds, here and in all iterations of the loops around."""
         if self.open:
-            self.require(condition, what)
+            self.require(condition, what, detail)
         else:
-            self.builder.guard(condition, True, what)
+            self.builder.guard(condition, True, what, detail)
 
     def guard(self) -> None:
         """Outside of all loops: record the guards for what they require."""
         if not self.open:
-            for what, flag in self.flags.items():
-                self.builder.guard(self.builder.load(flag.whole), True, what)
+            for required, flag in self.flags.items():
+                holds = self.builder.load(flag.whole)
+                self.builder.guard(holds, True, required.what, required.detail, required.line)
             self.flags.clear()
 
     def sees(self, value: Value | int) -> bool:
