@@ -17,7 +17,8 @@ from ..shadows import is_user_frame
 from ..tape import Branch, Operation, Value
 from .blocks import APART, CONSTANTS, Block, Made
 from .carries import same
-from .choices import ABSENT, Whole, choose, hand_on, is_private, taken_up
+from .choices import ABSENT, Whole, cannot_be_chosen, choose, hand_on, is_private, taken_up
+from .copies import NONE, Copy, Names
 from .scopes import Scope
 from .state import Key, Place, State, capture, write_state
 from .statements import Extent, extent_at
@@ -41,6 +42,8 @@ class Side:
     prefix: tuple[object, ...]
     generation: int = 0  # of the forms in which variables come out of branches
     complete: bool = False  # whether both sides of the branches in it are known
+    reads: set[Any] = field(default_factory=set)  # as of a scope
+    writes: dict[Any, None] = field(default_factory=dict)
 
 
 @dataclass
@@ -52,6 +55,7 @@ class Node:
     parts: dict[bool, Made] = field(default_factory=lambda: {True: Made(), False: Made()})
     chosen: dict[Key, Any] = field(default_factory=dict)  # of each changed place the form in which it is handed on
 
+    names: dict[tuple[Key, bool], Names] = field(default_factory=dict)  # the memories to which each side led
     shared: set[Key] = field(default_factory=set)  # arrays that something else leads to as well
 
     def places(self) -> dict[Key, Place]:
@@ -169,7 +173,7 @@ class Branches:
     def prefix(self) -> tuple[object, ...]:
         """What has been recorded on the way here: a side is as it was only after the same."""
         blocks = [*(a.scope.outer for a in self.active), self.recorder.builder.operations]
-        return tuple(skeleton(op) for block in blocks for op in block)
+        return self.recorder.copies.state, *(skeleton(op) for block in blocks for op in block)
 
     def frames_from(self, frame: types.FrameType) -> Iterator[types.FrameType]:
         for found in user_frames(frame):
@@ -211,6 +215,9 @@ class Branches:
             value = now.values.get(key, (place, ABSENT))[1]
             old = active.entry.values.get(key, (place, ABSENT))[1]
             form = node.chosen.get(key)
+            node.names[key, active.outcome] = recorder.copies.names_in(value)
+            if cannot_be_chosen(recorder, value, now):
+                value = ABSENT
             node.chosen[key] = choose(recorder, place, form, value, old)
             if node.chosen[key] is not form:
                 self.generation += 1
@@ -222,12 +229,16 @@ class Branches:
                 self.generation += 1
         operations = tuple(recorder.scopes.leave(active.scope))
         node.sides[active.outcome] = Side(
-            operations, changed, frozenset(places), active.prefix, self.generation, active.complete
-        )
+            operations, changed, frozenset(places), active.prefix, self.generation, active.complete,
+            active.scope.reads, active.scope.writes,
+        )  # fmt: skip
+        recorder.scopes.absorb(*node.sides.values())
         builder.next_value = active.next_value
         for op in active.scope.before:
             builder.emit(op)
         other = node.sides.get(not active.outcome)
+        for write in () if other is None else other.writes:
+            recorder.copies.apply(write)
         if not active.complete or not node.is_known(not active.outcome, active.prefix, self.generation):
             self.incomplete()
         rest = () if other is None else other.operations
@@ -235,11 +246,16 @@ class Branches:
         builder.emit(Branch(predicate=active.predicate, then=then, otherwise=otherwise, line=builder.line))
         write_state(
             {
-                key: (place, taken_up(recorder, node.chosen[key], place, key in node.shared))
+                key: (place, taken_up(recorder, node.chosen[key], place, key in node.shared, self.copy(node, key)))
                 for key, place in places.items()
             }
         )
         recorder.watch.off_if_idle()
+
+    def copy(self, node: Node, key: Key) -> Copy:
+        """For what the copies stand that hold what either side has left."""
+        names = NONE.union(*(node.names.get((key, outcome), NONE) for outcome in (True, False)))
+        return Copy(names, NONE, self.loop.refused)
 
     def captured(self, frames: list[types.FrameType]) -> State:
         """The state that code in any of these frames can reach."""

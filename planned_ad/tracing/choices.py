@@ -12,7 +12,8 @@ from ..regions import contiguous
 from ..tape import Buffer
 from .array_tracer import ArrayTracer
 from .blocks import Block, Made
-from .carries import is_number, memory_of, number_type, put_together, same, taken_apart
+from .carries import is_alone, is_number, memory_of, number_type, put_together, same, taken_apart
+from .copies import Copy
 from .loop_index import plain_or_traced
 from .lost import Lost
 from .scalar_tracer import ScalarTracer
@@ -97,6 +98,18 @@ def arrays_in(value: Any) -> Iterator[ArrayTracer]:
             yield from arrays_in(item)
 
 
+def cannot_be_chosen(recorder: Recorder, value: Any, state: State) -> bool:
+    """Whether a copy of what a side leaves cannot stand for it: it is behind, or a list that is reached elsewhere."""
+    if recorder.copies.is_behind(value):
+        return True
+    parts = taken_apart(value)
+    if parts is None:
+        return False
+    if parts[0] in (list, dict) and not is_alone(value, state):
+        return True
+    return any(cannot_be_chosen(recorder, part, state) for part in parts[2])
+
+
 def choose(recorder: Recorder, place: Place, form: Any, value: Any, old: Any) -> Any:
     """The form in which a changed variable comes out of the branch, whichever side was taken."""
     if isinstance(form, Nothing):
@@ -166,18 +179,20 @@ def hand_on(recorder: Recorder, form: Any, value: Any) -> None:
         recorder.builder.store(form.buffer.whole, value.read())
 
 
-def taken_up(recorder: Recorder, form: Any, place: Place, shared: bool) -> Any:
+def taken_up(recorder: Recorder, form: Any, place: Place, shared: bool, copy: Copy) -> Any:
     """What a variable holds after the branch."""
     if isinstance(form, Nothing):
         return Lost(recorder, place.name)
     if isinstance(form, First):
         return form.value
     if isinstance(form, Several):
-        return put_together(form.kind, form.keys, [taken_up(recorder, item, place, True) for item in form.items])
+        return put_together(form.kind, form.keys, [taken_up(recorder, item, place, True, copy) for item in form.items])
     if isinstance(form, Scalar):
         return ScalarTracer(recorder, recorder.builder.load(form.buffer.whole), form.is_python)
     assert isinstance(form, Whole)
     base = np.empty(form.buffer.shape, form.buffer.dtype)
     storage = Storage(base, form.buffer.line, buffer=form.buffer, depth=recorder.scopes.depth)
     storage.chosen = shared
+    storage.name = (recorder.scopes.indices, "copy", form.buffer.id)
+    recorder.copies.made(storage, copy)
     return ArrayTracer(recorder, storage, base)

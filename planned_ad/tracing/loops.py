@@ -30,14 +30,16 @@ from .carries import (
     NotCarried,
     Number,
     Whole,
+    in_memory,
     moved,
     put_together,
     same,
     taken_apart,
 )
+from .copies import Standing, settled
 from .list_growth import Growth
 from .loop_index import LoopIndex, index_of
-from .lost import Lost
+from .lost import BEHIND, Lost
 from .ragged import RaggedArray
 from .scalar_tracer import ScalarTracer
 from .scopes import Scope, Site
@@ -69,6 +71,7 @@ class LoopTrace:
     turn: int = 0  # which of them is running
     passes: int = 0
     made: dict[Key, tuple[Place, Any]] = field(default_factory=dict)  # variables that were not there before
+    unfit: set[Key] = field(default_factory=set)  # what holds parts of memory that are written to later
     promoted: set[object] = field(default_factory=set)  # arrays of the body that a side of a branch writes to
     counts_iterations = True  # whether it is known before how many there are
 
@@ -83,7 +86,8 @@ class LoopTrace:
         self.origin = self.capture()
         for name in self.targets:
             self.origin.values.pop((id(self.frame), "local", name), None)
-        self.joiner = Joiner(self.recorder, self.depth, self.index)
+        self.joiner = Joiner(self.recorder, self.depth, self.index, self.refused)
+        self.mark = self.recorder.copies.mark()
         self.branches = Branches(self)
         self.growth = Growth(self)
         self.refuse_hidden(self.origin)
@@ -143,29 +147,31 @@ class LoopTrace:
             self.turn += 1
             self.recorder.scopes.epoch += 1
             return True
+        scopes = self.recorder.scopes
         self.growth.settle()
         now = self.capture()
         self.refuse_hidden(now)
         self.refuse_growth(now)
-        if self.recorder.scopes.open[-1] is not self.innermost:
-            inner = self.recorder.scopes.open[-1]
-            raise self.recorder.scopes.unroll([s for s in (self.scope, inner) if s.site], "is left early", self.line)
+        if scopes.open[-1] is not self.innermost:
+            raise scopes.unroll([s for s in (self.scope, scopes.open[-1]) if s.site], "is left early", self.line)
         grown = self.growth.leave()
+        forms = len(self.unfit)
         stores, failed = self.stores(now)
+        reformed = not settled(self.standings(), self.index, scopes.indices) or len(self.unfit) > forms
         if self.period == 1 and failed and self.rotated(failed):
             self.branches.forget()
             self.discard()
             self.begin()
             return True
         self.refuse_shared_writes(now)
-        if failed or not grown:
-            self.joiner.then = [v for _, v in self.origin.values.values() if type(v) is ArrayTracer]
-            self.joiner.now = [v for _, v in now.values.values() if type(v) is ArrayTracer]
+        if failed or not grown or reformed:
+            self.joiner.then, self.joiner.now = self.origin, now
             self.join(failed)
+            settled(self.standings(), self.index, scopes.indices)
         elif not (self.scope.promotes or self.branches.unknown or self.retyped()):
             self.close(now, stores)
             return False
-        if failed or not grown or self.scope.promotes or self.retyped():
+        if failed or not grown or reformed or self.scope.promotes or self.retyped():
             self.branches.forget()
         made = {key: found for key, found in now.values.items() if key not in self.origin.values}
         self.made |= {key: found for key, found in made.items() if found[0].kind != "item"}
@@ -176,6 +182,7 @@ class LoopTrace:
 
     def discard(self) -> None:
         self.recorder.scopes.leave(self.scope)
+        self.recorder.copies.restore(self.mark)
         self.growth.restore()
 
     def stores(self, now: State) -> tuple[list[tuple[Buffer, Value]], dict[Key, tuple[Place, Any, Any]]]:
@@ -183,12 +190,21 @@ class LoopTrace:
         stores: list[tuple[Buffer, Value]] = []
         failed = {}
         for key, (place, old) in self.origin.values.items():
+            if key in now.lost:
+                if key not in self.unfit:
+                    self.unfit.add(key)
+                    self.carries[key] = Fresh(place.name)
+                continue
             if key not in now.values:
                 if place.kind == "item" and is_left_behind(place, old, now):
                     continue
                 raise self.unrolled(f"deletes `{place.name}`")
             new = now.values[key][1]
             carry = self.carries.get(key) or Whole(old)
+            if key in self.unfit or (not same(old, new) and self.recorder.copies.is_behind(new)):
+                self.unfit.add(key)
+                self.carries[key] = Fresh(place.name, BEHIND)
+                continue
             try:
                 stores += carry.leave(self.recorder, new, self.index)
             except NotCarried as problem:
@@ -196,6 +212,21 @@ class LoopTrace:
                     raise self.unrolled(str(problem) or f"changes the type of `{place.name}`") from None
                 failed[key] = (place, old, new)
         return stores, failed
+
+    def standings(self) -> list[Standing]:
+        """For what the copies stand that the loop makes."""
+        grown = [found.standing for found in self.growth.lists.values()]
+        return grown + [carry.standing for carry in in_memory(self.carries.values())]
+
+    def refused(self, reason: str, first: bool) -> BaseException:
+        """What to raise where a copy that the loop made cannot stand for what it was made of."""
+        return self.peeled(reason) if first else self.unrolled(reason)
+
+    def refuse_what_was_read(self) -> None:
+        """What the body reads, and leaves behind what it should hold, would be read so by the next iteration."""
+        for name, behind in self.recorder.copies.behind.items():
+            if name in self.scope.reads and self.index not in name[0]:
+                raise behind.refused()
 
     def retyped(self) -> bool:
         """Whether a number that is handed on is of another type than it was begun with."""
@@ -225,6 +256,7 @@ class LoopTrace:
                 recorder.builder.store(buffer.whole, recorder.value_of(initial, buffer.dtype))
             self.growth.prepare()
         scopes.open.pop()
+        scopes.absorb(scope)
         self.joiner.initial.clear()
 
     def rotated(self, failed: dict[Key, tuple[Place, Any, Any]]) -> bool:
@@ -242,6 +274,7 @@ class LoopTrace:
     def close(self, now: State, stores: list[tuple[Buffer, Value]]) -> None:
         """Put the loop on the tape, and into the variables what they hold after it."""
         recorder, builder = self.recorder, self.recorder.builder
+        self.refuse_what_was_read()
         runs = self.certainly_runs
         leaving = Leaving(self)
         after: dict[Key, tuple[Place, Any]] = {}
@@ -259,6 +292,7 @@ class LoopTrace:
             builder.store(buffer.whole, value)
         self.end_body()
         body = tuple(recorder.scopes.leave(self.scope))
+        recorder.scopes.absorb(self.scope)
         recorder.scopes.over.append(self.scope)
         for op in self.before:
             builder.emit(op)
@@ -270,6 +304,8 @@ class LoopTrace:
             storage.value, storage.buffer, storage.is_concrete = None, buffer, False
             storage.depth = self.depth
             storage.reads.clear()
+        for carry in in_memory(self.carries.values()):
+            recorder.copies.over(carry.storage, carry.standing)
         write_state({key: (place, leaving.finished(value)) for key, (place, value) in after.items()})
 
     @property

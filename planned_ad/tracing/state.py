@@ -67,18 +67,25 @@ class State:
     values: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     sizes: dict[int, tuple[Any, int]] = field(default_factory=dict)  # of the containers
     contents: dict[int, tuple[Any, object]] = field(default_factory=dict)  # of sets, and arrays that are not traced
+    lost: set[Key] = field(default_factory=set)  # the places that hold a stand-in for what cannot be told
     hidden: str = ""  # the name of a variable with an iterator or the like; empty if there is none
 
     def add(self, place: Place, value: Any) -> None:
+        key = id(place.owner), place.kind, place.key
         if type(value) is Lost:
+            self.lost.add(key)
             return
-        self.values[id(place.owner), place.kind, place.key] = (place, value)
+        self.values[key] = (place, value)
         if type(value) in HIDDEN or getattr(type(value), "is_iterator", False):
             self.hidden = place.name
         if type(value) is np.ndarray:
             self.contents[id(value)] = (value, zlib.crc32(value.tobytes()))
         elif type(value) is set:
             self.contents[id(value)] = (value, frozenset(value))
+
+    def arrays(self) -> list[Any]:
+        """The traced arrays that variables hold."""
+        return [value for _, value in self.values.values() if getattr(type(value), "is_tracer", False)]
 
 
 def capture(frame: types.FrameType, consumer: Any = None) -> State:
