@@ -255,7 +255,7 @@ class Branches:
     def copy(self, node: Node, key: Key) -> Copy:
         """For what the copies stand that hold what either side has left."""
         names = NONE.union(*(node.names.get((key, outcome), NONE) for outcome in (True, False)))
-        return Copy(names, NONE, self.loop.refused)
+        return Copy(names, NONE, self.loop.copies.refused)
 
     def captured(self, frames: list[types.FrameType]) -> State:
         """The state that code in any of these frames can reach."""

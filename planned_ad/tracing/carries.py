@@ -103,11 +103,11 @@ class Array:
     buffer: Buffer
     base: np.ndarray
     depth: int
-    shared: bool = False
-    lent: bool = False  # whether something else led to the memory that it had before the loop
+    shared: bool
+    lent: bool  # whether something else led to the memory that it had before the loop
+    standing: Standing
+    refuse: Refusal
     storage: Storage | None = None
-    standing: Standing = field(default_factory=lambda: Standing(None))
-    refuse: Refusal | None = None
 
     def begin(self, recorder: Recorder, index: int) -> Any:
         self.storage = Storage(self.base, self.buffer.line, buffer=self.buffer, depth=self.depth)
@@ -353,7 +353,24 @@ class Joiner:
         shared = new.storage.depth <= self.depth or new.storage.chosen
         copies = self.recorder.copies
         standing = Standing(buffer.id, copies.names(old.storage), left=copies.names(new.storage))
-        return Array(buffer, base, self.depth, shared, lent, standing=standing, refuse=self.refuse)
+        return Array(buffer, base, self.depth, shared, lent, standing, self.refuse)
+
+
+def period_of_exchange(failed: dict[Any, tuple[Any, Any, Any]]) -> int:
+    """After how many iterations variables hold the arrays again that they exchange; 1 where they exchange none."""
+    pairs = [(o, n) for _, o, n in failed.values() if type(o) is ArrayTracer]
+    following = {}
+    for k, (_, n) in enumerate(pairs):
+        source = next((j for j, (o, _) in enumerate(pairs) if type(n) is ArrayTracer and same(o, n)), None)
+        if source is not None:
+            following[k] = source
+    if not following or set(following) != set(following.values()):
+        return 1
+    period, state = 1, dict(following)
+    while any(k != v for k, v in state.items()):
+        state = {k: following[v] for k, v in state.items()}
+        period += 1
+    return period
 
 
 def described(recorder: Recorder, value: Any) -> str:

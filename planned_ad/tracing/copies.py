@@ -95,12 +95,6 @@ class Copies:
     def is_behind(self, value: Any) -> bool:
         return bool(self.behind) and any(root_of(storage).name in self.behind for storage in storages_in(value))
 
-    def over(self, storage: Storage, standing: Standing) -> None:
-        """The loop that hands on a copy is over: views of it show what it held before the last iteration's end."""
-        copy = self.known[storage.name]
-        if storage.name not in standing.left:
-            self.behind[storage.name] = Behind(copy, "leaves a view of what an iteration was handed", False)
-
     # What the program does.
 
     def read(self, storage: Storage) -> None:

@@ -30,16 +30,16 @@ from .carries import (
     NotCarried,
     Number,
     Whole,
-    in_memory,
     moved,
+    period_of_exchange,
     put_together,
     same,
     taken_apart,
 )
-from .copies import Standing, settled
 from .list_growth import Growth
+from .loop_copies import LoopCopies
 from .loop_index import LoopIndex, index_of
-from .lost import BEHIND, Lost
+from .lost import Lost
 from .ragged import RaggedArray
 from .scalar_tracer import ScalarTracer
 from .scopes import Scope, Site
@@ -71,7 +71,6 @@ class LoopTrace:
     turn: int = 0  # which of them is running
     passes: int = 0
     made: dict[Key, tuple[Place, Any]] = field(default_factory=dict)  # variables that were not there before
-    unfit: set[Key] = field(default_factory=set)  # what holds parts of memory that are written to later
     promoted: set[object] = field(default_factory=set)  # arrays of the body that a side of a branch writes to
     counts_iterations = True  # whether it is known before how many there are
 
@@ -86,8 +85,8 @@ class LoopTrace:
         self.origin = self.capture()
         for name in self.targets:
             self.origin.values.pop((id(self.frame), "local", name), None)
-        self.joiner = Joiner(self.recorder, self.depth, self.index, self.refused)
-        self.mark = self.recorder.copies.mark()
+        self.copies = LoopCopies(self)
+        self.joiner = Joiner(self.recorder, self.depth, self.index, self.copies.refused)
         self.branches = Branches(self)
         self.growth = Growth(self)
         self.refuse_hidden(self.origin)
@@ -147,31 +146,30 @@ class LoopTrace:
             self.turn += 1
             self.recorder.scopes.epoch += 1
             return True
-        scopes = self.recorder.scopes
         self.growth.settle()
         now = self.capture()
         self.refuse_hidden(now)
         self.refuse_growth(now)
-        if scopes.open[-1] is not self.innermost:
-            raise scopes.unroll([s for s in (self.scope, scopes.open[-1]) if s.site], "is left early", self.line)
+        if self.recorder.scopes.open[-1] is not self.innermost:
+            inner = self.recorder.scopes.open[-1]
+            raise self.recorder.scopes.unroll([s for s in (self.scope, inner) if s.site], "is left early", self.line)
         grown = self.growth.leave()
-        forms = len(self.unfit)
         stores, failed = self.stores(now)
-        reformed = not settled(self.standings(), self.index, scopes.indices) or len(self.unfit) > forms
+        settled = self.copies.settled() and grown
         if self.period == 1 and failed and self.rotated(failed):
             self.branches.forget()
             self.discard()
             self.begin()
             return True
         self.refuse_shared_writes(now)
-        if failed or not grown or reformed:
+        if failed or not settled:
             self.joiner.then, self.joiner.now = self.origin, now
             self.join(failed)
-            settled(self.standings(), self.index, scopes.indices)
+            self.copies.settled()
         elif not (self.scope.promotes or self.branches.unknown or self.retyped()):
             self.close(now, stores)
             return False
-        if failed or not grown or reformed or self.scope.promotes or self.retyped():
+        if failed or not settled or self.scope.promotes or self.retyped():
             self.branches.forget()
         made = {key: found for key, found in now.values.items() if key not in self.origin.values}
         self.made |= {key: found for key, found in made.items() if found[0].kind != "item"}
@@ -182,7 +180,7 @@ class LoopTrace:
 
     def discard(self) -> None:
         self.recorder.scopes.leave(self.scope)
-        self.recorder.copies.restore(self.mark)
+        self.copies.restore()
         self.growth.restore()
 
     def stores(self, now: State) -> tuple[list[tuple[Buffer, Value]], dict[Key, tuple[Place, Any, Any]]]:
@@ -190,10 +188,7 @@ class LoopTrace:
         stores: list[tuple[Buffer, Value]] = []
         failed = {}
         for key, (place, old) in self.origin.values.items():
-            if key in now.lost:
-                if key not in self.unfit:
-                    self.unfit.add(key)
-                    self.carries[key] = Fresh(place.name)
+            if self.copies.is_unfit(key, place, old, now):
                 continue
             if key not in now.values:
                 if place.kind == "item" and is_left_behind(place, old, now):
@@ -201,10 +196,6 @@ class LoopTrace:
                 raise self.unrolled(f"deletes `{place.name}`")
             new = now.values[key][1]
             carry = self.carries.get(key) or Whole(old)
-            if key in self.unfit or (not same(old, new) and self.recorder.copies.is_behind(new)):
-                self.unfit.add(key)
-                self.carries[key] = Fresh(place.name, BEHIND)
-                continue
             try:
                 stores += carry.leave(self.recorder, new, self.index)
             except NotCarried as problem:
@@ -212,21 +203,6 @@ class LoopTrace:
                     raise self.unrolled(str(problem) or f"changes the type of `{place.name}`") from None
                 failed[key] = (place, old, new)
         return stores, failed
-
-    def standings(self) -> list[Standing]:
-        """For what the copies stand that the loop makes."""
-        grown = [found.standing for found in self.growth.lists.values()]
-        return grown + [carry.standing for carry in in_memory(self.carries.values())]
-
-    def refused(self, reason: str, first: bool) -> BaseException:
-        """What to raise where a copy that the loop made cannot stand for what it was made of."""
-        return self.peeled(reason) if first else self.unrolled(reason)
-
-    def refuse_what_was_read(self) -> None:
-        """What the body reads, and leaves behind what it should hold, would be read so by the next iteration."""
-        for name, behind in self.recorder.copies.behind.items():
-            if name in self.scope.reads and self.index not in name[0]:
-                raise behind.refused()
 
     def retyped(self) -> bool:
         """Whether a number that is handed on is of another type than it was begun with."""
@@ -274,7 +250,7 @@ class LoopTrace:
     def close(self, now: State, stores: list[tuple[Buffer, Value]]) -> None:
         """Put the loop on the tape, and into the variables what they hold after it."""
         recorder, builder = self.recorder, self.recorder.builder
-        self.refuse_what_was_read()
+        self.copies.refuse_what_was_read()
         runs = self.certainly_runs
         leaving = Leaving(self)
         after: dict[Key, tuple[Place, Any]] = {}
@@ -304,8 +280,7 @@ class LoopTrace:
             storage.value, storage.buffer, storage.is_concrete = None, buffer, False
             storage.depth = self.depth
             storage.reads.clear()
-        for carry in in_memory(self.carries.values()):
-            recorder.copies.over(carry.storage, carry.standing)
+        self.copies.close()
         write_state({key: (place, leaving.finished(value)) for key, (place, value) in after.items()})
 
     @property
@@ -377,23 +352,6 @@ class LoopTrace:
         if scopes.decisions.first.get(self.site, 0) < 2 and type(self.trips) is int:
             return scopes.peel(self.scope, first=1)
         return self.unrolled(reason)
-
-
-def period_of_exchange(failed: dict[Key, tuple[Place, Any, Any]]) -> int:
-    """After how many iterations variables hold the arrays again that they exchange; 1 where they exchange none."""
-    pairs = [(o, n) for _, o, n in failed.values() if type(o) is ArrayTracer]
-    following = {}
-    for k, (_, n) in enumerate(pairs):
-        source = next((j for j, (o, _) in enumerate(pairs) if type(n) is ArrayTracer and same(o, n)), None)
-        if source is not None:
-            following[k] = source
-    if not following or set(following) != set(following.values()):
-        return 1
-    period, state = 1, dict(following)
-    while any(k != v for k, v in state.items()):
-        state = {k: following[v] for k, v in state.items()}
-        period += 1
-    return period
 
 
 def is_left_behind(place: Place, value: Any, now: State) -> bool:
