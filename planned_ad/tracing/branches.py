@@ -17,11 +17,11 @@ from ..shadows import is_user_frame
 from ..tape import Branch, Operation, Value
 from .blocks import APART, CONSTANTS, Block, Made
 from .carries import same
-from .choices import ABSENT, Whole, cannot_be_chosen, choose, hand_on, is_private, taken_up
+from .choices import ABSENT, Nothing, Whole, cannot_be_chosen, choose, hand_on, is_copy, is_private, taken_up
 from .copies import NONE, Copy, Names
 from .scopes import Scope
 from .state import Key, Place, State, capture, write_state
-from .statements import Extent, extent_at
+from .statements import IDENTITY, Extent, asks_identity, extent_at
 from .traced_list import follow
 
 if TYPE_CHECKING:
@@ -216,11 +216,13 @@ class Branches:
             old = active.entry.values.get(key, (place, ABSENT))[1]
             form = node.chosen.get(key)
             node.names[key, active.outcome] = recorder.copies.names_in(value)
-            if cannot_be_chosen(recorder, value, now):
-                value = ABSENT
-            node.chosen[key] = choose(recorder, place, form, value, old)
+            reason = cannot_be_chosen(recorder, value, now)
+            if not isinstance(form, Nothing):
+                node.chosen[key] = Nothing(reason) if reason else choose(recorder, place, form, value, old)
             if node.chosen[key] is not form:
                 self.generation += 1
+        if any(asks_identity(f.f_code) for f in frames) and any(is_copy(form) for form in node.chosen.values()):
+            raise self.refused(IDENTITY)
         for key in places:
             value = now.values.get(key, (None, ABSENT))[1]
             hand_on(recorder, node.chosen[key], value)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from .carries import Fresh, in_memory, same
 from .copies import Behind, settled
-from .lost import BEHIND, DIFFERS
+from .lost import BEHIND
 from .state import Key, Place, State
+from .statements import IDENTITY, asks_identity
 
 if TYPE_CHECKING:
     from .loops import LoopTrace
@@ -36,7 +37,7 @@ class LoopCopies:
         if key not in self.unfit and (lost or behind):
             self.unfit.add(key)
             self.grew = True
-            self.loop.carries[key] = Fresh(place.name, BEHIND if behind else DIFFERS)
+            self.loop.carries[key] = Fresh(place.name, now.lost[key]._reason if lost else BEHIND)
         return key in self.unfit
 
     def settled(self) -> bool:
@@ -44,6 +45,8 @@ class LoopCopies:
         loop = self.loop
         standings = [found.standing for found in loop.growth.lists.values()]
         standings += [carry.standing for carry in in_memory(loop.carries.values())]
+        if standings and asks_identity(loop.frame.f_code):
+            raise loop.unrolled(IDENTITY)
         return settled(standings, loop.index, loop.recorder.scopes.indices) and not self.grew
 
     def refuse_what_was_read(self) -> None:

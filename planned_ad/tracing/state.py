@@ -67,13 +67,13 @@ class State:
     values: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     sizes: dict[int, tuple[Any, int]] = field(default_factory=dict)  # of the containers
     contents: dict[int, tuple[Any, object]] = field(default_factory=dict)  # of sets, and arrays that are not traced
-    lost: set[Key] = field(default_factory=set)  # the places that hold a stand-in for what cannot be told
+    lost: dict[Key, Lost] = field(default_factory=dict)  # the places that hold a stand-in for what cannot be told
     hidden: str = ""  # the name of a variable with an iterator or the like; empty if there is none
 
     def add(self, place: Place, value: Any) -> None:
         key = id(place.owner), place.kind, place.key
         if type(value) is Lost:
-            self.lost.add(key)
+            self.lost[key] = value
             return
         self.values[key] = (place, value)
         if type(value) in HIDDEN or getattr(type(value), "is_iterator", False):
