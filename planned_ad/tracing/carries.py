@@ -108,6 +108,7 @@ class Array:
     standing: Standing
     refuse: Refusal
     storage: Storage | None = None
+    is_replaced: bool = False  # whether the last iteration recorded leaves another array than it was handed
 
     def begin(self, recorder: Recorder, index: int) -> Any:
         self.storage = Storage(self.base, self.buffer.line, buffer=self.buffer, depth=self.depth)
@@ -121,7 +122,8 @@ class Array:
         if not recorder.is_array(value) or value.shape != self.base.shape or value.dtype != self.base.dtype:
             raise NotCarried
         self.standing.left = recorder.copies.names(value.storage)
-        if value.storage is self.storage and value.layout == self.storage.view_of(self.base):
+        self.is_replaced = value.storage is not self.storage or value.layout != self.storage.view_of(self.base)
+        if not self.is_replaced:
             return []
         if value.storage.listed is not None and not self.shared:
             raise NotCarried("hands on an array that is in a list")

@@ -13,12 +13,11 @@ from ..tape import Buffer
 from .array_tracer import ArrayTracer
 from .blocks import Block, Made
 from .carries import is_alone, is_number, memory_of, number_type, put_together, same, taken_apart
-from .copies import Copy
+from .copies import Copy, array_in
 from .loop_index import plain_or_traced
 from .lost import BEHIND, DIFFERS, Lost
 from .scalar_tracer import ScalarTracer
 from .state import Place, State
-from .storage import Storage
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -197,9 +196,6 @@ def taken_up(recorder: Recorder, form: Any, place: Place, shared: bool, copy: Co
     if isinstance(form, Scalar):
         return ScalarTracer(recorder, recorder.builder.load(form.buffer.whole), form.is_python)
     assert isinstance(form, Whole)
-    base = np.empty(form.buffer.shape, form.buffer.dtype)
-    storage = Storage(base, form.buffer.line, buffer=form.buffer, depth=recorder.scopes.depth)
-    storage.chosen = shared
-    storage.name = (recorder.scopes.indices, "copy", form.buffer.id)
-    recorder.copies.made(storage, copy)
-    return ArrayTracer(recorder, storage, base)
+    found = array_in(recorder, form.buffer, copy)
+    found.storage.chosen = shared
+    return found

@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .array_tracer import ArrayTracer
 from .storage import Name, Storage
 from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
+    from ..tape import Buffer
 
 Names = frozenset[Name]
 Refusal = Callable[[str, bool], BaseException]
@@ -191,6 +194,15 @@ def copy_of(standing: Standing, refuse: Refusal, *, over: bool = False) -> Copy:
     later = standing.names - standing.initial | standing.left
     names = standing.names | standing.left if over else standing.names
     return Copy(names, standing.initial - later, refuse)
+
+
+def array_in(recorder: Recorder, buffer: Buffer, copy: Copy) -> ArrayTracer:
+    """The copy that a buffer holds."""
+    base = np.empty(buffer.shape, buffer.dtype)
+    storage = Storage(base, buffer.line, buffer=buffer, depth=recorder.scopes.depth)
+    storage.name = (recorder.scopes.indices, "copy", buffer.id)
+    recorder.copies.made(storage, copy)
+    return ArrayTracer(recorder, storage, base)
 
 
 def root_of(storage: Any) -> Storage:

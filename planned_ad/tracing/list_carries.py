@@ -33,6 +33,7 @@ class Listed:
     standing: Standing
     refuse: Refusal
     storage: Storage | None = None
+    is_replaced = True
 
     def begin(self, recorder: Recorder, index: int) -> Any:
         found = TracedList(recorder, self.site, [], self.kind)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .carries import Fresh, in_memory, same
-from .copies import Behind, settled
+from .copies import Behind, root_of, settled
 from .lost import BEHIND
 from .state import Key, Place, State
 from .statements import IDENTITY, asks_identity
 
 if TYPE_CHECKING:
+    from .array_tracer import ArrayTracer
     from .loops import LoopTrace
 
 LEFT = "leaves a view of what its last iteration was handed"
@@ -59,9 +60,16 @@ class LoopCopies:
         """What to raise where a copy that the loop made cannot stand for what it was made of."""
         return self.loop.peeled(reason) if first else self.loop.unrolled(reason)
 
+    def is_replaced(self, array: ArrayTracer) -> bool:
+        """Whether an array shows what an iteration was handed, in memory that its end overwrites."""
+        if self.copies.is_behind(array):
+            return False
+        memory = root_of(array.storage)
+        return any(carry.storage is memory and carry.is_replaced for carry in in_memory(self.loop.carries.values()))
+
     def close(self) -> None:
         """The loop is over: views of what an iteration was handed show memory that has changed at its end."""
         for carry in in_memory(self.loop.carries.values()):
-            name = carry.storage.name
-            if name not in carry.standing.left:
+            if carry.is_replaced:
+                name = carry.storage.name
                 self.copies.behind[name] = Behind(self.copies.known[name], LEFT, False)

@@ -36,6 +36,7 @@ from .carries import (
     same,
     taken_apart,
 )
+from .copies import NONE, Copy, array_in
 from .list_growth import Growth
 from .loop_copies import LoopCopies
 from .loop_index import LoopIndex, index_of
@@ -373,6 +374,7 @@ class Leaving:
         self.stores: list[tuple[Buffer, Value]] = []
         self.storages: list[tuple[Storage, Buffer]] = []
         self.kept: dict[int, tuple[Value, Buffer]] = {}
+        self.held: dict[int, ArrayTracer] = {}
 
     def carried(self, carry: Carry | None, value: Any) -> Any:
         """Of a variable that was there before the loop."""
@@ -385,6 +387,9 @@ class Leaving:
             return Kept(self.keep(value.value, "after"), value)
         if recorder.is_array(value):
             storage = value.storage
+            if self.loop.copies.is_replaced(value):
+                copy = Copy(recorder.copies.names(storage), NONE, self.loop.copies.refused)
+                return Held(self.keep(value.read(), storage.label()), copy)
             if storage.value is not None and storage.depth > depth and storage not in [s for s, _ in self.storages]:
                 view = storage.view_of(storage.base)
                 buffer = recorder.builder.new_buffer("local", storage.label(), storage.base.dtype, view)
@@ -409,6 +414,10 @@ class Leaving:
         if type(value) is Kept:
             load = recorder.builder.load(value.buffer.whole)
             return ScalarTracer(recorder, load, value.tracer.is_python)
+        if type(value) is Held:
+            if value.buffer.id not in self.held:
+                self.held[value.buffer.id] = array_in(recorder, value.buffer, value.copy)
+            return self.held[value.buffer.id]
         if type(value) is After:
             return self.after(value.carry)
         if type(value) is RaggedArray or (recorder.is_array(value) and type(value.storage) is ShiftedStorage):
@@ -419,7 +428,7 @@ class Leaving:
         if (
             parts is not None
             and parts[0] not in MUTABLE
-            and any(type(item) in (Kept, After, LoopIndex, ArrayTracer, RaggedArray) for item in parts[2])
+            and any(type(item) in (Kept, Held, After, LoopIndex, ArrayTracer, RaggedArray) for item in parts[2])
         ):
             return put_together(parts[0], parts[1], [self.finished(item) for item in parts[2]])
         return value
@@ -473,6 +482,14 @@ class Kept:
 
     buffer: Buffer
     tracer: ScalarTracer
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An array that the last iteration was handed, in memory."""
+
+    buffer: Buffer
+    copy: Copy
 
 
 @dataclass(frozen=True, slots=True)
