@@ -197,5 +197,5 @@ def taken_up(recorder: Recorder, form: Any, place: Place, shared: bool, copy: Co
         return ScalarTracer(recorder, recorder.builder.load(form.buffer.whole), form.is_python)
     assert isinstance(form, Whole)
     found = array_in(recorder, form.buffer, copy)
-    found.storage.chosen = shared
+    found.storage.chosen |= shared
     return found

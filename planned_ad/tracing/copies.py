@@ -201,6 +201,7 @@ def array_in(recorder: Recorder, buffer: Buffer, copy: Copy) -> ArrayTracer:
     base = np.empty(buffer.shape, buffer.dtype)
     storage = Storage(base, buffer.line, buffer=buffer, depth=recorder.scopes.depth)
     storage.name = (recorder.scopes.indices, "copy", buffer.id)
+    storage.chosen = not copy.names.isdisjoint(recorder.copies.outside)
     recorder.copies.made(storage, copy)
     return ArrayTracer(recorder, storage, base)
 
