@@ -512,6 +512,41 @@ def list_begun_with_a_new_array(x, y, s):
     return hist[1][0] + hist[4][1]
 
 
+def first_of_either(items, x, s):
+    for i in range(20):
+        if x[i % 12] > 5:
+            items = [x[0:3], x[3:6]]
+        s += 0.1 * items[0][0]
+    return items
+
+
+@program
+def list_of_the_caller(x, y, s):
+    items = [y[:3], y[3:6]]
+    chosen = first_of_either(items, x, s)
+    chosen[0] = y[6:9]
+    return items[0].sum() + 2 * chosen[1].sum() + s
+
+
+@program
+def handed_after_the_loop(x, y, s):
+    new = x[:3].copy()
+    for _ in range(20):
+        old = new
+        new = 0.5 * old + s
+    return new.sum() + old[0]
+
+
+@program
+def old_array_turned_on_one_side(x, y, s):
+    new = x[:3].copy()
+    for _ in range(20):
+        old = new
+        if x[11] > -0.6:
+            new = old[::-1]
+    return new[0] + 2 * old[0]
+
+
 def compared(f: Callable, seeds: range, unroll: int) -> Trace:
     """Trace `f` at the first arguments; compare with the function there, and at the others that go the same way."""
     traced = trace(f, arguments(seeds[0]), unroll=unroll)

@@ -261,7 +261,7 @@ class Branches:
 
     def captured(self, frames: list[types.FrameType]) -> State:
         """The state that code in any of these frames can reach."""
-        total = State()
+        total = State(frame=self.loop.frame)
         for frame in frames:
             state = capture(frame, self.recorder.consumers.get(frame))
             total.values |= state.values

@@ -18,7 +18,7 @@ from .loop_index import LoopIndex, expression_of, index_of, plain_or_traced
 from .lost import DIFFERS, Lost
 from .promotion import KINDS, dtype_of
 from .scalar_tracer import ScalarTracer
-from .state import State
+from .state import State, held_by_callers
 from .storage import ShiftedStorage, Storage
 from .symbolic_keys import seen
 from .traced_list import is_traced_list
@@ -202,7 +202,7 @@ def is_alone(obj: Any, state: State) -> bool:
     held = [value for _, value in state.values.values()]
     while any(type(value) is tuple for value in held):
         held = [item for value in held for item in (value if type(value) is tuple else (value,))]
-    return sum(value is obj for value in held) <= 1
+    return sum(value is obj for value in held) <= 1 and not held_by_callers(obj, state.frame)
 
 
 Carry = Any  # one of the above, or a `Listed` list
