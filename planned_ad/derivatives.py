@@ -214,6 +214,7 @@ class Block:
             return like(recorder, leaf, recorder.builder.load(buffer.whole))
         base = np.empty(buffer.shape, buffer.dtype)
         storage = Storage(base, buffer.line, buffer=buffer, depth=recorder.scopes.depth)
+        storage.born(recorder)
         return ArrayTracer(recorder, storage, base)
 
 

@@ -19,6 +19,7 @@ from .regions import View, c_strides, is_injective
 from .source import Line, current_line
 from .tape import Buffer, Value, walk
 from .tracing.array_tracer import ArrayTracer
+from .tracing.copies import Copies
 from .tracing.elements import refused as refuse_run_time
 from .tracing.example import ExampleRun
 from .tracing.loop_index import LoopIndex
@@ -66,6 +67,7 @@ class Recorder:
         self.unrolling: dict[int, Site] = {}  # short loops whose iterations are recorded one by one now
         self.whiles_on_integers = WhilesOnIntegers(self)
         self.watch = Watch(self)
+        self.copies = Copies(self)
         self.example = ExampleRun(self.builder, self.scopes, max_steps)
         self.assumptions: dict[str, None] = {}  # names of captured arrays that were read, in order
         self.extents: dict[int, tuple[Value, int]] = {}  # by identity, index values known to be from 0 to below this
@@ -147,6 +149,7 @@ class Recorder:
 
     def assume(self, storage: Storage) -> None:
         """Note that the trace holds only for the present numbers of a captured array."""
+        self.copies.read(storage)
         if storage.captured:
             self.assumptions[storage.captured] = None
 
@@ -216,6 +219,7 @@ class Recorder:
     def ragged(self, value: Value) -> RaggedArray:
         """A fresh array, some of whose extents differ between the iterations of the loops around."""
         storage = RaggedStorage(self.builder.line, value, self.scopes.depth)
+        storage.born(self)
         return RaggedArray(self, storage, storage.own)
 
     def array(self, value: Value, like: Any = None) -> ArrayTracer:

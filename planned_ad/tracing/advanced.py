@@ -300,7 +300,7 @@ def scatter(array: ArrayTracer, key: tuple[Any, ...], value: Any, accumulate: bo
             np.add.at(array.geometry, key, recorder.plain(value))
         else:
             array.geometry[key] = recorder.plain(value)
-        storage.changed()
+        storage.changed(recorder)
         return
     given = recorder.value_of(value, array.dtype)
     if math.prod(given.shape) == 1 and not accumulate and _choose(array, key, given):

@@ -30,6 +30,7 @@ class ArrayTracer(Operators):
     All view operations are NumPy's own, done on it; its elements mean something only where `storage.is_concrete`.
     """
 
+    is_tracer = True
     __slots__ = ("_view", "geometry", "recorder", "storage")
 
     def __init__(self, recorder: Recorder, storage: Storage, geometry: np.ndarray):

@@ -18,10 +18,11 @@ from ..source import Line
 from ..tape import Branch, Operation, Value
 from .blocks import APART, CONSTANTS, Block, Made
 from .carries import same
-from .choices import ABSENT, Whole, choose, hand_on, is_private, taken_up
+from .choices import ABSENT, Nothing, Whole, cannot_be_chosen, choose, hand_on, is_copy, is_private, taken_up
+from .copies import NONE, Copy, Names
 from .scopes import Scope
 from .state import Key, Place, State, capture, write_state
-from .statements import Extent, extent_at
+from .statements import IDENTITY, Extent, asks_identity, extent_at
 from .traced_list import follow
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Side:
     complete: bool = False  # whether both sides of the branches in it are known
     made: tuple[tuple[int, int], ...] = ()  # buffers, and how deep they were made
     times: int = 0  # how often it has been recorded again, from the same state and to the same end
+    reads: set[Any] = field(default_factory=set)  # as of a scope
+    writes: dict[Any, None] = field(default_factory=dict)
 
 
 @dataclass
@@ -55,6 +58,7 @@ class Node:
     parts: dict[bool, Made] = field(default_factory=lambda: {True: Made(), False: Made()})
     chosen: dict[Key, Any] = field(default_factory=dict)  # of each changed place the form in which it is handed on
 
+    names: dict[tuple[Key, bool], Names] = field(default_factory=dict)  # the memories to which each side led
     shared: set[Key] = field(default_factory=set)  # arrays that something else leads to as well
 
     def places(self) -> dict[Key, Place]:
@@ -193,7 +197,7 @@ class Branches:
     def prefix(self) -> tuple[object, ...]:
         """What has been recorded on the way here: a side is as it was only after the same."""
         blocks = [*(a.scope.outer for a in self.active), self.recorder.builder.operations]
-        return tuple(skeleton(op) for block in blocks for op in block)
+        return self.recorder.copies.state, *(skeleton(op) for block in blocks for op in block)
 
     def frames_from(self, frame: types.FrameType) -> Iterator[types.FrameType]:
         for found in user_frames(frame):
@@ -236,9 +240,14 @@ class Branches:
             value = now.values.get(key, (place, ABSENT))[1]
             old = active.entry.values.get(key, (place, ABSENT))[1]
             form = node.chosen.get(key)
-            node.chosen[key] = choose(recorder, place, form, value, old)
+            node.names[key, active.outcome] = recorder.copies.names_in(value)
+            reason = cannot_be_chosen(recorder, value, now)
+            if not isinstance(form, Nothing):
+                node.chosen[key] = Nothing(reason) if reason else choose(recorder, place, form, value, old)
             if node.chosen[key] is not form:
                 self.generation += 1
+        if any(asks_identity(f.f_code) for f in frames) and any(is_copy(form) for form in node.chosen.values()):
+            raise self.refused(IDENTITY)
         for key in places:
             value = now.values.get(key, (None, ABSENT))[1]
             hand_on(recorder, node.chosen[key], value)
@@ -248,14 +257,18 @@ class Branches:
         operations = tuple(recorder.scopes.leave(active.scope))
         made = tuple(builder.made[active.made :])
         node.sides[active.outcome] = Side(
-            operations, changed, frozenset(places), active.prefix, self.generation, active.complete, made
-        )
+            operations, changed, frozenset(places), active.prefix, self.generation, active.complete, made,
+            reads=active.scope.reads, writes=active.scope.writes,
+        )  # fmt: skip
         if before is not None and before.generation == self.generation and before.complete and active.complete:
             node.sides[active.outcome].times = before.times + 1
+        recorder.scopes.absorb(*node.sides.values())
         builder.next_value = active.next_value
         for op in active.scope.before:
             builder.emit(op)
         other = node.sides.get(not active.outcome)
+        for write in () if other is None else other.writes:
+            recorder.copies.apply(write)
         if not active.complete or not node.is_known(not active.outcome, active.prefix, self.generation):
             self.incomplete()
         rest = () if other is None else other.operations
@@ -264,15 +277,20 @@ class Branches:
         builder.emit(Branch(predicate=active.predicate, then=then, otherwise=otherwise, line=active.line))
         write_state(
             {
-                key: (place, taken_up(recorder, node.chosen[key], place, key in node.shared))
+                key: (place, taken_up(recorder, node.chosen[key], place, key in node.shared, self.copy(node, key)))
                 for key, place in places.items()
             }
         )
         recorder.watch.off_if_idle()
 
+    def copy(self, node: Node, key: Key) -> Copy:
+        """For what the copies stand that hold what either side has left."""
+        names = NONE.union(*(node.names.get((key, outcome), NONE) for outcome in (True, False)))
+        return Copy(names, NONE, self.loop.copies.refused)
+
     def captured(self, frames: list[types.FrameType]) -> State:
         """The state that code in any of these frames can reach."""
-        total = State()
+        total = State(frame=self.loop.frame)
         for frame in frames:
             state = capture(frame, self.recorder.consumers.get(frame))
             total.values |= state.values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,12 @@ from ..affine import Extent, affine, substitute
 from ..regions import View, contiguous
 from ..tape import Buffer, Value
 from .array_tracer import ArrayTracer
+from .copies import Refusal, Standing, copy_of
 from .loop_index import LoopIndex, expression_of, index_of, plain_or_traced
-from .lost import Lost
+from .lost import DIFFERS, Lost
 from .promotion import KINDS, dtype_of
 from .scalar_tracer import ScalarTracer
+from .state import State, held_by_callers
 from .storage import ShiftedStorage, Storage
 from .symbolic_keys import seen
 from .traced_list import is_traced_list
@@ -100,19 +103,27 @@ class Array:
     buffer: Buffer
     base: np.ndarray
     depth: int
-    shared: bool = False
-    lent: bool = False  # whether something else led to the memory that it had before the loop
+    shared: bool
+    lent: bool  # whether something else led to the memory that it had before the loop
+    standing: Standing
+    refuse: Refusal
     storage: Storage | None = None
+    is_replaced: bool = False  # whether the last iteration recorded leaves another array than it was handed
 
     def begin(self, recorder: Recorder, index: int) -> Any:
         self.storage = Storage(self.base, self.buffer.line, buffer=self.buffer, depth=self.depth)
         self.storage.chosen, self.storage.lent, self.storage.carried = self.shared, self.lent, True
+        self.storage.name = (recorder.scopes.indices, "copy", self.buffer.id)
+        over = index not in recorder.scopes.indices
+        recorder.copies.made(self.storage, copy_of(self.standing, self.refuse, over=over))
         return ArrayTracer(recorder, self.storage, self.base)
 
     def leave(self, recorder: Recorder, value: Any, index: int) -> list[tuple[Buffer, Value]]:
         if not recorder.is_array(value) or value.shape != self.base.shape or value.dtype != self.base.dtype:
             raise NotCarried
-        if value.storage is self.storage and value.layout == self.storage.view_of(self.base):
+        self.standing.left = recorder.copies.names(value.storage)
+        self.is_replaced = value.storage is not self.storage or value.layout != self.storage.view_of(self.base)
+        if not self.is_replaced:
             return []
         if value.storage.listed is not None and not self.shared:
             raise NotCarried("hands on an array that is in a list")
@@ -150,9 +161,10 @@ class Fresh:
     """A variable that each iteration assigns anew before it is read."""
 
     name: str
+    reason: str = DIFFERS
 
     def begin(self, recorder: Recorder, index: int) -> Any:
-        return Lost(recorder, self.name)
+        return Lost(recorder, self.name, self.reason)
 
     def leave(self, recorder: Recorder, value: Any, index: int) -> list[tuple[Buffer, Value]]:
         return []
@@ -174,6 +186,23 @@ class Items:
         if parts is None or parts[0] is not self.kind or parts[1] != self.keys:
             raise NotCarried
         return [store for item, part in zip(self.items, parts[2]) for store in item.leave(recorder, part, index)]
+
+
+def in_memory(carries: Iterable[Carry]) -> Iterator[Any]:
+    """Of these, the arrays (and lists of arrays) that are handed on in memory of their own."""
+    for carry in carries:
+        if isinstance(carry, Items):
+            yield from in_memory(carry.items)
+        elif getattr(carry, "standing", None) is not None:
+            yield carry
+
+
+def is_alone(obj: Any, state: State) -> bool:
+    """Whether one place at most holds an object: what is done to it is seen there only."""
+    held = [value for _, value in state.values.values()]
+    while any(type(value) is tuple for value in held):
+        held = [item for value in held for item in (value if type(value) is tuple else (value,))]
+    return sum(value is obj for value in held) <= 1 and not held_by_callers(obj, state.frame)
 
 
 Carry = Any  # one of the above, or a `Listed` list
@@ -248,12 +277,11 @@ def _same_closure(a: types.FunctionType, b: types.FunctionType) -> bool:
 class Joiner:
     """Finds the form in which a variable goes from one iteration to the next; makes the memory for it."""
 
-    def __init__(self, recorder: Recorder, depth: int, index: int):
-        self.recorder, self.depth, self.index = recorder, depth, index
+    def __init__(self, recorder: Recorder, depth: int, index: int, refuse: Refusal):
+        self.recorder, self.depth, self.index, self.refuse = recorder, depth, index, refuse
         self.initial: list[tuple[Buffer, Any]] = []  # what memory holds before the first iteration
         self.arrays: list[tuple[Storage, Storage, View]] = []  # memory after and before, and where the array lies in it
-        self.then: list[ArrayTracer] = []  # the arrays that variables held before the loop
-        self.now: list[ArrayTracer] = []  # the arrays that variables hold after the iteration
+        self.then, self.now = State(), State()  # before the loop, and after the iteration
         self.counts_evenly = True  # whether the number of iterations before this one is its index
         self.no_counts: set[str] = set()  # integers that do not grow evenly
 
@@ -268,12 +296,14 @@ class Joiner:
             return join_lists(self, name, old, new)
         parts, others = taken_apart(old), taken_apart(new)
         if parts is not None and others is not None and parts[:2] == others[:2]:
+            if parts[0] in (list, dict) and not (is_alone(old, self.then) and is_alone(new, self.now)):
+                return Fresh(name)
             items = [self.join(name, a, b) for a, b in zip(parts[2], others[2])]
             return Items(parts[0], parts[1], items)
         if is_number(recorder, old) and is_number(recorder, new):
             return self.join_numbers(name, old, new)
         if recorder.is_array(old) and recorder.is_array(new):
-            alone = sum(v.storage is new.storage for v in self.now) == 1 and type(new.storage) is Storage
+            alone = sum(v.storage is new.storage for v in self.now.arrays()) == 1 and type(new.storage) is Storage
             if memory_of(old) is memory_of(new) and old.layout == moved(new.layout, self.index, -1):
                 return Moving(new, new.layout)
             if new.shape != old.shape or new.dtype != old.dtype or not (new.storage.depth > self.depth or alone):
@@ -321,9 +351,28 @@ class Joiner:
         memory = memory_of(old)
         visible = memory.buffer is not None and memory.buffer.visible
         lent = visible or bool(memory.captured) or memory.chosen or memory.lent
-        lent = lent or sum(memory_of(other) is memory for other in self.then) > 1
+        lent = lent or sum(memory_of(other) is memory for other in self.then.arrays()) > 1
         shared = new.storage.depth <= self.depth or new.storage.chosen
-        return Array(buffer, base, self.depth, shared=shared, lent=lent)
+        copies = self.recorder.copies
+        standing = Standing(buffer.id, copies.names(old.storage), left=copies.names(new.storage))
+        return Array(buffer, base, self.depth, shared, lent, standing, self.refuse)
+
+
+def period_of_exchange(failed: dict[Any, tuple[Any, Any, Any]]) -> int:
+    """After how many iterations variables hold the arrays again that they exchange; 1 where they exchange none."""
+    pairs = [(o, n) for _, o, n in failed.values() if type(o) is ArrayTracer]
+    following = {}
+    for k, (_, n) in enumerate(pairs):
+        source = next((j for j, (o, _) in enumerate(pairs) if type(n) is ArrayTracer and same(o, n)), None)
+        if source is not None:
+            following[k] = source
+    if not following or set(following) != set(following.values()):
+        return 1
+    period, state = 1, dict(following)
+    while any(k != v for k, v in state.items()):
+        state = {k: following[v] for k, v in state.items()}
+        period += 1
+    return period
 
 
 def described(recorder: Recorder, value: Any) -> str:

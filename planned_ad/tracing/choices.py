@@ -12,12 +12,12 @@ from ..regions import contiguous
 from ..tape import Buffer
 from .array_tracer import ArrayTracer
 from .blocks import Block, Made
-from .carries import is_number, memory_of, number_type, put_together, same, taken_apart
+from .carries import is_alone, is_number, memory_of, number_type, put_together, same, taken_apart
+from .copies import Copy, array_in
 from .loop_index import plain_or_traced
-from .lost import Lost
+from .lost import BEHIND, DIFFERS, Lost
 from .scalar_tracer import ScalarTracer
 from .state import Place, State
-from .storage import Storage
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -28,7 +28,9 @@ KINDS = "biuf"  # of dtypes, the narrower ones first
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """Not to be had: assigned on one side only, or different kinds of things."""
+    """Not to be had: assigned on one side only, or different kinds of things, or behind."""
+
+    reason: str = DIFFERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,18 @@ def arrays_in(value: Any) -> Iterator[ArrayTracer]:
             yield from arrays_in(item)
 
 
+def cannot_be_chosen(recorder: Recorder, value: Any, state: State) -> str:
+    """Why a copy of what a side leaves cannot stand for it; empty where it can."""
+    if recorder.copies.is_behind(value):
+        return BEHIND
+    parts = taken_apart(value)
+    if parts is None:
+        return ""
+    if parts[0] in (list, dict) and not is_alone(value, state):
+        return "a list or dict that is reached elsewhere too"
+    return next(filter(None, (cannot_be_chosen(recorder, part, state) for part in parts[2])), "")
+
+
 def choose(recorder: Recorder, place: Place, form: Any, value: Any, old: Any) -> Any:
     """The form in which a changed variable comes out of the branch, whichever side was taken."""
     if isinstance(form, Nothing):
@@ -153,6 +167,11 @@ def memory_for(recorder: Recorder, place: Place, dtype: np.dtype, shape: tuple[i
         return recorder.builder.new_buffer("local", place.name, dtype, contiguous(shape))
 
 
+def is_copy(form: Any) -> bool:
+    """Whether arrays are copied in this form."""
+    return isinstance(form, Whole) or (isinstance(form, Several) and any(is_copy(item) for item in form.items))
+
+
 def hand_on(recorder: Recorder, form: Any, value: Any) -> None:
     """Leave a value in memory at the end of a side."""
     if isinstance(form, Several):
@@ -166,18 +185,17 @@ def hand_on(recorder: Recorder, form: Any, value: Any) -> None:
         recorder.builder.store(form.buffer.whole, value.read())
 
 
-def taken_up(recorder: Recorder, form: Any, place: Place, shared: bool) -> Any:
+def taken_up(recorder: Recorder, form: Any, place: Place, shared: bool, copy: Copy) -> Any:
     """What a variable holds after the branch."""
     if isinstance(form, Nothing):
-        return Lost(recorder, place.name)
+        return Lost(recorder, place.name, form.reason)
     if isinstance(form, First):
         return form.value
     if isinstance(form, Several):
-        return put_together(form.kind, form.keys, [taken_up(recorder, item, place, True) for item in form.items])
+        return put_together(form.kind, form.keys, [taken_up(recorder, item, place, True, copy) for item in form.items])
     if isinstance(form, Scalar):
         return ScalarTracer(recorder, recorder.builder.load(form.buffer.whole), form.is_python)
     assert isinstance(form, Whole)
-    base = np.empty(form.buffer.shape, form.buffer.dtype)
-    storage = Storage(base, form.buffer.line, buffer=form.buffer, depth=recorder.scopes.depth)
-    storage.chosen = shared
-    return ArrayTracer(recorder, storage, base)
+    found = array_in(recorder, form.buffer, copy)
+    found.storage.chosen |= shared
+    return found

@@ -375,6 +375,7 @@ def new_column(spec: Spec, rows: int, owner: TracedList, index: int, depth: int)
     base = np.empty(shape, spec.dtype)
     buffer = recorder.builder.new_buffer("local", owner.label, spec.dtype, contiguous(shape))
     storage = Storage(base, owner.line, buffer=buffer, depth=depth)
+    storage.name = (recorder.scopes.indices, "rows", buffer.id)
     storage.listed = owner
     return Stored(recorder, spec, ArrayTracer(recorder, storage, base))
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..affine import Affine, Extent, affine, exact, ragged, substitute
-from .carries import Count
+from .carries import Count, period_of_exchange
 from .loop_index import LoopIndex, outcomes
-from .loops import LoopTrace, period_of_exchange
+from .loops import LoopTrace
 from .scopes import Unrolled
 from .statements import WhileLines
 

@@ -153,7 +153,10 @@ def copyto(recorder, dst, src, casting="same_kind", where=True):
 @implements(np.shares_memory)
 @implements(np.may_share_memory)
 def shares_memory(recorder, a, b, max_work=None):
-    if not (recorder.is_array(a) and recorder.is_array(b)) or a.storage is not b.storage:
+    if not (recorder.is_array(a) and recorder.is_array(b)):
+        return False
+    if a.storage is not b.storage:
+        recorder.copies.compared(a.storage, b.storage)
         return False
     return np.shares_memory(a.geometry, b.geometry, max_work)
 

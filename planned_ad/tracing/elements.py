@@ -78,6 +78,7 @@ def for_each(recorder: Recorder, length: Length, body: Callable[[Position], None
         scopes.leave(scope)
         raise
     operations = tuple(scopes.leave(scope))
+    scopes.absorb(scope)
     for op in scope.before:
         builder.emit(op)
     builder.emit(Loop(index=index, start=0, step=1, trips=length.most, body=operations, count=length.count, line=line))

@@ -88,7 +88,7 @@ def put(array: ArrayTracer, key: Any, value: Any) -> None:
     storage.check_writeable(array.geometry, recorder.builder.line)
     if storage.holds_numbers(recorder) and recorder.is_concrete(value):
         target[...] = recorder.plain(value)
-        storage.changed()
+        storage.changed(recorder)
         return None
     recorder.seen(array, target).write(fitting(recorder, value, target.dtype, target.shape))
     return None
@@ -172,7 +172,7 @@ def update_numbers(array: ArrayTracer, ufunc: np.ufunc, other: Any) -> ArrayTrac
     recorder.mark()
     array.storage.check_writeable(array.geometry, recorder.builder.line)
     ufunc(array.geometry, recorder.plain(other), out=array.geometry)
-    array.storage.changed()
+    array.storage.changed(recorder)
     return array
 
 

@@ -12,6 +12,7 @@ from ..tape import Buffer, Value
 from .array_tracer import ArrayTracer
 from .carries import Fresh, NotCarried
 from .columns import Array, Column, Nested, Number, Rows, Spec, Stored, joined, spec_of, stored
+from .copies import Refusal, Standing, copy_of
 from .storage import Storage
 from .traced_list import Segment, TracedList
 
@@ -29,18 +30,27 @@ class Listed:
     site: Any
     kind: type
     depth: int
+    standing: Standing
+    refuse: Refusal
+    storage: Storage | None = None
+    is_replaced = True
 
     def begin(self, recorder: Recorder, index: int) -> Any:
         found = TracedList(recorder, self.site, [], self.kind)
         base = np.empty(self.buffer.shape, self.buffer.dtype)
         storage = Storage(base, self.buffer.line, buffer=self.buffer, depth=self.depth)
         storage.listed = found
+        storage.name = (recorder.scopes.indices, "copy", self.buffer.id)
+        over = index not in recorder.scopes.indices
+        recorder.copies.made(storage, copy_of(self.standing, self.refuse, over=over))
+        self.storage = storage
         found.parts.append(Segment(_column(recorder, self.spec.part, storage, base, found, 1), self.spec.length))
         return found
 
     def leave(self, recorder: Recorder, value: Any, index: int) -> list[tuple[Buffer, Value]]:
         if not isinstance(value, self.kind) or not is_carried(recorder, self.spec, value):
             raise NotCarried
+        self.standing.left = recorder.copies.names_in(value)
         return [(self.buffer, recorder.value_of(value, self.buffer.dtype))]
 
 
@@ -91,7 +101,8 @@ def join_lists(joiner: Joiner, name: str, old: Any, new: Any) -> Listed | Fresh:
     shape = (*lengths, *(leaf.shape if isinstance(leaf, Array) else ()))
     buffer = recorder.builder.new_buffer("local", name, leaf.dtype, contiguous(shape))
     joiner.initial.append((buffer, old))
-    return Listed(buffer, spec, lists[0].site, lists[0].kind, joiner.depth)
+    standing = Standing(buffer.id, recorder.copies.names_in(old), left=recorder.copies.names_in(new))
+    return Listed(buffer, spec, lists[0].site, lists[0].kind, joiner.depth, standing, joiner.refuse)
 
 
 def _begins(recorder: Recorder, spec: Rows, old: Any) -> bool:

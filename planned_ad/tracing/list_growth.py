@@ -26,6 +26,7 @@ from .columns import (
     spec_of,
     stored,
 )
+from .copies import Standing, copy_of, rows_of
 from .lost import Lost
 from .state import Key, Place
 from .traced_list import Segment, TracedList
@@ -47,6 +48,7 @@ class Grown:
     kept: list[Any] = field(default_factory=list)  # of the parts before, those that stay in front of the column
     first: int = 0  # rows of the column from before the loop
     column: Column | None = None
+    standing: Standing = field(default_factory=lambda: Standing(object()))  # of the arrays in it
     begun: list[Any] | None = None  # its parts at the beginning of the pass, where it has grown since
 
     def begin(self, iterations: Extent) -> None:
@@ -76,6 +78,7 @@ class Growth:
         """A pass begins."""
         for grown in self.lists.values():
             grown.begin(affine(0, {self.loop.index: 1}))
+            self._stand(grown)
 
     def restore(self) -> None:
         """A pass is over, and the loop is recorded once more, or by itself."""
@@ -104,6 +107,7 @@ class Growth:
         each = int(sum(lengths))  # type: ignore[arg-type]
         if each != 1:
             spec = stored(spec)
+        grown.standing.left = loop.recorder.copies.names_in(new)
         for part in new:
             self._lend(grown.target, part)
         if grown.column is not None:
@@ -175,6 +179,8 @@ class Growth:
             with recorder.scopes.beside(loop.apart):
                 rows = grown.first + grown.each * loop.whole_trips
                 grown.column = new_column(grown.spec, rows, grown.target, loop.index, loop.depth)
+            grown.standing.initial = recorder.copies.names_in(merged)
+            grown.standing.names |= grown.standing.initial
             for row, part in enumerate(merged):
                 self._lend(grown.target, part, always=True)
                 grown.column.put(row, part)
@@ -211,6 +217,15 @@ class Growth:
                 after[key] = (place, Lost(loop.recorder, place.name))
         for grown in self.lists.values():
             grown.begin(loop.whole_trips)
+            self._stand(grown, over=True)
+
+    def _stand(self, grown: Grown, *, over: bool = False) -> None:
+        """Its rows stand for the arrays that were put into the list."""
+        if grown.column is not None:
+            copies = self.loop.recorder.copies
+            copy = copy_of(grown.standing, lambda reason, first: grown.target.refuse(), over=over)
+            for storage in rows_of(grown.column):
+                copies.known[storage.name] = copy  # rows of earlier iterations are not made anew
 
 
 def _holds(value: Any, part: Any) -> bool:

@@ -31,11 +31,14 @@ from .carries import (
     Number,
     Whole,
     moved,
+    period_of_exchange,
     put_together,
     same,
     taken_apart,
 )
+from .copies import NONE, Copy, array_in
 from .list_growth import Growth
+from .loop_copies import LoopCopies
 from .loop_index import LoopIndex, index_of
 from .lost import Lost
 from .passes import Comparison
@@ -86,7 +89,8 @@ class LoopTrace:
         self.origin = self.capture()
         for name in self.targets:
             self.origin.values.pop((id(self.frame), "local", name), None)
-        self.joiner = Joiner(self.recorder, self.depth, self.index)
+        self.copies = LoopCopies(self)
+        self.joiner = Joiner(self.recorder, self.depth, self.index, self.copies.refused)
         self.branches = Branches(self)
         self.growth = Growth(self)
         self.comparison = Comparison(self)
@@ -156,16 +160,18 @@ class LoopTrace:
             raise self.recorder.scopes.unroll([s for s in (self.scope, inner) if s.site], "is left early", self.line)
         grown = self.growth.leave()
         stores, failed = self.stores(now)
+        settled = self.copies.settled() and grown
         if self.period == 1 and failed and self.rotated(failed):
             self.branches.forget()
             self.discard()
             self.begin()
             return True
         self.refuse_shared_writes(now)
-        if failed or not grown:
-            self.joiner.then = [v for _, v in self.origin.values.values() if type(v) is ArrayTracer]
-            self.joiner.now = [v for _, v in now.values.values() if type(v) is ArrayTracer]
+        if failed or not settled:
+            self.joiner.then, self.joiner.now = self.origin, now
             self.join(failed)
+            self.copies.settled()
+            self.comparison.forget()
         elif not (self.scope.promotes or self.branches.unknown or self.retyped()):
             if self.comparison.is_complete(now, stores):
                 self.close(now, stores)
@@ -173,7 +179,7 @@ class LoopTrace:
             self.more_passes += 1
         else:
             self.comparison.forget()
-        if failed or not grown or self.scope.promotes or self.retyped():
+        if failed or not settled or self.scope.promotes or self.retyped():
             self.branches.forget()
         made = {key: found for key, found in now.values.items() if key not in self.origin.values}
         self.made |= {key: found for key, found in made.items() if found[0].kind != "item"}
@@ -184,6 +190,7 @@ class LoopTrace:
 
     def discard(self) -> None:
         self.recorder.scopes.leave(self.scope)
+        self.copies.restore()
         self.growth.restore()
 
     def stores(self, now: State) -> tuple[list[tuple[Buffer, Value]], dict[Key, tuple[Place, Any, Any]]]:
@@ -191,6 +198,8 @@ class LoopTrace:
         stores: list[tuple[Buffer, Value]] = []
         failed = {}
         for key, (place, old) in self.origin.values.items():
+            if self.copies.is_unfit(key, place, old, now):
+                continue
             if key not in now.values:
                 if place.kind == "item" and is_left_behind(place, old, now):
                     continue
@@ -233,6 +242,7 @@ class LoopTrace:
                 recorder.builder.store(buffer.whole, recorder.value_of(initial, buffer.dtype))
             self.growth.prepare()
         scopes.open.pop()
+        scopes.absorb(scope)
         self.joiner.initial.clear()
 
     def rotated(self, failed: dict[Key, tuple[Place, Any, Any]]) -> bool:
@@ -250,6 +260,7 @@ class LoopTrace:
     def close(self, now: State, stores: list[tuple[Buffer, Value]]) -> None:
         """Put the loop on the tape, and into the variables what they hold after it."""
         recorder, builder = self.recorder, self.recorder.builder
+        self.copies.refuse_what_was_read()
         runs = self.certainly_runs
         leaving = Leaving(self)
         after: dict[Key, tuple[Place, Any]] = {}
@@ -267,6 +278,7 @@ class LoopTrace:
             builder.store(buffer.whole, value)
         self.end_body()
         body = tuple(recorder.scopes.leave(self.scope))
+        recorder.scopes.absorb(self.scope)
         recorder.scopes.over.append(self.scope)
         for op in self.before:
             builder.emit(op)
@@ -278,6 +290,7 @@ class LoopTrace:
             storage.value, storage.buffer, storage.is_concrete = None, buffer, False
             storage.depth = self.depth
             storage.reads.clear()
+        self.copies.close()
         write_state({key: (place, leaving.finished(value)) for key, (place, value) in after.items()})
 
     @property
@@ -352,23 +365,6 @@ class LoopTrace:
         return self.unrolled(reason)
 
 
-def period_of_exchange(failed: dict[Key, tuple[Place, Any, Any]]) -> int:
-    """After how many iterations variables hold the arrays again that they exchange; 1 where they exchange none."""
-    pairs = [(o, n) for _, o, n in failed.values() if type(o) is ArrayTracer]
-    following = {}
-    for k, (_, n) in enumerate(pairs):
-        source = next((j for j, (o, _) in enumerate(pairs) if type(n) is ArrayTracer and same(o, n)), None)
-        if source is not None:
-            following[k] = source
-    if not following or set(following) != set(following.values()):
-        return 1
-    period, state = 1, dict(following)
-    while any(k != v for k, v in state.items()):
-        state = {k: following[v] for k, v in state.items()}
-        period += 1
-    return period
-
-
 def is_left_behind(place: Place, value: Any, now: State) -> bool:
     """Whether a list or dict that nothing leads to any more still holds what it did."""
     owner = place.owner
@@ -388,6 +384,7 @@ class Leaving:
         self.stores: list[tuple[Buffer, Value]] = []
         self.storages: list[tuple[Storage, Buffer]] = []
         self.kept: dict[int, tuple[Value, Buffer]] = {}
+        self.held: dict[int, ArrayTracer] = {}
 
     def carried(self, carry: Carry | None, value: Any) -> Any:
         """Of a variable that was there before the loop."""
@@ -400,6 +397,9 @@ class Leaving:
             return Kept(self.keep(value.value, "after"), value)
         if recorder.is_array(value):
             storage = value.storage
+            if self.loop.copies.is_replaced(value):
+                copy = Copy(recorder.copies.names(storage), NONE, self.loop.copies.refused)
+                return Held(self.keep(value.read(), storage.label()), copy)
             if storage.value is not None and storage.depth > depth and storage not in [s for s, _ in self.storages]:
                 view = storage.view_of(storage.base)
                 buffer = recorder.builder.new_buffer("local", storage.label(), storage.base.dtype, view)
@@ -424,6 +424,10 @@ class Leaving:
         if type(value) is Kept:
             load = recorder.builder.load(value.buffer.whole)
             return ScalarTracer(recorder, load, value.tracer.is_python)
+        if type(value) is Held:
+            if value.buffer.id not in self.held:
+                self.held[value.buffer.id] = array_in(recorder, value.buffer, value.copy)
+            return self.held[value.buffer.id]
         if type(value) is After:
             return self.after(value.carry)
         if type(value) is RaggedArray or (recorder.is_array(value) and type(value.storage) is ShiftedStorage):
@@ -434,7 +438,7 @@ class Leaving:
         if (
             parts is not None
             and parts[0] not in MUTABLE
-            and any(type(item) in (Kept, After, LoopIndex, ArrayTracer, RaggedArray) for item in parts[2])
+            and any(type(item) in (Kept, Held, After, LoopIndex, ArrayTracer, RaggedArray) for item in parts[2])
         ):
             return put_together(parts[0], parts[1], [self.finished(item) for item in parts[2]])
         return value
@@ -488,6 +492,14 @@ class Kept:
 
     buffer: Buffer
     tracer: ScalarTracer
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An array that the last iteration was handed, in memory."""
+
+    buffer: Buffer
+    copy: Copy
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,21 +8,25 @@ if TYPE_CHECKING:
     from ..recorder import Recorder
 
 
+DIFFERS = "which differs in kind from one iteration or branch to another"
+BEHIND = "a part of memory that was chosen by an earlier iteration or a branch, after it has been written to"
+
+
 class Lost:
     """What a variable holds that is assigned anew before it is read. Where it is read first, the loop is unrolled."""
 
-    __slots__ = ("_name", "_recorder")
+    __slots__ = ("_name", "_reason", "_recorder")
 
-    def __init__(self, recorder: Recorder, name: str):
+    def __init__(self, recorder: Recorder, name: str, reason: str = DIFFERS):
         object.__setattr__(self, "_recorder", recorder)
         object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_reason", reason)
 
     def __getattribute__(self, attribute: str) -> Any:
-        if attribute in ("_recorder", "_name", "__class__"):
+        if attribute in ("_recorder", "_name", "_reason", "__class__"):
             return object.__getattribute__(self, attribute)
         raise self._recorder.scopes.unroll_innermost(
-            f"reads `{self._name}`, which differs in kind from one iteration or branch to another",
-            self._recorder.builder.line,
+            f"reads `{self._name}`, {self._reason}", self._recorder.builder.line
         )
 
 

@@ -19,7 +19,7 @@ from .promotion import KINDS
 from .ragged import MAKERS, RaggedArray
 from .run_time_arrays import RunTimeArray
 from .sequences import sequence_replacements
-from .stand_ins import ndarray, stand_in, with_classes
+from .stand_ins import ndarray, with_classes
 
 if TYPE_CHECKING:
     from ..recorder import Recorder

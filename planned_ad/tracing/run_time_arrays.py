@@ -272,6 +272,7 @@ class RunTimeArray(NoNumbers, Operators):
         view = Storage(base, line).view_of(base)
         buffer = builder.new_buffer("local", Storage(base, line).label(), self.dtype, view)
         storage = Storage(base, line, buffer=buffer, depth=recorder.scopes.depth)
+        storage.born(recorder)
         found = Memory(ArrayTracer(recorder, storage, base), 0, 1)
 
         def store(position: Position) -> None:

@@ -100,6 +100,8 @@ class Scope:
     site: Site | None = None
     loop: Any = None  # the recording of the loop
     indices: list[tuple[Value, int]] = field(default_factory=list)  # (v, n): each iteration requires -n <= v < n
+    reads: set[Any] = field(default_factory=set)  # the names of memories that the program has read in it
+    writes: dict[Any, None] = field(default_factory=dict)  # what it has written to, in order
     promotes: bool = False  # an array made outside turned out to be written to: what was read of it is another value
 
 
@@ -193,6 +195,13 @@ class Scopes:
         self.epochs += 1
         self.epoch = self.epochs
 
+    def absorb(self, *parts: Any) -> None:
+        """What was read and written in blocks that are over has been so in the block around."""
+        if self.open:
+            for part in parts:
+                self.open[-1].reads |= part.reads
+                self.open[-1].writes |= part.writes
+
     @property
     def root(self) -> list[Operation]:
         """The operations outside of all blocks."""
@@ -243,6 +252,11 @@ class Scopes:
         return self.loop.branches.path, block.births
 
     # Loop indices.
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """Those of the loops around."""
+        return tuple([scope.index for scope in self.open if scope.index is not None])
 
     def new_loop(self) -> tuple[int, Made]:
         """The index of a loop, and what it makes, the same in each pass over the block around."""

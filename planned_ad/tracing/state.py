@@ -67,18 +67,26 @@ class State:
     values: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
     sizes: dict[int, tuple[Any, int]] = field(default_factory=dict)  # of the containers
     contents: dict[int, tuple[Any, object]] = field(default_factory=dict)  # of sets, and arrays that are not traced
+    lost: dict[Key, Lost] = field(default_factory=dict)  # the places that hold a stand-in for what cannot be told
+    frame: types.FrameType | None = None  # in which the code runs
     hidden: str = ""  # the name of a variable with an iterator or the like; empty if there is none
 
     def add(self, place: Place, value: Any) -> None:
+        key = id(place.owner), place.kind, place.key
         if type(value) is Lost:
+            self.lost[key] = value
             return
-        self.values[id(place.owner), place.kind, place.key] = (place, value)
+        self.values[key] = (place, value)
         if type(value) in HIDDEN or is_advanced(value):
             self.hidden = place.name
         if type(value) is np.ndarray:
             self.contents[id(value)] = (value, zlib.crc32(value.tobytes()))
         elif type(value) is set:
             self.contents[id(value)] = (value, frozenset(value))
+
+    def arrays(self) -> list[Any]:
+        """The traced arrays that variables hold."""
+        return [value for _, value in self.values.values() if getattr(type(value), "is_tracer", False)]
 
 
 def is_advanced(value: Any) -> bool:
@@ -88,7 +96,7 @@ def is_advanced(value: Any) -> bool:
 
 def capture(frame: types.FrameType, consumer: Any = None) -> State:
     """The state that code running in `frame` can reach; of a generator expression also its `consumer`'s value."""
-    state = State()
+    state = State(frame=frame)
     seen: set[int] = set()
     waiting: list[Any] = []
     if consumer is not None:
@@ -179,6 +187,16 @@ def _slots(cls: type) -> tuple[str, ...]:
     slots = vars(cls).get("__slots__", ())
     names = (slots,) if isinstance(slots, str) else tuple(slots)
     return tuple(n for n in names if isinstance(vars(cls).get(n), types.MemberDescriptorType))
+
+
+def held_by_callers(obj: Any, frame: types.FrameType | None) -> bool:
+    """Whether a function that has called that of `frame` leads to an object, too."""
+    frame = user_frame(frame.f_back) if frame is not None else None
+    while frame is not None:
+        if any(value is obj for _, value in capture(frame).values.values()):
+            return True
+        frame = user_frame(frame.f_back)
+    return False
 
 
 def user_frame(frame: types.FrameType | None) -> types.FrameType | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import dis
 import functools
 import linecache
@@ -10,6 +11,7 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
+IDENTITY = "is in a function that asks with `is` for the identity of arrays"
 GENERATOR = 0x20  # the flag of code that yields
 
 
@@ -91,6 +93,30 @@ def _while_part(code: types.CodeType, instruction: int) -> tuple[Extent, int] | 
             lines = Extent(path[-1].lineno, path[-1].end_lineno or path[-1].lineno)
             return (lines, number) if _is_one_test(part) else None
     return None
+
+
+@functools.lru_cache(maxsize=1024)
+def asks_identity(code: types.CodeType) -> bool:
+    """Whether a function asks with `is` whether two variables, attributes or items are one."""
+    if dis.opmap["IS_OP"] not in code.co_code[::2]:
+        return False
+    tree = _syntax(code.co_filename)
+    lines = [line for _, _, line in code.co_lines() if line]
+    if tree is None or not lines:
+        return False
+    return any(
+        isinstance(node, ast.Compare)
+        and min(lines) <= node.lineno <= max(lines)
+        and any(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops)
+        and all(_may_be_array(operand) for operand in (node.left, *node.comparators))
+        for node in ast.walk(tree)
+    )
+
+
+def _may_be_array(operand: ast.expr) -> bool:
+    if isinstance(operand, ast.Name):
+        return not hasattr(builtins, operand.id)
+    return isinstance(operand, ast.Attribute | ast.Subscript)
 
 
 @dataclass(frozen=True, slots=True)

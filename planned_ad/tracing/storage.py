@@ -18,6 +18,7 @@ from ..tape import Buffer, Value
 if TYPE_CHECKING:
     from ..recorder import Recorder
 
+Name = tuple[Any, ...]  # of a memory: the indices of the loops that make it, and what tells it from others there
 ASSIGNMENT = re.compile(r"^(\w+)\s*(?::[^=]+)?=[^=]")
 
 
@@ -50,6 +51,8 @@ class Storage:
         The name of another argument that has memory in common with this one; else empty.
     birth, loop
         A name for it that is the same in each pass over the body of the loop that makes it; None outside of loops.
+    name
+        What it is told from others by: the same in each pass over the loops that make it.
     chosen : bool
         Whether it holds what a branch or loop chose among arrays; it must not be written to.
     lent : bool
@@ -82,6 +85,7 @@ class Storage:
         "line",
         "listed",
         "loop",
+        "name",
         "reads",
         "shared_with",
         "value",
@@ -112,6 +116,7 @@ class Storage:
         self.listed: Any = None
         self.birth: object = None
         self.loop: Any = None
+        self.name: Name = ((), object()) if not depth else ((), line, base.shape)
         self.epoch = -1
         self.version = 0
         self.reads: dict[View, Value] = {}
@@ -141,6 +146,7 @@ class Storage:
 
     def read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
         """What `view` shows now."""
+        recorder.copies.read(self)
         if self.epoch != recorder.scopes.epoch:
             self.reads.clear()
             self.epoch = recorder.scopes.epoch
@@ -153,6 +159,8 @@ class Storage:
         """Made in a loop's body: memory from the first where an earlier pass wrote to it on one side of a branch."""
         if recorder.scopes.depth:
             self.birth, self.loop = recorder.scopes.birth(), recorder.scopes.loop
+            if self.birth is not None:
+                self.name = (recorder.scopes.indices, self.birth)
             if self.birth in self.loop.promoted:
                 self.writable_buffer(recorder)
 
@@ -185,7 +193,7 @@ class Storage:
     def write(self, recorder: Recorder, view: View, value: Value) -> None:
         """Overwrite what `view` shows with a value of its shape, or a scalar."""
         buffer = self.writable_buffer(recorder)
-        self.changed()
+        self.changed(recorder)
         if view.size:
             recorder.builder.store(Region(buffer.id, view), value)
 
@@ -194,12 +202,13 @@ class Storage:
     ) -> None:
         """Overwrite, or add to, what `indices` select of the leading axes of `view`."""
         buffer = self.writable_buffer(recorder)
-        self.changed()
+        self.changed(recorder)
         if value.size:
             recorder.builder.scatter(Region(buffer.id, view), indices, value, accumulate)
 
-    def changed(self) -> None:
+    def changed(self, recorder: Recorder) -> None:
         """Note that it has been written to."""
+        recorder.copies.written(self)
         self.reads.clear()
         self.version += 1
 

@@ -94,6 +94,7 @@ class WhileTrace(LoopTrace):
             return True
         if part > self.part:
             scope = Scope(outer=builder.operations, apart=Block(Made()))
+            scope.reads, scope.writes = self.scope.reads, self.scope.writes
             self.recorder.scopes.enter(scope, builder.next_value, Made())
             self.conditions.append((scope, predicate))
             return True
