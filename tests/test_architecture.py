@@ -15,6 +15,7 @@ LAYERS = [
         "errors",
         "callbacks",
         "shadows",
+        "exit_syntax",
         "comprehensions",
         "namespace",
         "structure",

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..exit_syntax import name_of
 from ..shadows import is_user_frame
 from ..tape import Branch, Operation, Value
 from .blocks import APART, CONSTANTS, Block, Made
@@ -21,7 +22,7 @@ from .choices import ABSENT, Whole, choose, hand_on, is_private, taken_up
 from .scopes import Scope
 from .state import Key, Place, State, capture, write_state
 from .statements import Extent, extent_at
-from .traced_list import follow
+from .traced_list import follow as follow_growth
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -119,15 +120,15 @@ class Branches:
 
     # A test.
 
-    def test(self, predicate: Value) -> bool:
-        """Which way this pass goes."""
+    def test(self, predicate: Value, extent: Extent | None = None) -> bool:
+        """Which way this pass goes; `extent` is what the test decides about, where that is known."""
         recorder = self.recorder
         frame = next(user_frames(sys._getframe(1)))
-        extent = extent_at(frame)
+        extent = extent_at(frame) if extent is None else extent
         if extent is None:
             raise self.refused("tests a traced value, and its source is not at hand")
         if extent.leaves:
-            raise self.refused(f"tests a traced value to {extent.leaves}")
+            extent = self.reached(frame, extent)
         prefix = self.prefix()
         number, node = self.node()
         outcome = not node.is_known(True, prefix, self.generation) or node.is_known(False, prefix, self.generation)
@@ -150,6 +151,16 @@ class Branches:
         self.active.append(active)
         recorder.watch.on(frame)
         return outcome
+
+    def reached(self, frame: types.FrameType, extent: Extent) -> Extent:
+        """What a test decides about that may leave a loop."""
+        follow(self.recorder, frame, extent)
+        exits = frame.f_locals.get(name_of(extent.loop))
+        if exits is not None and exits.is_recorded:
+            return extent
+        if extent.otherwise is None or (extent.leaves == "return" and frame is self.loop.frame):
+            raise self.refused(f"tests a traced value to {extent.leaves}")
+        return extent.otherwise
 
     def node(self) -> tuple[int, Node]:
         """The branch that is met next in the present block: its number there, and what is known of it."""
@@ -200,7 +211,7 @@ class Branches:
         for owner, (_, size) in active.entry.sizes.items():
             if owner in now.sizes and now.sizes[owner][1] != size:
                 recorder.watch.off()
-                follow(recorder, [now.sizes[owner][0]])
+                follow_growth(recorder, [now.sizes[owner][0]])
                 raise self.refused("lets a list, dict or set grow on one side of a branch")
         for owner, (_, content) in active.entry.contents.items():
             if owner in now.contents and now.contents[owner][1] != content:
@@ -291,6 +302,21 @@ class Branches:
             raise self.refused("tests a traced value, and its source is not at hand")
         active.extent = extent
         self.recorder.watch.on(active.frame)
+
+
+def follow(recorder: Recorder, frame: types.FrameType, extent: Extent) -> None:
+    """A test that leaves loops is met: from now on their exits are followed."""
+    decisions, file = recorder.scopes.decisions, frame.f_code.co_filename
+    if not frame.f_code.co_flags & GENERATOR and not {(file, line) for line in extent.loops} <= decisions.followed:
+        decisions.follow(file, extent.loops)
+        raise recorder.scopes.restart()
+
+
+def follow_exits(recorder: Recorder, frame: types.FrameType) -> None:
+    """A test outside of all loops that are recorded once: one that leaves a loop makes it such a loop, where it can."""
+    extent = extent_at(frame)
+    if extent is not None and extent.leaves:
+        follow(recorder, frame, extent)
 
 
 def skeleton(op: Operation) -> object:

@@ -23,6 +23,8 @@ from .traced_list import is_traced_list
 if TYPE_CHECKING:
     from ..recorder import Recorder
 
+MUTABLE = (list, dict)  # which stay the objects that they are: each of their items is a place of its own
+
 
 class NotCarried(Exception):
     """What a variable holds before and after an iteration has no common form; the message says so to the user."""

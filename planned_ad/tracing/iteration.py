@@ -77,8 +77,9 @@ class LoopIterator:
 
     is_iterator = True  # with a position that nobody can put back
 
-    def __init__(self, sequence: Sequence, level: int = 0):
+    def __init__(self, sequence: Sequence, level: int = 0, exits: Any = None):
         self.sequence, self.level = sequence, level
+        self.exits = exits  # the ways in which the loop is left, where those are followed
         self.recorder = sequence.recorder
         self.position = 0
         self.begin = self.end = -1  # the iterations recorded together; none while negative
@@ -128,7 +129,7 @@ class LoopIterator:
             trips = ragged(self.recorder.scopes.capacity(rest), rest)
         count = trips.count if type(trips) is RunTime else None
         trips = UNKNOWN_TRIPS if count is not None else trips
-        return LoopTrace(self.recorder, frame, self.site(frame), trips, count, targets(frame))
+        return LoopTrace(self.recorder, frame, self.site(frame), trips, count, targets(frame), exits=self.exits)
 
     def site(self, frame: types.FrameType) -> Site:
         return frame.f_code, frame.f_lasti + self.level * LEVEL
@@ -161,6 +162,8 @@ class LoopIterator:
             return
         first, last = decisions.first.get(site, 0), decisions.last.get(site, 0)
         shortest = 1 if site in decisions.kept else recorder.unroll
+        if self.exits is not None:
+            shortest = 0
         if together and length - first - last > shortest:
             self.begin, self.end = first, length - last
         elif together and length - first - last > 1:

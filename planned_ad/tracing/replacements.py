@@ -14,6 +14,7 @@ from ..errors import TraceError
 from ..functions import FUNCTIONS
 from . import creation as _creation  # noqa: F401 (registers what it implements)
 from .builtin_functions import builtin_replacements, math_replacements
+from .exits import exit_replacements
 from .list_functions import call_on_lists, has_list, list_replacements
 from .loop_index import is_loop_index
 from .promotion import KINDS
@@ -43,6 +44,7 @@ def replacements(recorder: Recorder) -> dict[int, object]:
         | builtin_replacements(recorder)
         | sequence_replacements(recorder)
         | list_replacements(recorder)
+        | exit_replacements(recorder)
     )
 
 
