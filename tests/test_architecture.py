@@ -50,6 +50,7 @@ LAYERS = [
     (
         "boundary",
         "inline",
+        "counted_exits",
         "reverse",
         "reverse_blocks",
         "handover",

@@ -295,9 +295,16 @@ class LoopTrace:
         """Put the loop on the tape."""
         self.recorder.builder.emit(
             Loop(
-                index=self.index, start=0, step=1, trips=self.whole_trips, body=body, count=self.count, line=self.line
+                index=self.index,
+                start=0,
+                step=1,
+                trips=self.whole_trips,
+                body=body,
+                count=self.count,
+                stops=self.is_left,
+                line=self.line,
             )
-        )  # fmt: skip
+        )
 
     # Refusing.
 

@@ -165,7 +165,7 @@ class WhileTrace(LoopTrace):
             Load(out=goes_on, region=self.flag.whole, line=self.line),
             Branch(predicate=goes_on, then=body, otherwise=(), line=self.line),
         )
-        builder.emit(Loop(index=self.index, start=0, step=1, trips=self.trips, body=steps, line=self.line))
+        builder.emit(Loop(index=self.index, start=0, step=1, trips=self.trips, body=steps, stops=True, line=self.line))
         ended = builder.apply("logical_not", builder.load(self.flag.whole))
         recorder.whiles.remove(self)
         recorder.watch.off_if_idle()
