@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from ..affine import Affine, Extent, Ragged, affine, exact, ragged, substitute
 from ..regions import View, contiguous
 from ..tape import Buffer, Value
 from .array_tracer import ArrayTracer
-from .carries import MUTABLE, Carry, Count, Items, Moving, Whole, moved, put_together, taken_apart
+from .carries import MUTABLE, Array, Carry, Count, Items, Moving, Whole, memory_of, moved, put_together, taken_apart
 from .loop_index import LoopIndex, index_of
 from .lost import Lost
 from .ragged import RaggedArray
@@ -31,6 +32,7 @@ class Leaving:
         self.stores: list[tuple[Buffer, Value]] = []
         self.storages: list[tuple[Storage, Buffer]] = []
         self.kept: dict[int, tuple[Value, Buffer]] = {}
+        self.handed_on = [carry.storage for carry in arrays_among(loop.carries.values())]
         self.ran: Buffer | None = None  # the iterations that have begun, of a loop that may be left
 
     def carried(self, carry: Carry | None, value: Any) -> Any:
@@ -50,6 +52,8 @@ class Leaving:
             value = value.traced()
         if recorder.is_scalar(value):
             return Kept(self.keep(value.value, "after"), value)
+        if recorder.is_array(value) and any(memory_of(value) is handed for handed in self.handed_on):
+            return Kept(self.keep(value.read(), "after"), value)
         if recorder.is_array(value):
             storage = value.storage
             if storage.value is not None and storage.depth > depth and storage not in [s for s, _ in self.storages]:
@@ -73,6 +77,11 @@ class Leaving:
     def finished(self, value: Any) -> Any:
         """As the program sees it after the loop."""
         recorder = self.recorder
+        if type(value) is Kept and type(value.tracer) is ArrayTracer:
+            buffer, base = value.buffer, np.empty(value.buffer.shape, value.buffer.dtype)
+            storage = Storage(base, buffer.line, buffer=buffer, depth=self.loop.depth)
+            storage.chosen = True
+            return ArrayTracer(recorder, storage, base)
         if type(value) is Kept:
             load = recorder.builder.load(value.buffer.whole)
             return ScalarTracer(recorder, load, value.tracer.is_python)
@@ -130,6 +139,15 @@ class Leaving:
         return self.recorder.apply("maximum", value, self.recorder.constant(0, np.int64))
 
 
+def arrays_among(carries: Iterable[Carry]) -> Iterator[Array]:
+    """The arrays that are handed on, also those in tuples."""
+    for carry in carries:
+        if isinstance(carry, Array):
+            yield carry
+        elif isinstance(carry, Items):
+            yield from arrays_among(carry.items)
+
+
 def counts(carry: Carry | None) -> bool:
     """Whether what is handed on tells how many iterations there were."""
     return isinstance(carry, Count) or (isinstance(carry, Items) and any(map(counts, carry.items)))
@@ -155,10 +173,10 @@ def _product(trips: Extent, step: Extent) -> Extent:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A scalar of the last iteration, in memory."""
+    """A scalar of the last iteration, or an array that the next one would have overwritten, in memory."""
 
     buffer: Buffer
-    tracer: ScalarTracer
+    tracer: ScalarTracer | ArrayTracer
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,8 @@ from ..exit_syntax import name_of
 from ..shadows import is_user_frame
 from ..tape import Branch, Operation, Value
 from .blocks import APART, CONSTANTS, Block, Made
-from .carries import same
-from .choices import ABSENT, Whole, choose, hand_on, is_private, taken_up
+from .carries import Array, memory_of, same
+from .choices import ABSENT, Whole, arrays_in, choose, hand_on, is_private, taken_up
 from .scopes import Scope
 from .state import Key, Place, State, capture, write_state
 from .statements import Extent, extent_at
@@ -42,6 +42,7 @@ class Side:
     prefix: tuple[object, ...]
     generation: int = 0  # of the forms in which variables come out of branches
     complete: bool = False  # whether both sides of the branches in it are known
+    direct: frozenset[Key] = frozenset()  # the arrays that it left where the loop hands them on
 
 
 @dataclass
@@ -54,15 +55,17 @@ class Node:
     chosen: dict[Key, Any] = field(default_factory=dict)  # of each changed place the form in which it is handed on
 
     shared: set[Key] = field(default_factory=set)  # arrays that something else leads to as well
+    indirect: set[Key] = field(default_factory=set)  # arrays that the sides do not leave where the loop hands them on
 
-    def places(self) -> dict[Key, Place]:
-        return {key: place for side in self.sides.values() for key, place in side.changed.items()}
+    def places(self, direct: Container[Key] = ()) -> dict[Key, Place]:
+        changed = {key: place for side in self.sides.values() for key, place in side.changed.items()}
+        return {key: place for key, place in changed.items() if key not in direct}
 
     def is_known(self, outcome: bool, prefix: tuple[object, ...], generation: int) -> bool:
         side = self.sides.get(outcome)
         if side is None or not side.complete or side.generation != generation:
             return False
-        return side.prefix == prefix and side.handed_on == frozenset(self.places())
+        return side.prefix == prefix and side.handed_on == frozenset(self.places(side.direct))
 
 
 @dataclass
@@ -217,7 +220,8 @@ class Branches:
             if owner in now.contents and now.contents[owner][1] != content:
                 raise self.refused("changes a set, or an array that is not traced, on one side of a branch")
         node.sides[active.outcome] = Side((), changed, frozenset(), active.prefix)
-        places = node.places()
+        direct = self.direct(active, now)
+        places = node.places(direct)
         for key, place in places.items():
             value = now.values.get(key, (place, ABSENT))[1]
             old = active.entry.values.get(key, (place, ABSENT))[1]
@@ -231,9 +235,12 @@ class Branches:
             if key not in node.shared and isinstance(node.chosen[key], Whole) and not is_private(value, now):
                 node.shared.add(key)
                 self.generation += 1
+        stores = [store for key in direct for store in direct[key].leave(recorder, now.values[key][1], self.loop.index)]
+        for buffer, value in stores:  # after all have been read
+            builder.store(buffer.whole, value)
         operations = tuple(recorder.scopes.leave(active.scope))
         node.sides[active.outcome] = Side(
-            operations, changed, frozenset(places), active.prefix, self.generation, active.complete
+            operations, changed, frozenset(places), active.prefix, self.generation, active.complete, frozenset(direct)
         )
         builder.next_value = active.next_value
         for op in active.scope.before:
@@ -249,8 +256,34 @@ class Branches:
                 key: (place, taken_up(recorder, node.chosen[key], place, key in node.shared))
                 for key, place in places.items()
             }
+            | {key: (now.values[key][0], carry.array(recorder)) for key, carry in direct.items()}
         )
         recorder.watch.off_if_idle()
+
+    def direct(self, active: Active, now: State) -> dict[Key, Array]:
+        """The arrays that a side which ends with the body leaves where the loop hands them on.
+
+        Not those of which something else would see that they are overwritten already.
+        """
+        loop, indirect = self.loop, active.node.indirect
+        if not active.extent.leaves or active.frame is not loop.frame:
+            return {}
+        known = len(indirect)
+        found = {
+            key: carry for key, carry in loop.carries.items() if type(carry) is Array
+        }
+        for key in found.keys() - indirect:
+            value = now.values.get(key, (None, None))[1]
+            if not self.recorder.is_array(value) or not found[key].fits(value):
+                indirect.add(key)
+        for key, (_, value) in now.values.items():
+            seen = [memory_of(array) for array in arrays_in(value)]
+            if (key in found and key not in indirect) or not seen:
+                continue
+            indirect |= {k for k, carry in found.items() if any(memory is carry.storage for memory in seen)}
+        if len(indirect) > known:
+            self.generation += 1
+        return {key: carry for key, carry in found.items() if key not in indirect}
 
     def captured(self, frames: list[types.FrameType]) -> State:
         """The state that code in any of these frames can reach."""

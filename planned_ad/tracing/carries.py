@@ -109,10 +109,18 @@ class Array:
     def begin(self, recorder: Recorder, index: int) -> Any:
         self.storage = Storage(self.base, self.buffer.line, buffer=self.buffer, depth=self.depth)
         self.storage.chosen, self.storage.lent, self.storage.carried = self.shared, self.lent, True
+        return self.array(recorder)
+
+    def array(self, recorder: Recorder) -> ArrayTracer:
+        """The array in this memory."""
+        assert self.storage is not None
         return ArrayTracer(recorder, self.storage, self.base)
 
+    def fits(self, array: ArrayTracer) -> bool:
+        return bool(array.shape == self.base.shape and array.dtype == self.base.dtype)
+
     def leave(self, recorder: Recorder, value: Any, index: int) -> list[tuple[Buffer, Value]]:
-        if not recorder.is_array(value) or value.shape != self.base.shape or value.dtype != self.base.dtype:
+        if not recorder.is_array(value) or not self.fits(value):
             raise NotCarried
         if value.storage is self.storage and value.layout == self.storage.view_of(self.base):
             return []
