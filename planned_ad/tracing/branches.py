@@ -221,7 +221,8 @@ class Branches:
                 raise self.refused("changes a set, or an array that is not traced, on one side of a branch")
         node.sides[active.outcome] = Side((), changed, frozenset(), active.prefix)
         direct = self.direct(active, now)
-        places = node.places(direct)
+        places = {key: self.here(key, place, frames) for key, place in node.places(direct).items()}
+        places = {key: place for key, place in places.items() if place is not None}
         for key, place in places.items():
             value = now.values.get(key, (place, ABSENT))[1]
             old = active.entry.values.get(key, (place, ABSENT))[1]
@@ -269,9 +270,7 @@ class Branches:
         if not active.extent.leaves or active.frame is not loop.frame:
             return {}
         known = len(indirect)
-        found = {
-            key: carry for key, carry in loop.carries.items() if type(carry) is Array
-        }
+        found = {key: carry for key, carry in loop.carries.items() if type(carry) is Array}
         for key in found.keys() - indirect:
             value = now.values.get(key, (None, None))[1]
             if not self.recorder.is_array(value) or not found[key].fits(value):
@@ -285,12 +284,25 @@ class Branches:
             self.generation += 1
         return {key: carry for key, carry in found.items() if key not in indirect}
 
+    def here(self, key: Key, place: Place, frames: list[types.FrameType]) -> Place | None:
+        """A place, which another pass may have met, in this one; None of a function that has returned."""
+        if key[0] >= 0:
+            return place
+        return Place(frames[key[0] - 1], place.key, "local") if len(frames) >= 1 - key[0] else None
+
     def captured(self, frames: list[types.FrameType]) -> State:
-        """The state that code in any of these frames can reach."""
+        """The state that code in any of these frames can reach.
+
+        Functions that the loop's body calls run in frames of their own in each pass. Their variables are known by how
+        many calls the function is away from the body.
+        """
         total = State()
-        for frame in frames:
+        for calls, frame in enumerate(reversed(frames)):
             state = capture(frame, self.recorder.consumers.get(frame))
-            total.values |= state.values
+            total.values |= {
+                (-calls, kind, name) if calls and kind == "local" else (owner, kind, name): found
+                for (owner, kind, name), found in state.values.items()
+            }
             total.sizes |= state.sizes
             total.contents |= state.contents
         return total
