@@ -96,6 +96,7 @@ class Branches:
     active: list[Active] = field(default_factory=list)
     ordinal: int = 0
     generation: int = 0
+    handed_on: list[Operation] = field(default_factory=list)  # the stores of sides for the next iteration
     unknown: bool = False  # whether this pass met a branch of which one side is still to be recorded
 
     def begin(self) -> None:
@@ -239,6 +240,7 @@ class Branches:
         stores = [store for key in direct for store in direct[key].leave(recorder, now.values[key][1], self.loop.index)]
         for buffer, value in stores:  # after all have been read
             builder.store(buffer.whole, value)
+            self.handed_on.append(builder.operations[-1])
         operations = tuple(recorder.scopes.leave(active.scope))
         node.sides[active.outcome] = Side(
             operations, changed, frozenset(places), active.prefix, self.generation, active.complete, frozenset(direct)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..affine import Extent, affine, exact
-from ..tape import Buffer, Loop, Operation, Value
+from ..tape import Buffer, Loop, Operation, Value, walk
 from .after_loops import Leaving
 from .array_tracer import ArrayTracer
 from .blocks import Block, Made
@@ -325,7 +325,9 @@ class LoopTrace:
 
     def refuse_shared_writes(self, now: State) -> None:
         """An array that is handed on, and written into: its first form may be the program's argument, or have views."""
-        written = {region.buffer for op in self.recorder.builder.operations for region in op.writes}
+        ours = set(map(id, self.branches.handed_on))
+        recorded = walk(tuple(self.recorder.builder.operations))
+        written = {r.buffer for op in recorded if not op.blocks and id(op) not in ours for r in op.writes}
         for key, carry in self.carries.items():
             if isinstance(carry, Array) and carry.buffer.id in written and not carry.shared:
                 storage = self.origin.values[key][1].storage
