@@ -43,13 +43,23 @@ def with_counts(tape: Tape) -> tuple[Tape, dict[int, Value]]:
     return replace(tape, buffers=tuple(builder.buffers), operations=operations, turn=len(operations)), counts
 
 
+def fills_sparsely(operations: Block) -> bool:
+    """Whether a loop that stops is in another one: there is memory for as many iterations as that may have, each time.
+
+    What is kept of those that do not run is never touched, which costs addresses and no memory.
+    """
+    outer = (op for op in walk(operations) if isinstance(op, Loop))
+    return any(isinstance(op, Loop) and op.stops for loop in outer for op in walk(loop.body))
+
+
 def side_of(loop: Loop) -> Branch | None:
     """The branch that is all that a loop does, where it stops once that is not taken."""
     if not loop.stops or loop.step != 1 or len(loop.body) != 2:
         return None
     first, branch = loop.body
-    is_one = isinstance(first, Load) and isinstance(branch, Branch) and branch.predicate is first.out
-    return branch if is_one and not branch.otherwise else None  # type: ignore[union-attr,return-value]
+    if not isinstance(first, Load) or not isinstance(branch, Branch) or branch.otherwise:
+        return None
+    return branch if branch.predicate is first.out else None
 
 
 def count_iterations(builder: TapeBuilder, loop: Loop) -> tuple[list[Operation], Loop, Load]:

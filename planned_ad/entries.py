@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .boundary import primal, privatise, written_arguments, written_before_guards
+from .counted_exits import fills_sparsely
 from .decisions import record_decisions
 from .errors import NotDifferentiableError
 from .gather_form import gather_form
@@ -218,6 +219,7 @@ def build_entry(
         result=layout.result,
         outputs=len(layout.outputs),
         workspace_nbytes=memory.workspace_nbytes + scratch_nbytes(chunks),
+        sparse=fills_sparsely(tape.operations),
         release_gil=flops(memory.steps) > RELEASE_GIL_AT,
     )
     on_tape = {} if kept is None else kept.offsets_in(tape)

@@ -187,11 +187,12 @@ class KernelEmitter:
 
 def stops(step: LoopStep) -> bool:
     """Whether a loop can be left where its branch is not taken: nothing else in it is seen after the loop."""
-    if not step.operation.stops or not step.steps or not isinstance(step.steps[-1], BranchStep):
+    if not step.operation.stops or not step.steps:
         return False
     *before, branch = step.steps
-    written = [item.memory for nest in before if isinstance(nest, Nest) for item in nest.items if type(item) is Write]
-    return not branch.otherwise and all(isinstance(s, Nest) for s in before) and not written
+    if not isinstance(branch, BranchStep) or branch.otherwise:
+        return False
+    return all(isinstance(nest, Nest) and not any(type(item) is Write for item in nest.items) for nest in before)
 
 
 def leaves_early(chunk: Sequence[Step]) -> bool:

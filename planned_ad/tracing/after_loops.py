@@ -83,6 +83,7 @@ class Leaving:
             storage.chosen = True
             return ArrayTracer(recorder, storage, base)
         if type(value) is Kept:
+            assert type(value.tracer) is ScalarTracer
             load = recorder.builder.load(value.buffer.whole)
             return ScalarTracer(recorder, load, value.tracer.is_python)
         if type(value) is After:

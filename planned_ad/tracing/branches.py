@@ -222,8 +222,8 @@ class Branches:
                 raise self.refused("changes a set, or an array that is not traced, on one side of a branch")
         node.sides[active.outcome] = Side((), changed, frozenset(), active.prefix)
         direct = self.direct(active, now)
-        places = {key: self.here(key, place, frames) for key, place in node.places(direct).items()}
-        places = {key: place for key, place in places.items() if place is not None}
+        met = node.places(direct).items()
+        places = {key: here for key, place in met if (here := place_in(frames, key, place)) is not None}
         for key, place in places.items():
             value = now.values.get(key, (place, ABSENT))[1]
             old = active.entry.values.get(key, (place, ABSENT))[1]
@@ -274,7 +274,7 @@ class Branches:
         known = len(indirect)
         found = {key: carry for key, carry in loop.carries.items() if type(carry) is Array}
         for key in found.keys() - indirect:
-            value = now.values.get(key, (None, None))[1]
+            value: Any = now.values.get(key, (None, None))[1]
             if not self.recorder.is_array(value) or not found[key].fits(value):
                 indirect.add(key)
         for key, (_, value) in now.values.items():
@@ -285,12 +285,6 @@ class Branches:
         if len(indirect) > known:
             self.generation += 1
         return {key: carry for key, carry in found.items() if key not in indirect}
-
-    def here(self, key: Key, place: Place, frames: list[types.FrameType]) -> Place | None:
-        """A place, which another pass may have met, in this one; None of a function that has returned."""
-        if key[0] >= 0:
-            return place
-        return Place(frames[key[0] - 1], place.key, "local") if len(frames) >= 1 - key[0] else None
 
     def captured(self, frames: list[types.FrameType]) -> State:
         """The state that code in any of these frames can reach.
@@ -373,6 +367,13 @@ def skeleton(op: Operation) -> object:
     if any(APART <= value.id < CONSTANTS for value in (*op.inputs, *op.outputs)):
         return type(op), op.line
     return op
+
+
+def place_in(frames: list[types.FrameType], key: Key, place: Place) -> Place | None:
+    """A place, which another pass may have met, in this one; None of a function that has returned."""
+    if key[0] >= 0:
+        return place
+    return Place(frames[key[0] - 1], place.key, "local") if len(frames) >= 1 - key[0] else None
 
 
 def user_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
