@@ -3,7 +3,8 @@
 A list comprehension keeps its list on Python's stack. In the copy of a function that is traced, `[f(v) for v in x]`
 reads `collected((f(v) for v in x))`, `list(items)` reads `collected(items, list)`, and an assigned list display `[a]`
 reads `display([a])`. Both are looked up among the built-ins, under names that no program has. Where the source is not
-at hand, or is no longer that of the function, the code stays what it is.
+at hand, or is no longer that of the function, the code stays what it is. Loops that are left on a test are written
+anew by `exit_syntax`.
 """
 
 import __future__
@@ -14,8 +15,10 @@ import dis
 import functools
 import linecache
 import types
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
+
+from .exit_syntax import EXITS, Exits
 
 COLLECTED, DISPLAY = "__planned_ad_collected__", "__planned_ad_display__"
 KINDS = ("list", "tuple")
@@ -36,14 +39,30 @@ def display(items: list) -> list:
     return items
 
 
-HELPERS = {COLLECTED: collected, DISPLAY: display}
+def exits(line: int, items: Any = None) -> Any:
+    """What a loop runs over whose exits are followed, by the line of its statement; the tracer has its own."""
+    return items
 
 
-def rewritten(code: types.CodeType) -> types.CodeType:
-    """The code of a function with its lists made by `collected` and `display`; itself where that changes nothing."""
-    if not _makes_lists(code):
+HELPERS = {COLLECTED: collected, DISPLAY: display, EXITS: exits}
+
+
+def rewritten(code: types.CodeType, lines: Collection[int] = ()) -> types.CodeType:
+    """The code of a function with its lists made by `collected` and `display`; itself where that changes nothing.
+
+    The loops that begin at one of `lines` are written so that their exits can be followed.
+    """
+    followed = frozenset(lines) & set(_lines_of(code)) if lines else frozenset()
+    if not followed and not _makes_lists(code):
         return code
-    return _rewritten(code.co_filename, "".join(linecache.getlines(code.co_filename)), code)
+    return _rewritten(code.co_filename, "".join(linecache.getlines(code.co_filename)), code, followed)
+
+
+def _lines_of(code: types.CodeType) -> Iterator[int]:
+    yield from (number for _, _, number in code.co_lines() if number is not None)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _lines_of(constant)
 
 
 def _makes_lists(code: types.CodeType) -> bool:
@@ -53,7 +72,7 @@ def _makes_lists(code: types.CodeType) -> bool:
 
 
 @functools.lru_cache(maxsize=512)
-def _rewritten(file: str, source: str, code: types.CodeType) -> types.CodeType:
+def _rewritten(file: str, source: str, code: types.CodeType, followed: frozenset[int]) -> types.CodeType:
     flags = code.co_flags & FUTURE
     try:
         statement = _statement(_parsed(source), code.co_firstlineno)
@@ -63,6 +82,8 @@ def _rewritten(file: str, source: str, code: types.CodeType) -> types.CodeType:
         if not any(found == code for found in _functions(compile(module, file, "exec", flags, dont_inherit=True))):
             return code  # the source is another one by now
         module.body[-1] = _Lists().visit(module.body[-1])
+        if followed:
+            module.body[-1] = Exits(followed).visit(module.body[-1])
         functions = _functions(compile(module, file, "exec", flags, dont_inherit=True))
         candidates = [f for f in functions if _name(f) == _name(code)]
     except (SyntaxError, ValueError, RecursionError):

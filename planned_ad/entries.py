@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .boundary import primal, privatise, written_arguments, written_before_guards
+from .counted_exits import fills_sparsely
 from .decisions import record_decisions
 from .errors import NotDifferentiableError
 from .gather_form import gather_form
@@ -104,23 +105,30 @@ def limited_tape(
     trace: Trace, kind: str, preserve_args: bool, memory_limit: int | None
 ) -> tuple[Tape, tuple[Rerun, ...]]:
     """`entry_tape`, with loops that its reverse sweep runs again so that no more than `memory_limit` bytes are kept."""
-    tape = differentiated(trace, kind, preserve_args)
     if memory_limit is None:
-        return finished(tape), ()
+        return entry_tape(trace, kind, preserve_args), ()
+    tape = differentiated(trace, kind, preserve_args, counted=False)
     return within_limit(
         memory_limit,
         trace.name,
         tape,
-        lambda: differentiated(trace, kind, preserve_args, record_decisions),
+        lambda: differentiated(trace, kind, preserve_args, record_decisions, counted=False),
         finished,
         (lambda tape: split(tape).nbytes) if kind == "split" else (lambda tape: plan_memory(tape).cached_nbytes),
     )
 
 
 def differentiated(
-    trace: Trace, kind: str, preserve_args: bool, prepared: Callable[[Tape], Tape] = lambda tape: tape
+    trace: Trace,
+    kind: str,
+    preserve_args: bool,
+    prepared: Callable[[Tape], Tape] = lambda tape: tape,
+    counted: bool = True,
 ) -> Tape:
-    """The traced program on private copies where needed, `prepared`, with its reverse sweep."""
+    """The traced program on private copies where needed, `prepared`, with its reverse sweep.
+
+    Loops that stop early are `counted` unless they may have to be cut into segments.
+    """
     tape = trace.tape
     if preserve_args:
         tape = privatise(tape, written_arguments(tape), write_back=False)
@@ -141,6 +149,7 @@ def differentiated(
             fresh=lone_floats(trace),
             keep_results=kind in ("value_and_gradient", "split"),
             loss=not is_pullback,
+            counted=counted,
         )
     return tape
 
@@ -216,6 +225,7 @@ def build_entry(
         result=layout.result,
         outputs=len(layout.outputs),
         workspace_nbytes=memory.workspace_nbytes + scratch_nbytes(chunks),
+        sparse=fills_sparsely(tape.operations),
         release_gil=flops(memory.steps) > RELEASE_GIL_AT,
     )
     on_tape = {} if kept is None else kept.offsets_in(tape)

@@ -21,7 +21,7 @@ import collections
 import functools
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,8 @@ class Namespace:
         returns that object or what is to be seen instead, for example a stand-in that raises when it is called.
     look_at : callable, optional
         `look_at(code)` is told of each function that is copied.
+    followed : callable, optional
+        `followed(code)` gives the lines at which loops begin whose exits the tracer follows.
     """
 
     def __init__(
@@ -79,11 +81,13 @@ class Namespace:
         wrap_array: Callable[[np.ndarray, str], object],
         refuse: Callable[[object, str], object] | None = None,
         look_at: Callable[[types.CodeType], None] | None = None,
+        followed: Callable[[types.CodeType], Collection[int]] | None = None,
     ):
         self.recorder: Any = None  # of the trace
         self._replacements = replacements
         self._refuse = refuse
         self._look_at = look_at
+        self._followed = followed
         self._memo: dict[int, tuple[object, object]] = {}  # by identity of either; holding both keeps the ids theirs
         self._globals: dict[int, ShadowGlobals] = {}
         self._cells: dict[int, tuple[types.CellType, types.CellType]] = {}
@@ -238,7 +242,9 @@ class Namespace:
 
     def _copy_code(self, f: types.FunctionType, names: dict[str, Any]) -> types.FunctionType:
         cells = tuple(self._copy_cell(cell, name) for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars))
-        code = rewritten(f.__code__) if isinstance(names, ShadowGlobals) else f.__code__
+        code = f.__code__
+        if isinstance(names, ShadowGlobals):
+            code = rewritten(code, () if self._followed is None else self._followed(code))
         if self._look_at is not None:
             self._look_at(code)
         copy = types.FunctionType(code, names, f.__name__, None, cells)

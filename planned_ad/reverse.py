@@ -20,6 +20,7 @@ from .boundary import store_results
 from .builder import TapeBuilder, continued
 from .calls import cotangents_of_call, has_rule
 from .coordinates import follow
+from .counted_exits import with_counts
 from .dependence import Overwrites
 from .errors import UnsupportedError
 from .inline import write_out_calls
@@ -54,6 +55,7 @@ class Sweep:
     loops: tuple[Loop, ...] = ()  # around what is being transposed
     defined: frozenset[int] = frozenset()  # values of the block that is being transposed; of inner sweeps
     totals: dict[int, tuple[Value, Region]] = field(default_factory=dict)
+    counts: dict[int, Value] = field(default_factory=dict)  # by index, how often loops that stop have run
 
     def contribute(self, value: Value, cotangent: Value | Part) -> None:
         if value.id in self.active:
@@ -222,6 +224,7 @@ def reverse(
     fresh: frozenset[int] = frozenset(),
     keep_results: bool = False,
     loss: bool = True,
+    counted: bool = True,
 ) -> Tape:
     """The primal followed by its reverse sweep.
 
@@ -232,11 +235,13 @@ def reverse(
         (the gradient).
     loss : the first result is a scalar, whose cotangent is one.
     keep_results : the primal's results are stored to buffers of kind 'result', the last arguments of the new tape.
+    counted : the adjoint of a loop that stops early begins at the last iteration that ran.
     """
     tape = write_out_calls(tape, keep=has_rule)
+    tape, counts = with_counts(tape) if counted else (tape, {})
     values, buffers = activity(tape)
     builder = continued(tape)
-    sweep = Sweep(builder, values, overwrites=Overwrites(tape.buffers, tape.operations))
+    sweep = Sweep(builder, values, overwrites=Overwrites(tape.buffers, tape.operations), counts=counts)
     arguments = list(tape.arguments)
     returned = store_results(builder, tape.results) if keep_results else []
     turn = len(builder.operations)

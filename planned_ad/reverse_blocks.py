@@ -32,7 +32,7 @@ def transpose_blocks(sweep: Sweep, op: Operation, position: int) -> Block:
     totals: dict[int, tuple[Value, Region]] = {}
     blocks = [transposed(sweep, op, block, totals) for block in op.blocks]
     builder.line = op.line
-    mirrored = adjoint_of(op, blocks)
+    mirrored = adjoint_of(sweep, op, blocks)
     adjoint: Operation | None = mirrored
     if sweep.parent is None:
         assert sweep.overwrites is not None
@@ -57,6 +57,7 @@ def transposed(sweep: Sweep, op: Operation, block: Block, totals: dict[int, tupl
         loops=(*sweep.loops, op) if isinstance(op, Loop) else sweep.loops,
         defined=frozenset(v.id for inner in block for v in inner.outputs),
         totals=totals,
+        counts=sweep.counts,
     )
     outside = {v.id: v for v in op.inputs}
 
@@ -89,11 +90,18 @@ def add_to_total(sweep: Sweep, value: Value) -> None:
         builder.store(memory, whole, accumulate=True)
 
 
-def adjoint_of(op: Operation, blocks: list[Block]) -> Operation:
-    """The loop or branch around the adjoints of the blocks of `op`."""
+def adjoint_of(sweep: Sweep, op: Operation, blocks: list[Block]) -> Operation:
+    """The loop or branch around the adjoints of the blocks of `op`.
+
+    Of a loop that stops early, the iterations that ran: in these the branch that it is has been taken.
+    """
     if isinstance(op, Branch):
         then, otherwise = blocks
         return replace(op, then=then, otherwise=otherwise)
     assert isinstance(op, Loop)
     (body,) = blocks
-    return replace(op, start=op.last, step=-op.step, body=body)
+    count = op.count
+    if op.index in sweep.counts:
+        count, taken = sweep.counts[op.index], sweep.builder.constant(True)
+        body = tuple(replace(o, predicate=taken) if isinstance(o, Branch) else o for o in body)
+    return replace(op, start=op.last, step=-op.step, body=body, count=count, stops=False)

@@ -14,6 +14,7 @@ import numpy as np
 from .arguments import check_arguments, check_overlaps, check_shadow, names_of
 from .batch import batched
 from .boundary import privatise, written_before_guards
+from .counted_exits import fills_sparsely
 from .entries import (
     OPTIMIZATION,
     RELEASE_GIL_AT,
@@ -137,6 +138,7 @@ def compiled(traced: Trace, sweep: Sweep) -> Entry:
     spec = CallSpec(
         arguments=tuple(leaf_spec(tape.buffers[id], id in written, "array") for id in tape.arguments),
         workspace_nbytes=memory.workspace_nbytes + scratch_nbytes(chunks),
+        sparse=fills_sparsely(tape.operations),
         release_gil=flops(memory.steps) > RELEASE_GIL_AT,
     )
     emitter = KernelEmitter(memory, chunks, tape.arguments, memory.workspace_nbytes)

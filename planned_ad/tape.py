@@ -253,6 +253,8 @@ class Loop(Operation):
     positive) may depend on the indices of enclosing loops. With `count`, an int64 scalar, the iterations
     are as many as that is at run time, at most `trips` (whoever makes the loop sees to it): the first ones of a loop
     that counts up, the last ones of one that counts down, which is its reverse.
+    Of a loop that `stops`, the body is a branch that is not taken any more after an iteration in which it was not: the
+    iterations after need not run.
     """
 
     index: int
@@ -261,6 +263,7 @@ class Loop(Operation):
     trips: int
     body: tuple[Operation, ...]
     count: Value | None = None
+    stops: bool = False
 
     @property
     def inputs(self) -> tuple[Value, ...]:

@@ -190,7 +190,11 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     shared = _shared_memory(examples, labels)
     wrap_array = _wrap_array(recorder, examples, labels)
     namespace = Namespace(
-        replacements(recorder), wrap_array, refuse_generators(recorder), recorder.whiles_on_integers.look_at
+        replacements(recorder),
+        wrap_array,
+        refuse_generators(recorder),
+        recorder.whiles_on_integers.look_at,
+        recorder.scopes.decisions.followed_in,
     )
     namespace.recorder, recorder.namespace = recorder, namespace
     leaves, tracers = [], []

@@ -15,6 +15,7 @@ LAYERS = [
         "errors",
         "callbacks",
         "shadows",
+        "exit_syntax",
         "comprehensions",
         "namespace",
         "structure",
@@ -49,6 +50,7 @@ LAYERS = [
     (
         "boundary",
         "inline",
+        "counted_exits",
         "reverse",
         "reverse_blocks",
         "handover",

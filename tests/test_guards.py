@@ -116,11 +116,8 @@ def test_max_variants() -> None:
     def steps(x):
         return x[0] * int_of(x)
 
-    def int_of(x):
-        for k in range(10):
-            if x[0] < k:
-                return k
-        return 10
+    def int_of(x, k=0):
+        return k if x[0] < k or k == 10 else int_of(x, k + 1)
 
     plan = planned_ad.compile(steps, np.array([0.5]), max_variants=3)
     for k in (1, 2):

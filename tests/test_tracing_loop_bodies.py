@@ -153,15 +153,6 @@ def has_an_iterator(x):
     return total
 
 
-def breaks(x):
-    total = 0.0
-    for v in x:
-        total += v
-        if total > 1.0:
-            break
-    return total
-
-
 def uses_a_dict_by_index(x):
     table = {}
     for i in range(len(x)):
@@ -189,7 +180,6 @@ def is_a_generator(x):
     [
         (grows, "a list, dict or set grow"),
         (has_an_iterator, "holds an iterator"),
-        (breaks, "break"),
         (uses_a_dict_by_index, "dict key"),
         (is_a_comprehension, "comprehension or generator"),
         (is_a_generator, "comprehension or generator"),

@@ -129,7 +129,7 @@ def make_builtin(
     if fast_path is None:
         fast_path = headers.supported()
     symbol = unique_symbol(name)
-    claim, workspace = ctypes.c_int32(0), aligned_bytes(spec.workspace_nbytes)
+    claim, workspace = ctypes.c_int32(0), aligned_bytes(spec.workspace_nbytes, spec.sparse)
 
     def emit(module: ir.Module) -> None:
         kernel = emit_kernel_function(module, f"{symbol}.body", spec)
@@ -143,7 +143,7 @@ def make_builtin(
 
     library = compile_module(symbol, emit, optimization)
     kernel_address = library.get_pointer_to_function(f"{symbol}.kernel")
-    run = KernelRunner(kernel_address, WorkspacePool(spec.workspace_nbytes), spec.release_gil)
+    run = KernelRunner(kernel_address, WorkspacePool(spec.workspace_nbytes, spec.sparse), spec.release_gil)
     if fast_path:
         address = library.get_pointer_to_function(symbol)
         kept = (spec, slow_path, workspace, claim, library, keep)

@@ -152,6 +152,8 @@ class CallSpec:
         how many 8-byte slots the kernel writes scalars to.
     workspace_nbytes : int
         how much memory the kernel works in, 64-byte aligned and uninitialised.
+    sparse : bool
+        whether a call may touch little of it, here and there.
     release_gil : bool
         let other Python threads run during the kernel.
     """
@@ -161,6 +163,7 @@ class CallSpec:
     result: Result = None
     outputs: int = 0
     workspace_nbytes: int = 0
+    sparse: bool = False
     release_gil: bool = False
     leaves: tuple[ArraySpec | FloatSpec, ...] = field(init=False, compare=False, repr=False)
     arrays: tuple[ArraySpec, ...] = field(init=False, compare=False, repr=False)

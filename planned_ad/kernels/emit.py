@@ -146,20 +146,32 @@ class KernelEmitter:
                 most = ir.Constant(I64, trips) if isinstance(trips, int) else trips
                 first = builder.sub(first, builder.sub(most, count))
             trips = count
-        with loop(builder, 0, trips, 1) as trip:
+        around = loop(builder, 0, trips, 1)
+        with around as trip:
             moved = trip if op.step == 1 else builder.neg(trip)
             pointers.indices[op.index] = builder.add(first, moved)
-            self.emit_steps(builder, step.steps, pointers)
+            if stops(step):
+                *before, branch = step.steps
+                assert isinstance(branch, BranchStep)
+                self.emit_steps(builder, before, pointers)
+                goes_on = builder.append_basic_block("goes_on")
+                builder.cbranch(self.predicate(builder, branch, pointers), goes_on, around.after)
+                builder.position_at_end(goes_on)
+                self.emit_steps(builder, branch.then, pointers)
+            else:
+                self.emit_steps(builder, step.steps, pointers)
         del pointers.indices[op.index]
 
     def emit_branch(self, builder: ir.IRBuilder, step: BranchStep, pointers: Pointers) -> None:
-        offset = pointers.offset(builder, step.view.offset)
-        predicate = load_one(builder, pointers.place(step.memory), offset, np.dtype(bool))
-        with builder.if_else(predicate) as (then, otherwise):
+        with builder.if_else(self.predicate(builder, step, pointers)) as (then, otherwise):
             with then:
                 self.emit_steps(builder, step.then, pointers)
             with otherwise:
                 self.emit_steps(builder, step.otherwise, pointers)
+
+    def predicate(self, builder: ir.IRBuilder, step: BranchStep, pointers: Pointers) -> ir.Value:
+        offset = pointers.offset(builder, step.view.offset)
+        return load_one(builder, pointers.place(step.memory), offset, np.dtype(bool))
 
     def emit_guard(self, builder: ir.IRBuilder, step: GuardStep, pointers: Pointers) -> None:
         kind = memory_type(step.dtype)
@@ -174,6 +186,16 @@ class KernelEmitter:
             broken = builder.icmp_unsigned("!=", number, expected)
         with builder.if_then(broken, likely=False):
             builder.ret(I32(FIRST_GUARD + self.guards[id(step)]))
+
+
+def stops(step: LoopStep) -> bool:
+    """Whether a loop can be left where its branch is not taken: nothing else in it is seen after the loop."""
+    if not step.operation.stops or not step.steps:
+        return False
+    *before, branch = step.steps
+    if not isinstance(branch, BranchStep) or branch.otherwise:
+        return False
+    return all(isinstance(nest, Nest) and not any(type(item) is Write for item in nest.items) for nest in before)
 
 
 def leaves_early(chunk: Sequence[Step]) -> bool:

@@ -1,15 +1,22 @@
 """Memory that kernels work in: one workspace per call in flight."""
 
 import ctypes
+import mmap
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 ALIGNMENT = 64
+LARGE = 1 << 22  # bytes: from here on NumPy's memory comes in huge pages
 
 
-def aligned_bytes(nbytes: int) -> np.ndarray:
-    """Uninitialised bytes whose first address is a multiple of 64, a cache line and an AVX-512 register."""
+def aligned_bytes(nbytes: int, sparse: bool = False) -> np.ndarray:
+    """Uninitialised bytes whose first address is a multiple of 64, a cache line and an AVX-512 register.
+
+    Where they are filled sparsely, only the small pages that are touched take memory: NumPy would ask for huge ones.
+    """
+    if sparse and nbytes >= LARGE and hasattr(mmap, "MAP_ANONYMOUS"):
+        return np.frombuffer(mmap.mmap(-1, nbytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
     memory = np.empty(nbytes + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + nbytes]
@@ -22,17 +29,17 @@ class WorkspacePool:
     were ever in flight together and no further.
     """
 
-    __slots__ = ("_free", "nbytes")
+    __slots__ = ("_free", "nbytes", "sparse")
 
-    def __init__(self, nbytes: int) -> None:
-        self.nbytes = nbytes
+    def __init__(self, nbytes: int, sparse: bool = False) -> None:
+        self.nbytes, self.sparse = nbytes, sparse
         self._free: list[np.ndarray] = []
 
     def take(self) -> np.ndarray:
         try:
             return self._free.pop()
         except IndexError:
-            return aligned_bytes(self.nbytes)
+            return aligned_bytes(self.nbytes, self.sparse)
 
     def give(self, workspace: np.ndarray) -> None:
         self._free.append(workspace)

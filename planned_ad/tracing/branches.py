@@ -9,21 +9,33 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..exit_syntax import name_of
 from ..shadows import is_user_frame
 from ..source import Line
 from ..tape import Branch, Operation, Value
 from .blocks import APART, CONSTANTS, Block, Made
-from .carries import same
-from .choices import ABSENT, Nothing, Whole, cannot_be_chosen, choose, hand_on, is_copy, is_private, taken_up
+from .carries import Array, memory_of, same
+from .choices import (
+    ABSENT,
+    Nothing,
+    Whole,
+    arrays_in,
+    cannot_be_chosen,
+    choose,
+    hand_on,
+    is_copy,
+    is_private,
+    taken_up,
+)  # fmt: skip
 from .copies import NONE, Copy, Names
 from .scopes import Scope
 from .state import Key, Place, State, capture, write_state
 from .statements import IDENTITY, Extent, asks_identity, extent_at
-from .traced_list import follow
+from .traced_list import follow as follow_growth
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -47,6 +59,7 @@ class Side:
     times: int = 0  # how often it has been recorded again, from the same state and to the same end
     reads: set[Any] = field(default_factory=set)  # as of a scope
     writes: dict[Any, None] = field(default_factory=dict)
+    direct: frozenset[Key] = frozenset()  # the arrays that it left where the loop hands them on
 
 
 @dataclass
@@ -60,15 +73,17 @@ class Node:
 
     names: dict[tuple[Key, bool], Names] = field(default_factory=dict)  # the memories to which each side led
     shared: set[Key] = field(default_factory=set)  # arrays that something else leads to as well
+    indirect: set[Key] = field(default_factory=set)  # arrays that the sides do not leave where the loop hands them on
 
-    def places(self) -> dict[Key, Place]:
-        return {key: place for side in self.sides.values() for key, place in side.changed.items()}
+    def places(self, direct: Container[Key] = ()) -> dict[Key, Place]:
+        changed = {key: place for side in self.sides.values() for key, place in side.changed.items()}
+        return {key: place for key, place in changed.items() if key not in direct}
 
     def is_known(self, outcome: bool, prefix: tuple[object, ...], generation: int) -> bool:
         side = self.sides.get(outcome)
         if side is None or not side.complete or side.generation != generation:
             return False
-        return side.prefix == prefix and side.handed_on == frozenset(self.places())
+        return side.prefix == prefix and side.handed_on == frozenset(self.places(side.direct))
 
 
 @dataclass
@@ -101,6 +116,7 @@ class Branches:
     active: list[Active] = field(default_factory=list)
     ordinal: int = 0
     generation: int = 0
+    handed_on: list[Operation] = field(default_factory=list)  # the stores of sides for the next iteration
     unknown: bool = False  # whether this pass met a branch of which one side is still to be recorded
 
     def begin(self) -> None:
@@ -128,15 +144,15 @@ class Branches:
 
     # A test.
 
-    def test(self, predicate: Value) -> bool:
-        """Which way this pass goes."""
+    def test(self, predicate: Value, extent: Extent | None = None) -> bool:
+        """Which way this pass goes; `extent` is what the test decides about, where that is known."""
         recorder = self.recorder
         frame = next(user_frames(sys._getframe(1)))
-        extent = extent_at(frame)
+        extent = extent_at(frame) if extent is None else extent
         if extent is None:
             raise self.refused("tests a traced value, and its source is not at hand")
         if extent.leaves:
-            raise self.refused(f"tests a traced value to {extent.leaves}")
+            extent = self.reached(frame, extent)
         prefix = self.prefix()
         number, node = self.node()
         outcome = self.next_side(number, node, prefix)
@@ -161,6 +177,16 @@ class Branches:
         self.active.append(active)
         recorder.watch.on(frame)
         return outcome
+
+    def reached(self, frame: types.FrameType, extent: Extent) -> Extent:
+        """What a test decides about that may leave a loop."""
+        follow(self.recorder, frame, extent)
+        exits = frame.f_locals.get(name_of(extent.loop))
+        if exits is not None and exits.is_recorded:
+            return extent
+        if extent.otherwise is None or (extent.leaves == "return" and frame is self.loop.frame):
+            raise self.refused(f"tests a traced value to {extent.leaves}")
+        return extent.otherwise
 
     def node(self) -> tuple[int, Node]:
         """The branch that is met next in the present block: its number there, and what is known of it."""
@@ -228,14 +254,16 @@ class Branches:
         for owner, (_, size) in active.entry.sizes.items():
             if owner in now.sizes and now.sizes[owner][1] != size:
                 recorder.watch.off()
-                follow(recorder, [now.sizes[owner][0]])
+                follow_growth(recorder, [now.sizes[owner][0]])
                 raise self.refused("lets a list, dict or set grow on one side of a branch")
         for owner, (_, content) in active.entry.contents.items():
             if owner in now.contents and now.contents[owner][1] != content:
                 raise self.refused("changes a set, or an array that is not traced, on one side of a branch")
         before = node.sides.get(active.outcome)
         node.sides[active.outcome] = Side((), changed, frozenset(), active.prefix)
-        places = node.places()
+        direct = self.direct(active, now)
+        met = node.places(direct).items()
+        places = {key: here for key, place in met if (here := place_in(frames, key, place)) is not None}
         for key, place in places.items():
             value = now.values.get(key, (place, ABSENT))[1]
             old = active.entry.values.get(key, (place, ABSENT))[1]
@@ -254,11 +282,15 @@ class Branches:
             if key not in node.shared and isinstance(node.chosen[key], Whole) and not is_private(value, now):
                 node.shared.add(key)
                 self.generation += 1
+        stores = [store for key in direct for store in direct[key].leave(recorder, now.values[key][1], self.loop.index)]
+        for buffer, value in stores:  # after all have been read
+            builder.store(buffer.whole, value)
+            self.handed_on.append(builder.operations[-1])
         operations = tuple(recorder.scopes.leave(active.scope))
         made = tuple(builder.made[active.made :])
         node.sides[active.outcome] = Side(
             operations, changed, frozenset(places), active.prefix, self.generation, active.complete, made,
-            reads=active.scope.reads, writes=active.scope.writes,
+            direct=frozenset(direct), reads=active.scope.reads, writes=active.scope.writes,
         )  # fmt: skip
         if before is not None and before.generation == self.generation and before.complete and active.complete:
             node.sides[active.outcome].times = before.times + 1
@@ -280,6 +312,7 @@ class Branches:
                 key: (place, taken_up(recorder, node.chosen[key], place, key in node.shared, self.copy(node, key)))
                 for key, place in places.items()
             }
+            | {key: (now.values[key][0], carry.array(recorder)) for key, carry in direct.items()}
         )
         recorder.watch.off_if_idle()
 
@@ -288,12 +321,42 @@ class Branches:
         names = NONE.union(*(node.names.get((key, outcome), NONE) for outcome in (True, False)))
         return Copy(names, NONE, self.loop.copies.refused)
 
+    def direct(self, active: Active, now: State) -> dict[Key, Array]:
+        """The arrays that a side which ends with the body leaves where the loop hands them on.
+
+        Not those of which something else would see that they are overwritten already.
+        """
+        loop, indirect = self.loop, active.node.indirect
+        if not active.extent.leaves or active.frame is not loop.frame:
+            return {}
+        known = len(indirect)
+        found = {key: carry for key, carry in loop.carries.items() if type(carry) is Array}
+        for key in found.keys() - indirect:
+            value: Any = now.values.get(key, (None, None))[1]
+            if not self.recorder.is_array(value) or not found[key].fits(value):
+                indirect.add(key)
+        for key, (_, value) in now.values.items():
+            seen = [memory_of(array) for array in arrays_in(value)]
+            if (key in found and key not in indirect) or not seen:
+                continue
+            indirect |= {k for k, carry in found.items() if any(memory is carry.storage for memory in seen)}
+        if len(indirect) > known:
+            self.generation += 1
+        return {key: carry for key, carry in found.items() if key not in indirect}
+
     def captured(self, frames: list[types.FrameType]) -> State:
-        """The state that code in any of these frames can reach."""
+        """The state that code in any of these frames can reach.
+
+        Functions that the loop's body calls run in frames of their own in each pass. Their variables are known by how
+        many calls the function is away from the body.
+        """
         total = State(frame=self.loop.frame)
-        for frame in frames:
+        for calls, frame in enumerate(reversed(frames)):
             state = capture(frame, self.recorder.consumers.get(frame))
-            total.values |= state.values
+            total.values |= {
+                (-calls, kind, name) if calls and kind == "local" else (owner, kind, name): found
+                for (owner, kind, name), found in state.values.items()
+            }
             total.sizes |= state.sizes
             total.contents |= state.contents
         return total
@@ -340,6 +403,21 @@ class Branches:
         self.recorder.watch.on(active.frame)
 
 
+def follow(recorder: Recorder, frame: types.FrameType, extent: Extent) -> None:
+    """A test that leaves loops is met: from now on their exits are followed."""
+    decisions, file = recorder.scopes.decisions, frame.f_code.co_filename
+    if not frame.f_code.co_flags & GENERATOR and not {(file, line) for line in extent.loops} <= decisions.followed:
+        decisions.follow(file, extent.loops)
+        raise recorder.scopes.restart()
+
+
+def follow_exits(recorder: Recorder, frame: types.FrameType) -> None:
+    """A test outside of all loops that are recorded once: one that leaves a loop makes it such a loop, where it can."""
+    extent = extent_at(frame)
+    if extent is not None and extent.leaves:
+        follow(recorder, frame, extent)
+
+
 def skeleton(op: Operation) -> object:
     """What of an operation the sides after it can tell: not what is inside of blocks, or in front of them."""
     if op.blocks:
@@ -347,6 +425,13 @@ def skeleton(op: Operation) -> object:
     if any(APART <= value.id < CONSTANTS for value in (*op.inputs, *op.outputs)):
         return type(op), op.line
     return op
+
+
+def place_in(frames: list[types.FrameType], key: Key, place: Place) -> Place | None:
+    """A place, which another pass may have met, in this one; None of a function that has returned."""
+    if key[0] >= 0:
+        return place
+    return Place(frames[key[0] - 1], place.key, "local") if len(frames) >= 1 - key[0] else None
 
 
 def user_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:

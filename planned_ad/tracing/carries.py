@@ -13,7 +13,7 @@ from ..affine import Extent, affine, substitute
 from ..regions import View, contiguous
 from ..tape import Buffer, Value
 from .array_tracer import ArrayTracer
-from .copies import Refusal, Standing, copy_of
+from .copies import NONE, Refusal, Standing, copy_of
 from .loop_index import LoopIndex, expression_of, index_of, plain_or_traced
 from .lost import DIFFERS, Lost
 from .promotion import KINDS, dtype_of
@@ -25,6 +25,8 @@ from .traced_list import is_traced_list
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
+
+MUTABLE = (list, dict)  # which stay the objects that they are: each of their items is a place of its own
 
 
 class NotCarried(Exception):
@@ -116,15 +118,25 @@ class Array:
         self.storage.name = (recorder.scopes.indices, "copy", self.buffer.id)
         over = index not in recorder.scopes.indices
         recorder.copies.made(self.storage, copy_of(self.standing, self.refuse, over=over))
+        if not over:
+            self.standing.left = NONE
+        return self.array(recorder)
+
+    def array(self, recorder: Recorder) -> ArrayTracer:
+        """The array in this memory."""
+        assert self.storage is not None
         return ArrayTracer(recorder, self.storage, self.base)
 
+    def fits(self, array: ArrayTracer) -> bool:
+        return bool(array.shape == self.base.shape and array.dtype == self.base.dtype)
+
     def leave(self, recorder: Recorder, value: Any, index: int) -> list[tuple[Buffer, Value]]:
-        if not recorder.is_array(value) or value.shape != self.base.shape or value.dtype != self.base.dtype:
+        if not recorder.is_array(value) or not self.fits(value):
             raise NotCarried
-        self.standing.left = recorder.copies.names(value.storage)
-        self.is_replaced = value.storage is not self.storage or value.layout != self.storage.view_of(self.base)
-        if not self.is_replaced:
+        self.standing.left |= recorder.copies.names(value.storage)
+        if value.storage is self.storage and value.layout == self.storage.view_of(self.base):
             return []
+        self.is_replaced = True
         if value.storage.listed is not None and not self.shared:
             raise NotCarried("hands on an array that is in a list")
         return [(self.buffer, value.read())]

@@ -88,8 +88,9 @@ class LoopIterator:
 
     is_iterator = True
 
-    def __init__(self, sequence: Sequence, level: int = 0):
+    def __init__(self, sequence: Sequence, level: int = 0, exits: Any = None):
         self.sequence, self.level = sequence, level
+        self.exits = exits  # the ways in which the loop is left, where those are followed
         self.recorder = sequence.recorder
         self.statement = asking_statement()
         self.position = 0
@@ -151,7 +152,7 @@ class LoopIterator:
         self.is_open = False
         if self.sequence.tables:
             self.recorder.tabled[self.site(frame)] = self.recorder.builder.line
-        return LoopTrace(self.recorder, frame, self.site(frame), trips, count, targets(frame))
+        return LoopTrace(self.recorder, frame, self.site(frame), trips, count, targets(frame), exits=self.exits)
 
     def site(self, frame: types.FrameType) -> Site:
         return frame.f_code, frame.f_lasti + self.level * LEVEL
@@ -186,6 +187,8 @@ class LoopIterator:
             return
         first, last = self.position + decisions.first.get(site, 0), decisions.last.get(site, 0)
         shortest = 1 if site in decisions.kept else recorder.unroll
+        if self.exits is not None:
+            shortest = 0
         if together and length - first - last > shortest:
             self.begin, self.end = first, length - last
         elif together and length - first - last > 1:

@@ -321,7 +321,7 @@ def _peel(recorder: Recorder, difference: Affine, relation: Callable[..., bool])
         for k in range(1, PEEL_MOST + 1):
             if _settled(recorder, relation, at_first + k * step, at_last):
                 return scopes.peel(scope, first=k)
-            if _settled(recorder, relation, at_first, at_last - k * step):
+            if scope.loop.exits is None and _settled(recorder, relation, at_first, at_last - k * step):
                 return scopes.peel(scope, last=k)
     return None
 

@@ -11,51 +11,39 @@ import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..affine import Affine, Extent, Ragged, affine, exact, ragged, substitute
-from ..regions import View, contiguous
-from ..tape import Buffer, Loop, Operation, Value
+from ..affine import Extent, affine, exact
+from ..tape import Buffer, Loop, Operation, Value, walk
+from .after_loops import Leaving
 from .array_tracer import ArrayTracer
 from .blocks import Block, Made
 from .branches import Branches
 from .carries import (
+    MUTABLE,
     Array,
     Carry,
     Count,
     Fresh,
-    Items,
     Joiner,
-    Moving,
     NotCarried,
     Number,
     Whole,
-    moved,
     period_of_exchange,
-    put_together,
     same,
-    taken_apart,
 )
-from .copies import NONE, Copy, array_in
 from .list_growth import Growth
 from .loop_copies import LoopCopies
-from .loop_index import LoopIndex, index_of
 from .lost import Lost
 from .passes import Comparison
-from .ragged import RaggedArray
 from .run_time_counts import within_range
-from .scalar_tracer import ScalarTracer
 from .scopes import Scope, Site
 from .state import Key, Place, State, capture, write_state
-from .storage import ShiftedStorage, Storage
-from .symbolic_keys import seen
 from .traced_list import follow
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
+    from .exits import Exits
 
 MOST_PASSES = 60
-MUTABLE = (list, dict)  # which stay the objects that they are: each of their items is a place of its own
 
 
 @dataclass
@@ -76,6 +64,7 @@ class LoopTrace:
     more_passes: int = 0  # which only compare what they record
     made: dict[Key, tuple[Place, Any]] = field(default_factory=dict)  # variables that were not there before
     promoted: set[object] = field(default_factory=set)  # arrays of the body that a side of a branch writes to
+    exits: Exits | None = None  # the ways in which it is left, where those are followed
     counts_iterations = True  # whether it is known before how many there are
 
     def __post_init__(self) -> None:
@@ -95,6 +84,8 @@ class LoopTrace:
         self.growth = Growth(self)
         self.comparison = Comparison(self)
         self.refuse_hidden(self.origin)
+        if self.exits is not None:
+            self.exits.begin(self)
         self.begin()
 
     def capture(self) -> State:
@@ -282,9 +273,13 @@ class LoopTrace:
         recorder.scopes.over.append(self.scope)
         for op in self.before:
             builder.emit(op)
-        if runs:
+        if self.is_left:
+            body = self.exits.steps(body, self.line)  # type: ignore[union-attr]
+        elif runs:
             recorder.scopes.closed[self.index] = exact(self.whole_trips) - 1
         self.emit_loop(body)
+        if self.exits is not None:
+            self.exits.close()
         recorder.scopes.guard()
         for storage, buffer in leaving.storages:
             storage.value, storage.buffer, storage.is_concrete = None, buffer, False
@@ -301,7 +296,12 @@ class LoopTrace:
     @property
     def runs_evenly(self) -> bool:
         """Whether how often it runs is known, or an expression of the loops around."""
-        return self.count is None
+        return self.count is None and self.exits is None
+
+    @property
+    def is_left(self) -> bool:
+        """Whether it may be left before its last iteration."""
+        return self.exits is not None and bool(self.exits.ways)
 
     @property
     def innermost(self) -> Scope:
@@ -317,7 +317,16 @@ class LoopTrace:
         if count is not None:
             count = within_range(self.recorder, count, self.index, body, self.scope.indices)
         self.recorder.builder.emit(
-            Loop(index=self.index, start=0, step=1, trips=self.whole_trips, body=body, count=count, line=self.line)
+            Loop(
+                index=self.index,
+                start=0,
+                step=1,
+                trips=self.whole_trips,
+                body=body,
+                count=count,
+                stops=self.is_left,
+                line=self.line,
+            )
         )
 
     # Refusing.
@@ -339,7 +348,9 @@ class LoopTrace:
 
     def refuse_shared_writes(self, now: State) -> None:
         """An array that is handed on, and written into: its first form may be the program's argument, or have views."""
-        written = {region.buffer for op in self.recorder.builder.operations for region in op.writes}
+        ours = set(map(id, self.branches.handed_on))
+        recorded = walk(tuple(self.recorder.builder.operations))
+        written = {r.buffer for op in recorded if not op.blocks and id(op) not in ours for r in op.writes}
         for key, carry in self.carries.items():
             if isinstance(carry, Array) and carry.buffer.id in written and not carry.shared:
                 storage = self.origin.values[key][1].storage
@@ -374,137 +385,3 @@ def is_left_behind(place: Place, value: Any, now: State) -> bool:
         return same(owner[place.key], value)
     except LookupError:
         return False
-
-
-class Leaving:
-    """What variables hold after a loop: numbers and arrays of the last iteration are left in memory by it."""
-
-    def __init__(self, loop: LoopTrace):
-        self.loop, self.recorder = loop, loop.recorder
-        self.stores: list[tuple[Buffer, Value]] = []
-        self.storages: list[tuple[Storage, Buffer]] = []
-        self.kept: dict[int, tuple[Value, Buffer]] = {}
-        self.held: dict[int, ArrayTracer] = {}
-
-    def carried(self, carry: Carry | None, value: Any) -> Any:
-        """Of a variable that was there before the loop."""
-        return value if carry is None else After(carry, value)
-
-    def survivor(self, value: Any) -> Any:
-        """Of something made in the loop."""
-        recorder, depth = self.recorder, self.loop.depth
-        if recorder.is_scalar(value):
-            return Kept(self.keep(value.value, "after"), value)
-        if recorder.is_array(value):
-            storage = value.storage
-            if self.loop.copies.is_replaced(value):
-                copy = Copy(recorder.copies.names(storage), NONE, self.loop.copies.refused)
-                return Held(self.keep(value.read(), storage.label()), copy)
-            if storage.value is not None and storage.depth > depth and storage not in [s for s, _ in self.storages]:
-                view = storage.view_of(storage.base)
-                buffer = recorder.builder.new_buffer("local", storage.label(), storage.base.dtype, view)
-                self.storages.append((storage, buffer))
-                self.stores.append((buffer, storage.value))
-            return value
-        parts = taken_apart(value)
-        if parts is not None and parts[0] not in MUTABLE:
-            return put_together(parts[0], parts[1], [self.survivor(item) for item in parts[2]])
-        return value
-
-    def keep(self, value: Value, label: str) -> Buffer:
-        if value.id not in self.kept:
-            buffer = self.recorder.builder.new_buffer("local", label, value.dtype, contiguous(value.shape))
-            self.kept[value.id] = (value, buffer)
-            self.stores.append((buffer, value))
-        return self.kept[value.id][1]
-
-    def finished(self, value: Any) -> Any:
-        """As the program sees it after the loop."""
-        recorder = self.recorder
-        if type(value) is Kept:
-            load = recorder.builder.load(value.buffer.whole)
-            return ScalarTracer(recorder, load, value.tracer.is_python)
-        if type(value) is Held:
-            if value.buffer.id not in self.held:
-                self.held[value.buffer.id] = array_in(recorder, value.buffer, value.copy)
-            return self.held[value.buffer.id]
-        if type(value) is After:
-            return self.after(value.carry)
-        if type(value) is RaggedArray or (recorder.is_array(value) and type(value.storage) is ShiftedStorage):
-            return self.settled(value)
-        if type(value) is LoopIndex:
-            return index_of(recorder, value.expression)
-        parts = taken_apart(value)
-        if (
-            parts is not None
-            and parts[0] not in MUTABLE
-            and any(type(item) in (Kept, Held, After, LoopIndex, ArrayTracer, RaggedArray) for item in parts[2])
-        ):
-            return put_together(parts[0], parts[1], [self.finished(item) for item in parts[2]])
-        return value
-
-    def settled(self, array: Any) -> Any:
-        """A view that the loop has moved, where the last iteration left it."""
-        index, view = self.loop.index, array.layout
-        last = exact(self.loop.whole_trips) - 1
-        shape = tuple(
-            ragged(int(n), substitute(n.expression, index, last)) if isinstance(n, Ragged) else n for n in view.shape
-        )
-        return seen(array, View(substitute(view.offset, index, last), shape, view.strides))
-
-    def after(self, carry: Carry) -> Any:
-        loop = self.loop
-        if isinstance(carry, Whole):
-            return carry.value
-        may_be_less = loop.count is None and self.recorder.scopes.bounds(exact(loop.whole_trips))[0] < 0
-        if isinstance(carry, Count):
-            if loop.count is not None or may_be_less:
-                trips = ScalarTracer(self.recorder, loop.count or self.none_or(loop.whole_trips), is_python=True)
-                return trips * index_of(self.recorder, carry.step) + index_of(self.recorder, carry.start)
-            total = carry.start + _product(exact(loop.whole_trips), carry.step)
-            return index_of(self.recorder, total)
-        if isinstance(carry, Moving):
-            if may_be_less:
-                raise loop.unrolled("moves a view, and may have a length less than zero")
-            return seen(carry.array, moved(carry.view, loop.index, exact(loop.whole_trips) - 1))
-        if isinstance(carry, Items):
-            return put_together(carry.kind, carry.keys, [self.after(item) for item in carry.items])
-        return carry.begin(self.recorder, loop.index)
-
-    def none_or(self, trips: int) -> Value:
-        """How often a loop runs whose length may come out as less than zero."""
-        length = exact(trips)
-        assert isinstance(length, Affine)
-        value = self.recorder.builder.index_value(length)
-        return self.recorder.apply("maximum", value, self.recorder.constant(0, np.int64))
-
-
-def _product(trips: Extent, step: Extent) -> Extent:
-    if isinstance(step, int):
-        return trips * step
-    assert isinstance(trips, int) and isinstance(step, Affine)
-    return step * trips
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A scalar of the last iteration, in memory."""
-
-    buffer: Buffer
-    tracer: ScalarTracer
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """An array that the last iteration was handed, in memory."""
-
-    buffer: Buffer
-    copy: Copy
-
-
-@dataclass(frozen=True, slots=True)
-class After:
-    """What a carry has become after the last iteration."""
-
-    carry: Carry
-    value: Any

@@ -13,6 +13,7 @@ from ..functions import FUNCTIONS
 from . import creation as _creation  # noqa: F401 (registers what it implements)
 from .builtin_functions import builtin_replacements, math_replacements
 from .draws import draw_replacements, draws_from_outside
+from .exits import exit_replacements
 from .list_functions import call_on_lists, has_list, list_replacements
 from .loop_index import is_loop_index
 from .promotion import KINDS
@@ -42,6 +43,7 @@ def replacements(recorder: Recorder) -> dict[int, object]:
         | draw_replacements(recorder)
         | sequence_replacements(recorder)
         | list_replacements(recorder)
+        | exit_replacements(recorder)
     )
 
 

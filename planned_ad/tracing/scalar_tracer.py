@@ -112,6 +112,7 @@ class ScalarTracer(Operators):
         raise IndexError("invalid index to scalar variable.")
 
     def __bool__(self) -> bool:
+        from .branches import follow_exits
         from .while_loops import test_while
 
         self.recorder.mark()
@@ -123,6 +124,8 @@ class ScalarTracer(Operators):
             return going_on
         if recorder.scopes.depth:
             return recorder.scopes.loop.branches.test(predicate)
+        if frame is not None:
+            follow_exits(recorder, frame)
         return bool(recorder.outcome(predicate, "branch"))
 
     def __float__(self) -> float:

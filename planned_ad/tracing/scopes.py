@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -63,6 +63,18 @@ class Decisions:
     plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
     stretched: set[Line] = field(default_factory=set)  # where arrays of a run-time length of 1 are repeated
     known: Sequence[Guard] = ()  # that the example begins with, from a run of another trace
+    followed: set[tuple[str, int]] = field(default_factory=set)  # loops whose exits are: file and line of the statement
+
+    def followed_in(self, code: types.CodeType) -> set[int]:
+        """The lines of loops, in the file of this code, whose exits are followed."""
+        return {line for file, line in self.followed if file == code.co_filename}
+
+    def follow(self, file: str, lines: Iterable[int]) -> None:
+        """From now on, follow the exits of these loops: their functions are other code, of which nothing is known."""
+        self.followed |= {(file, line) for line in lines}
+        for known in (self.unrolled, self.first, self.last, self.uncounted, self.long):
+            for site in [site for site in known if getattr(site[0], "co_filename", None) == file]:
+                del known[site]
 
     def knows(self, site: Site) -> bool:
         """Whether it is decided how a `while` loop on integers is recorded, and told where needed."""

@@ -9,7 +9,10 @@ import functools
 import linecache
 import types
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
+
+from ..exit_syntax import has, is_followed
 
 IDENTITY = "is in a function that asks with `is` for the identity of arrays"
 GENERATOR = 0x20  # the flag of code that yields
@@ -17,11 +20,19 @@ GENERATOR = 0x20  # the flag of code that yields
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The lines that a test decides about, first and last; and, where it leaves more than they are, by what."""
+    """The lines that a test decides about, first and last.
+
+    Where it leaves a loop, by what, the line of the loop's statement, and those of all the loops that it leaves. The
+    lines are then those of the loop's body, of which it decides about the rest if the loop's exits are followed; where
+    they are not, `otherwise` is what it decides about, if anything can be said.
+    """
 
     first: int
     last: int
     leaves: str = ""
+    loop: int = 0
+    loops: tuple[int, ...] = ()
+    otherwise: Extent | None = None
 
     def has(self, line: int) -> bool:
         return self.first <= line <= self.last
@@ -30,8 +41,8 @@ class Extent:
 def extent_at(frame: types.FrameType) -> Extent | None:
     """What the test that is running in `frame` decides about; None where the source is not at hand.
 
-    That is the statement it is in. An `if` with a `continue` in it decides about the rest of the loop's body, one with
-    a `return` about the rest of the function.
+    That is the statement it is in. An `if` with a `continue` or `break` in it decides about the rest of the loop's
+    body, one with a `return` about the rest of the function.
     """
     return _extent(frame.f_code, frame.f_lasti)
 
@@ -47,22 +58,51 @@ def _extent(code: types.CodeType, instruction: int) -> Extent | None:
         return None
     statement = path[-1]
     if isinstance(statement, ast.While):
-        return Extent(statement.lineno, statement.end_lineno or statement.lineno, "end a `while` loop")
-    if isinstance(statement, ast.If):
-        for kind in (ast.Break, ast.Return, ast.Continue):
-            if not _contains(statement, kind):
-                continue
-            if kind is ast.Break:
-                return Extent(statement.lineno, statement.end_lineno or statement.lineno, "break")
-            around = [s for s in path if isinstance(s, ast.For | ast.While | ast.FunctionDef | ast.AsyncFunctionDef)]
-            if kind is ast.Continue:
-                around = [s for s in around if isinstance(s, ast.For | ast.While)]
-            else:
-                around = [s for s in around if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)]
-            if around:
-                body = around[-1].body
-                return Extent(body[0].lineno, body[-1].end_lineno or body[-1].lineno)
-    return Extent(statement.lineno, statement.end_lineno or statement.lineno)
+        lines = Extent(statement.lineno, statement.body[-1].end_lineno or statement.lineno)
+        loop = statement.lineno
+        return Extent(lines.first, lines.last, "end a `while` loop", loop, (loop,))
+    return _reach(path, [statement]) if isinstance(statement, ast.If) else _lines([statement])
+
+
+def extent_after(frame: types.FrameType, line: int, returns: bool) -> Extent:
+    """What a test decides about, after the loop whose statement begins at `line`, whether it was left by something.
+
+    That is the rest of the function, or of a loop around, where it was left by `return`; else the `else` of the loop.
+    """
+    file = frame.f_code.co_filename
+    tree, loop = _syntax(file), next(loop for loop in _loops(file) if loop.lineno == line)
+    assert tree is not None
+    return _reach(_path(tree, line, loop.col_offset), [ast.Return()] if returns else loop.orelse)
+
+
+@functools.lru_cache(maxsize=64)
+def _loops(file: str) -> list[Any]:
+    tree = _syntax(file)
+    return [] if tree is None else [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
+
+
+def _reach(path: list[Any], decided: list[Any]) -> Extent:
+    """What a test decides about that stands before `decided`; `path` are the statements around it."""
+    functions = [k for k, s in enumerate(path) if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inside = path[functions[-1] + 1 :] if functions else path
+    loops = [s for s, within in pairwise(inside) if isinstance(s, ast.For | ast.While) and within not in s.orelse]
+    returns = any(has(s, ast.Return) for s in decided)
+    breaks = any(has(s, ast.Break) for s in decided)
+    function = _lines(path[functions[-1]].body) if functions else None
+    if loops and (returns or breaks):
+        body = _lines(loops[-1].body)
+        left = tuple(loop.lineno for loop in loops) if returns else (loops[-1].lineno,)
+        otherwise = function if returns else _lines([loops[-1]])
+        return Extent(body.first, body.last, "return" if returns else "break", loops[-1].lineno, left, otherwise)
+    if returns and function is not None:
+        return function
+    if loops and any(has(s, ast.Continue) for s in decided):
+        return _lines(loops[-1].body)
+    return _lines([path[-1]])
+
+
+def _lines(statements: list[Any]) -> Extent:
+    return Extent(statements[0].lineno, statements[-1].end_lineno or statements[-1].lineno)
 
 
 def while_part(frame: types.FrameType) -> tuple[Extent, int] | None:
@@ -150,14 +190,13 @@ def while_statements(code: types.CodeType) -> tuple[WhileLines, ...]:
     jumps = {i.positions.lineno for i in ends if i is not None and i.positions is not None}
     found = [_while_lines(statement) for statement in _whiles(code.co_filename)]
     # Where no jump back begins or ends in a test, the source is another one by now.
+    found = [lines for lines in found if not is_followed(code, lines.first)]
     return tuple(lines for lines in found if not jumps.isdisjoint(range(lines.first, lines.test + 1)))
 
 
 @functools.lru_cache(maxsize=64)
 def _whiles(file: str) -> list[ast.While]:
-    tree = _syntax(file)
-    found = [] if tree is None else [node for node in ast.walk(tree) if isinstance(node, ast.While)]
-    return sorted(found, key=lambda statement: statement.lineno)
+    return sorted((s for s in _loops(file) if isinstance(s, ast.While)), key=lambda statement: statement.lineno)
 
 
 def _while_lines(statement: ast.While) -> WhileLines:
@@ -167,9 +206,9 @@ def _while_lines(statement: ast.While) -> WhileLines:
     last_of_test = test.end_lineno or test.lineno
     if body[0].lineno == last_of_test:
         refused = "has its test and its body in one line"
-    elif endless and any(_contains(s, ast.Continue) or isinstance(s, ast.Continue) for s in body):
+    elif endless and any(has(s, ast.Continue) for s in body):
         refused = "has a `continue` and no test"
-    leaves = any(_contains(s, kind) for s in body for kind in (ast.Break, ast.Return))
+    leaves = any(has(s, ast.Break, ast.Return) for s in body)
     return WhileLines(statement.lineno, last_of_test, body[-1].end_lineno or body[-1].lineno, endless, leaves, refused)
 
 
@@ -186,7 +225,7 @@ def _breaks_from(code: types.CodeType, instruction: int) -> int | None:
     path = [] if line is None or tree is None else _path(tree, line, column or 0)
     if not path or not isinstance(path[-1], ast.If):
         return None
-    if not (_contains(path[-1], ast.Break) or _contains(path[-1], ast.Return)):
+    if not has(path[-1], ast.Break, ast.Return):
         return None
     loops = [s for s in path if isinstance(s, ast.For | ast.While)]
     return loops[-1].lineno if loops else None
@@ -234,19 +273,6 @@ def _span(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:
         last = node.body[-1]
         return (node.pattern.lineno, node.pattern.col_offset), (last.end_lineno or 0, last.end_col_offset or 0)
     return (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
-
-
-def _contains(statement: ast.stmt, kind: type) -> bool:
-    """Whether a statement has one of `kind` in it that leaves it: not in a loop or function of its own."""
-    loops = (ast.For, ast.While) if kind in (ast.Continue, ast.Break) else ()
-    waiting: list[ast.AST] = list(ast.iter_child_nodes(statement))
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, kind):
-            return True
-        if not isinstance(node, (*loops, ast.FunctionDef, ast.Lambda, ast.ClassDef)):
-            waiting += ast.iter_child_nodes(node)
-    return False
 
 
 @functools.lru_cache(maxsize=64)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..exit_syntax import is_followed
 from ..regions import contiguous
 from ..shadows import CONTROL
 from ..tape import Branch, Buffer, Load, Loop, Operation, Store, Value
@@ -37,6 +38,8 @@ def test_while(recorder: Recorder, frame: types.FrameType, predicate: Value) -> 
     if found is None:
         return None
     lines, part = found
+    if is_followed(frame.f_code, lines.first):
+        return None
     site = (frame.f_code, -lines.first)
     if site in recorder.scopes.decisions.unrolled:
         return None
@@ -123,7 +126,8 @@ class WhileTrace(LoopTrace):
             if type(old) is int and key in now.values and type(now.values[key][1]) is int and now.values[key][1] != old
         }
         if changed <= counters:
-            return self.unrolled("is left by `break` or `return`, or by a part of its test that needs no traced value")
+            self.recorder.scopes.decisions.follow(self.frame.f_code.co_filename, [self.lines.first])
+            return self.recorder.scopes.restart()
         counters |= changed
         return self.recorder.scopes.restart()
 
@@ -162,7 +166,7 @@ class WhileTrace(LoopTrace):
             Load(out=goes_on, region=self.flag.whole, line=self.line),
             Branch(predicate=goes_on, then=body, otherwise=(), line=self.line),
         )
-        builder.emit(Loop(index=self.index, start=0, step=1, trips=self.trips, body=steps, line=self.line))
+        builder.emit(Loop(index=self.index, start=0, step=1, trips=self.trips, body=steps, stops=True, line=self.line))
         ended = builder.apply("logical_not", builder.load(self.flag.whole))
         recorder.whiles.remove(self)
         recorder.watch.off_if_idle()
