@@ -15,6 +15,8 @@ from .iterators import ITERATORS
 from .late import LATE
 from .objects import OBJECTS
 from .program import Idiom
+from .reported import REPORTED
+from .reported_state import REPORTED_STATE
 from .solvers import SOLVERS
 from .text import TEXT
 from .tools import TOOLS
@@ -36,6 +38,8 @@ KINDS = (
     TEXT,
     DERIVATIVES,
     SOLVERS,
+    REPORTED,
+    REPORTED_STATE,
 )
 IDIOMS: dict[str, Idiom] = {}
 for kind in KINDS:
