@@ -17,7 +17,7 @@ from .tracing_oracle import assert_same, replay
 
 def newton(a, tol):
     x = a
-    for k in range(400):
+    for k in range(400):  # noqa: B007
         new = 0.5 * (x + a / x)
         if abs(new - x) < tol:
             break
@@ -135,7 +135,7 @@ def test_gradients_of_one_variant(f: Callable, inputs: list) -> None:
 
 def after_the_loop(x):
     converged, total = False, 0.0
-    for k in range(50):
+    for k in range(50):  # noqa: B007
         x = 0.5 * np.cos(x)
         total, before = total + 1.0, x
         if np.max(x) < 0.45:
