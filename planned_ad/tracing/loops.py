@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ..recorder import Recorder
     from .exits import Exits
 
-MOST_PASSES = 60
+MOST_PASSES = 60  # and a few more for each branch, of which a pass takes one side
 
 
 @dataclass
@@ -122,7 +122,7 @@ class LoopTrace:
         recorder.scopes.enter(self.scope, self.first_value, self.parts)
         self.turn = 0
         self.passes += 1
-        if self.passes > MOST_PASSES + self.more_passes:
+        if self.passes > MOST_PASSES + self.more_passes + 4 * len(self.branches.nodes):
             raise self.unrolled("changes its variables in another way in each iteration")
         if self.passes > 1 or self.carries:
             made = {key: (place, Lost(recorder, place.name)) for key, (place, _) in self.made.items()}
