@@ -81,6 +81,7 @@ class Namespace:
         look_at: Callable[[types.CodeType], None] | None = None,
     ):
         self.recorder: Any = None  # of the trace
+        self.dispatchers: list[Any] = []  # Numba's functions that traced code has met
         self._replacements = replacements
         self._refuse = refuse
         self._look_at = look_at
@@ -221,6 +222,7 @@ class Namespace:
         if isinstance(obj, np.generic | np.dtype):
             return obj
         if type(obj).__module__.startswith("numba.") and type(getattr(obj, "py_func", None)) is types.FunctionType:
+            self.dispatchers.append(obj)
             return self._see(obj.py_func, name)
         return self._copy_instance(obj, name)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import examples
 from .callbacks import raise_pending
+from .checked import Checked, traced_and_checked
 from .entries import KINDS, Entry, build_entry, is_scalar_loss, limited_tape, result_kinds
 from .errors import ArgumentError, BranchError, PlannedADError
 from .explain import Explanation, explain
@@ -22,7 +23,7 @@ from .schedule_listing import plan_listing
 from .signatures import bind
 from .split_calls import Forward, Reverse, build_halves, run_forward, run_reverse
 from .tape import Guard
-from .trace import Trace, trace
+from .trace import Trace
 
 
 class Variant:
@@ -37,6 +38,7 @@ class Variant:
         owner: object,
     ):
         self.trace = traced
+        self.checked = Checked()
         self.entries: dict[str, Entry] = {}
         self.preserve_args = preserve_args
         self._memory_limit = memory_limit
@@ -128,6 +130,7 @@ class Plan:
         example_args: tuple,
         options: dict[str, Any],
         example_kwargs: dict[str, Any] | None = None,
+        has_numbers: bool = True,
     ):
         self._f, self._options = f, options
         self._lock = threading.RLock()
@@ -135,10 +138,11 @@ class Plan:
         self._derivatives: dict[Any, Any] = {}
         self._shown_by: tuple[Plan, str] | None = None  # the plan, and its attribute, that show this one's call
         example_kwargs = example_kwargs or {}
-        first = self._add_variant(example_args, example_kwargs)
+        first = self._add_variant(example_args, example_kwargs, has_numbers)
         # What is traced again from a pickle: its numbers matter only where they decided something.
-        decided = any(isinstance(op, Guard) for op in first.trace.tape.operations)
-        self._example, self._example_kwargs = examples.copied((example_args, example_kwargs), with_numbers=decided)
+        decided = any(isinstance(op, Guard) for op in first.trace.tape.operations) or first.checked.unrolled
+        self._has_numbers = decided and has_numbers
+        self._example, self._example_kwargs = examples.copied((example_args, example_kwargs), self._has_numbers)
 
     # The public calls, for readers and type checkers; instances carry compiled ones.
 
@@ -323,17 +327,13 @@ class Plan:
     def _slow_path(self, kind: str) -> Callable[..., Any]:
         return functools.partial(HALVES[kind], self) if kind in HALVES else functools.partial(_slow_path, self, kind)
 
-    def _add_variant(self, args: tuple, kwargs: dict[str, Any]) -> Variant:
+    def _add_variant(self, args: tuple, kwargs: dict[str, Any], check: bool = True) -> Variant:
         options = self._options
-        traced = trace(
-            self._f,
-            args,
-            kwargs,
-            max_operations=options["max_operations"],
-            unroll=options["unroll"],
-            max_steps=options["max_steps"],
-        )
+        check = check and options["check"]
+        tracing = {name: options[name] for name in ("max_operations", "unroll", "max_steps")}
+        traced, checked = traced_and_checked(self._f, args, kwargs, check, tracing)
         variant = Variant(traced, options["preserve_args"], options["memory_limit"], self._slow_path, self)
+        variant.checked = checked
         self._variants.append(variant)
         return variant
 
@@ -430,7 +430,8 @@ class Plan:
             Which of the traces, where branches have led to several.
         """
         plan, kind = self._chosen(kind)
-        return explain(plan._variants[variant].trace, plan._entry(kind, variant), len(plan._variants))
+        chosen = plan._variants[variant]
+        return explain(chosen.trace, plan._entry(kind, variant), len(plan._variants), chosen.checked)
 
     def listing(self, kind: str | None = None, variant: int = 0) -> str:
         """The plan as stable pseudo-Python, with the user's lines beside it; arguments as for `explain`."""
@@ -460,10 +461,10 @@ class Plan:
 
     def __reduce__(self) -> tuple:
         example = examples.picklable((self._example, self._example_kwargs))
-        return _compile_again, (self._f, example, self._options)
+        return _compile_again, (self._f, example, self._options, self._has_numbers)
 
     def __copy__(self) -> Plan:
-        return Plan(self._f, self._example, dict(self._options), self._example_kwargs)
+        return Plan(self._f, self._example, dict(self._options), self._example_kwargs, self._has_numbers)
 
     def __deepcopy__(self, memo: dict) -> Plan:
         return self.__copy__()
@@ -474,9 +475,9 @@ def _slow_path(plan: Plan, kind: str, *arguments: Any, **keywords: Any) -> Any:
     return plan._replay(kind, arguments, keywords)
 
 
-def _compile_again(f: Callable[..., Any], example: tuple, options: dict[str, Any]) -> Plan:
+def _compile_again(f: Callable[..., Any], example: tuple, options: dict[str, Any], has_numbers: bool = True) -> Plan:
     args, kwargs = example
-    plan = Plan(f, args, options, kwargs)
+    plan = Plan(f, args, options, kwargs, has_numbers)
     if options["differentiate"]:
         plan.gradient  # noqa: B018
     return plan

@@ -6,7 +6,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from .tracing.array_tracer import ArrayTracer
 from .tracing.promotion import KINDS
 from .tracing.replacements import refuse_generators, replacements
 from .tracing.scalar_tracer import ScalarTracer
-from .tracing.scopes import Decisions, Restart, Unrolled
+from .tracing.scopes import Decisions, Restart, Site, Unrolled
 from .tracing.storage import Storage
 from .tracing.traced_list import TracedList
 
@@ -101,6 +101,10 @@ class Trace:
         Loops whose iterations were recorded one by one although they are many, and why.
     max_steps : int
         What it was traced with.
+    decisions : Decisions
+        What was found out about its loops; `rolled` are those that were recorded once for many iterations.
+    unchecked : str
+        Why the function cannot run by itself, to be compared with the trace; empty where it can.
     """
 
     tape: Tape
@@ -115,6 +119,9 @@ class Trace:
     assumptions: tuple[str, ...]
     unrolled: tuple[Unrolled, ...] = ()
     max_steps: int = 1000
+    decisions: Decisions = field(default_factory=Decisions)
+    rolled: tuple[tuple[Site, Line], ...] = ()
+    unchecked: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -130,6 +137,7 @@ def trace(
     max_operations: int = 200_000,
     unroll: int = 16,
     max_steps: int = 1000,
+    decisions: Decisions | None = None,
 ) -> Trace:
     """Record one run of `f` on arguments like `args`.
 
@@ -148,6 +156,8 @@ def trace(
         Loops of at most so many iterations are recorded one by one.
     max_steps : int
         `while` loops on traced values run at most so often.
+    decisions : Decisions, optional
+        What is decided about its loops beforehand.
 
     Raises
     ------
@@ -155,7 +165,7 @@ def trace(
         Where `f` does what cannot be recorded; the message names the user's line. What `f` itself or NumPy raises
         passes through, with a note that names the line.
     """
-    decisions = Decisions()
+    decisions = Decisions() if decisions is None else decisions
     failure: Exception | None = None
     for _ in range(MOST_RUNS):
         recorder = Recorder(max_operations, unroll, max_steps, decisions)
@@ -237,7 +247,16 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         assumptions=tuple(recorder.assumptions),
         unrolled=recorder.scopes.decisions.reported(),
         max_steps=recorder.max_steps,
+        decisions=recorder.scopes.decisions,
+        rolled=tuple({scope.site: scope.loop.line for scope in recorder.scopes.over if scope.site}.items()),
+        unchecked=recorder.unchecked or uncompiled(namespace, f),
     )
+
+
+def uncompiled(namespace: Namespace, f: object) -> str:
+    """The function of Numba's, among those called, that would have to be compiled first."""
+    names = [d.__name__ for d in namespace.dispatchers if d is not f and not d.signatures]
+    return f"it calls {names[0]}, which Numba has not compiled yet" if names else ""
 
 
 def _labels(names: Sequence[str], structure: Structure) -> list[str]:

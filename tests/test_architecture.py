@@ -29,7 +29,7 @@ LAYERS = [
     ),
     ("rules",),
     ("builder",),
-    ("interpret", "verify", "calls"),
+    ("interpret", "loop_code", "verify", "calls"),
     ("compact", "copies"),
     ("signatures", "functions", "recorder", "rebinding", "trace", "tracing", "numpy_functions"),
     (
@@ -90,6 +90,9 @@ LAYERS = [
         "replay",
         "explain",
         "guards",
+        "time_limit",
+        "comparison",
+        "checked",
         "kernel_functions",
         "split_calls",
         "plan",
