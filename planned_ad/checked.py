@@ -6,6 +6,7 @@ repeats NumPy's operations one by one, so that even a chaotic program agrees to 
 
 from __future__ import annotations
 
+import copy
 import dis
 import functools
 import time
@@ -35,6 +36,7 @@ from .tracing.scopes import Unrolled
 WITH_LOOPS, WITHOUT = 0.05, 0.01  # seconds that a check may take, at least
 SHARE = 0.5  # of the time of tracing, which is about a tenth of that of compiling
 LARGE = 1 << 20  # bytes of an array that is not copied where nothing writes to it
+MOST = 0.6  # of the time, for the tape: the function takes about as long
 RAISE = dis.opmap["RAISE_VARARGS"]
 SINGLE = 6  # loops that are unrolled one by one, to find those concerned
 HIDDEN = (
@@ -105,8 +107,10 @@ def unrolled(comparison: Comparison, difference: Difference, options: dict[str, 
     """The trace with the loops unrolled that make a difference: one of them, or all."""
     start = time.perf_counter()
     traced = comparison.trace
-    loops = traced.rolled
-    if comparison.is_repeatable():
+    loops, changed = traced.rolled, comparison.repeated()
+    if changed is not None:
+        difference = changed
+    else:
         singles = [(loop,) for loop in loops] if 1 < len(loops) <= SINGLE else []
         for chosen in [*singles, loops] if loops else []:
             try:
@@ -142,7 +146,8 @@ class Comparison:
         self.leaves, self.structure = flatten_arguments(self.arguments)
         self.written = {region.buffer for op in traced.tape.operations for region in op.writes}
         self.pairs: list[Pair] = []
-        self.noise: list[Any] = []
+        self.noise: list[Any] | None = None  # of each pair, where it was needed
+        self.running = ""
 
     def difference(self, seconds: float | None) -> Difference | None:
         """The first thing in which the two runs differ, other than by rounding and what the function makes of that."""
@@ -152,35 +157,40 @@ class Comparison:
         expected = costs(self.trace.tape)
         if seconds is not None and expected > seconds:
             raise NotComparable(f"it would take about {expected:.1g} s, and {seconds:.1g} s are allowed")
-        limit = None if seconds is None else time.perf_counter() + seconds
+        done, difference = within(seconds, lambda: self.runs_differ(seconds))
+        if not done:
+            raise NotComparable(f"{self.running} takes longer on the example than the {seconds:.1g} s that are allowed")
+        if difference is not None and self.noise is None:
+            self.noise = self.sensitivity()
+            difference = first_difference(self.pairs, self.noise)
+        return difference
+
+    def runs_differ(self, seconds: float | None) -> Difference | None:
+        """Both runs, and the first thing in which they differ by more than rounding."""
+        start = time.perf_counter()
+        broken = None
+        self.running = "the trace"
         try:
-            done, found = within(seconds and seconds / 2, self.run_tape)
-            broken = None
+            results, memories = self.run_tape()
         except GuardBroken as guard:
             if guard.guard.what == "max_steps":
                 raise NotComparable("a `while` loop goes on for longer than there is memory for") from None
-            broken, found = guard, None
-        else:
-            if not done:
-                raise NotComparable(f"the trace takes longer on the example than the {seconds:.1g} s allowed")
-        seconds = None if limit is None else max(limit - time.perf_counter(), 0.0)
-        done, outcome = within(seconds, lambda: self.run_function(self.copies(), broken))
-        if not done:
-            raise NotComparable(f"the function takes longer on the example than the {seconds:.1g} s that are left")
+            broken = guard
+        if seconds is not None and time.perf_counter() - start > MOST * seconds:
+            raise NotComparable(f"the trace alone takes most of the {seconds:.1g} s that are allowed")
+        self.running = "the function"
+        outcome = self.run_function(self.copies(), broken)
         if broken is not None:
             line = broken.guard.line
-            return Difference(name="", text=f"its trace says that {line}: `{line.text}` fails for the example")
-        results, arguments = found
-        return self.compared(outcome, results, arguments)
-
-    def compared(self, outcome: Outcome, results: list[np.ndarray], memories: dict[int, Any]) -> Difference | None:
-        self.outcome = outcome
+            self.noise, self.pairs = [], self.with_nothing(outcome)
+            return Difference(text=f"its trace says that {line}: `{line.text}` fails for the example")
         difference = self.pair(outcome, results, memories)
-        if difference is None:
-            difference = first_difference(self.pairs)
-            if difference is not None:
-                self.noise = self.sensitivity(outcome)
-                difference = first_difference(self.pairs, self.noise)
+        if difference is not None:
+            self.noise = []
+            return difference
+        difference = first_difference(self.pairs)
+        if difference is None and self.trace.changes_outside:
+            self.noise, difference = [], self.repeated()
         return difference
 
     # The runs.
@@ -226,17 +236,18 @@ class Comparison:
             raise
         return Outcome(result, before, arguments)
 
-    def is_repeatable(self) -> bool:
-        """Whether the function gives the same numbers once more."""
-        second = self.run_function(self.copies())
-        first, again = (self.numbers(outcome) for outcome in (self.outcome, second))
-        pairs = [Pair(name="", expected=a, actual=b) for a, b in zip(first, again)]
-        return len(first) == len(again) and first_difference(pairs) is None
+    def repeated(self) -> Difference | None:
+        """Where the function gives other numbers when it runs once more."""
+        again = self.numbers(self.run_function(self.copies()))
+        if len(again) != len(self.pairs):
+            return Difference(text="the function gives something else at its second call")
+        pairs = [Pair(name=pair.name, expected=pair.expected, actual=v) for pair, v in zip(self.pairs, again)]
+        return first_difference(pairs, other="at its second call")
 
-    def sensitivity(self, outcome: Outcome) -> list[Any]:
+    def sensitivity(self) -> list[Any]:
         """How much each result moves where the arguments move by one rounding; zero where the function cannot say."""
-        numbers, noise = self.numbers(outcome), [0.0] * len(self.pairs)
-        if not self.is_repeatable():
+        numbers, noise = [pair.expected for pair in self.pairs], [0.0] * len(self.pairs)
+        if self.repeated() is not None:
             return noise
         for seed in range(2):
             try:
@@ -256,8 +267,7 @@ class Comparison:
         theirs, _ = flatten(rebuild(traced, results))
         names = ["the result" + path for path in paths(structure)]
         if names != ["the result" + path for path in paths(traced.result_structure)]:
-            text = f"its result is {structure}, and {traced.result_structure} in its trace"
-            return Difference(name="the result", text=text)
+            return Difference(text=f"its result is {structure}, and {traced.result_structure} in its trace")
         is_static = [kind == "static" for kind in traced.result_kinds]
         self.pairs = [
             Pair(name=name, expected=a, actual=b)
@@ -266,7 +276,7 @@ class Comparison:
         ]
         after, structure = flatten_arguments(outcome.arguments)
         if structure != self.structure:
-            return Difference(name="the arguments", text="it changes how its arguments are nested")
+            return Difference(text="it changes how its arguments are nested")
         for leaf, held, now in zip(traced.leaves, outcome.before, after):
             if leaf.buffer is None:
                 continue
@@ -275,20 +285,26 @@ class Comparison:
 
     def numbers(self, outcome: Outcome) -> list[Any]:
         """What `pairs` has of a run of the function, in that order."""
+        return [pair.expected for pair in self.with_nothing(outcome)]
+
+    def with_nothing(self, outcome: Outcome) -> list[Pair]:
+        """The pairs of a run of the function alone."""
         compared = Comparison(self.f, self.args, self.kwargs, self.trace)
         empty = [np.zeros(v.shape, v.dtype) for v in self.trace.tape.results]
         memories = {
             leaf.buffer: np.zeros(leaf.shape, leaf.dtype) for leaf in self.trace.leaves if leaf.buffer is not None
         }
         compared.pair(outcome, empty, memories)
-        return [pair.expected for pair in compared.pairs]
+        return compared.pairs
 
     # What comes of it.
 
-    def with_loops_unrolled(self, loops: Sequence[Any], options: dict[str, Any]) -> tuple[Comparison, Difference | None]:
+    def with_loops_unrolled(
+        self, loops: Sequence[Any], options: dict[str, Any]
+    ) -> tuple[Comparison, Difference | None]:
         """The function traced again with these loops unrolled, and compared once more."""
         reason = "gives something else than the function when it is recorded once"
-        decisions = self.trace.decisions.copy()
+        decisions = copy.deepcopy(self.trace.decisions)
         decisions.unrolled |= {site: Unrolled(line=line, reason=reason) for site, line in loops}
         traced = trace(self.f, self.args, self.kwargs, **options, decisions=decisions)
         found = Comparison(self.f, self.args, self.kwargs, traced)
@@ -314,6 +330,7 @@ class Outcome:
 def pairs_of(traced: Trace, leaf: ArgumentLeaf, held: Any, now: Any, memories: dict[int, Any]) -> list[Pair]:
     """An argument after the run: the array that it was, and what an attribute holds in its place."""
     found = []
+    assert leaf.buffer is not None
     if leaf.kind == "array" and not leaf.is_fresh:
         found.append(Pair(name=leaf.path, expected=held, actual=memories[leaf.buffer]))
     if leaf.rebound is not None or now is not held:
@@ -344,7 +361,8 @@ def derivative(f: Any) -> str:
 def owner_of(f: Any) -> Any:
     """The object that a function may write to: that of a method, or the one that is called."""
     owner = f.__self__ if type(f) is types.MethodType else f
-    return owner if is_object_class(type(owner)) else None
+    kind: Any = type(owner)
+    return owner if is_object_class(kind) else None
 
 
 def with_owner(f: Any, owner: Any) -> Callable[..., Any]:

@@ -26,7 +26,6 @@ class Pair:
 class Difference:
     """The first thing in which two runs differ, in words."""
 
-    name: str
     text: str
 
 
@@ -62,25 +61,28 @@ def noise_of(first: Any, second: Any) -> Any:
         return np.where(a == b, 0.0, np.abs(np.asarray(a, float) - np.asarray(b, float)))
 
 
-def first_difference(pairs: Sequence[Pair], noise: Sequence[Any] = ()) -> Difference | None:
+def first_difference(
+    pairs: Sequence[Pair], noise: Sequence[Any] = (), other: str = "in its trace"
+) -> Difference | None:
+    """The first pair whose numbers differ; the second of them is the `other` one."""
     for k, pair in enumerate(pairs):
         if same_bits(pair):
             continue
         which = apart(pair, noise[k] if noise else 0.0)
         if which is None:
-            shapes = f"of shape {np.shape(pair.expected)}, and of shape {np.shape(pair.actual)} in its trace"
-            return Difference(name=pair.name, text=f"{pair.name} is {shapes}")
+            shapes = f"of shape {np.shape(pair.expected)}, and of shape {np.shape(pair.actual)} {other}"
+            return Difference(text=f"{pair.name} is {shapes}")
         if which.any():
-            return Difference(name=pair.name, text=described(pair, which))
+            return Difference(text=described(pair, which, other))
     return None
 
 
-def described(pair: Pair, which: np.ndarray) -> str:
+def described(pair: Pair, which: np.ndarray, other: str) -> str:
     """The first element that differs, with both numbers."""
     place = tuple(int(i) for i in np.argwhere(which)[0]) if which.ndim else ()
     name = pair.name + (f"[{', '.join(map(str, place))}]" if place else "")
     expected, actual = (np.asarray(v)[place] for v in (pair.expected, pair.actual))
-    return f"{name} is {expected!s}, and {actual!s} in its trace"
+    return f"{name} is {expected!s}, and {actual!s} {other}"
 
 
 def rounded(arrays: Sequence[Any], seed: int) -> list[Any]:

@@ -121,7 +121,8 @@ class LoopCode:
             memories[id] = uninitialised(buffer)
         name = f"{'w' if numbers else 'm'}{id}"
         if name not in self.names:
-            self.names[name] = memoryview(memories[id]) if numbers else memories[id]
+            memory: Any = memories[id]
+            self.names[name] = memoryview(memory) if numbers else memory
         return name
 
     def offset(self, id: int, view: View) -> str:

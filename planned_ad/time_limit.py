@@ -11,34 +11,40 @@ AGAIN = 0.05  # seconds, until code that has caught the exception gets it once m
 
 
 class OutOfTime(BaseException):
-    """Raised in code that takes too long. No `Exception`, so that only a bare `except:` of that code's could stop it."""
+    """Raised in code that takes too long. No `Exception`, so that only a bare `except:` could stop it."""
 
 
 class TimeLimit:
     """A thread that waits, and then has `OutOfTime` raised in the thread that made it.
 
-    Python looks for such an exception between its instructions: one long call of NumPy's ends first.
+    Python looks for such an exception between its instructions: one long call of NumPy's ends first. It may come at any
+    point of `end` too, which is called once more then, and uses plain locks, that no exception leaves halfway.
     """
 
     def __init__(self, seconds: float):
-        self.target = threading.get_ident()
-        self.is_over = threading.Event()
-        self.lock = threading.Lock()
-        self.watcher = threading.Thread(target=self.watch, args=(seconds,), daemon=True)
-        self.watcher.start()
+        self.seconds, self.target = seconds, threading.get_ident()
+        self.is_over = False
+        self.running, self.lock = threading.Lock(), threading.Lock()
+        self.running.acquire()
 
-    def watch(self, seconds: float) -> None:
-        while not self.is_over.wait(seconds):
+    def start(self) -> None:
+        threading.Thread(target=self.watch, daemon=True).start()
+
+    def watch(self) -> None:
+        seconds = self.seconds
+        while not self.running.acquire(timeout=seconds):
             with self.lock:
-                if not self.is_over.is_set():
+                if not self.is_over:
                     interrupt(self.target, OutOfTime)
             seconds = AGAIN
 
     def end(self) -> None:
         """From here on nothing is raised; what is on its way is taken back."""
-        self.is_over.set()
+        self.is_over = True
         with self.lock:
             interrupt(self.target, None)
+        if self.running.locked():
+            self.running.release()
 
 
 def interrupt(thread: int, error: type[BaseException] | None) -> None:
@@ -49,9 +55,12 @@ def within(seconds: float | None, run: Callable[[], Any]) -> tuple[bool, Any]:
     """`(True, run())`, or `(False, None)` where that takes longer than so many seconds."""
     if seconds is None:
         return True, run()
+    if seconds <= 0:
+        return False, None
     limit = TimeLimit(seconds)
     try:
         try:
+            limit.start()
             result = run()
         finally:
             limit.end()

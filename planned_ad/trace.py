@@ -14,6 +14,7 @@ import numpy as np
 from .compact import compact
 from .errors import PlannedADError, TraceError, UnsupportedError
 from .namespace import Namespace
+from .outside_changes import has_changes
 from .rebinding import check_captured, check_outside, owners_of_leaves, rebound, snapshots, store_rebound
 from .recorder import Recorder
 from .shadows import ShadowGlobals
@@ -105,6 +106,8 @@ class Trace:
         What was found out about its loops; `rolled` are those that were recorded once for many iterations.
     unchecked : str
         Why the function cannot run by itself, to be compared with the trace; empty where it can.
+    changes_outside : bool
+        Whether the function changes what it finds outside: the next call may begin from another state.
     """
 
     tape: Tape
@@ -122,6 +125,7 @@ class Trace:
     decisions: Decisions = field(default_factory=Decisions)
     rolled: tuple[tuple[Site, Line], ...] = ()
     unchecked: str = ""
+    changes_outside: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -250,6 +254,7 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         decisions=recorder.scopes.decisions,
         rolled=tuple({scope.site: scope.loop.line for scope in recorder.scopes.over if scope.site}.items()),
         unchecked=recorder.unchecked or uncompiled(namespace, f),
+        changes_outside=has_changes(namespace),
     )
 
 

@@ -18,6 +18,7 @@ LAYERS = [
         "comprehensions",
         "namespace",
         "structure",
+        "outside_changes",
         "examples",
         "zeros",
         "affine",

@@ -10,7 +10,7 @@ import functools
 import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..affine import Affine, Extent, Ranges, extremes
@@ -52,11 +52,6 @@ class Decisions:
     long: dict[Site, Unrolled] = field(default_factory=dict)  # of these, the ones that have many iterations
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
     plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
-
-    def copy(self) -> Decisions:
-        """Other ones that begin as these."""
-        own = {f.name: getattr(self, f.name) for f in fields(self)}
-        return Decisions(**{name: v if isinstance(v, bool) else v.copy() for name, v in own.items()})
 
     def knows(self, site: Site) -> bool:
         """Whether it is decided how a `while` loop on integers is recorded, and told where needed."""
