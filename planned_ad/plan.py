@@ -130,7 +130,7 @@ class Plan:
         example_args: tuple,
         options: dict[str, Any],
         example_kwargs: dict[str, Any] | None = None,
-        has_numbers: bool = True,
+        checked: Checked | None = None,
     ):
         self._f, self._options = f, options
         self._lock = threading.RLock()
@@ -138,11 +138,10 @@ class Plan:
         self._derivatives: dict[Any, Any] = {}
         self._shown_by: tuple[Plan, str] | None = None  # the plan, and its attribute, that show this one's call
         example_kwargs = example_kwargs or {}
-        first = self._add_variant(example_args, example_kwargs, has_numbers)
+        first = self._add_variant(example_args, example_kwargs, checked)
         # What is traced again from a pickle: its numbers matter only where they decided something.
         decided = any(isinstance(op, Guard) for op in first.trace.tape.operations) or first.checked.unrolled
-        self._has_numbers = decided and has_numbers
-        self._example, self._example_kwargs = examples.copied((example_args, example_kwargs), self._has_numbers)
+        self._example, self._example_kwargs = examples.copied((example_args, example_kwargs), with_numbers=decided)
 
     # The public calls, for readers and type checkers; instances carry compiled ones.
 
@@ -327,13 +326,13 @@ class Plan:
     def _slow_path(self, kind: str) -> Callable[..., Any]:
         return functools.partial(HALVES[kind], self) if kind in HALVES else functools.partial(_slow_path, self, kind)
 
-    def _add_variant(self, args: tuple, kwargs: dict[str, Any], check: bool = True) -> Variant:
+    def _add_variant(self, args: tuple, kwargs: dict[str, Any], checked: Checked | None = None) -> Variant:
         options = self._options
-        check = check and options["check"]
+        check = options["check"] and (checked is None or checked.unrolled)  # what it unrolled, it finds again
         tracing = {name: options[name] for name in ("max_operations", "unroll", "max_steps")}
-        traced, checked = traced_and_checked(self._f, args, kwargs, check, tracing)
+        traced, found = traced_and_checked(self._f, args, kwargs, check, tracing)
         variant = Variant(traced, options["preserve_args"], options["memory_limit"], self._slow_path, self)
-        variant.checked = checked
+        variant.checked = found if check or checked is None else checked
         self._variants.append(variant)
         return variant
 
@@ -461,10 +460,10 @@ class Plan:
 
     def __reduce__(self) -> tuple:
         example = examples.picklable((self._example, self._example_kwargs))
-        return _compile_again, (self._f, example, self._options, self._has_numbers)
+        return _compile_again, (self._f, example, self._options, self._variants[0].checked)
 
     def __copy__(self) -> Plan:
-        return Plan(self._f, self._example, dict(self._options), self._example_kwargs, self._has_numbers)
+        return Plan(self._f, self._example, dict(self._options), self._example_kwargs, self._variants[0].checked)
 
     def __deepcopy__(self, memo: dict) -> Plan:
         return self.__copy__()
@@ -475,9 +474,9 @@ def _slow_path(plan: Plan, kind: str, *arguments: Any, **keywords: Any) -> Any:
     return plan._replay(kind, arguments, keywords)
 
 
-def _compile_again(f: Callable[..., Any], example: tuple, options: dict[str, Any], has_numbers: bool = True) -> Plan:
+def _compile_again(f: Callable[..., Any], example: tuple, options: dict[str, Any], checked: Checked) -> Plan:
     args, kwargs = example
-    plan = Plan(f, args, options, kwargs, has_numbers)
+    plan = Plan(f, args, options, kwargs, checked)
     if options["differentiate"]:
         plan.gradient  # noqa: B018
     return plan

@@ -35,20 +35,21 @@ class TimeLimit:
         while not self.running.acquire(timeout=seconds):
             with self.lock:
                 if not self.is_over:
-                    interrupt(self.target, OutOfTime)
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.target), ctypes.py_object(OutOfTime))
             seconds = AGAIN
 
     def end(self) -> None:
-        """From here on nothing is raised; what is on its way is taken back."""
+        """From here on nothing is raised; what is on its way comes now.
+
+        (Taking it back would leave CPython's flag for it set, and the thread looking for it ever after.)
+        """
         self.is_over = True
         with self.lock:
-            interrupt(self.target, None)
+            pass
+        for _ in range(10):
+            pass
         if self.running.locked():
             self.running.release()
-
-
-def interrupt(thread: int, error: type[BaseException] | None) -> None:
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), error and ctypes.py_object(error))
 
 
 def within(seconds: float | None, run: Callable[[], Any]) -> tuple[bool, Any]:
