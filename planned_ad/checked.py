@@ -238,11 +238,10 @@ class Comparison:
 
     def repeated(self) -> Difference | None:
         """Where the function gives other numbers when it runs once more."""
-        again = self.numbers(self.run_function(self.copies()))
-        if len(again) != len(self.pairs):
+        second = self.run_function(self.copies())
+        if len(self.numbers(second)) != len(self.pairs):
             return Difference(text="the function gives something else at its second call")
-        pairs = [Pair(name=pair.name, expected=pair.expected, actual=v) for pair, v in zip(self.pairs, again)]
-        return first_difference(pairs, other="at its second call")
+        return first_difference(self.beside(second), other="at its second call")
 
     def sensitivity(self) -> list[Any]:
         """How much each result moves where the arguments move by one rounding; zero where the function cannot say."""
@@ -296,6 +295,13 @@ class Comparison:
         }
         compared.pair(outcome, empty, memories)
         return compared.pairs
+
+    def beside(self, outcome: Outcome) -> list[Pair]:
+        """What another run of the function or of its plan gives, beside what the function gave first."""
+        found = self.numbers(outcome)
+        return [
+            Pair(name=pair.name, expected=pair.expected, actual=v) for pair, v in zip(self.pairs, found, strict=True)
+        ]
 
     # What comes of it.
 
