@@ -297,7 +297,20 @@ def test_check_plan() -> None:
     x, w = np.linspace(0.1, 1.0, 20), np.linspace(1.0, 2.0, 20)
     plan = planned_ad.compile(lambda x, w: (np.sin(x) * w, np.sum(x * x)), (x, w))
     check_plan(plan, x, w=w)
-    plan._variants[0].trace = with_other_constant(trace(lambda x: np.sum(x) * 3.0, (x,)), 3.0, 4.0)
-    plan._f = lambda x: np.sum(x) * 3.0
-    with pytest.raises(AssertionError):
-        check_plan(plan, x)
+    plan._f = lambda x, w: (np.sin(x) * w, np.sum(x * w))
+    with pytest.raises(AssertionError, match=r"the result\[1\] is .* in its trace"):
+        check_plan(plan, x, w)
+
+
+def test_check_plan_finds_a_wrong_derivative() -> None:
+    @planned_ad.custom_rule
+    def square(x):
+        return x * x
+
+    @square.vjp(needs="x")
+    def _(x, cotangent):
+        return 3 * x * cotangent
+
+    plan = planned_ad.compile(lambda x: np.sum(square(x)), np.ones(3))
+    with pytest.raises(AssertionError, match="the derivative by `x` is wrong"):
+        check_plan(plan, np.linspace(0.5, 2.0, 3))
