@@ -20,6 +20,7 @@ from .regions import View, is_injective
 from .rules import RULES
 from .tape import Apply, Branch, Constant, IndexValue, Load, Loop, Operation, Store, Tape, Value, walk
 
+LARGE = 1 << 20  # bytes
 FEW = 4  # iterations of so few operations are interpreted as they are
 NUMBERS = frozenset(map(np.dtype, (np.float64, np.int64, np.bool_)))
 FLOAT = np.dtype(np.float64)
@@ -37,7 +38,15 @@ SAME = ("copy", "cut", "again", "stop_gradient")
 
 
 class LoopInterpreter(Interpreter):
-    """An interpreter whose loops run as Python functions."""
+    """An interpreter whose loops run as Python functions. `written`: the buffers that the tape writes to."""
+
+    written: frozenset[int] = frozenset()
+
+    def step(self, op: Operation) -> None:
+        if isinstance(op, Load) and op.region.buffer not in self.written:
+            self.define(op.out, self.region(op.region))
+        else:
+            super().step(op)
 
     def loop(self, op: Loop) -> None:
         if op.count is None and int(op.trips) < FEW:
@@ -60,6 +69,7 @@ def interpreted(tape: Tape, memories: Mapping[int, np.ndarray]) -> list[np.ndarr
     Memory that the tape does not write to may be read-only.
     """
     interpreter = LoopInterpreter(tape.buffers, memories)
+    interpreter.written = frozenset(region.buffer for op in tape.operations for region in op.writes)
     last = last_uses(tape)
     with np.errstate(all="ignore"):
         for operation, dead in zip(tape.operations, last):
@@ -82,7 +92,7 @@ def last_uses(tape: Tape) -> list[set[int]]:
 class LoopCode:
     """The source of one loop, and the objects that its names stand for."""
 
-    def __init__(self, interpreter: Interpreter, op: Loop):
+    def __init__(self, interpreter: LoopInterpreter, op: Loop):
         self.interpreter, self.op = interpreter, op
         self.names: dict[str, Any] = {
             "step": interpreter.step, "values": interpreter.values, "asarray": np.asarray, "ndarray": np.ndarray,
@@ -215,7 +225,8 @@ class LoopCode:
         if is_number(op.out):
             found = f"{self.memory(region.buffer, True)}[{self.offset(region.buffer, region.view)}]"
         else:
-            found = f"{self.shown(region.buffer, region.view)}.copy()"
+            is_written = region.buffer in self.interpreter.written
+            found = self.shown(region.buffer, region.view) + (".copy()" if is_written else "")
         self.add(depth, f"v{op.out.id} = {found}")
 
     def stored(self, op: Store, depth: int) -> bool:
@@ -346,7 +357,12 @@ def cost(op: Operation, scale: float = 1e-5) -> float:
         case Apply():
             each = RULES[op.primitive].cost * 3e-10
             sizes = [v.size for v in (op.out, *op.operands)]
-            return scale + (0 if max(sizes) == 1 else 1e-6) + each * max(sizes)
+            return scale + (0 if max(sizes) == 1 else 1e-6) + each * max(sizes) + new_memory(op.out.nbytes)
         case Load(out=value) | Store(value=value):
             return scale + (0 if value.size == 1 else 5e-7 + value.nbytes * 1e-10)
     return scale + 2e-6
+
+
+def new_memory(nbytes: int) -> float:
+    """Seconds until the system has given that much memory, where it is not what was used before."""
+    return nbytes * 1.5e-9 if nbytes >= LARGE else 0.0

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
+ASLEEP = 10  # times as long may pass as it may run
+SHORTEST = 0.001  # seconds between two looks
 AGAIN = 0.05  # seconds, until code that has caught the exception gets it once more
 
 
@@ -23,6 +26,7 @@ class TimeLimit:
 
     def __init__(self, seconds: float):
         self.seconds, self.target = seconds, threading.get_ident()
+        self.begun = used_by(self.target)
         self.is_over = False
         self.running, self.lock = threading.Lock(), threading.Lock()
         self.running.acquire()
@@ -31,9 +35,13 @@ class TimeLimit:
         threading.Thread(target=self.watch, daemon=True).start()
 
     def watch(self) -> None:
-        seconds = self.seconds
+        seconds, ends = self.seconds, time.monotonic() + ASLEEP * self.seconds
         while not self.running.acquire(timeout=seconds):
-            with self.lock:
+            with self.lock:  # so that the other thread is still there
+                left = 0.0 if self.is_over else self.begun + self.seconds - used_by(self.target)
+                if left > 0 and time.monotonic() < ends:
+                    seconds = max(left, SHORTEST)
+                    continue
                 if not self.is_over:
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.target), ctypes.py_object(OutOfTime))
             seconds = AGAIN
@@ -50,6 +58,13 @@ class TimeLimit:
             pass
         if self.running.locked():
             self.running.release()
+
+
+def used_by(thread: int) -> float:
+    """Seconds that a thread has run for: where others keep the machine busy, less than have passed."""
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return time.monotonic()
+    return time.clock_gettime(time.pthread_getcpuclockid(thread))
 
 
 def within(seconds: float | None, run: Callable[[], Any]) -> tuple[bool, Any]:
