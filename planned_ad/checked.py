@@ -122,7 +122,7 @@ def unrolled(comparison: Comparison, difference: Difference, options: dict[str, 
             if difference_now is None:
                 return found.trace, found.checked(time.perf_counter() - start, unrolled=True)
             difference = difference_now
-    raise TraceError(f"{traced.name} ({traced.line}): {difference.text}. {HIDDEN}")
+    raise difference.error or TraceError(f"{traced.name} ({traced.line}): {difference.text}. {HIDDEN}")
 
 
 def budget(tape: Tape, seconds_of_trace: float) -> float:
@@ -181,9 +181,8 @@ class Comparison:
         self.running = "the function"
         outcome = self.run_function(self.copies(), broken)
         if broken is not None:
-            line = broken.guard.line
             self.noise, self.pairs = [], self.with_nothing(outcome)
-            return Difference(text=f"its trace says that {line}: `{line.text}` fails for the example")
+            return Difference(text="its trace does not hold", error=broken_guard(self.trace, self.leaves))
         difference = self.pair(outcome, results, memories)
         if difference is not None:
             self.noise = []

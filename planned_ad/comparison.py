@@ -24,9 +24,10 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """The first thing in which two runs differ, in words."""
+    """The first thing in which two runs differ, in words; or the error of a guard that does not hold in one of them."""
 
     text: str
+    error: Exception | None = None
 
 
 def same_bits(pair: Pair) -> bool:
