@@ -36,9 +36,61 @@ def replaced(example: Any, make: Callable[[np.ndarray], Any]) -> Any:
     return structure.unflatten(Const(leaf) if number in inactive else leaf for number, leaf in enumerate(copies))
 
 
-def copied_static(leaf: Any) -> Any:
+def copied_together(example: Any, shown: Callable[[np.ndarray], bool] = lambda array: False) -> Any:
+    """A deep copy as `copied` makes it, in which arrays share memory where the originals do.
+
+    Arrays that are to be `shown` are read-only views of the originals instead.
+    """
+    leaves, structure = flatten(example)
+    arrays = {id(leaf): leaf for leaf in leaves if type(leaf) is np.ndarray}
+    made: dict[int, np.ndarray] = {}
+    for group in overlapping(list(arrays.values())):
+        if all(map(shown, group)):
+            made |= {id(array): read_only(array) for array in group}
+        elif len(group) == 1:
+            made[id(group[0])] = restored(group[0], group[0].strides)
+        else:
+            made |= {id(array): copy for array, copy in zip(group, moved(group))}
+    memo: dict[int, Any] = {}
+    return structure.unflatten(made[id(leaf)] if id(leaf) in made else copied_static(leaf, memo) for leaf in leaves)
+
+
+def overlapping(arrays: list[np.ndarray]) -> list[list[np.ndarray]]:
+    """Arrays in groups that have no memory in common with one another."""
+    groups: list[list[np.ndarray]] = []
+    end = 0
+    for array in sorted(arrays, key=lambda a: np.lib.array_utils.byte_bounds(a)[0]):
+        low, high = np.lib.array_utils.byte_bounds(array)
+        if groups and low < end and array.size:
+            groups[-1].append(array)
+        else:
+            groups.append([array])
+        end = max(end, high)
+    return groups
+
+
+def moved(group: list[np.ndarray]) -> list[np.ndarray]:
+    """Copies of arrays that overlap, which overlap likewise."""
+    bounds = [np.lib.array_utils.byte_bounds(array) for array in group]
+    low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
+    memory = np.zeros(high - low, np.uint8)
+    found = []
+    for array in group:
+        start = array.__array_interface__["data"][0] - low
+        found.append(np.ndarray(array.shape, array.dtype, memory, start, array.strides))
+        found[-1][...] = array
+    return found
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    found = array.view()
+    found.flags.writeable = False
+    return found
+
+
+def copied_static(leaf: Any, memo: dict[int, Any] | None = None) -> Any:
     try:
-        return copy.deepcopy(leaf)
+        return copy.deepcopy(leaf, memo)
     except TypeError:
         return leaf
 

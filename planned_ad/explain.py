@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from os.path import basename
 from typing import TYPE_CHECKING
 
+from .checked import Checked
 from .memory_limit import Rerun
 from .reverse import activity
 from .schedule import Cached, LibraryStep, Source, walk_steps
@@ -52,6 +53,8 @@ class Explanation:
         What else the plan relies on.
     fallbacks : tuple of str
         Ways taken that promise less, and where: slower, or with memory allocated by a library.
+    checked : Checked
+        What the function and its trace were found to give alike: `.compared`, `.left_out`, `.seconds`.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Explanation:
     fallbacks: tuple[str, ...]
     steps: int
     variants: int
+    checked: Checked
 
     @property
     def cached_bytes(self) -> int:
@@ -101,6 +105,7 @@ class Explanation:
             if notes:
                 lines.append(f"{title}:")
                 lines += [f"  {note}" for note in notes]
+        lines.append(f"checked: {self.checked}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -152,7 +157,7 @@ def grouped_sources(sources: tuple[Source, ...]) -> list[str]:
     ]
 
 
-def explain(trace: Trace, entry: Entry, variants: int) -> Explanation:
+def explain(trace: Trace, entry: Entry, variants: int, checked: Checked) -> Explanation:
     """Collect what the plan of `entry` decided."""
     memory = entry.memory
     guards = dict.fromkeys(
@@ -176,6 +181,7 @@ def explain(trace: Trace, entry: Entry, variants: int) -> Explanation:
         fallbacks=(*fallbacks(entry), *unrolled(trace)),
         steps=len(memory.steps),
         variants=variants,
+        checked=checked,
     )
 
 

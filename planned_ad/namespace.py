@@ -84,6 +84,7 @@ class Namespace:
         followed: Callable[[types.CodeType], Collection[int]] | None = None,
     ):
         self.recorder: Any = None  # of the trace
+        self.dispatchers: list[Any] = []  # Numba's functions that traced code has met
         self._replacements = replacements
         self._refuse = refuse
         self._look_at = look_at
@@ -225,6 +226,7 @@ class Namespace:
         if isinstance(obj, np.generic | np.dtype):
             return obj
         if type(obj).__module__.startswith("numba.") and type(getattr(obj, "py_func", None)) is types.FunctionType:
+            self.dispatchers.append(obj)
             return self._see(obj.py_func, name)
         return self._copy_instance(obj, name)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import examples
 from .callbacks import raise_pending
+from .checked import Checked, traced_and_checked
 from .entries import KINDS, Entry, build_entry, is_scalar_loss, limited_tape, result_kinds
 from .errors import ArgumentError, BranchError
 from .explain import Explanation, explain
@@ -23,7 +24,7 @@ from .signatures import bind
 from .source import Line
 from .split_calls import Forward, Reverse, build_halves, run_forward, run_reverse
 from .tape import Guard
-from .trace import Trace, trace
+from .trace import Trace
 
 
 class Variant:
@@ -38,6 +39,7 @@ class Variant:
         owner: object,
     ):
         self.trace = traced
+        self.checked = Checked()
         self.entries: dict[str, Entry] = {}
         self.preserve_args = preserve_args
         self._memory_limit = memory_limit
@@ -129,6 +131,7 @@ class Plan:
         example_args: tuple,
         options: dict[str, Any],
         example_kwargs: dict[str, Any] | None = None,
+        checked: Checked | None = None,
     ):
         self._f, self._options = f, options
         self._lock = threading.RLock()
@@ -137,9 +140,9 @@ class Plan:
         self._derivatives: dict[Any, Any] = {}
         self._shown_by: tuple[Plan, str] | None = None  # the plan, and its attribute, that show this one's call
         example_kwargs = example_kwargs or {}
-        first = self._add_variant(example_args, example_kwargs)
+        first = self._add_variant(example_args, example_kwargs, checked=checked)
         # What is traced again from a pickle: its numbers matter only where they decided something.
-        decided = any(isinstance(op, Guard) for op in first.trace.tape.operations)
+        decided = any(isinstance(op, Guard) for op in first.trace.tape.operations) or first.checked.unrolled
         self._example, self._example_kwargs = examples.copied((example_args, example_kwargs), with_numbers=decided)
 
     # The public calls, for readers and type checkers; instances carry compiled ones.
@@ -325,24 +328,21 @@ class Plan:
     def _slow_path(self, kind: str) -> Callable[..., Any]:
         return functools.partial(HALVES[kind], self) if kind in HALVES else functools.partial(_slow_path, self, kind)
 
-    def _add_variant(self, args: tuple, kwargs: dict[str, Any], known: Sequence[Guard] = ()) -> Variant:
+    def _add_variant(
+        self, args: tuple, kwargs: dict[str, Any], known: Sequence[Guard] = (), checked: Checked | None = None
+    ) -> Variant:
         """Trace with an example of which the first guards are `known`."""
         options = self._options
+        check = options["check"] and (checked is None or checked.unrolled)  # what it unrolled, it finds again
+        tracing = {name: options[name] for name in ("max_operations", "unroll", "max_steps")}
+        tracing |= {"known": known, "stretched": self._stretched}
         try:
-            traced = trace(
-                self._f,
-                args,
-                kwargs,
-                max_operations=options["max_operations"],
-                unroll=options["unroll"],
-                max_steps=options["max_steps"],
-                known=known,
-                stretched=self._stretched,
-            )
+            traced, found = traced_and_checked(self._f, args, kwargs, check, tracing)
         except TooFewSteps as error:
             self._more_steps(error.line)
-            return self._add_variant(args, kwargs, known)
+            return self._add_variant(args, kwargs, known, checked)
         variant = Variant(traced, options["preserve_args"], options["memory_limit"], self._slow_path, self)
+        variant.checked = found if check or checked is None else checked
         self._variants.append(variant)
         return variant
 
@@ -452,7 +452,8 @@ class Plan:
             Which of the traces, where branches have led to several.
         """
         plan, kind = self._chosen(kind)
-        return explain(plan._variants[variant].trace, plan._entry(kind, variant), len(plan._variants))
+        chosen = plan._variants[variant]
+        return explain(chosen.trace, plan._entry(kind, variant), len(plan._variants), chosen.checked)
 
     def listing(self, kind: str | None = None, variant: int = 0) -> str:
         """The plan as stable pseudo-Python, with the user's lines beside it; arguments as for `explain`."""
@@ -482,10 +483,10 @@ class Plan:
 
     def __reduce__(self) -> tuple:
         example = examples.picklable((self._example, self._example_kwargs))
-        return _compile_again, (self._f, example, self._options)
+        return _compile_again, (self._f, example, self._options, self._variants[0].checked)
 
     def __copy__(self) -> Plan:
-        return Plan(self._f, self._example, dict(self._options), self._example_kwargs)
+        return Plan(self._f, self._example, dict(self._options), self._example_kwargs, self._variants[0].checked)
 
     def __deepcopy__(self, memo: dict) -> Plan:
         return self.__copy__()
@@ -496,9 +497,9 @@ def _slow_path(plan: Plan, kind: str, *arguments: Any, **keywords: Any) -> Any:
     return plan._replay(kind, arguments, keywords)
 
 
-def _compile_again(f: Callable[..., Any], example: tuple, options: dict[str, Any]) -> Plan:
+def _compile_again(f: Callable[..., Any], example: tuple, options: dict[str, Any], checked: Checked) -> Plan:
     args, kwargs = example
-    plan = Plan(f, args, options, kwargs)
+    plan = Plan(f, args, options, kwargs, checked)
     if options["differentiate"]:
         plan.gradient  # noqa: B018
     return plan

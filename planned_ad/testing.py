@@ -1,4 +1,5 @@
-"""Check derivatives, as a user's own tests want to: of functions (`check_grads`), and of custom rules (`check_rule`).
+"""Check derivatives, as a user's own tests want to: of functions (`check_grads`), of custom rules (`check_rule`) and of
+plans that are there (`check_plan`).
 
 What cannot be seen here: a derivative that is wrong elsewhere than at the arguments given, or in a direction that is
 orthogonal to the random one taken (fixed seed, probability zero).
@@ -15,10 +16,18 @@ from typing import Any
 
 import numpy as np
 
+from .checked import Comparison, Outcome
+from .comparison import first_difference
 from .compiling import compile
 from .custom import CustomFunction
 from .errors import NotDifferentiableError, TraceError
+from .examples import copied
+from .interpret import GuardBroken
+from .plan import Plan
+from .plan_derivatives import active_arguments
+from .signatures import bind
 from .structure import flatten, paths
+from .trace import Trace
 from .transforms import grad, jvp
 
 # Relative: of derivatives by finite differences, and of two ways to compute the same number.
@@ -114,6 +123,98 @@ def check_rule(
         except TraceError:
             modes = ("forward",)
     _check(point, order, modes, rtol, atol, "")
+
+
+def check_plan(plan: Plan, *args: Any, **kwargs: Any) -> None:
+    """Check a plan at arguments of your choice, however long that takes: against its function, and its derivative.
+
+    Compared are the function, the trace (run in NumPy), and the compiled call: results, and arguments that are written
+    to. Then the derivative of all floating results, each weighted at random, with finite differences of the function.
+
+    Parameters
+    ----------
+    plan : Plan
+    *args, **kwargs
+        Arguments as for a call of the plan. They are left as they are.
+
+    Raises
+    ------
+    AssertionError
+        Something differs; the message says what, and by how much.
+
+    Examples
+    --------
+    >>> import numpy as np, planned_ad
+    >>> from planned_ad.testing import check_plan
+    >>> plan = planned_ad.compile(lambda x: np.sum(np.sin(x)), np.zeros(3))
+    >>> check_plan(plan, np.array([0.1, 0.2, 0.3]))
+    """
+    name = plan._variants[0].trace.name
+    comparison = _compared(plan, args, kwargs)
+    _check_call(plan, comparison, name)
+    arguments, signature = bind(plan._f, args, kwargs)
+
+    def function(*values: Any) -> Any:
+        positional, keywords = signature.split(values)
+        return plan._f(*positional, **keywords)
+
+    function.__name__ = name
+    labels = [n + path for n, argument in zip(signature.names, arguments) for path in paths(flatten(argument)[1])]
+    traced = comparison.trace
+    if traced.tape.active and any(value.dtype.kind == "f" for value in traced.tape.results):
+        _check_pullback(plan, _Point(function, tuple(arguments), labels), traced, arguments)
+
+
+def _compared(plan: Plan, args: tuple, kwargs: dict[str, Any]) -> Comparison:
+    """The function beside the trace of the branch that these arguments take."""
+    plan(*copied(args), **copied(kwargs))  # a variant for them, if there is none
+    for variant in plan._variants:
+        comparison = Comparison(plan._f, args, kwargs, variant.trace)
+        try:
+            comparison.run_tape()
+        except GuardBroken:
+            continue
+        difference = comparison.difference(None)
+        if difference is not None:
+            raise AssertionError(f"{variant.trace.name}: {difference.text}")
+        return comparison
+    raise AssertionError(f"{plan!r}: no trace holds for these arguments")
+
+
+def _check_call(plan: Plan, comparison: Comparison, name: str) -> None:
+    """The compiled call gives what the function does, to rounding and what the function makes of that."""
+    arguments = comparison.copies()[1:]
+    before = flatten(arguments)[0]
+    args, kwargs = comparison.signature.split(arguments)
+    outcome = Outcome(plan(*args, **kwargs), before, list(arguments))
+    pairs = comparison.beside(outcome)
+    if first_difference(pairs) is not None:
+        difference = first_difference(pairs, comparison.sensitivity(), "in a call of the plan")
+        if difference is not None:
+            raise AssertionError(f"{name}: {difference.text}")
+
+
+def _check_pullback(plan: Plan, point: _Point, traced: Trace, arguments: Sequence[Any]) -> None:
+    """The pullback of the weights in a direction of each argument, against finite differences."""
+    args = copied(tuple(arguments))
+    cotangents = [w.astype(v.dtype) if w.shape else float(w) for w, v in zip(point.weights, point.value)]
+    found = plan.pullback(*args, *cotangents)
+    chosen = active_arguments(traced)
+    by_argument = dict(zip(chosen, found if len(chosen) > 1 else (found,)))
+    shadows = [by_argument.get(k, argument) for k, argument in enumerate(arguments)]
+    leaves = flatten(tuple(shadows))[0]
+    active = [leaf.active for leaf in traced.leaves]
+    for leaf, direction in zip(point.active, point.directions()):
+        if not active[leaf.number]:
+            continue
+        gradient = np.asarray(leaves[leaf.number], float)
+        number, terms = float(np.sum(gradient * direction)), float(np.sum(np.abs(gradient * direction)))
+        error, nearest = min((abs(number - e), e) for e in point.differences(leaf, direction))
+        if not error <= 1e-8 + DIFFERENCES.get(leaf.value.dtype, 1e-6) * max(terms, abs(nearest)):
+            raise AssertionError(
+                f"{point.name}: the derivative by `{leaf.label}` is wrong: {number:.10g} in a random direction, where "
+                f"finite differences give {nearest:.10g}, {error:.3g} apart"
+            )
 
 
 @dataclass
@@ -274,7 +375,7 @@ def _check(point: _Point, order: int, modes: tuple[str, ...], rtol: float | None
 def _check_value(point: _Point, what: str, tolerance: float) -> None:
     """A plan gives what the function gives."""
     try:
-        plan = compile(point.f, point.with_leaves(point.leaves))
+        plan = compile(point.f, point.with_leaves(point.leaves), check=False)
     except NotDifferentiableError:  # the derivative of a linear function
         return
     found = [np.asarray(v) for v in flatten(plan(*point.with_leaves(point.leaves)))[0] if is_floating(v)]
@@ -311,7 +412,7 @@ def _check_allocations(point: _Point, what: str) -> None:
         return
     arguments = point.with_leaves(point.leaves)
     try:
-        plan = compile(point.loss, arguments)
+        plan = compile(point.loss, arguments, check=False)
     except NotDifferentiableError:
         return
     if plan.explain().fallbacks:
@@ -338,4 +439,4 @@ def _check_allocations(point: _Point, what: str) -> None:
         raise AssertionError(f"{what}: a call of the gradient allocates {peak} bytes, and keeps {kept // CALLS} blocks")
 
 
-__all__ = ["check_grads", "check_rule"]
+__all__ = ["check_grads", "check_plan", "check_rule"]

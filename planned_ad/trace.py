@@ -6,7 +6,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from .compact import compact
 from .errors import PlannedADError, TraceError, UnsupportedError
 from .guards import decides
 from .namespace import Namespace
+from .outside_changes import has_changes
 from .rebinding import check_captured, check_outside, owners_of_leaves, rebound, snapshots, store_rebound
 from .recorder import Recorder
 from .shadows import ShadowGlobals
@@ -26,7 +27,7 @@ from .tracing.array_tracer import ArrayTracer
 from .tracing.promotion import KINDS
 from .tracing.replacements import refuse_generators, replacements
 from .tracing.scalar_tracer import ScalarTracer
-from .tracing.scopes import Decisions, Restart, Unrolled
+from .tracing.scopes import Decisions, Restart, Site, Unrolled
 from .tracing.storage import Storage
 from .tracing.traced_list import TracedList
 
@@ -102,6 +103,12 @@ class Trace:
         Loops whose iterations were recorded one by one although they are many, and why.
     max_steps : int
         What it was traced with.
+    decisions : Decisions
+        What was found out about its loops; `rolled` are those that were recorded once for many iterations.
+    unchecked : str
+        Why the function cannot run by itself, to be compared with the trace; empty where it can.
+    changes_outside : bool
+        Whether the function changes what it finds outside: the next call may begin from another state.
     """
 
     tape: Tape
@@ -116,6 +123,10 @@ class Trace:
     assumptions: tuple[str, ...]
     unrolled: tuple[Unrolled, ...] = ()
     max_steps: int = 1000
+    decisions: Decisions = field(default_factory=Decisions)
+    rolled: tuple[tuple[Site, Line], ...] = ()
+    unchecked: str = ""
+    changes_outside: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -133,6 +144,7 @@ def trace(
     max_steps: int = 1000,
     known: Sequence[Guard] = (),
     stretched: Iterable[Line] = (),
+    decisions: Decisions | None = None,
 ) -> Trace:
     """Record one run of `f` on arguments like `args`.
 
@@ -155,6 +167,8 @@ def trace(
         The first guards, with what they are for the example: there its numbers are not asked for.
     stretched : iterable of Line
         Lines that combine arrays of run-time lengths, some of which may be 1 where others are not.
+    decisions : Decisions, optional
+        What is decided about its loops beforehand.
 
     Raises
     ------
@@ -162,7 +176,7 @@ def trace(
         Where `f` does what cannot be recorded; the message names the user's line. What `f` itself or NumPy raises
         passes through, with a note that names the line.
     """
-    decisions = Decisions(known=known, stretched=set(stretched))
+    decisions = Decisions(known=known, stretched=set(stretched)) if decisions is None else decisions
     failure: Exception | None = None
     for _ in range(MOST_RUNS):
         recorder = Recorder(max_operations, unroll, max_steps, decisions)
@@ -245,7 +259,17 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         assumptions=tuple(recorder.assumptions),
         unrolled=recorder.scopes.decisions.reported(),
         max_steps=recorder.max_steps,
+        decisions=recorder.scopes.decisions,
+        rolled=tuple({scope.site: scope.loop.line for scope in recorder.scopes.over if scope.site}.items()),
+        unchecked=recorder.unchecked or uncompiled(namespace, f),
+        changes_outside=has_changes(namespace),
     )
+
+
+def uncompiled(namespace: Namespace, f: object) -> str:
+    """The function of Numba's, among those called, that would have to be compiled first."""
+    names = [d.__name__ for d in namespace.dispatchers if d is not f and not d.signatures]
+    return f"it calls {names[0]}, which Numba has not compiled yet" if names else ""
 
 
 def _labels(names: Sequence[str], structure: Structure) -> list[str]:

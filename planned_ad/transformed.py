@@ -66,6 +66,7 @@ class Transformed:
         recorder = recorder_of((*args, *kwargs.values()), frame)
         if recorder is not None:
             recorder.mark()
+            recorder.unchecked = f"it calls {self.__name__}, which would compile a plan of its own"
             return self.traced(recorder, args, kwargs)
         return self.outside(args, kwargs)
 

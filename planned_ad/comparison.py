@@ -1,0 +1,107 @@
+"""Whether numbers that should be the same are: to the last bit, to rounding, or as far as the program lets them be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+# Of each element, and of the largest one: two ways to compute the same number in these types.
+ROUNDING = {np.dtype(np.float64): (1e-9, 1e-13), np.dtype(np.float32): (1e-4, 1e-6)}
+AMPLIFIED = 1000.0  # times what the function makes of one rounding of its arguments
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A result or written argument, called `name`: as the function gives it, and as its trace does."""
+
+    name: str
+    expected: Any
+    actual: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """The first thing in which two runs differ, in words; or the error of a guard that does not hold in one of them."""
+
+    text: str
+    error: Exception | None = None
+
+
+def same_bits(pair: Pair) -> bool:
+    """Whether the numbers of a pair are the same; all nans are."""
+    a, b = np.asarray(pair.expected), np.asarray(pair.actual)
+    return a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
+
+
+def apart(pair: Pair, noise: Any = 0.0) -> np.ndarray | None:
+    """Which elements differ by more than rounding, and than `noise` amplified; None where the shapes do."""
+    a, b = np.asarray(pair.expected), np.asarray(pair.actual)
+    if a.shape != b.shape:
+        return None
+    if a.dtype.kind not in "fiub" or b.dtype.kind not in "fiub":
+        return np.asarray(a != b)
+    dtype = a.dtype if a.dtype.kind == "f" else b.dtype
+    relative, absolute = ROUNDING.get(dtype, (0.0, 0.0))
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    with np.errstate(all="ignore"):
+        scale = np.max(np.abs(a), where=np.isfinite(a), initial=0.0)
+        most = np.maximum(relative * np.abs(a), np.maximum(absolute * scale, AMPLIFIED * np.asarray(noise)))
+        same = (a == b) | (np.isnan(a) & np.isnan(b)) | (np.abs(a - b) <= most) | np.isnan(np.asarray(noise))
+    return np.asarray(~same)
+
+
+def noise_of(first: Any, second: Any) -> Any:
+    """How far two runs of a function are apart, element by element; nan where one of them is no number."""
+    a, b = np.asarray(first), np.asarray(second)
+    if a.shape != b.shape or a.dtype.kind not in "fiub" or b.dtype.kind not in "fiub":
+        return np.nan
+    with np.errstate(all="ignore"):
+        return np.where(a == b, 0.0, np.abs(np.asarray(a, float) - np.asarray(b, float)))
+
+
+def first_difference(
+    pairs: Sequence[Pair], noise: Sequence[Any] = (), other: str = "in its trace"
+) -> Difference | None:
+    """The first pair whose numbers differ; the second of them is the `other` one."""
+    for k, pair in enumerate(pairs):
+        if same_bits(pair):
+            continue
+        which = apart(pair, noise[k] if noise else 0.0)
+        if which is None:
+            shapes = f"of shape {np.shape(pair.expected)}, and of shape {np.shape(pair.actual)} {other}"
+            return Difference(text=f"{pair.name} is {shapes}")
+        if which.any():
+            return Difference(text=described(pair, which, other))
+    return None
+
+
+def described(pair: Pair, which: np.ndarray, other: str) -> str:
+    """The first element that differs, with both numbers."""
+    place = tuple(int(i) for i in np.argwhere(which)[0]) if which.ndim else ()
+    name = pair.name + (f"[{', '.join(map(str, place))}]" if place else "")
+    expected, actual = (np.asarray(v)[place] for v in (pair.expected, pair.actual))
+    return f"{name} is {expected!s}, and {actual!s} {other}"
+
+
+def rounded(arrays: Sequence[Any], seed: int) -> list[Any]:
+    """Floating arrays and numbers, each moved to a neighbour at random; a zero by a rounding of the largest element."""
+    rng = np.random.default_rng(seed)
+    return [one_rounded(item, rng) if is_floating(item) else item for item in arrays]
+
+
+def one_rounded(item: Any, rng: np.random.Generator) -> Any:
+    array = np.asarray(item)
+    up = rng.random(array.shape) < 0.5
+    with np.errstate(all="ignore"):
+        scale = np.max(np.abs(array), where=np.isfinite(array), initial=0.0) or 1.0
+        near = np.nextafter(array, np.where(up, np.inf, -np.inf).astype(array.dtype))
+        moved = np.where(array == 0, np.where(up, 1, -1) * np.finfo(array.dtype).eps * scale, near).astype(array.dtype)
+    moved = np.where(np.isfinite(moved), moved, array)
+    return type(item)(moved) if not isinstance(item, np.ndarray) else moved
+
+
+def is_floating(item: Any) -> bool:
+    return isinstance(item, float | np.floating) or (isinstance(item, np.ndarray) and item.dtype.kind == "f")

@@ -1,0 +1,86 @@
+"""Code of the user's with a limit of time: it is left by an exception where it takes longer."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+ASLEEP = 10  # times as long may pass as it may run
+SHORTEST = 0.001  # seconds between two looks
+AGAIN = 0.05  # seconds, until code that has caught the exception gets it once more
+
+
+class OutOfTime(BaseException):
+    """Raised in code that takes too long. No `Exception`, so that only a bare `except:` could stop it."""
+
+
+class TimeLimit:
+    """A thread that waits, and then has `OutOfTime` raised in the thread that made it.
+
+    Python looks for such an exception between its instructions: one long call of NumPy's ends first. It may come at any
+    point of `end` too, which is called once more then, and uses plain locks, that no exception leaves halfway.
+    """
+
+    def __init__(self, seconds: float):
+        self.seconds, self.target = seconds, threading.get_ident()
+        self.begun = used_by(self.target)
+        self.is_over = False
+        self.running, self.lock = threading.Lock(), threading.Lock()
+        self.running.acquire()
+
+    def start(self) -> None:
+        threading.Thread(target=self.watch, daemon=True).start()
+
+    def watch(self) -> None:
+        seconds, ends = self.seconds, time.monotonic() + ASLEEP * self.seconds
+        while not self.running.acquire(timeout=seconds):
+            with self.lock:  # so that the other thread is still there
+                left = 0.0 if self.is_over else self.begun + self.seconds - used_by(self.target)
+                if left > 0 and time.monotonic() < ends:
+                    seconds = max(left, SHORTEST)
+                    continue
+                if not self.is_over:
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.target), ctypes.py_object(OutOfTime))
+            seconds = AGAIN
+
+    def end(self) -> None:
+        """From here on nothing is raised; what is on its way comes now.
+
+        (Taking it back would leave CPython's flag for it set, and the thread looking for it ever after.)
+        """
+        self.is_over = True
+        with self.lock:
+            pass
+        for _ in range(10):
+            pass
+        if self.running.locked():
+            self.running.release()
+
+
+def used_by(thread: int) -> float:
+    """Seconds that a thread has run for: where others keep the machine busy, less than have passed."""
+    if not hasattr(time, "pthread_getcpuclockid"):
+        return time.monotonic()
+    return time.clock_gettime(time.pthread_getcpuclockid(thread))
+
+
+def within(seconds: float | None, run: Callable[[], Any]) -> tuple[bool, Any]:
+    """`(True, run())`, or `(False, None)` where that takes longer than so many seconds."""
+    if seconds is None:
+        return True, run()
+    if seconds <= 0:
+        return False, None
+    limit = TimeLimit(seconds)
+    try:
+        try:
+            limit.start()
+            result = run()
+        finally:
+            limit.end()
+    except OutOfTime:
+        limit.end()
+        return False, None
+    return True, result

@@ -1,0 +1,316 @@
+"""The check of a trace against the function itself."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import time
+
+import numpy as np
+import pytest
+
+import planned_ad
+from planned_ad.checked import Comparison, traced_and_checked
+from planned_ad.comparison import Pair, apart
+from planned_ad.errors import PlannedADError, TraceError
+from planned_ad.examples import copied_together
+from planned_ad.tape import Constant, Loop
+from planned_ad.testing import check_plan
+from planned_ad.time_limit import within
+from planned_ad.trace import trace
+
+OPTIONS = {"max_operations": 200_000, "unroll": 16, "max_steps": 1000}
+
+
+def checked(f, *args, check=True):
+    return traced_and_checked(f, args, {}, check, OPTIONS)
+
+
+class Counter:
+    n = 0
+
+
+def late(x):
+    """Its hidden state matters only from iteration 20 on, and no more at the end."""
+    Counter.n = 0
+    total = 0.0
+    for _ in range(40):
+        total += x[0] * (2.0 if 20 <= Counter.n < 25 else 1.0)
+        Counter.n += 1
+    return total
+
+
+def drawn(x):
+    draw = iter([1.0] * 20 + [3.0] * 5 + [1.0] * 15).__next__
+    total = 0.0
+    for _ in range(40):
+        total += x[0] * draw()
+    return total
+
+
+@pytest.mark.parametrize("f", [late, drawn])
+def test_state_that_changes_late(f) -> None:
+    x = np.array([1.5])
+    plan = planned_ad.compile(f, x)
+    assert plan(x) == f(x)
+    np.testing.assert_allclose(plan.gradient(x), [f(np.ones(1))], rtol=1e-12)
+
+
+def with_other_constant(traced, old: float, new: float):
+    """A trace that is wrong."""
+    operations = tuple(
+        dataclasses.replace(op, data=np.array(new)) if isinstance(op, Constant) and op.data == old else op
+        for op in traced.tape.operations
+    )
+    assert operations != traced.tape.operations
+    return dataclasses.replace(traced, tape=dataclasses.replace(traced.tape, operations=operations))
+
+
+def scaled(x):
+    for k in range(len(x)):
+        x[k] = 3.0 * x[k]
+    return x[0]
+
+
+def test_a_wrong_trace_is_found() -> None:
+    x = np.arange(1.0, 31.0)
+    traced = trace(scaled, (x,))
+    assert Comparison(scaled, (x,), {}, traced).difference(None) is None
+    difference = Comparison(scaled, (x,), {}, with_other_constant(traced, 3.0, 4.0)).difference(None)
+    assert difference is not None and difference.text == "the result is 3.0, and 4.0 in its trace"
+    np.testing.assert_array_equal(x, np.arange(1.0, 31.0))
+
+
+def test_a_wrong_write_is_found() -> None:
+    def f(x):
+        x[3] = 3.0 * x[3]
+
+    x = np.ones(5)
+    difference = Comparison(f, (x,), {}, with_other_constant(trace(f, (x,)), 3.0, 4.0)).difference(None)
+    assert difference is not None and difference.text == "x[3] is 3.0, and 4.0 in its trace"
+
+
+def test_the_loop_concerned_is_unrolled_and_the_other_is_not() -> None:
+    def f(x):
+        Counter.n = 0
+        total = 0.0
+        for k in range(len(x)):
+            total += x[k] ** 2
+        for _ in range(40):
+            total += x[0] * (2.0 if 20 <= Counter.n < 25 else 1.0)
+            Counter.n += 1
+        return total
+
+    x = np.linspace(0.1, 1.0, 50)
+    traced, found = checked(f, x)
+    assert any(isinstance(op, Loop) for op in traced.tape.operations)
+    assert Comparison(f, (x,), {}, traced).difference(None) is None
+    assert not found.left_out
+
+
+@pytest.mark.parametrize("hidden", ["time", "list", "iterator", "global"])
+def test_another_number_at_each_call(hidden: str) -> None:
+    calls = [0]
+    ticks = itertools.count()
+
+    def f(x):
+        global _calls
+        if hidden == "time":
+            return np.sum(x) * time.perf_counter()
+        if hidden == "iterator":
+            return np.sum(x) * next(ticks)
+        if hidden == "global":
+            _calls += 1
+            return np.sum(x) * _calls
+        calls[0] += 1
+        return np.sum(x) * calls[0]
+
+    with pytest.raises(TraceError, match=r"the result is .* random numbers, the time"):
+        planned_ad.compile(f, np.ones(3))
+    assert planned_ad.compile(f, np.ones(3), check=False).explain().checked.left_out == "check=False"
+
+
+_calls = 0
+
+
+def test_a_cache_outside_is_no_other_number() -> None:
+    cache: dict = {}
+
+    def f(x):
+        if "w" not in cache:
+            cache["w"] = 2.0
+        return np.sum(x) * cache["w"]
+
+    assert checked(f, np.ones(3))[1].compared == ("the result (to the last bit)",)
+
+
+def test_a_chaotic_program_is_accepted() -> None:
+    def logistic(x):
+        y = x[0]
+        for _ in range(2000):
+            y = 3.9 * y * (1.0 - y) + 0.01 * np.sin(y) ** 3
+        return y
+
+    (result,) = checked(logistic, np.array([0.3]))[1].compared
+    assert result in ("the result (to the last bit)", "the result (as far as the roundings of its arguments let it be)")
+
+
+def test_rounding_that_the_function_amplifies_is_no_difference() -> None:
+    def f(x):
+        return np.sin(x[0])
+
+    x = np.array([1e10])
+    comparison = Comparison(f, (x,), {}, trace(f, (x,)))
+    assert comparison.difference(None) is None
+    moved = comparison.sensitivity()
+    assert 1e-9 < moved[0] < 1e-3  # so much is one rounding of 1e10
+    assert apart(Pair(name="", expected=0.0, actual=1e-6)).any()
+    assert not apart(Pair(name="", expected=0.0, actual=1e-6), moved[0]).any()
+
+
+def test_elements_are_compared_one_by_one() -> None:
+    a = np.array([1e6, 1.0, np.nan])
+    assert not apart(Pair(name="", expected=a, actual=a * (1 + 1e-12))).any()
+    np.testing.assert_array_equal(apart(Pair(name="", expected=a, actual=a + [0.0, 1e-6, 0.0])), [False, True, False])
+
+
+def test_long_loops_are_left_out_and_said_so() -> None:
+    def f(x):
+        y = x[0]
+        for _ in range(10**7):
+            y = np.cos(y)
+        return y
+
+    start = time.perf_counter()
+    found = checked(f, np.array([0.3]))[1]
+    assert time.perf_counter() - start < 1.0
+    assert not found.compared and "would take about" in found.left_out
+
+
+def test_a_function_that_takes_longer_than_its_trace_is_left() -> None:
+    def f(x):
+        n = 0
+        while isinstance(x, np.ndarray) and type(x) is np.ndarray and n < 10**9:  # not so for what is traced
+            n += 1
+        return np.sum(x)
+
+    start = time.perf_counter()
+    assert checked(f, np.ones(3))[1].left_out.startswith("the function takes longer")
+    assert time.perf_counter() - start < 5.0
+
+
+def test_within_a_limit_of_time() -> None:
+    def endless():
+        while True:
+            pass
+
+    assert within(0.01, endless) == (False, None)
+    assert within(10.0, lambda: 3) == (True, 3)
+    with pytest.raises(KeyError):
+        within(10.0, lambda: {}[0])
+
+
+def test_what_is_not_in_the_domain_is_left_out() -> None:
+    assert "ZeroDivisionError" in checked(lambda t: 1.0 / t, 0.0)[1].left_out
+    assert "ValueError" in checked(lambda x: math.log(x[0]), np.zeros(1))[1].left_out
+
+
+def test_an_error_of_the_function_passes_through() -> None:
+    def f(x):
+        if type(x) is np.ndarray:  # not so for what is traced
+            raise LookupError("mine")
+        return np.sum(x)
+
+    with pytest.raises(LookupError, match="mine") as caught:
+        checked(f, np.ones(3))
+    assert "with its trace, which does not raise this" in caught.value.__notes__[0]
+
+
+def test_an_index_that_is_out_of_range_is_refused() -> None:
+    def f(x, index):
+        return np.sum(x[index])
+
+    with pytest.raises(PlannedADError, match="out of"):
+        checked(f, np.ones(3), np.array([5]))
+
+
+def test_arguments_stay_as_they_are() -> None:
+    class Model:
+        def __init__(self):
+            self.u, self.count = np.ones(20), 0.0
+
+        def step(self, x):
+            self.count += 1.0
+            self.u = self.u * x
+            return np.sum(self.u)
+
+    model = Model()
+    found = checked(Model.step, model, 2.0)[1]
+    np.testing.assert_array_equal(model.u, np.ones(20))
+    assert model.count == 0.0
+    assert found.compared[0] == "the result (to the last bit)"
+    assert {text.partition(" ")[0] for text in found.compared[1:]} == {"self.u", "self.count"}
+
+
+def test_copies_share_memory_as_the_originals_do() -> None:
+    memory = np.arange(12.0)
+    a, b, c = memory[2:8], memory[10:4:-2], np.arange(3)
+    (x, y), z = copied_together(((a, b), c))
+    np.testing.assert_array_equal(y, b)
+    assert (x.strides, y.strides) == (a.strides, b.strides)
+    y[1] = 50.0  # memory[8]
+    y[2] = 60.0  # memory[6]
+    np.testing.assert_array_equal(x, [2, 3, 4, 5, 60, 7])
+    assert not np.shares_memory(x, memory) and not np.shares_memory(z, x)
+
+
+def test_derivatives_inside_are_not_run() -> None:
+    def f(x):
+        return np.sum(planned_ad.grad(lambda y: np.sum(y**3))(x))
+
+    assert "grad" in checked(f, np.ones(3))[1].left_out
+
+
+def test_side_effects_happen_once_more(capsys) -> None:
+    def f(x):
+        print("here")
+        return np.sum(x)
+
+    checked(f, np.ones(3))
+    assert capsys.readouterr().out == "here\n" * 2
+    checked(f, np.ones(3), check=False)
+    assert capsys.readouterr().out == "here\n"
+
+
+def test_explain_says_what_was_compared() -> None:
+    x = np.arange(1.0, 31.0)
+    explanation = planned_ad.compile(scaled, x).explain()
+    assert explanation.checked.compared == ("the result (to the last bit)", "x (to the last bit)")
+    assert explanation.checked.seconds > 0
+    assert str(explanation).endswith("\nchecked: the result (to the last bit); x (to the last bit)")
+
+
+def test_check_plan() -> None:
+    plan = planned_ad.compile(scaled, np.arange(1.0, 31.0))
+    check_plan(plan, np.linspace(-1.0, 2.0, 30))
+    x, w = np.linspace(0.1, 1.0, 20), np.linspace(1.0, 2.0, 20)
+    plan = planned_ad.compile(lambda x, w: (np.sin(x) * w, np.sum(x * x)), (x, w))
+    check_plan(plan, x, w=w)
+    plan._f = lambda x, w: (np.sin(x) * w, np.sum(x * w))
+    with pytest.raises(AssertionError, match=r"the result\[1\] is .* in its trace"):
+        check_plan(plan, x, w)
+
+
+def test_check_plan_finds_a_wrong_derivative() -> None:
+    @planned_ad.custom_rule
+    def square(x):
+        return x * x
+
+    @square.vjp(needs="x")
+    def _(x, cotangent):
+        return 3 * x * cotangent
+
+    plan = planned_ad.compile(lambda x: np.sum(square(x)), np.ones(3))
+    with pytest.raises(AssertionError, match="the derivative by `x` is wrong"):
+        check_plan(plan, np.linspace(0.5, 2.0, 3))
