@@ -111,6 +111,7 @@ def called(derived: Any, args: tuple, out: Any) -> Any:
 HALVES = {"forward": run_forward, "reverse": run_reverse}  # of `split`: their slow paths
 MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
 MOST_STEPS = 10_000_000
+MOST_EXAMPLE_STEPS = 100_000  # of an example that Python runs, since a test after the loop asks for its numbers
 
 
 class Plan:
@@ -340,7 +341,7 @@ class Plan:
                 stretched=self._stretched,
             )
         except TooFewSteps as error:
-            self._more_steps(error.line)
+            self._more_steps(error.line, MOST_EXAMPLE_STEPS)
             return self._add_variant(args, kwargs, known)
         variant = Variant(traced, options["preserve_args"], options["memory_limit"], self._slow_path, self)
         self._variants.append(variant)
@@ -416,10 +417,10 @@ class Plan:
             other.__dict__.pop(name, None)
         return found
 
-    def _more_steps(self, line: Line) -> None:
+    def _more_steps(self, line: Line, most: int = MOST_STEPS) -> None:
         """Memory for more iterations of `while` loops from now on, since the one at `line` did not end."""
         steps = self._options["max_steps"] * MORE_STEPS
-        if steps > MOST_STEPS:
+        if steps > most:
             raise endless(line, self._options["max_steps"])
         self._options["max_steps"] = steps
 
