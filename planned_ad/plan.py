@@ -11,10 +11,11 @@ import numpy as np
 
 from . import examples
 from .callbacks import raise_pending
+from .checks import one_of, whole_number
 from .entries import KINDS, Entry, build_entry, is_scalar_loss, limited_tape, result_kinds
-from .errors import ArgumentError, BranchError
+from .errors import ArgumentError
 from .explain import Explanation, explain
-from .guards import TooFewSteps, decides, endless, guards_of, is_limit, is_stretch, lines_of_guards
+from .guards import TooFewSteps, decides, endless, is_limit, is_stretch, too_many_branches
 from .kernel_functions import Kernel
 from .replay import Broken, Call, in_order, replay
 from .schedule import MemoryPlan
@@ -237,6 +238,7 @@ class Plan:
         out : array, or tuple of arrays, optional
             Where to write it; of several blocks, each.
         """
+        one_of("mode", mode, (None, "forward", "reverse"))
         derived = self._derived("sparse_jacobian" if sparse else "jacobian", mode=mode)
         return called(derived, args, out)
 
@@ -328,22 +330,14 @@ class Plan:
 
     def _add_variant(self, args: tuple, kwargs: dict[str, Any], known: Sequence[Guard] = ()) -> Variant:
         """Trace with an example of which the first guards are `known`."""
-        options = self._options
+        options = {name: self._options[name] for name in ("max_operations", "unroll", "max_steps")}
         try:
-            traced = trace(
-                self._f,
-                args,
-                kwargs,
-                max_operations=options["max_operations"],
-                unroll=options["unroll"],
-                max_steps=options["max_steps"],
-                known=known,
-                stretched=self._stretched,
-            )
+            traced = trace(self._f, args, kwargs, known=known, stretched=self._stretched, **options)
         except TooFewSteps as error:
             self._more_steps(error.line, MOST_EXAMPLE_STEPS)
             return self._add_variant(args, kwargs, known)
-        variant = Variant(traced, options["preserve_args"], options["memory_limit"], self._slow_path, self)
+        own = self._options
+        variant = Variant(traced, own["preserve_args"], own["memory_limit"], self._slow_path, self)
         self._variants.append(variant)
         return variant
 
@@ -385,12 +379,8 @@ class Plan:
     def _another(self, broken: Broken | None, call: Call) -> Variant:
         """One more variant, for arguments that take another branch than those so far."""
         if len(self._variants) >= self._options["max_variants"]:
-            guards = guards_of(self._variants[0].trace.tape)
-            raise BranchError(
-                f"{self._variants[0].trace.name} has taken more than {self._options['max_variants']} different "
-                f"branches: {lines_of_guards(guards)}. Use np.where for values that change from call to call, or raise "
-                f"the limit with compile(..., max_variants=)"
-            )
+            traced = self._variants[0].trace
+            raise too_many_branches(traced.name, traced.tape, self._options["max_variants"])
         return self._add_variant(*call.example(), () if broken is None else broken.known())
 
     def _wider(self, broken: Broken, call: Call) -> Variant:
@@ -428,16 +418,15 @@ class Plan:
 
     def _chosen(self, kind: str | None) -> tuple[Plan, str | None]:
         """The plan behind a kind of call, and that plan's kind."""
+        one_of("the kind of a call", kind, (None, *KINDS, *HALVES, *DERIVATIVES))
         if kind in DERIVATIVES:
             found = self._derived(kind)
             return (found if isinstance(found, Plan) else found.plan), "call"
-        if kind not in (None, *KINDS, *HALVES):
-            raise ArgumentError(
-                f"there is no kind of call {kind!r}; there are {', '.join((*KINDS, *HALVES, *DERIVATIVES))}"
-            )
         return self, kind
 
     def _entry(self, kind: str | None, variant: int) -> Entry:
+        if whole_number("variant", variant) >= len(self._variants):
+            raise ArgumentError(f"variant is less than {len(self._variants)}, the number of traces, not {variant}")
         chosen = self._variants[variant]
         return chosen.entry(kind or ("gradient" if is_scalar_loss(chosen.trace) else "pullback"))
 
@@ -453,7 +442,8 @@ class Plan:
             Which of the traces, where branches have led to several.
         """
         plan, kind = self._chosen(kind)
-        return explain(plan._variants[variant].trace, plan._entry(kind, variant), len(plan._variants))
+        entry = plan._entry(kind, variant)
+        return explain(plan._variants[variant].trace, entry, len(plan._variants))
 
     def listing(self, kind: str | None = None, variant: int = 0) -> str:
         """The plan as stable pseudo-Python, with the user's lines beside it; arguments as for `explain`."""
