@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .checks import function, one_of, whole_number
 from .entries import is_scalar_loss
 from .errors import ArgumentError, NotDifferentiableError
 from .guards import decides
@@ -96,19 +97,19 @@ def compile(
     >>> plan.gradient(np.array([1.0, 2.0, 3.0]))
     array([2., 4., 2.])
     """
-    if on_branch not in ("retrace", "raise"):
-        raise ArgumentError(f"on_branch is 'retrace' or 'raise', not {on_branch!r}")
-    if memory_limit is not None and memory_limit < 0:
-        raise ArgumentError(f"memory_limit is a number of bytes, not {memory_limit!r}")
+    function("compile", f)
+    one_of("on_branch", on_branch, ("retrace", "raise"))
+    if example_kwargs is not None and not isinstance(example_kwargs, dict):
+        raise ArgumentError(f"example_kwargs is a dict of arguments by name, not {type(example_kwargs).__name__}")
     arguments = example_args if type(example_args) is tuple else (example_args,)
     options = default_options() | {
         "on_branch": on_branch,
         "preserve_args": preserve_args,
-        "max_operations": max_operations,
-        "unroll": unroll,
-        "max_steps": max_steps,
-        "max_variants": max_variants,
-        "memory_limit": memory_limit,
+        "max_operations": whole_number("max_operations", max_operations, 1),
+        "unroll": whole_number("unroll", unroll),
+        "max_steps": whole_number("max_steps", max_steps, 1),
+        "max_variants": whole_number("max_variants", max_variants, 1),
+        "memory_limit": None if memory_limit is None else whole_number("memory_limit, in bytes,", memory_limit),
         "check": check,
     }
     plan = Plan(f, arguments, options, example_kwargs)

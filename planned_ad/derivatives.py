@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .affine import Extent
-from .errors import ArgumentError, UnsupportedError
+from .checks import one_of
+from .errors import UnsupportedError
 from .pullbacks import Runs
 from .recorder import Recorder
 from .regions import Region, View, c_strides, contiguous
@@ -145,8 +146,7 @@ class Jacobian(Transformed):
     def __init__(
         self, function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, mode: str | None = None
     ):
-        if mode not in (None, "forward", "reverse"):
-            raise ArgumentError(f"mode is 'forward', 'reverse' or None, not {mode!r}")
+        one_of("mode", mode, (None, "forward", "reverse"))
         super().__init__(function, argnums, has_aux)
         self.mode = mode
 

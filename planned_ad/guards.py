@@ -5,7 +5,7 @@ Nothing here runs the program again: the kernel says which guard it left at, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -117,6 +117,10 @@ def known_outcomes(tape: Tape, count: int, position: int) -> list[Guard]:
     return [*guards[:position], *(other if decides(broken) else [])]
 
 
-def lines_of_guards(guards: Sequence[Guard]) -> str:
-    """The lines that have led to several variants."""
-    return "; ".join(dict.fromkeys(f"{op.line}: {op.line.text}" for op in guards if decides(op)))
+def too_many_branches(name: str, tape: Tape, limit: int) -> BranchError:
+    """The error for another variant than there may be."""
+    lines = "; ".join(dict.fromkeys(f"{op.line}: {op.line.text}" for op in guards_of(tape) if decides(op)))
+    return BranchError(
+        f"{name} has taken more than {limit} different branches: {lines}. Use np.where for values that change from "
+        f"call to call, or raise the limit with compile(..., max_variants=)"
+    )

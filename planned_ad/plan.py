@@ -12,10 +12,11 @@ import numpy as np
 from . import examples
 from .callbacks import raise_pending
 from .checked import Checked, traced_and_checked
+from .checks import one_of, whole_number
 from .entries import KINDS, Entry, build_entry, is_scalar_loss, limited_tape, result_kinds
-from .errors import ArgumentError, BranchError
+from .errors import ArgumentError
 from .explain import Explanation, explain
-from .guards import TooFewSteps, decides, endless, guards_of, is_limit, is_stretch, lines_of_guards
+from .guards import TooFewSteps, decides, endless, is_limit, is_stretch, too_many_branches
 from .kernel_functions import Kernel
 from .replay import Broken, Call, in_order, replay
 from .schedule import MemoryPlan
@@ -113,6 +114,7 @@ def called(derived: Any, args: tuple, out: Any) -> Any:
 HALVES = {"forward": run_forward, "reverse": run_reverse}  # of `split`: their slow paths
 MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
 MOST_STEPS = 10_000_000
+MOST_EXAMPLE_STEPS = 100_000  # of an example that Python runs, since a test after the loop asks for its numbers
 
 
 class Plan:
@@ -239,6 +241,7 @@ class Plan:
         out : array, or tuple of arrays, optional
             Where to write it; of several blocks, each.
         """
+        one_of("mode", mode, (None, "forward", "reverse"))
         derived = self._derived("sparse_jacobian" if sparse else "jacobian", mode=mode)
         return called(derived, args, out)
 
@@ -339,7 +342,7 @@ class Plan:
         try:
             traced, found = traced_and_checked(self._f, args, kwargs, check, tracing)
         except TooFewSteps as error:
-            self._more_steps(error.line)
+            self._more_steps(error.line, MOST_EXAMPLE_STEPS)
             return self._add_variant(args, kwargs, known, checked)
         variant = Variant(traced, options["preserve_args"], options["memory_limit"], self._slow_path, self)
         variant.checked = found if check or checked is None else checked
@@ -384,12 +387,8 @@ class Plan:
     def _another(self, broken: Broken | None, call: Call) -> Variant:
         """One more variant, for arguments that take another branch than those so far."""
         if len(self._variants) >= self._options["max_variants"]:
-            guards = guards_of(self._variants[0].trace.tape)
-            raise BranchError(
-                f"{self._variants[0].trace.name} has taken more than {self._options['max_variants']} different "
-                f"branches: {lines_of_guards(guards)}. Use np.where for values that change from call to call, or raise "
-                f"the limit with compile(..., max_variants=)"
-            )
+            traced = self._variants[0].trace
+            raise too_many_branches(traced.name, traced.tape, self._options["max_variants"])
         return self._add_variant(*call.example(), () if broken is None else broken.known())
 
     def _wider(self, broken: Broken, call: Call) -> Variant:
@@ -416,10 +415,10 @@ class Plan:
             other.__dict__.pop(name, None)
         return found
 
-    def _more_steps(self, line: Line) -> None:
+    def _more_steps(self, line: Line, most: int = MOST_STEPS) -> None:
         """Memory for more iterations of `while` loops from now on, since the one at `line` did not end."""
         steps = self._options["max_steps"] * MORE_STEPS
-        if steps > MOST_STEPS:
+        if steps > most:
             raise endless(line, self._options["max_steps"])
         self._options["max_steps"] = steps
 
@@ -427,16 +426,15 @@ class Plan:
 
     def _chosen(self, kind: str | None) -> tuple[Plan, str | None]:
         """The plan behind a kind of call, and that plan's kind."""
+        one_of("the kind of a call", kind, (None, *KINDS, *HALVES, *DERIVATIVES))
         if kind in DERIVATIVES:
             found = self._derived(kind)
             return (found if isinstance(found, Plan) else found.plan), "call"
-        if kind not in (None, *KINDS, *HALVES):
-            raise ArgumentError(
-                f"there is no kind of call {kind!r}; there are {', '.join((*KINDS, *HALVES, *DERIVATIVES))}"
-            )
         return self, kind
 
     def _entry(self, kind: str | None, variant: int) -> Entry:
+        if whole_number("variant", variant) >= len(self._variants):
+            raise ArgumentError(f"variant is less than {len(self._variants)}, the number of traces, not {variant}")
         chosen = self._variants[variant]
         return chosen.entry(kind or ("gradient" if is_scalar_loss(chosen.trace) else "pullback"))
 

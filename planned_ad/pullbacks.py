@@ -77,6 +77,8 @@ class TapePullback:
             if place in totals and layout.trace.result_kinds[number] != "static":
                 if np.shape(leaf) != shape:
                     raise ArgumentError(f"{self.name}: the cotangent has shape {np.shape(leaf)}, and must have {shape}")
+                if np.asarray(leaf).dtype.kind not in "biuf":
+                    raise ArgumentError(f"{self.name}: the cotangent is of numbers, not {type(leaf).__name__}")
                 totals[place] += np.asarray(leaf, totals[place].dtype)  # type: ignore[index]
         return [total if total.shape else float(total) for total in totals.values()]
 

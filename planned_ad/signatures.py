@@ -76,14 +76,17 @@ class Signature:
 
 
 def bind(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], Signature]:
-    """Arguments in the order in which a signature names them. Raises the TypeError of a wrong call."""
+    """Arguments in the order in which a signature names them."""
     function = getattr(f, "__name__", type(f).__name__)
     try:
         signature = inspect.signature(getattr(f, "py_func", f))
     except (TypeError, ValueError):
         names = [f"args[{k}]" for k in range(len(args))]
         return [*args, *kwargs.values()], Signature(function=function, names=(*names, *kwargs), keywords=tuple(kwargs))
-    bound = signature.bind(*args, **kwargs)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise ArgumentError(f"{function}{signature} cannot be called with these arguments: {error}") from None
     positional, keywords = bound.args, bound.kwargs
     names, by_name, gathered, declared = [], set(), "", set()
     for parameter in signature.parameters.values():

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from .affine import Affine, Extent
+from .checks import one_of
 from .colouring import Recovery, acyclic, canonical, direct_recovery, distance_1, star, symmetric_recovery
 from .compiling import default_options
 from .derivatives import Gradient, writes_outside
@@ -315,8 +316,7 @@ def sparse_jacobian(function: Callable[..., Any], argnums: Argnums = 0, mode: st
     >>> j.plan(np.array([1.0, 2.0, 3.0])).colours
     2
     """
-    if mode not in (None, "forward", "reverse"):
-        raise ArgumentError(f"mode is 'forward', 'reverse' or None, not {mode!r}")
+    one_of("mode", mode, (None, "forward", "reverse"))
     return SparseDerivative(lambda: Compressed(function, argnums, mode=mode))
 
 
@@ -351,8 +351,7 @@ def sparse_hessian(function: Callable[..., Any], argnums: Argnums = 0, colouring
            [-4., 38., -8.],
            [ 0., -8.,  2.]])
     """
-    if colouring not in ("distance-1", *SYMMETRIC):
-        raise ArgumentError(f"colouring is 'star', 'acyclic' or 'distance-1', not {colouring!r}")
+    one_of("colouring", colouring, ("star", "acyclic", "distance-1"))
     gradient = Gradient(function, argnums)
     return SparseDerivative(lambda: CompressedHessian(gradient, argnums, False, colouring, "forward"))
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .compact import compact
-from .errors import PlannedADError, TraceError, UnsupportedError
+from .errors import ArgumentError, PlannedADError, TraceError, UnsupportedError
 from .guards import decides
 from .namespace import Namespace
 from .outside_changes import has_changes
@@ -232,6 +232,7 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         if recorder.scopes.open:  # an error in one of many iterations: which one, they tell when they run one by one
             raise recorder.scopes.unroll_innermost(f"raises {type(error).__name__}", recorder.builder.line) from None
         _note_line(error)
+        _say_if_a_list(error, signature, structure)
         raise
     if recorder.scopes.open:
         raise recorder.scopes.unroll_innermost("is left early", recorder.builder.line)
@@ -374,6 +375,17 @@ def _note_line(error: Exception) -> None:
         entry = entry.tb_next
     if found is not None:
         error.add_note(f"while planned_ad traced {found}: `{found.text}`")
+
+
+def _say_if_a_list(error: Exception, signature: Signature, structure: Structure) -> None:
+    """Where the function fails over the type of an argument: a list of numbers is no array."""
+    for name, child in zip(signature.names, structure.children):
+        if child.kind is list and isinstance(error, TypeError | AttributeError) and "list" in str(error):
+            where = "; ".join(getattr(error, "__notes__", ()))
+            raise ArgumentError(
+                f"{signature.function}: {name} is a list, {child}, with which the function fails: {error}; {where}. "
+                f"Pass an array, numpy.asarray({name}), or a number"
+            ) from error
 
 
 def _results(recorder: Recorder, result: Any) -> tuple[list[tuple[str, object]], list[str], list[Value], Structure]:

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from . import checks
 from .compiling import default_options
-from .errors import ArgumentError, NotDifferentiableError
+from .errors import ArgumentError, NotDifferentiableError, PlannedADError
 from .plan import Plan
 from .recorder import Recorder
 from .segments import Segment
@@ -46,8 +47,11 @@ class Transformed:
     extra: str | None = None  # an argument more than the function has
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False):
-        if not callable(function):
-            raise ArgumentError(f"planned_ad.{self.name} takes a function, not {type(function).__name__}")
+        checks.function(f"planned_ad.{self.name}", function)
+        if not isinstance(has_aux, bool | np.bool_):
+            raise ArgumentError(f"planned_ad.{self.name}: has_aux is True or False, not {checks.shown(has_aux)}")
+        chosen = checks.numbers_of("argnums", argnums)
+        argnums = chosen if isinstance(argnums, tuple | list) else chosen[0]
         self.function, self.argnums, self.has_aux = function, argnums, has_aux
         self.__name__ = self.__qualname__ = f"{self.name}({getattr(function, '__name__', type(function).__name__)})"
         self.__doc__ = f"The {self.name} of {getattr(function, '__name__', 'a function')}."
@@ -158,7 +162,7 @@ def kind_of(leaf: Any) -> Any:
         return kind
     try:
         hash(leaf)
-    except TypeError:
+    except Exception:  # whatever its class says
         return id(leaf)
     return kind, leaf
 
@@ -192,7 +196,12 @@ class Tree:
         found = []
         for number, leaf, mark in zip(given, self.leaves, self.marks):
             if mark:
-                value = self.recorder.value_of(number, np.dtype(dtype_of(leaf)))
+                try:
+                    value = self.recorder.value_of(number, np.dtype(dtype_of(leaf)))
+                except (TypeError, ValueError) as error:
+                    if isinstance(error, PlannedADError):
+                        raise
+                    raise ArgumentError(f"{here()}: {what} is no number: {checks.shown(number)}") from None
                 if value.shape != np.shape(leaf):
                     raise ArgumentError(f"{here()}: {what} has shape {value.shape}, and must have {np.shape(leaf)}")
                 found.append(value)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import control
+from .checks import numbers_of
 from .errors import ArgumentError
 from .recorder import Recorder
 from .structure import Structure, flatten
@@ -24,7 +25,10 @@ class Vectorized(Transformed):
 
     def __init__(self, function: Callable[..., Any], in_axes: Axes = 0):
         super().__init__(function, (), False)
-        self.in_axes = in_axes
+        several = in_axes if isinstance(in_axes, tuple | list) else [in_axes]
+        what = "an integer, None, or a sequence of these"
+        found = [None if axis is None else numbers_of("in_axes", axis, what)[0] for axis in several]
+        self.in_axes = found if isinstance(in_axes, tuple | list) else found[0]
 
     def traced(self, recorder: Recorder, args: tuple, kwargs: dict[str, Any]) -> Any:
         leaves, structure = flatten(args)

@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "planned_ad"
 LAYERS = [
     (
         "errors",
+        "checks",
         "callbacks",
         "shadows",
         "exit_syntax",

@@ -274,3 +274,71 @@ def test_the_deviation_of_one_element(ddof: float) -> None:
         step[0, k] = h
         difference = (f(x + step, np.array([0, 2])) - f(x - step, np.array([0, 2]))) / (2 * h)
         np.testing.assert_allclose(plan.gradient(x, np.array([0, 2]))[0, k], difference, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("f", "error", "match"),
+    [
+        (lambda x: np.sum(x) * len(x.data), UnsupportedError, r"\.data of a traced array"),
+        (lambda x: x.missing, AttributeError, "'numpy.ndarray' object has no attribute 'missing'"),
+        (lambda x: next(iter(np.sum(x))), TypeError, "'float64' object is not iterable"),
+        (lambda x: x.__delitem__(0), ValueError, "cannot delete"),
+        (lambda x, y: x, ArgumentError, "missing a required argument: 'y'"),
+        (3, ArgumentError, "compile takes a function, not int"),
+    ],
+)
+def test_mistakes_in_the_function(f: Any, error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match):
+        planned_ad.compile(f, np.ones(3))
+
+
+def test_an_attribute_that_is_not_there_can_be_asked_for() -> None:
+    assert planned_ad.compile(lambda x: np.sum(x) * (1.0 if hasattr(x, "data") else 2.0), np.ones(3))(np.ones(3)) == 6.0
+
+
+@pytest.mark.parametrize("f", [lambda a: a * a, lambda a: a.sum()])
+def test_a_list_in_place_of_a_number(f: Any) -> None:
+    for call in (planned_ad.grad(f), planned_ad.value_and_grad(f), lambda a: planned_ad.compile(f, (a,))):
+        with pytest.raises(ArgumentError, match=r"a is a list, \[float, float\].*numpy.asarray\(a\)"):
+            call([1.0, 2.0])
+
+
+OPTIONS: dict[str, list[Any]] = {
+    "unroll": [None, "x", 1.5, -1, np.ones(2)],
+    "max_operations": [None, "x", 0, [3]],
+    "max_steps": [None, 0, 2.0],
+    "max_variants": ["x", 0],
+    "memory_limit": ["x", -1, 2.5],
+    "on_branch": [None, "ignore", np.ones(2), ["raise"]],
+    "example_kwargs": [[1], "x", 3],
+}
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_options(option: str) -> None:
+    for value in OPTIONS[option]:
+        with pytest.raises(ArgumentError, match=option):
+            planned_ad.compile(lambda x: np.sum(x), np.ones(2), **{option: value})
+
+
+def test_options_of_transforms_and_plans() -> None:
+    def f(x):
+        return np.sum(x**2)
+
+    plan, x = planned_ad.compile(f, np.ones(2)), np.ones(2)
+    wrong: list[tuple[Callable[[], Any], str]] = [
+        (lambda: planned_ad.grad(f, argnums=None), "argnums"),  # type: ignore[arg-type]
+        (lambda: planned_ad.grad(f, argnums="x"), "argnums"),  # type: ignore[arg-type]
+        (lambda: planned_ad.grad(f, has_aux=x), "has_aux"),  # type: ignore[arg-type]
+        (lambda: planned_ad.vectorize(f, in_axes="x"), "in_axes"),  # type: ignore[arg-type]
+        (lambda: plan.jacobian(x, mode=["forward"]), "mode"),  # type: ignore[arg-type]
+        (lambda: plan.explain([]), "kind"),  # type: ignore[arg-type]
+        (lambda: plan.explain(np.dtype(float)), "kind"),  # type: ignore[arg-type]
+        (lambda: plan.explain("gradient", 7), "variant"),
+        (lambda: planned_ad.hvp(f)(x, "v"), "tangent"),
+        (lambda: planned_ad.vjp(lambda x: x)(x)[1](np.array(["a", "b"])), "cotangent"),
+        (lambda: planned_ad.grad(f)(memoryview(x)), "floating"),
+    ]
+    for call, match in wrong:
+        with pytest.raises(planned_ad.errors.PlannedADError, match=match):
+            call()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import UnsupportedError
+from ..errors import UnsupportedAttributeError, UnsupportedError
 from ..regions import View
 from . import indexing
 from .advanced import nonzero
@@ -42,6 +42,17 @@ class ArrayTracer(Operators):
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         return np.ndarray
+
+    def __getattr__(self, name: str) -> Any:
+        if not hasattr(np.ndarray, name) or name.startswith("__"):
+            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+        raise UnsupportedAttributeError(
+            f"{self.recorder.here()}: .{name} of a traced array asks for its memory or bits, which there are none of "
+            f"while tracing; use NumPy's functions, or do it outside of the traced function"
+        )
+
+    def __delitem__(self, key: Any) -> None:
+        raise ValueError("cannot delete array elements")
 
     @property
     def layout(self) -> View:

@@ -111,6 +111,9 @@ class ScalarTracer(Operators):
             return self.recorder.array(self.value)[key]
         raise IndexError("invalid index to scalar variable.")
 
+    def __iter__(self) -> Any:
+        raise TypeError(f"'{'float' if self.is_python else self.dtype}' object is not iterable")
+
     def __bool__(self) -> bool:
         from .branches import follow_exits
         from .while_loops import test_while
