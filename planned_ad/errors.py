@@ -37,10 +37,6 @@ class UnsupportedError(TraceError, NotImplementedError):
     """A NumPy or SciPy function, or a use of one, that has no rule yet."""
 
 
-class UnsupportedAttributeError(UnsupportedError, AttributeError):
-    """An attribute of arrays that a traced one does not have, such as `x.data`: `hasattr` says so."""
-
-
 class UnrollLimitError(TraceError):
     """A Python loop recorded more operations than the limit.
 

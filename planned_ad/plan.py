@@ -450,8 +450,9 @@ class Plan:
             Which of the traces, where branches have led to several.
         """
         plan, kind = self._chosen(kind)
+        entry = plan._entry(kind, variant)
         chosen = plan._variants[variant]
-        return explain(chosen.trace, plan._entry(kind, variant), len(plan._variants), chosen.checked)
+        return explain(chosen.trace, entry, len(plan._variants), chosen.checked)
 
     def listing(self, kind: str | None = None, variant: int = 0) -> str:
         """The plan as stable pseudo-Python, with the user's lines beside it; arguments as for `explain`."""

@@ -198,7 +198,8 @@ def _check_pullback(plan: Plan, point: _Point, traced: Trace, arguments: Sequenc
     """The pullback of the weights in a direction of each argument, against finite differences."""
     args = copied(tuple(arguments))
     cotangents = [w.astype(v.dtype) if w.shape else float(w) for w, v in zip(point.weights, point.value)]
-    found = plan.pullback(*args, *cotangents)
+    labels = ["cotangent"] if len(cotangents) == 1 else [f"cotangent{k}" for k in range(len(cotangents))]
+    found = plan.pullback(*args, **dict(zip(labels, cotangents)))
     chosen = active_arguments(traced)
     by_argument = dict(zip(chosen, found if len(chosen) > 1 else (found,)))
     shadows = [by_argument.get(k, argument) for k, argument in enumerate(arguments)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import UnsupportedAttributeError, UnsupportedError
+from ..errors import UnsupportedError
 from ..regions import View
 from . import indexing
 from .advanced import nonzero
@@ -46,7 +46,7 @@ class ArrayTracer(Operators):
     def __getattr__(self, name: str) -> Any:
         if not hasattr(np.ndarray, name) or name.startswith("__"):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
-        raise UnsupportedAttributeError(
+        raise UnsupportedError(
             f"{self.recorder.here()}: .{name} of a traced array asks for its memory or bits, which there are none of "
             f"while tracing; use NumPy's functions, or do it outside of the traced function"
         )
