@@ -10,7 +10,7 @@ import random
 
 import numpy as np
 
-from .bodies import loop, statements
+from .bodies import STATEMENTS, loop, statements
 from .states import STATES
 from .tree import Lines, Node, Program
 from .writer import Scope, Writer
@@ -43,8 +43,9 @@ RESULT = "t + 0.3 * c + np.sum(u) / 7 + 0.1 * np.sum(p * q) + 0.1 * history[len(
 def random_program(seed: int) -> Program:
     """The program of that seed."""
     w = Writer(random.Random(seed))
+    w.favourites = tuple(w.rng.sample(list(STATEMENTS), 2)) if w.chance(0.6) else ()
     x, y = w.rng.choice(SIZES), w.rng.choice((6, 20))
-    names = w.rng.sample(list(STATES), w.rng.randint(1, 3))
+    names = w.rng.sample(list(STATES), w.rng.choice((0, 1, 1, 2, 3)))
     states = [w.fill(STATES[name]) for name in names]
     w.kinds.update(f"state: {name}" for name in names)
     outside: list[Node] = [Lines(HELPERS), *(Lines(state.outside) for state in states if state.outside)]
