@@ -34,6 +34,14 @@ def inner(v, w):
     for k in range(3):
         u = 0.5 * np.sin(u) + 0.2 * w
     return u * v
+
+def touched(a, w):
+    if w > 0.2113:
+        a[1] = 0.5
+    u = 0.0
+    for k in range(20):
+        u = 0.5 * u + np.sin(a[k % 3]) * w
+    return np.sum(a * a) + u
 """
 
 
