@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import planned_ad
-from planned_ad.errors import PlannedADError
+from planned_ad.errors import NotDifferentiableError, PlannedADError
 from planned_ad.interpret import GuardBroken, interpret
 from planned_ad.reverse import reverse
 from planned_ad.structure import flatten
@@ -95,6 +95,10 @@ def examine(
         return verdict("wrong", str(error))
     except TooSlow:
         return verdict("slow", f"more than {seconds} s")
+    except NotDifferentiableError as error:
+        if is_constant(f, argument_sets):
+            return verdict("refused", f"{type(error).__name__}: {error}", error)
+        return verdict("wrong", f"taken for a constant: {error}", error)
     except PlannedADError as error:
         return verdict("refused", f"{type(error).__name__}: {error}", error)
     except Exception as error:
@@ -164,6 +168,12 @@ def value_of(f: Function, arguments: tuple) -> Any:
     """What `f` itself returns; its calls of `planned_ad.grad` and the like are done by differences."""
     with plain():
         return f(*arguments)
+
+
+def is_constant(f: Function, argument_sets: list[tuple]) -> bool:
+    """Whether `f` returns the same for all arguments."""
+    first, *others = (flatten(value_of(f, copied(arguments)))[0] for arguments in argument_sets)
+    return all(np.array_equal(a, b) for other in others for a, b in zip(first, other, strict=True))
 
 
 def is_loss(f: Function, arguments: tuple) -> bool:

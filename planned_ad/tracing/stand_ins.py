@@ -17,6 +17,8 @@ from ..errors import UnsupportedError
 if TYPE_CHECKING:
     from ..recorder import Recorder
 
+TRACERS = "planned_ad.tracing."
+
 
 class StandIn(type):
     """The metaclass: a stand-in for the class `__wrapped__`, whose instances `make` makes."""
@@ -68,7 +70,22 @@ def with_classes(found: dict[int, object]) -> dict[int, object]:
     """Replacements by identity, with classes in place of the functions that replace classes."""
     real = {key: getattr(item, "__wrapped__", None) for key, item in found.items()}
     classes = {key: stand_in(cls, found[key]) for key, cls in real.items() if isinstance(cls, type)}  # type: ignore[arg-type]
-    return found | classes
+    found = found | classes
+    return found | {id(type): kind_of(found)}
+
+
+def kind_of(found: dict[int, object]) -> type:
+    """`type`, which of a traced thing is the class that it stands for, as traced code sees that."""
+
+    def make(obj: Any, *definition: Any) -> Any:
+        if definition:
+            return type(obj, *definition)
+        kind = type(obj)
+        if kind.__module__.startswith(TRACERS):
+            kind = getattr(obj, "made_by", obj.__class__)
+        return found.get(id(kind), kind)
+
+    return stand_in(type, make)
 
 
 def ndarray(recorder: Recorder, empty: Callable[..., Any]) -> type:

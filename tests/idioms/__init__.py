@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from .arguments import ARGUMENTS
 from .containers import CONTAINERS
 from .derivatives import DERIVATIVES
 from .draws import DRAWS
 from .exits import EXITS
 from .functions import FUNCTIONS
 from .generators import GENERATORS
+from .indices import INDICES
 from .iterators import ITERATORS
 from .late import LATE
 from .objects import OBJECTS
@@ -40,6 +42,8 @@ KINDS = (
     SOLVERS,
     REPORTED,
     REPORTED_STATE,
+    INDICES,
+    ARGUMENTS,
 )
 IDIOMS: dict[str, Idiom] = {}
 for kind in KINDS:

@@ -11,19 +11,25 @@ from .writer import Scope, Writer
 
 Body = tuple[Node, ...]
 MOST_DEPTH = 2  # of loops in loops
+MOST_LEVELS = 3  # of compound statements in one another
+COMPOUND = ("branch", "plain branch", "try", "match", "loop")
+FAVOUR = 8  # how much likelier a favourite statement is
 SHORT = [name for name, header in HEADERS.items() if header.is_sized]
 
 
 def statements(w: Writer, scope: Scope, count: int) -> Body:
     """So many random statements."""
     found: list[Node] = []
+    names = [name for name in STATEMENTS if w.level < MOST_LEVELS or name not in COMPOUND]
+    weights = [STATEMENTS[name][1] * (FAVOUR if name in w.favourites else 1) for name in names]
+    w.level += 1
     while len(found) < count:
-        names, weights = zip(*((name, weight) for name, (_, weight) in STATEMENTS.items()))
         name = w.rng.choices(names, weights)[0]
         node = STATEMENTS[name][0](w, scope)
         if node is not None:
             w.kinds.add(f"statement: {name}")
             found.append(node)
+    w.level -= 1
     return tuple(found)
 
 
@@ -95,8 +101,11 @@ def branch(w: Writer, scope: Scope) -> Node:
     return Block(tuple(parts))
 
 
-def plain_branch(w: Writer, scope: Scope) -> Node:
-    parts = [(f"if {w.plain_test(scope)}:", statements(w, scope, w.rng.randint(1, 2)))]
+def plain_branch(w: Writer, scope: Scope) -> Node | None:
+    test = w.plain_test(scope)
+    if test == "True":
+        return None
+    parts = [(f"if {test}:", statements(w, scope, w.rng.randint(1, 2)))]
     if w.chance(0.5):
         parts.append(("else:", statements(w, scope, 1)))
     return Block(tuple(parts))
@@ -128,8 +137,15 @@ def match(w: Writer, scope: Scope) -> Node | None:
 
 
 def nested_gradient(w: Writer, scope: Scope) -> Node:
-    call = f"planned_ad.grad(inner)({w.leaf(scope)}, {w.plain(scope) if w.chance(0.5) else w.leaf(scope)})"
-    return Lines(f"t = 0.8 * t + 0.1 * {call}")
+    """A derivative of a smooth function; its branch is on what it is not differentiated by."""
+    number = w.plain(scope) if w.chance(0.5) else w.leaf(scope)
+    calls = (
+        f"planned_ad.grad(inner)({w.leaf(scope)}, {number})",
+        f"np.sum(planned_ad.grad(touched)(0.9 * p, {number}))",
+        f"planned_ad.jvp(touched)(0.9 * q, {number}, 1.0 * p)[1]",
+        f"np.sum(planned_ad.vectorize(planned_ad.grad(lambda a: touched(a, {number})))(np.stack([p, q]))[1])",
+    )
+    return Lines(f"t = 0.8 * t + 0.1 * np.tanh({w.rng.choice(calls)})")
 
 
 def other(w: Writer, scope: Scope) -> Node:

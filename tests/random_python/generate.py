@@ -10,7 +10,7 @@ import random
 
 import numpy as np
 
-from .bodies import loop, statements
+from .bodies import STATEMENTS, loop, statements
 from .states import STATES
 from .tree import Lines, Node, Program
 from .writer import Scope, Writer
@@ -34,6 +34,14 @@ def inner(v, w):
     for k in range(3):
         u = 0.5 * np.sin(u) + 0.2 * w
     return u * v
+
+def touched(a, w):
+    if w > 0.2113:
+        a[1] = 0.5
+    u = 0.0
+    for k in range(20):
+        u = 0.5 * u + np.sin(a[k % 3]) * w
+    return np.sum(a * a) + u
 """
 
 
@@ -43,8 +51,9 @@ RESULT = "t + 0.3 * c + np.sum(u) / 7 + 0.1 * np.sum(p * q) + 0.1 * history[len(
 def random_program(seed: int) -> Program:
     """The program of that seed."""
     w = Writer(random.Random(seed))
+    w.favourites = tuple(w.rng.sample(list(STATEMENTS), 2)) if w.chance(0.6) else ()
     x, y = w.rng.choice(SIZES), w.rng.choice((6, 20))
-    names = w.rng.sample(list(STATES), w.rng.randint(1, 3))
+    names = w.rng.sample(list(STATES), w.rng.choice((0, 1, 1, 2, 3)))
     states = [w.fill(STATES[name]) for name in names]
     w.kinds.update(f"state: {name}" for name in names)
     outside: list[Node] = [Lines(HELPERS), *(Lines(state.outside) for state in states if state.outside)]

@@ -15,6 +15,7 @@ from .tree import Program
 SETTINGS = (0, 16, 1, 0, 16, 300)  # of `unroll`; at the last hardly any loop stays a loop
 SEEDS = (0, 1, 2)  # of the example, and of the data of later calls
 MOST_SECONDS = 10
+MOST_SECONDS_ALONE = 0.6  # of the function itself, which its differences run many times
 LARGEST = 1e4  # of a value whose digits can be compared
 
 
@@ -29,7 +30,8 @@ class Case:
 
 
 def is_valid(program: Program) -> bool:
-    """Whether the program runs, ends, gives the same numbers again, and moderate ones."""
+    """Whether the program runs, ends soon, gives the same numbers again, and moderate ones."""
+    start = time.process_time()
     try:
         f = program.function()
         with np.errstate(all="ignore"), limited(MOST_SECONDS):
@@ -41,7 +43,7 @@ def is_valid(program: Program) -> bool:
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
         return False
-    return True
+    return time.process_time() - start < MOST_SECONDS_ALONE
 
 
 def judged(program: Program, unroll: int, compiled: bool) -> Verdict:

@@ -57,6 +57,8 @@ class Writer:
     rng: random.Random
     kinds: set[str] = field(default_factory=set)
     numbered: int = 0
+    level: int = 0  # of compound statements that are being written
+    favourites: tuple[str, ...] = ()  # statements that the program has many of
 
     def number(self) -> int:
         """One that no other name has."""
