@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 import planned_ad
+from planned_ad.checked import traced_and_checked
 from planned_ad.errors import NotDifferentiableError, PlannedADError
 from planned_ad.interpret import GuardBroken, interpret
 from planned_ad.reverse import reverse
@@ -35,6 +36,7 @@ MOST_SECONDS = 20
 SAME = 1e-9  # relative to the largest number, of values
 SLOPE = 1e-6  # of a derivative along a direction
 STEP = 1e-4
+CHECKED = True  # whether the trace is compared with the function, as `compile` does
 
 Function = Callable[..., Any]
 
@@ -112,7 +114,7 @@ class Interpreted:
 
     def __init__(self, f: Function, example: tuple, unroll: int):
         self.f = f
-        self.trace = trace(f, copied(example), unroll=unroll)
+        self.trace = traced_and_checked(f, copied(example), {}, CHECKED, {"unroll": unroll})[0]
         self.loss, self.loss_trace = f, self.trace
         if not is_loss(f, example):
             self.loss = weighted(f)
