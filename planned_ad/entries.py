@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .boundary import primal, privatise, written_arguments, written_before_guards
+from .captured import fixed_ranges
 from .decisions import record_decisions
 from .errors import NotDifferentiableError
 from .gather_form import gather_form
@@ -207,6 +208,7 @@ def build_entry(
     spec = CallSpec(
         arguments=layout.specs,
         disjoint=disjoint_pairs(layout.specs),
+        fixed=fixed_ranges(tape),
         result=layout.result,
         outputs=len(layout.outputs),
         workspace_nbytes=memory.workspace_nbytes + scratch_nbytes(chunks),

@@ -198,7 +198,7 @@ def check_compiled(trace: Trace, entry: Entry) -> None:
 
 
 def same_memory(one: NjitSpec, other: NjitSpec) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in ("parameters", "leaves", "outputs", "disjoint"))
+    return all(getattr(one, name) == getattr(other, name) for name in ("parameters", "leaves", "outputs", "disjoint", "fixed"))
 
 
 def njit_spec(trace: Trace, entry: Entry, on_branch: str) -> NjitSpec:
@@ -228,6 +228,7 @@ def njit_spec(trace: Trace, entry: Entry, on_branch: str) -> NjitSpec:
         leaves=leaves,
         outputs=outputs,
         disjoint=tuple(pairs),
+        fixed=spec.fixed,
         result=spec.result,
         broken=broken_guard(trace, name, on_branch),
     )

@@ -13,6 +13,7 @@ import numpy as np
 
 from .affine import Ragged
 from .builder import TapeBuilder
+from .captured import view_of
 from .errors import TraceError, UnrollLimitError, UnsupportedError
 from .functions import FUNCTIONS, WRITING
 from .regions import View, c_strides, is_injective
@@ -68,6 +69,7 @@ class Recorder:
         self.watch = Watch(self)
         self.example = ExampleRun(self.builder)
         self.assumptions: dict[str, None] = {}  # names of captured arrays that were read, in order
+        self.outside: dict[int, tuple[str, np.ndarray]] = {}  # arrays from outside, by identity, with their names
         self.extents: dict[int, int] = {}  # ids of index values known to be at least 0 and less than this
         self.wrapped: dict[tuple[int, int], Value] = {}  # an index value within an extent, as one that is not negative
         self.consumers: dict[types.FrameType, Any] = {}  # who adds up the items of a generator expression, by its frame
@@ -240,6 +242,22 @@ class Recorder:
         if not captured:
             storage.born(self)
         return ArrayTracer(self, storage, number)
+
+    def captured(self, array: np.ndarray, name: str) -> Any:
+        """An array from outside: read from its own memory, unless the trace needs its numbers (or it cannot be)."""
+        self.outside[id(array)] = name, array
+        view = None if id(array) in self.scopes.decisions.constants else view_of(array)
+        if view is None:
+            return self.concrete(array, captured=name)
+        buffer = self.builder.captured(name, array, view)
+        self.example.provide(buffer, array)
+        return ArrayTracer(self, Storage(array, self.builder.line, buffer=buffer, captured=name), array)
+
+    def take_captured_as_constants(self) -> bool:
+        """Have the next run of the trace know the numbers of captured arrays; whether this one did not."""
+        found = {id(b.array): b.array for b in self.builder.buffers if b.array is not None}
+        self.scopes.decisions.constants |= found
+        return bool(found)
 
     def empty(self, shape: Any, dtype: Any = np.float64, order: Any = "C") -> ArrayTracer:
         """A fresh array to be written to; zero until then."""

@@ -6,13 +6,15 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from .boundary import written_arguments
+from .captured import share_memory
 from .compact import compact
-from .errors import PlannedADError, TraceError, UnsupportedError
+from .errors import CapturedWriteError, PlannedADError, TraceError, UnrollLimitError, UnsupportedError
 from .namespace import Namespace
 from .rebinding import check_captured, check_outside, owners_of_leaves, rebound, snapshots, store_rebound
 from .recorder import Recorder
@@ -160,10 +162,13 @@ def trace(
     for _ in range(MOST_RUNS):
         recorder = Recorder(max_operations, unroll, max_steps, decisions)
         try:
-            return _trace_once(f, args, dict(kwargs or {}), recorder)
+            traced = _trace_once(f, args, dict(kwargs or {}), recorder)
         except Restart:
             continue
         except Exception as error:
+            # Perhaps since a number is asked for that is known where captured arrays are constants.
+            if not isinstance(error, CapturedWriteError | UnrollLimitError) and recorder.take_captured_as_constants():
+                continue
             if failure is not None:
                 raise failure from None
             if recorder.filled <= decisions.plain:
@@ -172,6 +177,9 @@ def trace(
                 error  # perhaps since a number is asked for that is known where lists are made as Python makes them
             )
             decisions.plain |= recorder.filled
+        else:
+            _check_written(traced, recorder, bind(f, args, dict(kwargs or {}))[0])
+            return traced
         finally:
             recorder.watch.off()
     raise failure or TraceError("the loops of the traced function could not be followed; unroll them with unroll=")
@@ -184,9 +192,8 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     labels = _labels(signature.names, structure)
     inactive = structure.inactive_leaves
     shared = _shared_memory(examples, labels)
-    wrap_array = _wrap_array(recorder, examples, labels)
     namespace = Namespace(
-        replacements(recorder), wrap_array, refuse_generators(recorder), recorder.whiles_on_integers.look_at
+        replacements(recorder), recorder.captured, refuse_generators(recorder), recorder.whiles_on_integers.look_at
     )
     namespace.recorder, recorder.namespace = recorder, namespace
     leaves, tracers = [], []
@@ -224,8 +231,12 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         tuple(values),
         frozenset(leaf.buffer for leaf in leaves if leaf.active and leaf.buffer is not None),
     )
+    if recorder.builder.blocks is not None or any(b.array is not None for b in tape.buffers):
+        tape = compact(tape)
+        ids = iter(tape.arguments)
+        leaves = [leaf if leaf.buffer is None else replace(leaf, buffer=next(ids)) for leaf in leaves]
     return Trace(
-        tape=compact(tape) if recorder.builder.blocks is not None else tape,
+        tape=tape,
         leaves=tuple(leaves),
         structure=structure,
         signature=signature,
@@ -289,20 +300,18 @@ def is_text(example: np.ndarray, owner: int) -> bool:
     return owner != 0 and example.dtype.kind not in "biufc"
 
 
-def _wrap_array(recorder: Recorder, examples: list[Any], labels: list[str]) -> Callable[[np.ndarray, str], object]:
-    """Arrays from outside as constants, unless their memory is that of an argument, which varies."""
-    arguments = [(a, label) for a, label in zip(examples, labels) if isinstance(a, np.ndarray) and a.dtype in KINDS]
-
-    def wrap_array(array: np.ndarray, name: str) -> object:
-        for argument, label in arguments:
-            if np.may_share_memory(array, argument) and _overlap(array, argument):
+def _check_written(traced: Trace, recorder: Recorder, arguments: Sequence[Any]) -> None:
+    """Refuse arguments that are written to where an array from outside shows their memory."""
+    written = set(written_arguments(traced.tape)) if recorder.outside else set()
+    for leaf, example in zip(traced.leaves, flatten_arguments(arguments)[0]):
+        if leaf.buffer not in written or leaf.is_fresh or leaf.kind != "array":
+            continue
+        for name, array in recorder.outside.values():
+            if np.may_share_memory(example, array) and share_memory(example, array):
                 raise TraceError(
-                    f"the traced function reads `{name}` from outside, which shares memory with argument `{label}`, "
-                    f"so it is no constant. Use the argument instead, or pass `{name}` as an argument of its own."
+                    f"the traced function writes to the argument `{leaf.path}`, and reads `{name}` from outside, which "
+                    f"shares memory with it. Use the argument instead, or pass `{name}` as an argument of its own."
                 )
-        return recorder.concrete(array, captured=name or "array")
-
-    return wrap_array
 
 
 def _shared_memory(examples: list[Any], labels: list[str]) -> dict[int, str]:
@@ -315,16 +324,9 @@ def _shared_memory(examples: list[Any], labels: list[str]) -> dict[int, str]:
         for j, b in arrays[position + 1 :]:
             if np.lib.array_utils.byte_bounds(b)[0] >= end:
                 break
-            if _overlap(a, b):
+            if share_memory(a, b):
                 shared[k], shared[j] = labels[j], labels[k]
     return shared
-
-
-def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
-    try:
-        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
-    except np.exceptions.TooHardError:
-        return True
 
 
 def _note_line(error: Exception) -> None:

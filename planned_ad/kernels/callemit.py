@@ -91,7 +91,8 @@ class CallEmitter:
         self._require(builder.icmp_signed("==", count, INT64(len(spec.arguments))))
         for position, argument in enumerate(spec.arguments):
             self._check(argument, builder.load(builder.gep(arguments, [INT64(position)])), in_list=False)
-        self._require_zero(overlap_bits(builder, self.ranges, spec.disjoint))
+        fixed = [(INT64(low), nbytes) for low, nbytes in spec.fixed]
+        self._require_zero(overlap_bits(builder, [*self.ranges, *fixed], spec.apart))
         outputs = [self._slot() for _ in range(spec.outputs)]
         operands = [*self.pointers, *outputs, _address(workspace)]
         # While the GIL is held nobody else can be inside, so only a call that releases it has to claim.

@@ -52,6 +52,7 @@ class Decisions:
     long: dict[Site, Unrolled] = field(default_factory=dict)  # of these, the ones that have many iterations
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
     plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
+    constants: dict[int, Any] = field(default_factory=dict)  # captured arrays whose numbers it needs, by identity
 
     def knows(self, site: Site) -> bool:
         """Whether it is decided how a `while` loop on integers is recorded, and told where needed."""
