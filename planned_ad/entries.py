@@ -213,6 +213,7 @@ def build_entry(
         outputs=len(layout.outputs),
         workspace_nbytes=memory.workspace_nbytes + scratch_nbytes(chunks),
         release_gil=flops(memory.steps) > RELEASE_GIL_AT,
+        watch=None if kind == "reverse" or trace.outside.table is None else trace.outside,
     )
     on_tape = {} if kept is None else kept.offsets_in(tape)
     own = [id for id in layout.buffers if id != TAPE]

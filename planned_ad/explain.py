@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from os.path import basename
 from typing import TYPE_CHECKING
 
+from .captured import captured_in
 from .memory_limit import Rerun
 from .reverse import activity
 from .schedule import Cached, LibraryStep, Source, walk_steps
@@ -50,6 +51,8 @@ class Explanation:
         Branches and counts checked at each call.
     assumptions : tuple of str
         What else the plan relies on.
+    frozen : tuple of str
+        What was found outside of the function and is not looked at again: too much to compare, or named in `frozen=`.
     fallbacks : tuple of str
         Ways taken that promise less, and where: slower, or with memory allocated by a library.
     """
@@ -66,6 +69,7 @@ class Explanation:
     lower_bound_bytes: int
     guards: tuple[GuardNote, ...]
     assumptions: tuple[str, ...]
+    frozen: tuple[str, ...]
     fallbacks: tuple[str, ...]
     steps: int
     variants: int
@@ -97,7 +101,11 @@ class Explanation:
             lines += [f"  {g.what} == {g.outcome}   {basename(g.file)}:{g.line}  {g.source}" for g in self.guards]
         if self.variants > 1:
             lines.append(f"variants: {self.variants} traces of different branches")
-        for title, notes in (("relies on", self.assumptions), ("fallbacks", self.fallbacks)):
+        for title, notes in (
+            ("relies on", self.assumptions),
+            ("frozen", self.frozen),
+            ("fallbacks", self.fallbacks),
+        ):
             if notes:
                 lines.append(f"{title}:")
                 lines += [f"  {note}" for note in notes]
@@ -173,6 +181,7 @@ def explain(trace: Trace, entry: Entry, variants: int) -> Explanation:
         lower_bound_bytes=memory.lower_bound_nbytes,
         guards=tuple(guards),
         assumptions=assumptions(trace, entry),
+        frozen=trace.outside.notes,
         fallbacks=(*fallbacks(entry), *unrolled(trace)),
         steps=len(memory.steps),
         variants=variants,
@@ -187,7 +196,7 @@ def active(trace: Trace) -> tuple[str, ...]:
 
 
 def assumptions(trace: Trace, entry: Entry) -> tuple[str, ...]:
-    """What each call checks (or, for captured arrays, what the user promises)."""
+    """What each call checks."""
     found = []
     for leaf in trace.leaves:
         if leaf.kind == "array":
@@ -199,7 +208,10 @@ def assumptions(trace: Trace, entry: Entry) -> tuple[str, ...]:
             found.append(f"{leaf.path} is {leaf.value!r} (checked at each call)")
     if entry.spec.disjoint:
         found.append("memory that is written to overlaps no other argument (checked at each call)")
-    found += [f"the captured array {name} keeps its contents (not checked)" for name in trace.assumptions]
+    found += [f"the array {b.label} from outside is read at each call" for b in captured_in(trace.tape)]
+    watched = trace.outside.watched
+    if watched:
+        found.append(f"what was found outside is the same (checked at each call): {', '.join(watched)}")
     return tuple(dict.fromkeys(found))
 
 

@@ -16,6 +16,7 @@ from .builder import TapeBuilder
 from .captured import view_of
 from .errors import TraceError, UnrollLimitError, UnsupportedError
 from .functions import FUNCTIONS, WRITING
+from .outside import Outside
 from .regions import View, c_strides, is_injective
 from .source import Line, current_line
 from .tape import Buffer, Value, walk
@@ -52,11 +53,19 @@ class Recorder:
         Loops whose end is decided by traced values run at most so often.
     decisions : Decisions
         What earlier runs of this trace have found out about its loops.
+    outside : Outside
+        Is told what the traced function has found outside.
     """
 
     def __init__(
-        self, max_operations: int = 200_000, unroll: int = 16, max_steps: int = 1000, decisions: Decisions | None = None
+        self,
+        max_operations: int = 200_000,
+        unroll: int = 16,
+        max_steps: int = 1000,
+        decisions: Decisions | None = None,
+        outside: Outside | None = None,
     ):
+        self.outside = Outside() if outside is None else outside
         self.builder = TapeBuilder()
         self.namespace: Any = None  # what the traced code sees
         self.max_operations = max_operations
@@ -68,8 +77,8 @@ class Recorder:
         self.whiles_on_integers = WhilesOnIntegers(self)
         self.watch = Watch(self)
         self.example = ExampleRun(self.builder)
-        self.assumptions: dict[str, None] = {}  # names of captured arrays that were read, in order
-        self.outside: dict[int, tuple[str, np.ndarray]] = {}  # arrays from outside, by identity, with their names
+        self.captured_arrays: dict[int, tuple[str, np.ndarray]] = {}  # by identity, with their names
+        self.constants: dict[int, np.ndarray] = {}  # of these, those whose numbers were used, by identity
         self.extents: dict[int, int] = {}  # ids of index values known to be at least 0 and less than this
         self.wrapped: dict[tuple[int, int], Value] = {}  # an index value within an extent, as one that is not negative
         self.consumers: dict[types.FrameType, Any] = {}  # who adds up the items of a generator expression, by its frame
@@ -145,9 +154,9 @@ class Recorder:
         return obj
 
     def assume(self, storage: Storage) -> None:
-        """Note that the trace holds only for the present numbers of a captured array."""
-        if storage.captured:
-            self.assumptions[storage.captured] = None
+        """Note that the trace holds only for the present numbers of an array from outside."""
+        if storage.captured and not self.outside.is_frozen(storage.captured):
+            self.constants[id(storage.base)] = storage.base
 
     # From objects to values and back.
 
@@ -245,8 +254,9 @@ class Recorder:
 
     def captured(self, array: np.ndarray, name: str) -> Any:
         """An array from outside: read from its own memory, unless the trace needs its numbers (or it cannot be)."""
-        self.outside[id(array)] = name, array
-        view = None if id(array) in self.scopes.decisions.constants else view_of(array)
+        self.captured_arrays[id(array)] = name, array
+        known = id(array) in self.scopes.decisions.constants or self.outside.is_frozen(name)
+        view = None if known else view_of(array)
         if view is None:
             return self.concrete(array, captured=name)
         buffer = self.builder.captured(name, array, view)

@@ -16,6 +16,7 @@ from .captured import share_memory
 from .compact import compact
 from .errors import CapturedWriteError, PlannedADError, TraceError, UnrollLimitError, UnsupportedError
 from .namespace import Namespace
+from .outside import Outside
 from .rebinding import check_captured, check_outside, owners_of_leaves, rebound, snapshots, store_rebound
 from .recorder import Recorder
 from .shadows import ShadowGlobals
@@ -97,8 +98,8 @@ class Trace:
     name : str
     line : Line
         Where the function is defined.
-    assumptions : tuple of str
-        Names of captured arrays whose contents the trace has taken for constant.
+    outside : Outside
+        What the function has found outside, which the trace depends on.
     unrolled : tuple of Unrolled
         Loops whose iterations were recorded one by one although they are many, and why.
     max_steps : int
@@ -114,7 +115,7 @@ class Trace:
     result_kinds: tuple[str, ...]
     name: str
     line: Line
-    assumptions: tuple[str, ...]
+    outside: Outside
     unrolled: tuple[Unrolled, ...] = ()
     max_steps: int = 1000
 
@@ -132,6 +133,7 @@ def trace(
     max_operations: int = 200_000,
     unroll: int = 16,
     max_steps: int = 1000,
+    outside: Outside | None = None,
 ) -> Trace:
     """Record one run of `f` on arguments like `args`.
 
@@ -150,6 +152,8 @@ def trace(
         Loops of at most so many iterations are recorded one by one.
     max_steps : int
         `while` loops on traced values run at most so often.
+    outside : Outside
+        Is told what the function has found outside; by default a new one.
 
     Raises
     ------
@@ -157,10 +161,10 @@ def trace(
         Where `f` does what cannot be recorded; the message names the user's line. What `f` itself or NumPy raises
         passes through, with a note that names the line.
     """
-    decisions = Decisions()
+    decisions, outside = Decisions(), Outside() if outside is None else outside
     failure: Exception | None = None
     for _ in range(MOST_RUNS):
-        recorder = Recorder(max_operations, unroll, max_steps, decisions)
+        recorder = Recorder(max_operations, unroll, max_steps, decisions, outside)
         try:
             traced = _trace_once(f, args, dict(kwargs or {}), recorder)
         except Restart:
@@ -231,6 +235,9 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         tuple(values),
         frozenset(leaf.buffer for leaf in leaves if leaf.active and leaf.buffer is not None),
     )
+    static = [(leaf.value, leaf.path) for leaf in leaves if leaf.kind == "static"]
+    classes = [(cls, cls.__name__) for cls in namespace.classes()]
+    recorder.outside.add([*namespace.roots, *static, *classes], namespace.names_read(), recorder.constants)
     if recorder.builder.blocks is not None or any(b.array is not None for b in tape.buffers):
         tape = compact(tape)
         ids = iter(tape.arguments)
@@ -245,7 +252,7 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         result_kinds=tuple(kinds),
         name=signature.function,
         line=_definition(f),
-        assumptions=tuple(recorder.assumptions),
+        outside=recorder.outside,
         unrolled=recorder.scopes.decisions.reported(),
         max_steps=recorder.max_steps,
     )
@@ -302,11 +309,11 @@ def is_text(example: np.ndarray, owner: int) -> bool:
 
 def _check_written(traced: Trace, recorder: Recorder, arguments: Sequence[Any]) -> None:
     """Refuse arguments that are written to where an array from outside shows their memory."""
-    written = set(written_arguments(traced.tape)) if recorder.outside else set()
+    written = set(written_arguments(traced.tape)) if recorder.captured_arrays else set()
     for leaf, example in zip(traced.leaves, flatten_arguments(arguments)[0]):
         if leaf.buffer not in written or leaf.is_fresh or leaf.kind != "array":
             continue
-        for name, array in recorder.outside.values():
+        for name, array in recorder.captured_arrays.values():
             if np.may_share_memory(example, array) and share_memory(example, array):
                 raise TraceError(
                     f"the traced function writes to the argument `{leaf.path}`, and reads `{name}` from outside, which "

@@ -6,9 +6,11 @@ oracle of its tests, and what serves where object headers cannot be read directl
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
+
+from .watchtable import WatchTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +144,15 @@ class TupleResult:
 Result = ArgumentResult | FloatResult | TupleResult | None
 
 
+class Watch(Protocol):
+    """Objects outside of a call that have to be the same ones as when its kernel was made."""
+
+    def is_same(self) -> bool: ...
+
+    @property
+    def table(self) -> WatchTable | None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSpec:
     """All that a compiled call is compiled for.
@@ -165,6 +176,8 @@ class CallSpec:
         how much memory the kernel works in, 64-byte aligned and uninitialised.
     release_gil : bool
         let other Python threads run during the kernel.
+    watch : Watch, optional
+        what else has to be as it was.
     """
 
     arguments: tuple[Spec, ...]
@@ -174,6 +187,7 @@ class CallSpec:
     outputs: int = 0
     workspace_nbytes: int = 0
     release_gil: bool = False
+    watch: "Watch | None" = field(default=None, compare=False)
     leaves: tuple[ArraySpec | FloatSpec, ...] = field(init=False, compare=False, repr=False)
     arrays: tuple[ArraySpec, ...] = field(init=False, compare=False, repr=False)
 
@@ -216,6 +230,8 @@ def _leaves(specs: Sequence[Spec]):
 def match(spec: CallSpec, arguments: Sequence[Any]) -> list[Any] | None:
     """The leaves of `arguments`, or None when they are not what `spec` says."""
     leaves: list[Any] = []
+    if spec.watch is not None and not spec.watch.is_same():
+        return None
     if not _items_match(spec.arguments, arguments, leaves):
         return None
     arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
