@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .entries import is_scalar_loss
@@ -26,6 +26,7 @@ def compile(
     max_steps: int = 1000,
     max_variants: int = 32,
     memory_limit: int | None = None,
+    frozen: Sequence[str] = (),
 ) -> Plan:
     """Trace `f` once, plan its memory, and compile it with its derivatives.
 
@@ -42,7 +43,8 @@ def compile(
         Arguments by keyword. Those that `f` takes by position too are ordered among `example_args`; those that it takes
         by keyword only follow. Each has a shadow and a derivative as an argument by position has.
     on_branch : {'retrace', 'raise'}
-        What a call does whose data take another branch: trace again and keep both, or raise BranchError.
+        What a call does whose data take another branch, or that finds something else outside of `f`: trace again and
+        keep both, or raise BranchError.
     preserve_args : bool
         Leave arguments that `f` writes to as they were (costs a copy).
     max_operations : int
@@ -58,6 +60,10 @@ def compile(
         Limit, in bytes, of what is kept from the primal for the reverse sweep (`explain().cached_bytes`). Where it
         would be exceeded, loops are run again in the reverse sweep, from checkpoints; `explain().reruns` says which.
         It holds for `gradient`, `value_and_gradient` and `pullback`, not for derivatives of derivatives.
+    frozen : sequence of str
+        Names outside of `f` (globals, variables that it closes over, `"model.table"`) that are taken for constant, with
+        all that they lead to. Each call looks at all others: arrays are read from their own memory, and what else has
+        changed since `f` was traced has it traced again (with `on_branch="raise"`, raises BranchError).
 
     Returns
     -------
@@ -101,6 +107,7 @@ def compile(
         "max_steps": max_steps,
         "max_variants": max_variants,
         "memory_limit": memory_limit,
+        "frozen": (frozen,) if isinstance(frozen, str) else tuple(frozen),
     }
     plan = Plan(f, arguments, options, example_kwargs)
     traced = plan._variants[0].trace

@@ -161,18 +161,24 @@ class KernelFunction:
         return getattr, (self._plan.kernel, self.__name__)
 
     def _extend(self, variants: list[Variant]) -> None:
-        """Try these variants too. One that takes other memory, or has no such call, is left out."""
+        """Try these variants. One that takes other memory, has no such call, or is for what was outside, is left out.
+
+        All stay alive, since a call may be running in one.
+        """
+        found = []
         for variant in variants:
-            if any(variant is known for known in self._tried):
+            if not variant.trace.outside.is_same():
                 continue
-            self._tried.append(variant)
+            if all(variant is not known for known in self._tried):
+                self._tried.append(variant)
             try:
                 entry = variant.entry(self._kind)
                 check_compiled(variant.trace, entry)
             except PlannedADError:
                 continue
             if same_memory(njit_spec(variant.trace, entry, ""), self._spec):
-                self._native.add_variant(entry.call.kernel_address, entry.spec.workspace_nbytes)
+                found.append((entry.call.kernel_address, entry.spec.workspace_nbytes))
+        self._native.try_variants(found)
 
 
 @typeof_impl.register(KernelFunction)

@@ -121,6 +121,9 @@ class Outside:
             before = old.get(path)
             if before is None or before.key != now.key:
                 was = "not there" if before is None else before.shown
+                if was == now.shown:
+                    yield f"`{path}` is another object now, {was}{self._where(path)}"
+                    continue
                 yield f"`{path}` is {now.shown} now, and was {was} when it was traced{self._where(path)}"
         for path, before in old.items():
             if path not in new:

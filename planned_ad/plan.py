@@ -14,8 +14,9 @@ from .callbacks import raise_pending
 from .entries import KINDS, Entry, build_entry, is_scalar_loss, limited_tape, result_kinds
 from .errors import ArgumentError, BranchError, PlannedADError
 from .explain import Explanation, explain
-from .guards import broken_guard, endless, is_limit, lines_of_guards
+from .guards import broken_guard, changed, endless, is_limit, lines_of_guards
 from .kernel_functions import Kernel
+from .outside import Outside
 from .replay import Call, in_order, replay
 from .schedule import MemoryPlan
 from .schedule_listing import plan_listing
@@ -33,14 +34,14 @@ class Variant:
         traced: Trace,
         preserve_args: bool,
         memory_limit: int | None,
-        slow_path: Callable[[str], Callable[..., Any]],
+        slow_path: Callable[[str, Variant], Callable[..., Any]],
         owner: object,
     ):
         self.trace = traced
         self.entries: dict[str, Entry] = {}
         self.preserve_args = preserve_args
         self._memory_limit = memory_limit
-        self._slow_path = slow_path
+        self._slow_path = lambda kind: slow_path(kind, self)
         self._owner = owner
         self._lock = threading.Lock()
 
@@ -110,6 +111,15 @@ def called(derived: Any, args: tuple, out: Any) -> Any:
 HALVES = {"forward": run_forward, "reverse": run_reverse}  # of `split`: their slow paths
 MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
 MOST_STEPS = 10_000_000
+MOST_PAST = 3  # variants that are kept for when what is outside is again as it was for them
+CALLS = {
+    "gradient": "gradient",
+    "value_and_gradient": "value_and_gradient",
+    "pullback": "pullback",
+    "call": "_call",
+    "forward": "_forward",
+    "reverse": "_reverse",
+}
 
 
 class Plan:
@@ -147,7 +157,8 @@ class Plan:
 
         Arrays that it returns are new ones, or those that are passed after the arguments: `plan(x, n, out)`.
         """
-        if kwargs or len(args) != len(self._variants[0].trace.names):
+        first = self._variants[0].trace
+        if kwargs or len(args) != len(first.names) or not first.outside.is_same():
             return self._call(*args, **kwargs)
         return self._call(*args, *(np.empty(shape, dtype) for shape, dtype in self._fresh_results))
 
@@ -320,8 +331,38 @@ class Plan:
 
     # Variants.
 
-    def _slow_path(self, kind: str) -> Callable[..., Any]:
-        return functools.partial(HALVES[kind], self) if kind in HALVES else functools.partial(_slow_path, self, kind)
+    def _slow_path(self, kind: str, variant: Variant) -> Callable[..., Any]:
+        return functools.partial(_slow_path, self, kind, variant)
+
+    def _present(self) -> list[Variant]:
+        """The variants for which everything outside is what it was, the one whose calls are fast first."""
+        found = [v for v in self._variants if v.trace.outside.is_same()]
+        return found or self._still_present()
+
+    def _still_present(self) -> list[Variant]:
+        """`_present`, where objects are compared by value; some of those that do not hold are kept for later."""
+        with self._lock:
+            holding = {id(v): v.trace.outside.holds() for v in self._variants}
+            found = [v for v in self._variants if holding[id(v)]]
+            if found and found[0] is not self._variants[0]:
+                self._put_first(found)
+            return found
+
+    def _put_first(self, chosen: list[Variant]) -> None:
+        """Have these variants be the first, so that calls are fast that run the very first; drop what is long gone."""
+        others = [v for v in self._variants if v not in chosen]
+        self._variants[:] = [*chosen, *others[:MOST_PAST]]
+        self._forget_calls()
+
+    def _forget_calls(self) -> None:
+        """Have the public calls be those of the first variant from now on."""
+        for name in (*CALLS.values(), "_fresh_results"):
+            self.__dict__.pop(name, None)
+        if self._shown_by is not None:
+            other, name = self._shown_by
+            other.__dict__.pop(name, None)
+        if "kernel" in self.__dict__:
+            self.kernel._extend()
 
     def _add_variant(self, args: tuple, kwargs: dict[str, Any]) -> Variant:
         options = self._options
@@ -332,6 +373,7 @@ class Plan:
             max_operations=options["max_operations"],
             unroll=options["unroll"],
             max_steps=options["max_steps"],
+            outside=Outside(frozen=tuple(options["frozen"])),
         )
         variant = Variant(traced, options["preserve_args"], options["memory_limit"], self._slow_path, self)
         self._variants.append(variant)
@@ -347,18 +389,21 @@ class Plan:
         self, attempt: Callable[[Sequence[Variant], bool], tuple[bool, Any]], called: Callable[[], Call]
     ) -> Any:
         """What `attempt(variants, final)` gives for the first variant whose guards hold: if none, a new one's."""
-        tried = list(self._variants)
+        tried = self._present()
         done, result = attempt(tried, False)
         if done:
             return result
-        first, call = tried[0].trace, called()
-        if self._options["on_branch"] == "raise":
-            raise broken_guard(first, call.leaves)
+        call = called()
         with self._lock:
-            done, result = attempt(self._variants[len(tried) :], False)  # of other threads
+            tried_now = [v for v in self._still_present() if v not in tried]  # of other threads, or not looked at yet
+            done, result = attempt(tried_now, False)
             if done:
                 return result
-            if len(self._variants) >= self._options["max_variants"]:
+            present = [*tried, *tried_now]
+            if self._options["on_branch"] == "raise":
+                raise broken_guard(present[0].trace, call.leaves) if present else changed(self._variants[0].trace)
+            if len(present) >= self._options["max_variants"]:
+                first = present[0].trace
                 raise BranchError(
                     f"{first.name} has taken more than {self._options['max_variants']} different branches: "
                     f"{lines_of_guards(first)}. Use np.where for values that change from call to call, or raise the "
@@ -373,6 +418,8 @@ class Plan:
             except PlannedADError:
                 self._variants.remove(variant)
                 raise
+            if not present:
+                self._put_first([variant])
             if "kernel" in self.__dict__:
                 self.kernel._extend()
         return result
@@ -394,11 +441,7 @@ class Plan:
         found = self._add_variant(*call.example())
         kept = [v for v in self._variants[:-1] if not any(is_limit(op) for op in v.trace.tape.operations)]
         self._variants[:] = [*kept, found]
-        for name in ("gradient", "value_and_gradient", "pullback", "_call", "_forward", "_reverse"):
-            self.__dict__.pop(name, None)
-        if self._shown_by is not None:
-            other, name = self._shown_by
-            other.__dict__.pop(name, None)
+        self._forget_calls()
         return found
 
     # What the plan says of itself.
@@ -469,8 +512,12 @@ class Plan:
         return self.__copy__()
 
 
-def _slow_path(plan: Plan, kind: str, *arguments: Any, **keywords: Any) -> Any:
+def _slow_path(plan: Plan, kind: str, variant: Variant, *arguments: Any, **keywords: Any) -> Any:
+    if kind in HALVES:
+        return HALVES[kind](plan, *arguments, **keywords)
     raise_pending()  # of a callback in the call that has just been tried
+    if plan._variants[0] is not variant:  # the call of a variant that was the first one when it was looked up
+        return getattr(plan, CALLS[kind])(*arguments, **keywords)
     return plan._replay(kind, arguments, keywords)
 
 

@@ -37,7 +37,6 @@ class Forward:
     def __init__(self, plan: Plan):
         self._plan = plan
         self._complete = 1 + len(plan._variants[0].trace.names)
-        self._fresh = plan._fresh_results
 
     @property
     def tape_nbytes(self) -> int:
@@ -54,8 +53,9 @@ class Forward:
         return self._plan._forward
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._fresh and not kwargs and len(args) == self._complete:
-            return self._plan._forward(*args, *(np.empty(shape, dtype) for shape, dtype in self._fresh))
+        if not kwargs and len(args) == self._complete and self._plan._variants[0].trace.outside.is_same():
+            fresh = self._plan._fresh_results
+            return self._plan._forward(*args, *(np.empty(shape, dtype) for shape, dtype in fresh))
         return self._plan._forward(*args, **kwargs)
 
     def __repr__(self) -> str:

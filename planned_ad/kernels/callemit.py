@@ -217,7 +217,7 @@ class CallEmitter:
         table = None if self.spec.watch is None else self.spec.watch.table
         if table is not None:
             kind = ir.FunctionType(INT32, [POINTER]).as_pointer()
-            differs = self.builder.call(INT64(walker()).inttoptr(kind), [_address(table.address)])
+            differs = self.builder.call(self.builder.inttoptr(INT64(walker()), kind), [_address(table.address)])
             self._require(self.builder.icmp_signed("==", differs, INT32(0)))
 
     # Kernel and result ------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ that a function which the kernel calls raised an exception.
 from __future__ import annotations
 
 import ctypes
+import functools
 import threading
 import weakref
 from collections.abc import Sequence
@@ -108,16 +109,29 @@ class NativeCall:
         free = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(self.library.get_pointer_to_function(f"{symbol}.free"))
         weakref.finalize(self, _free_workspaces, self._rows, free).atexit = False
 
-    def add_variant(self, kernel_address: int, workspace_nbytes: int) -> bool:
-        """Let calls try another variant, after those before it; also calls compiled before. False where it is full."""
+    def try_variants(self, variants: Sequence[tuple[int, int]]) -> None:
+        """Let calls try these variants and no others, also calls compiled before.
+
+        Each is the address of a kernel and the bytes of its workspace. A row that has been tried stays, since a call
+        may be in it, and leads nowhere; it may get a kernel again that needs no more memory. What does not fit any more
+        is left out.
+        """
         with self._lock:
-            if self._count == len(self._rows) - 1:
-                return False
-            row = self._rows[self._count]
-            row.nbytes = workspace_nbytes
-            row.kernel = kernel_address  # last: with it the row exists
-            self._count += 1
-            return True
+            wanted = dict(variants)
+            for row in self._rows[: self._count]:
+                if row.kernel not in wanted:
+                    row.kernel = nowhere()
+                wanted.pop(row.kernel, None)
+            for kernel, nbytes in wanted.items():
+                past = (r for r in self._rows[: self._count] if r.kernel == nowhere() and r.nbytes >= nbytes)
+                row = next(past, None)
+                if row is None:
+                    if self._count == len(self._rows) - 1:
+                        continue
+                    row = self._rows[self._count]
+                    row.nbytes = nbytes
+                    self._count += 1
+                row.kernel = kernel  # last: with it the row exists
 
     @property
     def declaration(self) -> str:
@@ -128,6 +142,18 @@ class NativeCall:
             names.append(name if name not in names else f"{name}_{len(names)}")
         described = [p.declaration(name) for p, name in zip(self.parameters, names)]
         return f"int32_t {self.name}({', '.join(described) or 'void'})"
+
+
+@functools.cache
+def nowhere() -> int:
+    """The address of a kernel whose guards never hold."""
+    symbol = unique_symbol("nowhere")
+
+    def emit(module: ir.Module) -> None:
+        function = ir.Function(module, ir.FunctionType(I32, [POINTER.as_pointer(), POINTER]), symbol)
+        ir.IRBuilder(function.append_basic_block("entry")).ret(I32(BROKEN_GUARD))
+
+    return compile_module(symbol, emit, LITTLE).get_pointer_to_function(symbol)
 
 
 LITTLE = Optimization(level=2, loop_vectorize=False, loop_unroll=False)
