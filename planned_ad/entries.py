@@ -49,6 +49,7 @@ from .structure import Leaf, Structure
 from .tape import Buffer, Tape
 from .trace import Trace
 from .vectorise import vectorise
+from .watch import Watch
 
 RELEASE_GIL_AT = 100_000.0  # operations: some tens of microseconds
 # Loops are emitted as vectors, and unrolled where that pays: LLVM need not look for either (a quarter of its time).
@@ -197,8 +198,9 @@ def build_entry(
     slow_path: Callable[..., Any],
     reruns: tuple[Rerun, ...] = (),
     kept: KeptLayout | None = None,
+    watch: Watch | None = None,
 ) -> Entry:
-    """Plan and compile one entry; `kept`: of a half of a split plan."""
+    """Plan and compile one entry; `kept`: of a half of a split plan; `watch`: over what the trace relies on."""
     memory = plan_memory(tape)
     if kept is not None:
         again = kept.recomputed() if kind == "reverse" else ()
@@ -213,7 +215,7 @@ def build_entry(
         outputs=len(layout.outputs),
         workspace_nbytes=memory.workspace_nbytes + scratch_nbytes(chunks),
         release_gil=flops(memory.steps) > RELEASE_GIL_AT,
-        watch=None if kind == "reverse" or trace.outside.table is None else trace.outside,
+        watch=None if watch is None or watch.table is None else watch,
     )
     on_tape = {} if kept is None else kept.offsets_in(tape)
     own = [id for id in layout.buffers if id != TAPE]

@@ -13,6 +13,7 @@ from .reverse import activity
 from .schedule import Cached, LibraryStep, Source, walk_steps
 from .tape import Guard
 from .trace import Trace
+from .watch import Watch
 
 if TYPE_CHECKING:
     from .entries import Entry
@@ -160,7 +161,7 @@ def grouped_sources(sources: tuple[Source, ...]) -> list[str]:
     ]
 
 
-def explain(trace: Trace, entry: Entry, variants: int) -> Explanation:
+def explain(trace: Trace, entry: Entry, variants: int, watch: Watch) -> Explanation:
     """Collect what the plan of `entry` decided."""
     memory = entry.memory
     guards = dict.fromkeys(
@@ -180,8 +181,8 @@ def explain(trace: Trace, entry: Entry, variants: int) -> Explanation:
         workspace_bytes=memory.workspace_nbytes,
         lower_bound_bytes=memory.lower_bound_nbytes,
         guards=tuple(guards),
-        assumptions=assumptions(trace, entry),
-        frozen=trace.outside.notes,
+        assumptions=assumptions(trace, entry, watch),
+        frozen=watch.notes,
         fallbacks=(*fallbacks(entry), *unrolled(trace)),
         steps=len(memory.steps),
         variants=variants,
@@ -195,7 +196,7 @@ def active(trace: Trace) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(leaf.path for leaf in trace.leaves if leaf.active), *own]))
 
 
-def assumptions(trace: Trace, entry: Entry) -> tuple[str, ...]:
+def assumptions(trace: Trace, entry: Entry, watch: Watch) -> tuple[str, ...]:
     """What each call checks."""
     found = []
     for leaf in trace.leaves:
@@ -209,7 +210,7 @@ def assumptions(trace: Trace, entry: Entry) -> tuple[str, ...]:
     if entry.spec.disjoint:
         found.append("memory that is written to overlaps no other argument (checked at each call)")
     found += [f"the array {b.label} from outside is read at each call" for b in captured_in(trace.tape)]
-    watched = trace.outside.watched
+    watched = watch.watched
     if watched:
         found.append(f"what was found outside is the same (checked at each call): {', '.join(watched)}")
     return tuple(dict.fromkeys(found))

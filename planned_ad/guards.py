@@ -28,15 +28,6 @@ def endless(traced: Trace) -> BranchError:
     )
 
 
-def changed(traced: Trace) -> BranchError:
-    """The error where something outside of the function is not what it was when it was traced."""
-    found = "; ".join(traced.outside.changes()) or "something outside of it is another object"
-    return BranchError(
-        f"{traced.name} was traced for what it found outside, and that has changed: {found}. Pass what changes as an "
-        f"argument, or let the plan trace again, with on_branch='retrace'"
-    )
-
-
 def broken_guard(traced: Trace, leaves: Sequence[Any]) -> Exception:
     """The error for arguments with which a guard of `traced` breaks: it names the guard's line."""
     memories = {

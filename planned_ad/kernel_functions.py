@@ -167,7 +167,7 @@ class KernelFunction:
         """
         found = []
         for variant in variants:
-            if not variant.trace.outside.is_same():
+            if not variant.watch.is_same():
                 continue
             if all(variant is not known for known in self._tried):
                 self._tried.append(variant)
@@ -204,7 +204,9 @@ def check_compiled(trace: Trace, entry: Entry) -> None:
 
 
 def same_memory(one: NjitSpec, other: NjitSpec) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in ("parameters", "leaves", "outputs", "disjoint", "fixed"))
+    return all(
+        getattr(one, name) == getattr(other, name) for name in ("parameters", "leaves", "outputs", "disjoint", "fixed")
+    )
 
 
 def njit_spec(trace: Trace, entry: Entry, on_branch: str) -> NjitSpec:

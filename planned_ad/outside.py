@@ -1,149 +1,49 @@
-"""What a trace has found outside of the function, and whether it is still there: the names that shaped the program.
-
-Traced code sees copies of its globals, closures and objects (`namespace`), and what it reads of them becomes part of the
-program: numbers and flags, the functions that names are bound to, the contents of arrays whose numbers had to be known.
-Here the real objects are walked along the same ways, but only along names that occur in code that may have run. The
-walk gives the rows of a table that each call checks (`kernels.watchtable`), and what there was in a form that can be
-compared by value: where the table finds another object, the objects are walked again, and an equal number or an equal
-function in another object is no change.
-"""
+"""What the runs of one trace have found outside of the function: where to look whether it is still there."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-from .kernels import watchtable
-from .kernels.watchtable import WatchTable
-from .sightings import Sighting, Walk
-from .used_names import UsedNames, lines_of
 
 
 @dataclass(eq=False)
 class Outside:
-    """What the runs of one trace, and of those inside it, have found outside.
+    """Filled by a trace, and by those inside it; some come later, when a derivative of a custom rule is traced.
 
     Attributes
     ----------
     frozen : tuple of str
         Names that are taken for constant without a look, with what they lead to.
-    constants : set of int
-        Arrays whose numbers the program has in it, by identity.
+    roots : list of (object, str)
+        Functions that were traced, and classes and other objects that traced code got by the arguments; their names.
+    read : dict
+        Names that were read of globals and of modules: by the identity of their dict, that dict and the names.
+    constants : dict
+        Arrays whose numbers are in the program, by identity.
     """
 
     frozen: tuple[str, ...] = ()
+    roots: list[tuple[object, str]] = field(default_factory=list)
+    read: dict[int, tuple[dict[str, Any], dict[str, None]]] = field(default_factory=dict)
     constants: dict[int, Any] = field(default_factory=dict)
-    _roots: list[tuple[object, str]] = field(default_factory=list)
-    _globals: dict[int, tuple[dict, dict[str, None]]] = field(default_factory=dict)
-    _table: WatchTable | None = None
-    _seen: list[Sighting] = field(default_factory=list)
-    _walked: tuple[int, ...] = ()
-    _names: UsedNames = field(default_factory=UsedNames)
-    _notes: tuple[str, ...] = ()
-
-    # What is found.
 
     def is_frozen(self, name: str) -> bool:
         return any(name == known or name.startswith((known + ".", known + "[")) for known in self.frozen)
 
-    def add(self, roots: list[tuple[object, str]], read: list[tuple[dict, list[str]]], constants: Mapping) -> None:
-        """What a run has found: functions, classes and objects; the names that it has read in dicts of globals and
-        modules; the arrays whose numbers it has used."""
-        self._roots += roots
+    def add(
+        self,
+        roots: Iterable[tuple[object, str]],
+        read: Iterable[tuple[dict[str, Any], Sequence[str]]],
+        constants: Mapping[int, Any],
+    ) -> None:
+        """What one run has found."""
+        self.roots += roots
         for names, keys in read:
-            known = self._globals.setdefault(id(names), (names, {}))[1]
-            known.update(dict.fromkeys(keys))
+            self.read.setdefault(id(names), (names, {}))[1].update(dict.fromkeys(keys))
         self.constants.update(constants)
 
     @property
     def size(self) -> tuple[int, ...]:
-        found = sum(len(keys) for _, keys in self._globals.values())
-        return len(self._roots), found, len(self.constants)
-
-    def _walk(self, names: UsedNames) -> Walk:
-        walk = Walk(names, self.is_frozen, self.constants)
-        for names_of, keys in self._globals.values():
-            walk.globals(names_of, keys)
-        for root, name in self._roots:
-            walk.root(root, name)
-        return walk
-
-    def _first_walk(self) -> Walk:
-        """A walk along the names that occur in the code that it meets."""
-        while True:
-            walk = self._walk(self._names)
-            if walk.codes <= self._names.codes and walk.texts <= self._names.texts:
-                return walk
-            self._names = UsedNames(self._names.codes | walk.codes, self._names.texts | walk.texts)
-
-    def _look(self) -> None:
-        """Walk for the first time, or since more was found."""
-        if self._table is None or self._walked != self.size:
-            walk = self._first_walk()
-            if self._table is None:
-                self._table = WatchTable()
-            self._table.fill(walk.rows)
-            self._seen, self._walked, self._notes = walk.seen, self.size, tuple(dict.fromkeys(walk.notes))
-
-    # What is asked.
-
-    @property
-    def table(self) -> WatchTable | None:
-        """What each call checks; None where there is nothing to check."""
-        self._look()
-        assert self._table is not None
-        return self._table if self._table.alive else None
-
-    def is_same(self) -> bool:
-        """Whether the very objects are there: a quick look, which may take an equal object for another."""
-        table = self.table
-        return table is None or (watchtable.supported() and table.holds())
-
-    def holds(self) -> bool:
-        """Whether everything has the value that it had; if so, the table knows the objects of now."""
-        if self.is_same():
-            return True
-        walk = self._walk(self._names)
-        if [s.key for s in walk.seen] != [s.key for s in self._seen]:
-            return False
-        assert self._table is not None
-        self._table.fill(walk.rows)
-        self._seen = walk.seen
-        return True
-
-    def changes(self) -> Iterator[str]:
-        """What is another value now, for messages: the name, its line, what it was and is."""
-        old = {s.path: s for s in self._seen}
-        new = {s.path: s for s in self._walk(self._names).seen}
-        for path, now in new.items():
-            before = old.get(path)
-            if before is None or before.key != now.key:
-                was = "not there" if before is None else before.shown
-                if was == now.shown:
-                    yield f"`{path}` is another object now, {was}{self._where(path)}"
-                    continue
-                yield f"`{path}` is {now.shown} now, and was {was} when it was traced{self._where(path)}"
-        for path, before in old.items():
-            if path not in new:
-                yield f"`{path}` is gone, and was {before.shown} when it was traced{self._where(path)}"
-
-    def _where(self, path: str) -> str:
-        """The line that uses a name, by the last part of its path, else the first."""
-        parts = re.findall(r"\w+", path)
-        lines = lines_of(self._names.codes, (*parts[::-1],))
-        return f" ({lines[0]}: `{lines[0].text}`)" if lines else ""
-
-    @property
-    def watched(self) -> tuple[str, ...]:
-        """The names that are checked, those of one container as one."""
-        self._look()
-        return tuple(dict.fromkeys(s.path for s in self._seen if s.is_checked))
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What is not checked, and why."""
-        self._look()
-        return tuple(f"{name} is taken for constant (frozen=)" for name in self.frozen) + self._notes
-
+        """Other numbers where something has been added."""
+        return len(self.roots), sum(len(keys) for _, keys in self.read.values()), len(self.constants)

@@ -14,9 +14,10 @@ from .callbacks import raise_pending
 from .entries import KINDS, Entry, build_entry, is_scalar_loss, limited_tape, result_kinds
 from .errors import ArgumentError, BranchError, PlannedADError
 from .explain import Explanation, explain
-from .guards import broken_guard, changed, endless, is_limit, lines_of_guards
+from .guards import broken_guard, lines_of_guards
 from .kernel_functions import Kernel
 from .outside import Outside
+from .present import changed, present, put_first, still_present, with_more_steps
 from .replay import Call, in_order, replay
 from .schedule import MemoryPlan
 from .schedule_listing import plan_listing
@@ -24,6 +25,7 @@ from .signatures import bind
 from .split_calls import Forward, Reverse, build_halves, run_forward, run_reverse
 from .tape import Guard
 from .trace import Trace, trace
+from .watch import Watch
 
 
 class Variant:
@@ -38,6 +40,7 @@ class Variant:
         owner: object,
     ):
         self.trace = traced
+        self.watch = Watch(traced.outside)
         self.entries: dict[str, Entry] = {}
         self.preserve_args = preserve_args
         self._memory_limit = memory_limit
@@ -53,13 +56,13 @@ class Variant:
                 found = self.entries.get(kind)
                 if found is None and kind in HALVES:
                     halves = build_halves(
-                        self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner
+                        self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner, self.watch
                     )
                     self.entries |= halves
                     found = halves[kind]
                 elif found is None:
                     tape, reruns = limited_tape(self.trace, kind, self.preserve_args, self._memory_limit)
-                    found = build_entry(self.trace, kind, tape, self._slow_path(kind), reruns)
+                    found = build_entry(self.trace, kind, tape, self._slow_path(kind), reruns, watch=self.watch)
                     self.entries[kind] = found
         return found
 
@@ -109,9 +112,6 @@ def called(derived: Any, args: tuple, out: Any) -> Any:
 
 
 HALVES = {"forward": run_forward, "reverse": run_reverse}  # of `split`: their slow paths
-MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
-MOST_STEPS = 10_000_000
-MOST_PAST = 3  # variants that are kept for when what is outside is again as it was for them
 CALLS = {
     "gradient": "gradient",
     "value_and_gradient": "value_and_gradient",
@@ -158,7 +158,7 @@ class Plan:
         Arrays that it returns are new ones, or those that are passed after the arguments: `plan(x, n, out)`.
         """
         first = self._variants[0].trace
-        if kwargs or len(args) != len(first.names) or not first.outside.is_same():
+        if kwargs or len(args) != len(first.names) or not self._variants[0].watch.is_same():
             return self._call(*args, **kwargs)
         return self._call(*args, *(np.empty(shape, dtype) for shape, dtype in self._fresh_results))
 
@@ -334,26 +334,6 @@ class Plan:
     def _slow_path(self, kind: str, variant: Variant) -> Callable[..., Any]:
         return functools.partial(_slow_path, self, kind, variant)
 
-    def _present(self) -> list[Variant]:
-        """The variants for which everything outside is what it was, the one whose calls are fast first."""
-        found = [v for v in self._variants if v.trace.outside.is_same()]
-        return found or self._still_present()
-
-    def _still_present(self) -> list[Variant]:
-        """`_present`, where objects are compared by value; some of those that do not hold are kept for later."""
-        with self._lock:
-            holding = {id(v): v.trace.outside.holds() for v in self._variants}
-            found = [v for v in self._variants if holding[id(v)]]
-            if found and found[0] is not self._variants[0]:
-                self._put_first(found)
-            return found
-
-    def _put_first(self, chosen: list[Variant]) -> None:
-        """Have these variants be the first, so that calls are fast that run the very first; drop what is long gone."""
-        others = [v for v in self._variants if v not in chosen]
-        self._variants[:] = [*chosen, *others[:MOST_PAST]]
-        self._forget_calls()
-
     def _forget_calls(self) -> None:
         """Have the public calls be those of the first variant from now on."""
         for name in (*CALLS.values(), "_fresh_results"):
@@ -389,21 +369,21 @@ class Plan:
         self, attempt: Callable[[Sequence[Variant], bool], tuple[bool, Any]], called: Callable[[], Call]
     ) -> Any:
         """What `attempt(variants, final)` gives for the first variant whose guards hold: if none, a new one's."""
-        tried = self._present()
+        tried = present(self)
         done, result = attempt(tried, False)
         if done:
             return result
         call = called()
         with self._lock:
-            tried_now = [v for v in self._still_present() if v not in tried]  # of other threads, or not looked at yet
-            done, result = attempt(tried_now, False)
+            others = [v for v in still_present(self) if v not in tried]  # of other threads, or not looked at yet
+            done, result = attempt(others, False)
             if done:
                 return result
-            present = [*tried, *tried_now]
+            tried += others
             if self._options["on_branch"] == "raise":
-                raise broken_guard(present[0].trace, call.leaves) if present else changed(self._variants[0].trace)
-            if len(present) >= self._options["max_variants"]:
-                first = present[0].trace
+                raise broken_guard(tried[0].trace, call.leaves) if tried else changed(self._variants[0])
+            if len(tried) >= self._options["max_variants"]:
+                first = tried[0].trace
                 raise BranchError(
                     f"{first.name} has taken more than {self._options['max_variants']} different branches: "
                     f"{lines_of_guards(first)}. Use np.where for values that change from call to call, or raise the "
@@ -413,36 +393,16 @@ class Plan:
             try:
                 done, result = attempt([variant], True)
                 while not done:
-                    variant = self._with_more_steps(variant, call)
+                    variant = with_more_steps(self, variant, call)
                     done, result = attempt([variant], True)
             except PlannedADError:
                 self._variants.remove(variant)
                 raise
-            if not present:
-                self._put_first([variant])
+            if not tried:
+                put_first(self, [variant])
             if "kernel" in self.__dict__:
                 self.kernel._extend()
         return result
-
-    def _with_more_steps(self, variant: Variant, call: Call) -> Variant:
-        """In place of a variant whose `while` loops end too early for these arguments, one with more memory for them.
-
-        It takes the place of all that were traced with less. Other guards break for a reason, which is raised.
-        """
-        traced = variant.trace
-        has_limit = any(is_limit(op) for op in traced.tape.operations)
-        steps = self._options["max_steps"] * MORE_STEPS
-        if has_limit and steps > MOST_STEPS:
-            raise endless(traced)
-        if not has_limit:
-            raise broken_guard(traced, call.leaves)
-        self._options["max_steps"] = steps
-        self._variants.remove(variant)
-        found = self._add_variant(*call.example())
-        kept = [v for v in self._variants[:-1] if not any(is_limit(op) for op in v.trace.tape.operations)]
-        self._variants[:] = [*kept, found]
-        self._forget_calls()
-        return found
 
     # What the plan says of itself.
 
@@ -473,7 +433,8 @@ class Plan:
             Which of the traces, where branches have led to several.
         """
         plan, kind = self._chosen(kind)
-        return explain(plan._variants[variant].trace, plan._entry(kind, variant), len(plan._variants))
+        chosen = plan._variants[variant]
+        return explain(chosen.trace, plan._entry(kind, variant), len(plan._variants), chosen.watch)
 
     def listing(self, kind: str | None = None, variant: int = 0) -> str:
         """The plan as stable pseudo-Python, with the user's lines beside it; arguments as for `explain`."""

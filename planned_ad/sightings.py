@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import enum
 import functools
+import os
 import struct
 import types
 from collections.abc import Callable, Iterable, Mapping
@@ -160,9 +161,10 @@ class Walk:
             return
         if is_user_function(f) or is_root:
             self.codes.add(f.__code__)
-        for name in ("__code__", "__defaults__", *(("__kwdefaults__",) if f.__kwdefaults__ else ())):
+        fields = ("__code__", "__defaults__", *(("__kwdefaults__",) if f.__kwdefaults__ else ()))
+        for name in () if is_root else fields:  # the function itself was given as it was
             self.row(watchtable.field_of(f, name))
-        self.see(path, ("code", f.__code__), f"a function of {f.__code__.co_filename}:{f.__code__.co_firstlineno}")
+        self.see(path, ("code", f.__code__), where(f), not is_root)
         self.cells(f)
         if f.__defaults__ is not None:
             parameters = f.__code__.co_varnames[: f.__code__.co_argcount][-len(f.__defaults__) or None :]
@@ -243,15 +245,14 @@ class Walk:
         self.attributes(state, path)
         for base in real.__mro__:
             for name, found in list(vars(base).items()):
+                if not self.is_used(name):
+                    continue
                 if isinstance(found, types.MemberDescriptorType):
-                    if self.is_used(name):
-                        self.slot(obj, base, name, found, f"{path}.{name}")
-                elif real.__dictoffset__ and name not in state and not name.startswith("__") and is_user_class(base):
-                    # What the class has, an instance may get of its own.
-                    if self.is_used(name) and not hasattr(type(found), "__get__"):
-                        self.item(state, name, f"{path}.{name}")
+                    self.slot(obj, name, found, f"{path}.{name}")
+                elif real.__dictoffset__ and name not in state and is_user_class(base) and may_be_hidden(name, found):
+                    self.item(state, name, f"{path}.{name}")
 
-    def slot(self, obj: Any, base: type, name: str, found: Any, path: str) -> None:
+    def slot(self, obj: Any, name: str, found: Any, path: str) -> None:
         try:
             value = found.__get__(obj)
         except AttributeError:
@@ -367,6 +368,15 @@ def is_library_value(value: object) -> bool:
         return not is_user_function(value) and not is_user_function(getattr(value, "__wrapped__", None))
     is_numpy_function = type(value).__module__ == "numpy" and callable(value) and hasattr(value, "__wrapped__")
     return is_numpy_function
+
+
+def may_be_hidden(name: str, value: object) -> bool:
+    """Whether an instance may get an attribute of its own in the place of this one of its class: a number, a flag."""
+    return not name.startswith("__") and not hasattr(type(value), "__get__")
+
+
+def where(f: types.FunctionType) -> str:
+    return f"the function of {os.path.basename(f.__code__.co_filename)}:{f.__code__.co_firstlineno}"
 
 
 def number_key(value: Any) -> tuple:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from .boundary import written_arguments
 from .captured import share_memory
 from .compact import compact
 from .errors import CapturedWriteError, PlannedADError, TraceError, UnrollLimitError, UnsupportedError
@@ -309,7 +308,9 @@ def is_text(example: np.ndarray, owner: int) -> bool:
 
 def _check_written(traced: Trace, recorder: Recorder, arguments: Sequence[Any]) -> None:
     """Refuse arguments that are written to where an array from outside shows their memory."""
-    written = set(written_arguments(traced.tape)) if recorder.captured_arrays else set()
+    if not recorder.captured_arrays:
+        return
+    written = {region.buffer for op in traced.tape.operations for region in op.writes}
     for leaf, example in zip(traced.leaves, flatten_arguments(arguments)[0]):
         if leaf.buffer not in written or leaf.is_fresh or leaf.kind != "array":
             continue

@@ -132,8 +132,9 @@ class KernelPointers(Pointers):
         plan = self.layout.plan
         if memory.kind == "constant":
             return ir.Constant(I64, plan.constants[memory.id].ctypes.data).inttoptr(POINTER)
-        if memory.kind == "buffer" and plan.tape.buffers[memory.id].array is not None:
-            return ir.Constant(I64, address_of(plan.tape.buffers[memory.id].array)).inttoptr(POINTER)
+        array = plan.tape.buffers[memory.id].array if memory.kind == "buffer" else None
+        if array is not None:
+            return ir.Constant(I64, address_of(array)).inttoptr(POINTER)
         offset = self.layout.scratch_offset if memory.kind == "scratch" else plan.offsets[memory]
         low = 0
         if memory.kind == "buffer":

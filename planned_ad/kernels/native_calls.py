@@ -124,11 +124,10 @@ class NativeCall:
                 wanted.pop(row.kernel, None)
             for kernel, nbytes in wanted.items():
                 past = (r for r in self._rows[: self._count] if r.kernel == nowhere() and r.nbytes >= nbytes)
-                row = next(past, None)
-                if row is None:
+                row = next(past, self._rows[self._count])
+                if not row.kernel:  # a new one
                     if self._count == len(self._rows) - 1:
                         continue
-                    row = self._rows[self._count]
                     row.nbytes = nbytes
                     self._count += 1
                 row.kernel = kernel  # last: with it the row exists

@@ -92,7 +92,7 @@ def place_of(items: dict, key: object, value: object) -> tuple[int, int, int]:
         found = ctypes.c_int64.from_address(values + 8 * position).value == id(value)
         return (VALUE, values + 8 * position, values) if found else (ITEM, 0, 0)
     words = (dict.__sizeof__(items) - dict.__basicsize__) // 8
-    table = np.frombuffer((ctypes.c_int64 * max(words, 2)).from_address(keys), np.int64)
+    table = np.ctypeslib.as_array((ctypes.c_int64 * max(words, 2)).from_address(keys))
     places = np.flatnonzero((table[:-1] == id(key)) & (table[1:] == id(value)))
     return (ENTRY, keys + 8 * (int(places[0]) + 1), keys) if len(places) else (ITEM, 0, 0)
 
