@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import random
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -157,11 +157,13 @@ def _enumerated(array: Any) -> Any:
 
 
 def refuse_generators(recorder: Recorder) -> Callable[[object, str], object]:
-    """For objects from outside that are random generators, a stand-in that raises when it is used."""
+    """For objects from outside that are random generators or iterators, a stand-in that raises when it is used."""
 
     def refuse(obj: object, name: str) -> object:
-        if isinstance(obj, np.random.Generator | np.random.RandomState):
+        if isinstance(obj, np.random.Generator | np.random.RandomState | random.Random):
             return _Generator(recorder, name)
+        if isinstance(obj, Iterator):
+            return _Iterator(recorder, name)
         return obj
 
     return refuse
@@ -178,3 +180,22 @@ class _Generator:
             f"{self.recorder.here()}: `{self.name}.{attribute}` gives other numbers at each call, which a plan "
             f"cannot. Draw them outside and pass them as an argument."
         )
+
+
+class _Iterator:
+    """What traced code sees in place of an iterator that it finds outside: an open generator, `itertools.count()`."""
+
+    def __init__(self, recorder: Recorder, name: str):
+        self.recorder, self.name = recorder, name
+
+    def __next__(self) -> Any:
+        raise TraceError(
+            f"{self.recorder.here()}: `{self.name}`, an iterator from outside of the traced function, gives other items "
+            f"at each call, which a plan cannot. Take them outside and pass them as an argument, or make the iterator "
+            f"in the function."
+        )
+
+    __iter__ = __next__
+
+    def __getattr__(self, attribute: str) -> Any:  # such as `send`
+        return self.__next__()
