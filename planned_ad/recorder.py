@@ -24,6 +24,7 @@ from .tracing.array_tracer import ArrayTracer
 from .tracing.elements import refused as refuse_run_time
 from .tracing.example import ExampleRun
 from .tracing.loop_index import LoopIndex
+from .tracing.number_sources import require_numbers
 from .tracing.promotion import KINDS, dtype_of
 from .tracing.ragged import RaggedArray, RaggedStorage, has_ragged
 from .tracing.ragged import call as call_ragged
@@ -330,10 +331,12 @@ class Recorder:
             return self.adopt(function(*self.plain(args), **self.plain(dict(kwargs))), items)
         implementation = FUNCTIONS.get(function)
         if implementation is None:
+            require_numbers(self, items)
             raise self.unsupported(function)
         try:
             return implementation(self, *args, **kwargs)
         except UnsupportedError as error:
+            require_numbers(self, items)
             if self.here() in str(error):
                 raise
             raise UnsupportedError(f"{self.here()}: {error}") from None
