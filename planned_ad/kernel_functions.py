@@ -11,6 +11,7 @@ from numba.extending import typeof_impl
 
 from .entries import Entry
 from .errors import BranchError, IndexRangeError, LengthError, PlannedADError, UnsupportedError
+from .kernels import watchtable
 from .kernels.callspec import ArraySpec, FloatSpec, SequenceSpec, Spec, StaticSpec
 from .kernels.native_callees import in_python
 from .kernels.native_calls import NativeCall, NativeParameter
@@ -177,7 +178,9 @@ class KernelFunction:
             except PlannedADError:
                 continue
             if same_memory(njit_spec(variant.trace, entry, ""), self._spec):
-                found.append((entry.call.kernel_address, entry.spec.workspace_nbytes))
+                table = None if not watchtable.supported() else variant.watch.table
+                address = 0 if table is None else table.address
+                found.append((entry.call.kernel_address, entry.spec.workspace_nbytes, address))
         self._native.try_variants(found)
 
 
@@ -238,7 +241,7 @@ def njit_spec(trace: Trace, entry: Entry, on_branch: str) -> NjitSpec:
         disjoint=tuple(pairs),
         fixed=spec.fixed,
         result=spec.result,
-        broken=broken_guard(trace, name, on_branch),
+        broken=broken_guard(trace, name, on_branch, spec.watch is not None),
     )
 
 
@@ -275,16 +278,20 @@ def parameters(trace: Trace, entry: Entry, leaves: tuple[NativeParameter, ...]) 
                 yield NjitParameter(name=fresh(path), items=(number,), is_container=False)
 
 
-def broken_guard(trace: Trace, name: str, on_branch: str) -> tuple[type[Exception], str]:
+def broken_guard(trace: Trace, name: str, on_branch: str, has_watch: bool) -> tuple[type[Exception], str]:
     """The exception for arguments with which the guards of all variants break, and what can be done."""
     guards = [op for op in trace.tape.operations if isinstance(op, Guard)]
     lines = "; ".join(dict.fromkeys(f"{op.line}: `{op.line.text}`" for op in guards))
     kinds = {op.what for op in guards}
-    if kinds == {"index"}:
+    if kinds == {"index"} and not has_watch:
         return IndexRangeError, f"{name}: an index is out of range: {lines}"
-    if kinds == {"length"}:
+    if kinds == {"length"} and not has_watch:
         return LengthError, f"{name}: arrays of run-time lengths do not go together, or are empty: {lines}"
     method = "plan" if name == "value" else f"plan.{name}"
     advice = f"; compiled code cannot record it, and {method} does where it is called with them"
     message = f"{name}: {trace.name} goes another way for these arguments than recorded, in one of these lines: {lines}"
+    if has_watch and not guards:
+        message = f"{name}: what {trace.name} finds outside, in globals or closures, has changed since it was traced"
+    elif has_watch:
+        message += ", or what it finds outside has changed"
     return BranchError, message + advice * (on_branch == "retrace")

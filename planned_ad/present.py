@@ -18,23 +18,27 @@ MOST_PAST = 3  # variants that are kept for when what is outside is again as it 
 
 def present(plan: Plan) -> list[Variant]:
     """The variants for which everything outside is what it was, the one whose calls are fast first."""
-    return [v for v in plan._variants if v.watch.is_same()] or still_present(plan)
+    found = [v for v in plan._variants if v.watch.is_same()]
+    if found and found[0] is plan._variants[0]:
+        return found
+    with plan._lock:
+        return put_first(plan, found) if found else still_present(plan)
 
 
 def still_present(plan: Plan) -> list[Variant]:
     """The same, where objects are compared by value."""
     with plan._lock:
-        found = [v for v in plan._variants if v.watch.holds()]
-        if found and found[0] is not plan._variants[0]:
-            put_first(plan, found)
-        return found
+        return put_first(plan, [v for v in plan._variants if v.watch.holds()])
 
 
-def put_first(plan: Plan, chosen: list[Variant]) -> None:
+def put_first(plan: Plan, chosen: list[Variant]) -> list[Variant]:
     """Have these variants be the first ones, so that the calls of the very first are fast; drop what is long past."""
+    if not chosen or chosen[0] is plan._variants[0]:
+        return chosen
     others = [v for v in plan._variants if v not in chosen]
     plan._variants[:] = [*chosen, *others[:MOST_PAST]]
     plan._forget_calls()
+    return chosen
 
 
 def changed(variant: Variant) -> BranchError:

@@ -23,7 +23,7 @@ from .used_names import UsedNames, lines_of
 
 @dataclass(eq=False)
 class Watch:
-    """The watch over what one trace has found."""
+    """The watch over what one trace has found. To be made when the trace is."""
 
     outside: Outside
     _table: WatchTable = field(default_factory=WatchTable)
@@ -31,6 +31,9 @@ class Watch:
     _seen: list[Sighting] = field(default_factory=list)
     _notes: tuple[str, ...] = ()
     _walked: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._look()
 
     def _walk(self, names: UsedNames) -> Walk:
         walk = Walk(names, self.outside.is_frozen, self.outside.constants)
@@ -49,8 +52,11 @@ class Watch:
             self._names = UsedNames(self._names.codes | walk.codes, self._names.texts | walk.texts)
 
     def _look(self) -> None:
-        """Walk for the first time, or since more was found."""
+        """Walk for the first time, or since more was found: where the first is still there, else it stays to differ."""
         if self._walked != self.outside.size:
+            if self._walked and not (watchtable.supported() and self._table.holds()):
+                self._walked = self.outside.size
+                return
             walk = self._first_walk()
             self._table.fill(walk.rows)
             self._seen, self._walked, self._notes = walk.seen, self.outside.size, tuple(dict.fromkeys(walk.notes))

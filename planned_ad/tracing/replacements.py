@@ -190,9 +190,9 @@ class _Iterator:
 
     def __next__(self) -> Any:
         raise TraceError(
-            f"{self.recorder.here()}: `{self.name}`, an iterator from outside of the traced function, gives other items "
-            f"at each call, which a plan cannot. Take them outside and pass them as an argument, or make the iterator "
-            f"in the function."
+            f"{self.recorder.here()}: `{self.name}`, an iterator from outside of the traced function, gives other "
+            f"items at each call, which a plan cannot. Take them outside and pass them as an argument, or make the "
+            f"iterator in the function."
         )
 
     __iter__ = __next__
