@@ -13,6 +13,8 @@ import numpy as np
 from .regions import View, c_strides, is_injective
 from .tape import Buffer, Tape, walk
 
+MOST_BYTES = 8192  # of an array from outside whose numbers the program relies on: so many are compared at each call
+
 
 def view_of(array: np.ndarray) -> View | None:
     """How an array lies in memory, where a program can read it there; else None."""
@@ -47,6 +49,11 @@ def share_memory(a: np.ndarray, b: np.ndarray) -> bool:
         return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
+
+
+def known_in(buffers: Sequence[Buffer]) -> dict[int, np.ndarray]:
+    """The captured arrays whose numbers may be relied on, since a call can compare them; by identity."""
+    return {id(b.array): b.array for b in buffers if b.array is not None and b.array.nbytes <= MOST_BYTES}
 
 
 def named_in(tape: Tape) -> Sequence[tuple[str, np.ndarray, bool]]:

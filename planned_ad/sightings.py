@@ -18,14 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from .captured import view_of
+from .captured import MOST_BYTES, view_of
 from .kernels import watchtable
 from .kernels.watchtable import Row
 from .shadows import ShadowModule, is_library, is_user_class, is_user_function, real_class
 from .used_names import UsedNames
 
 MOST_ITEMS = 512  # of a container: of one with more, the items are not looked at
-MOST_BYTES = 8192  # of an array whose numbers are in the program
 MOST_ROWS = 4096
 PLAIN = (int, bool, str, bytes, type(None), type(...), slice, range)
 NEVER_CHANGE = (np.dtype, np.generic, enum.Enum, BaseException)
@@ -66,6 +65,7 @@ class Walk:
         self.codes: set[types.CodeType] = set()
         self.texts: set[str] = set()
         self.met: dict[int, object] = {}
+        self.raw: set[int] = set()  # arrays that traced code reads as they are
 
     # Places.
 
@@ -74,8 +74,8 @@ class Walk:
         for key in keys:
             self.item(names, key, key)
 
-    def item(self, items: dict, key: Any, path: str) -> None:
-        """The value of a key; a key that is not there is not to be there."""
+    def item(self, items: dict, key: Any, path: str, in_order: bool = False) -> None:
+        """The value of a key, where it is among others; a key that is not there is not to be there."""
         if self.is_frozen(path):
             return
         is_there = dict.__contains__(items, key)
@@ -84,7 +84,7 @@ class Walk:
             self.row(watchtable.item(items, key, None, False))
             self.see(path, ("missing",), "not there")
         elif not is_fixed(value):
-            self.row(watchtable.item(items, key, value))
+            self.row(watchtable.item(items, key, value, in_order=in_order))
             self.visit(value, path)
 
     def row(self, row: Row) -> None:
@@ -139,13 +139,16 @@ class Walk:
         layout = (array.shape, array.strides, array.dtype.str)
         for row in watchtable.layout_of(array):
             self.row(row)
-        if id(array) not in self.constants and view_of(array) is not None:
-            self.see(path, ("array", Same(array), array.ctypes.data, layout), f"an array of shape {array.shape}", False)
-            return
+        is_known = id(array) in self.constants or id(array) in self.raw
         low, high = np.lib.array_utils.byte_bounds(array) if array.size else (0, 0)
-        if high - low > MOST_BYTES or array.dtype.hasobject:
-            self.see(path, ("array", Same(array), array.ctypes.data, layout), f"an array of shape {array.shape}")
-            self.note(f"the contents of the array `{path}`, {array.nbytes} bytes, are in the plan, and not compared")
+        is_long = high - low > MOST_BYTES or array.dtype.hasobject
+        if is_long or (not is_known and view_of(array) is not None):
+            key = ("array", Same(array), array.ctypes.data, layout)
+            self.see(path, key, f"an array of shape {array.shape}", False)
+            if is_known:
+                self.note(
+                    f"the contents of the array `{path}`, {array.nbytes} bytes, are in the plan, and not compared"
+                )
             return
         if high > low:
             self.row(watchtable.contents(low, high - low, array))
@@ -203,10 +206,9 @@ class Walk:
         self.see(path, ("class", Same(cls)), repr(cls), False)
         if not is_user_class(cls):
             return
+        known: set[str] = set()
         for base in cls.__mro__:
-            if not is_user_class(base):
-                continue
-            for name, value in list(vars(base).items()):
+            for name, value in list(vars(base).items()) if is_user_class(base) else ():
                 is_special = name.startswith("__") and name.endswith("__")
                 if isinstance(value, types.MemberDescriptorType | types.GetSetDescriptorType):
                     continue
@@ -214,8 +216,9 @@ class Walk:
                     continue
                 if self.is_frozen(f"{base.__name__}.{name}"):
                     continue
-                if not is_special and not is_fixed(value) and getattr(cls, "__dict__", {}).get(name, value) is value:
-                    self.row(watchtable.attribute(base, name, value))
+                if not is_special and not is_fixed(value):  # what it hides may be reached by `super`
+                    self.row(watchtable.attribute(base if name in known else cls, name, value))
+                known.add(name)
                 self.visit(value, f"{base.__name__}.{name}")
 
     def may_run(self, name: str, method: object, cls: type) -> bool:
@@ -230,6 +233,7 @@ class Walk:
         real: Any = real_class(type(obj))
         if not (is_user_class(real) or (issubclass(real, tuple) and hasattr(real, "_fields"))):
             self.see(path, ("object", Same(obj)), f"another {real.__name__}")
+            self.visit_library_instance(obj, path)
             if not callable(obj) and not isinstance(obj, NEVER_CHANGE) and not is_library_value(obj):
                 self.note(f"`{path}`, a {real.__module__}.{real.__qualname__}, is not looked into")
             return
@@ -251,6 +255,17 @@ class Walk:
                     self.slot(obj, name, found, f"{path}.{name}")
                 elif real.__dictoffset__ and name not in state and is_user_class(base) and may_be_hidden(name, found):
                     self.item(state, name, f"{path}.{name}")
+
+    def visit_library_instance(self, obj: Any, path: str) -> None:
+        """Traced code sees the object itself: of what it may read, numbers and arrays become part of the program."""
+        state = getattr(obj, "__dict__", None)
+        if type(state) is not dict:
+            return
+        for name, value in list(state.items()):
+            if name in self.names.names and (type(value) in (float, complex, *PLAIN, np.ndarray)):
+                if type(value) is np.ndarray:
+                    self.raw.add(id(value))
+                self.item(state, name, f"{path}.{name}")
 
     def slot(self, obj: Any, name: str, found: Any, path: str) -> None:
         try:
@@ -293,17 +308,24 @@ class Walk:
             return
         if whole:
             self.row(watchtable.length_of(items))
+            if isinstance(items, collections.OrderedDict):
+                self.note(f"the order of `{path}`, an OrderedDict, is not compared")
         self.see(path, ("keys", tuple(key if type(key) in PLAIN else Same(key) for key in chosen)), "items", False)
         for key in chosen:
-            self.item(items, key, f"{path}[{key!r}]")
+            self.item(items, key, f"{path}[{key!r}]", in_order=whole)
 
     def visit_deque(self, items: Iterable[Any], path: str) -> None:
         self.visit_items(items, path)
         self.note(f"the items of `{path}`, a {type(items).__name__}, are not compared")
 
-    def visit_set(self, items: Any, path: str) -> None:
-        self.see(path, ("set", Same(items)), f"{len(items)} items", False)
-        self.note(f"the items of `{path}`, a set, are not compared")
+    def visit_set(self, items: set, path: str) -> None:
+        if len(items) > MOST_ITEMS or not watchtable.sets_hold():
+            self.see(path, ("set", Same(items)), f"{len(items)} items", False)
+            self.note(f"the items of `{path}`, a set, are not compared")
+            return
+        for row in watchtable.members_of(items):
+            self.row(row)
+        self.visit_items(items, path)
 
     def visit_parts(self, *parts: tuple[Any, str]) -> None:
         for part, path in parts:
@@ -338,7 +360,7 @@ VISITORS: dict[type, Callable[[Walk, Any, str], None]] = {
     classmethod: lambda walk, m, path: walk.visit(m.__func__, path),
     property: lambda walk, p, path: walk.visit_parts((p.fget, path), (p.fset, path)),
     tuple: Walk.visit_items,
-    frozenset: Walk.visit_set,
+    frozenset: Walk.visit_items,
     list: Walk.visit_list,
     collections.deque: Walk.visit_deque,
     dict: Walk.visit_dict,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import functools
 import itertools
@@ -266,11 +267,11 @@ def test_closures_containers_attributes_and_classes():
             total = np.sum(x**self.power) * self.options["scale"] + self.bias * x[0]
             return total + self.list[0] * x[1] + self.list[1][1][0] * x[2] * self.options[3]
 
-    model, sign, settings = Model(), 1.0, types.SimpleNamespace(factor=2.0)
+    model, sign, settings, terms = Model(), 1.0, types.SimpleNamespace(factor=2.0), {1.0, 2.0}
     indices, mask = np.array([0, 2]), np.array([True, False, True])
 
     def f(x):
-        return sign * model.run(x) * settings.factor + np.sum(x[indices] ** 2) + np.sum(x[mask] ** 3)
+        return sign * model.run(x) * settings.factor * sum(terms) + np.sum(x[indices] ** 2) + np.sum(x[mask] ** 3)
 
     plan = planned_ad.compile(f, X)
 
@@ -289,6 +290,7 @@ def test_closures_containers_attributes_and_classes():
         lambda: setattr(Model, "power", 3),
         lambda: indices.__setitem__(0, 1),
         lambda: mask.__setitem__(1, True),
+        lambda: terms.add(5.0),
     ]
     for number, change in enumerate(changes):
         change()
@@ -409,13 +411,13 @@ def test_frozen_names_are_constant():
 
 
 def test_what_is_too_much_to_compare_is_said():
-    places, numbers, names = np.arange(3000) % 3, [1.0] * 1000, {1.0}
+    places, numbers, names = np.arange(3000) % 3, [1.0] * 1000, collections.deque([1.0])
 
     def f(x):
         return np.sum(x[places]) * numbers[0] * len(names)
 
     notes = " ".join(planned_ad.compile(f, X).explain().frozen)
-    assert "`places`" in notes and "`numbers` (1000)" in notes and "`names`, a set" in notes
+    assert "`places`" in notes and "`numbers` (1000)" in notes and "`names`, a deque" in notes
 
 
 def test_derivatives_as_functions_and_products_look_too():

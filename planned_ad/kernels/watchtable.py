@@ -27,6 +27,7 @@ ITEM = 2  # the value of `key` in the dict there; 0 where it has none
 ITEMS = 3  # the pointers in the list there, of `nbytes` bytes, with those at `expected`
 ATTRIBUTE = 4  # what `key` is in the class there
 ENTRY = 5  # as ITEM, found at once at `slot` while the dict's table of keys is at `table`
+PLACE = 7  # as ENTRY, and nowhere else
 VALUE = 6  # as ITEM, found at once at `slot` while the dict's values are at `table` (it shares its keys with others)
 
 CELL_CONTENTS = 16
@@ -72,15 +73,37 @@ def layout_of(array: np.ndarray) -> list[Row]:
     return found
 
 
+SET_USED, SET_MASK, SET_TABLE = 24, 32, 40
+
+
+def members_of(items: set) -> list[Row]:
+    """How many items a set has, where its table is, and what is in that."""
+    mask, table = _int64(id(items) + SET_MASK), _int64(id(items) + SET_TABLE)
+    found = [cell(id(items) + SET_USED, len(items), items), cell(id(items) + SET_TABLE, table, items)]
+    return [*found, contents(table, 16 * (mask + 1), items, *items)]
+
+
+@functools.cache
+def sets_hold() -> bool:
+    """Whether sets are laid out as `members_of` reads them."""
+    known = {object(), object(), object()}
+    mask, table = _int64(id(known) + SET_MASK), _int64(id(known) + SET_TABLE)
+    if _int64(id(known) + SET_USED) != 3 or mask != 7 or not id(known) < table < id(known) + set.__basicsize__:
+        return False
+    return {id(item) for item in known} <= {_int64(table + 16 * k) for k in range(mask + 1)}
+
+
 def contents(place: int, nbytes: int, *alive: object) -> Row:
     """Some bytes, which are to stay as they are now."""
     copy = ctypes.create_string_buffer(ctypes.string_at(place, nbytes), nbytes)
     return Row(BYTES, place, 0, ctypes.addressof(copy), nbytes, (copy, *alive))
 
 
-def item(items: dict, key: object, value: object, is_there: bool = True) -> Row:
+def item(items: dict, key: object, value: object, is_there: bool = True, in_order: bool = False) -> Row:
+    """The value of a key of a dict; `in_order`: at this place among the others."""
     expected = id(value) if is_there else 0
     kind, slot, table = place_of(items, key, value) if is_there else (ITEM, 0, 0)
+    kind = PLACE if in_order and kind == ENTRY else kind
     return Row(kind, id(items), id(key), expected, 0, (items, key, value), slot, table)
 
 
@@ -251,6 +274,20 @@ def _same_entry(builder, place, key, expected, nbytes, slot, table):
     return _at_once(builder, DICT_KEYS, place, key, expected, nbytes, slot, table)
 
 
+def _same_place(builder, place, key, expected, nbytes, slot, table):
+    near, after, before = builder.append_basic_block("near"), builder.append_basic_block("after"), builder.block
+    builder.cbranch(builder.icmp_signed("==", _pointer_there(builder, place, DICT_KEYS), table), near, after)
+    builder.position_at_end(near)
+    same = _same_cell(builder, slot, key, expected, nbytes, slot, table)
+    same = builder.and_(same, builder.icmp_signed("==", _pointer_there(builder, slot, -8), key))
+    builder.branch(after)
+    builder.position_at_end(after)
+    found = builder.phi(ir.IntType(1))
+    found.add_incoming(ir.IntType(1)(0), before)
+    found.add_incoming(same, near)
+    return found
+
+
 def _same_value(builder, place, key, expected, nbytes, slot, table):
     return _at_once(builder, DICT_VALUES, place, key, expected, nbytes, slot, table)
 
@@ -283,6 +320,7 @@ KINDS = {
     ATTRIBUTE: _same_attribute,
     ENTRY: _same_entry,
     VALUE: _same_value,
+    PLACE: _same_place,
 }
 
 
