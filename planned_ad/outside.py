@@ -21,12 +21,15 @@ class Outside:
         Names that were read of globals and of modules: by the identity of their dict, that dict and the names.
     constants : dict
         Arrays whose numbers are in the program, by identity.
+    version : int
+        Another one when something has been added.
     """
 
     frozen: tuple[str, ...] = ()
     roots: list[tuple[object, str]] = field(default_factory=list)
     read: dict[int, tuple[dict[str, Any], dict[str, None]]] = field(default_factory=dict)
     constants: dict[int, Any] = field(default_factory=dict)
+    version: int = 0
 
     def is_frozen(self, name: str) -> bool:
         return any(name == known or name.startswith((known + ".", known + "[")) for known in self.frozen)
@@ -38,12 +41,8 @@ class Outside:
         constants: Mapping[int, Any],
     ) -> None:
         """What one run has found."""
+        self.version += 1
         self.roots += roots
         for names, keys in read:
             self.read.setdefault(id(names), (names, {}))[1].update(dict.fromkeys(keys))
         self.constants.update(constants)
-
-    @property
-    def size(self) -> tuple[int, ...]:
-        """Other numbers where something has been added."""
-        return len(self.roots), sum(len(keys) for _, keys in self.read.values()), len(self.constants)

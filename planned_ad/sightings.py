@@ -252,7 +252,7 @@ class Walk:
                 if not self.is_used(name):
                     continue
                 if isinstance(found, types.MemberDescriptorType):
-                    self.slot(obj, name, found, f"{path}.{name}")
+                    self.slot(obj, found, f"{path}.{name}")
                 elif real.__dictoffset__ and name not in state and is_user_class(base) and may_be_hidden(name, found):
                     self.item(state, name, f"{path}.{name}")
 
@@ -267,16 +267,18 @@ class Walk:
                     self.raw.add(id(value))
                 self.item(state, name, f"{path}.{name}")
 
-    def slot(self, obj: Any, name: str, found: Any, path: str) -> None:
+    def slot(self, obj: Any, found: types.MemberDescriptorType, path: str) -> None:
+        if self.is_frozen(path):
+            return
         try:
             value = found.__get__(obj)
         except AttributeError:
+            self.row(watchtable.slot_of(obj, found))
             self.see(path, ("missing",), "not there")
             return
-        offset = watchtable.slot_offset_of(obj, value)
-        if offset is not None and not is_fixed(value):
-            self.row(watchtable.cell(id(obj) + offset, id(value), obj, value))
-        self.visit(value, path)
+        if not is_fixed(value):
+            self.row(watchtable.slot_of(obj, found, value))
+            self.visit(value, path)
 
     # Containers.
 

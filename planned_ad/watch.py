@@ -30,7 +30,7 @@ class Watch:
     _names: UsedNames = field(default_factory=UsedNames)
     _seen: list[Sighting] = field(default_factory=list)
     _notes: tuple[str, ...] = ()
-    _walked: tuple[int, ...] = ()
+    _walked: int = 0  # the version that was walked
 
     def __post_init__(self) -> None:
         self._look()
@@ -53,13 +53,13 @@ class Watch:
 
     def _look(self) -> None:
         """Walk for the first time, or since more was found: where the first is still there, else it stays to differ."""
-        if self._walked != self.outside.size:
+        if self._walked != self.outside.version:
             if self._walked and not (watchtable.supported() and self._table.holds()):
-                self._walked = self.outside.size
+                self._walked = self.outside.version
                 return
             walk = self._first_walk()
             self._table.fill(walk.rows)
-            self._seen, self._walked, self._notes = walk.seen, self.outside.size, tuple(dict.fromkeys(walk.notes))
+            self._seen, self._walked, self._notes = walk.seen, self.outside.version, tuple(dict.fromkeys(walk.notes))
 
     @property
     def table(self) -> WatchTable | None:
@@ -69,8 +69,8 @@ class Watch:
 
     def is_same(self) -> bool:
         """Whether the very objects are there: a quick look, which may take an equal object for another."""
-        table = self.table
-        return table is None or (watchtable.supported() and table.holds())
+        self._look()
+        return not self._table.alive or (watchtable.supported() and self._table.holds())
 
     def holds(self) -> bool:
         """Whether everything has the value that it had; if so, the table knows the objects of now."""

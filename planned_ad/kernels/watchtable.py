@@ -110,14 +110,15 @@ def item(items: dict, key: object, value: object, is_there: bool = True, in_orde
 def place_of(items: dict, key: object, value: object) -> tuple[int, int, int]:
     """Where a dict keeps a value, found by looking for it: the kind of row, the slot, and the table that it is in."""
     keys, values = (ctypes.c_int64.from_address(id(items) + offset).value for offset in (DICT_KEYS, DICT_VALUES))
-    if values:
-        position = list(dict.keys(items)).index(key)  # the same for all dicts with these keys
-        found = ctypes.c_int64.from_address(values + 8 * position).value == id(value)
-        return (VALUE, values + 8 * position, values) if found else (ITEM, 0, 0)
-    words = (dict.__sizeof__(items) - dict.__basicsize__) // 8
+    if values:  # their order is that of the keys that are shared: only an object that is there once is found
+        count = dict.__len__(items)
+        found = [k for k in range(count) if _int64(values + 8 * k) == id(value)]
+        is_only = len(found) == sum(v is value for v in dict.values(items)) == 1
+        return (VALUE, values + 8 * found[0], values) if is_only else (ITEM, 0, 0)
+    words = (dict.__sizeof__(items) - type(items).__basicsize__) // 8
     table = np.ctypeslib.as_array((ctypes.c_int64 * max(words, 2)).from_address(keys))
     places = np.flatnonzero((table[:-1] == id(key)) & (table[1:] == id(value)))
-    return (ENTRY, keys + 8 * (int(places[0]) + 1), keys) if len(places) else (ITEM, 0, 0)
+    return (ENTRY, keys + 8 * (int(places[0]) + 1), keys) if len(places) == 1 else (ITEM, 0, 0)
 
 
 def items_of(items: list) -> Row:
@@ -147,11 +148,16 @@ def field_of(f: types.FunctionType, name: str) -> Row:
     return cell(id(f) + _field_offset(name), 0 if value is None else id(value), f, value)
 
 
-def slot_offset_of(obj: object, value: object) -> int | None:
-    """Where an object keeps what is in one of its slots, if that is to be seen."""
-    places = range(object.__basicsize__, type(obj).__basicsize__, 8)
-    found = [offset for offset in places if _int64(id(obj) + offset) == id(value)]
-    return found[0] if len(found) == 1 else None
+MEMBER, MEMBER_OFFSET = 40, 16  # of the descriptor of a slot, and of what that points to
+
+
+def slot_of(obj: object, descriptor: types.MemberDescriptorType, *value: object) -> Row:
+    """What an object has in one of its slots; nothing where it is not set."""
+    return cell(id(obj) + _slot_offset(descriptor), id(value[0]) if value else 0, obj, *value)
+
+
+def _slot_offset(descriptor: types.MemberDescriptorType) -> int:
+    return _int64(_int64(id(descriptor) + MEMBER) + MEMBER_OFFSET)
 
 
 def _int64(address: int) -> int:
@@ -192,8 +198,19 @@ def _cells_hold() -> bool:
     known = object()
     found = (lambda: known).__closure__
     assert found is not None
+    slotted = _Slotted()
+    slotted.second = known
+    descriptor: types.MemberDescriptorType = vars(_Slotted)["second"]
+    name = _int64(_int64(id(descriptor) + MEMBER))
+    if ctypes.string_at(name) != b"second" or _int64(id(slotted) + _slot_offset(descriptor)) != id(known):
+        return False
     length = ctypes.c_int64.from_address(id({1: 1, 2: 2, 3: 3}) + DICT_LENGTH).value
     return ctypes.c_int64.from_address(id(found[0]) + CELL_CONTENTS).value == id(known) and length == 3
+
+
+class _Slotted:
+    __slots__ = ("first", "second")
+    second: object
 
 
 @functools.cache

@@ -123,3 +123,15 @@ def test_classes_and_functions():
     notices(table, lambda: setattr(f, "__code__", other), lambda: setattr(f, "__code__", code))
     f.__defaults__ = (2,)
     assert not table.holds()
+
+
+def test_slots_and_attributes_that_hold_the_same_object():
+    class Slotted:
+        __slots__ = ("first", "second")
+
+    one, other = Slotted(), Plain()
+    one.first = one.second = other.a = other.b = None
+    rows = [watchtable.slot_of(one, vars(Slotted)[name], None) for name in ("first", "second")]
+    table = table_of(*rows, watchtable.item(vars(other), "a", None), watchtable.item(vars(other), "b", None))
+    for obj, name in (one, "first"), (one, "second"), (other, "a"), (other, "b"):
+        notices(table, lambda: setattr(obj, name, 1), lambda: setattr(obj, name, None))  # noqa: B023
