@@ -76,6 +76,8 @@ def strings(constants: Iterable[object]) -> Iterator[str]:
 
 def makes_keys(code: types.CodeType) -> bool:
     """Whether code puts strings together, or goes through something that may be a dict."""
+    if any("%" in text for text in strings(code.co_consts)):
+        return True
     before = ""
     for instruction in dis.get_instructions(code):
         if instruction.opname in MAKES_STRINGS | UNPACKS:

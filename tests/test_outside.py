@@ -382,6 +382,12 @@ def test_computed_names_are_looked_at():
     def items(x):
         return sum(parameters[name] * x[0] for name in parameters)
 
+    def formatted(x):
+        return parameters["%s" % chr(98)] * x[0] + parameters["a"]  # noqa: UP031
+
+    watch = Watch(trace(formatted, (X,)).outside)
+    parameters["b"] = 7.0
+    assert not watch.holds()
     for f, change in (attributes, lambda: setattr(model, "second", 5.0)), (items, lambda: parameters.update(b=5.0)):
         watch = Watch(trace(f, (X,)).outside)
         assert watch.is_same()
