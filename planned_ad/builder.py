@@ -57,6 +57,13 @@ class TapeBuilder:
             self.blocks.made(buffer)
         return buffer
 
+    def captured(self, label: str, array: np.ndarray, view: View) -> Buffer:
+        """The memory of an array from outside; the same in all blocks, whichever is the first to meet it."""
+        id = len(self.buffers)
+        buffer = Buffer(id=id, kind="captured", label=label, dtype=array.dtype, view=view, line=self.line, array=array)
+        self.buffers.append(buffer)
+        return buffer
+
     def emit(self, operation: Operation) -> None:
         if self.blocks is not None:
             self.blocks.check(operation)

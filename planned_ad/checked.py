@@ -6,7 +6,6 @@ repeats NumPy's operations one by one, so that even a chaotic program agrees to 
 
 from __future__ import annotations
 
-import copy
 import dis
 import functools
 import time
@@ -313,7 +312,7 @@ class Comparison:
     ) -> tuple[Comparison, Difference | None]:
         """The function traced again with these loops unrolled, and compared once more."""
         reason = "gives something else than the function when it is recorded once"
-        decisions = copy.deepcopy(self.trace.decisions)
+        decisions = self.trace.decisions.copied()
         decisions.unrolled |= {site: Unrolled(line=line, reason=reason) for site, line in loops}
         traced = trace(self.f, self.args, self.kwargs, **options, decisions=decisions)
         found = Comparison(self.f, self.args, self.kwargs, traced)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .checks import function, one_of, whole_number
@@ -29,6 +29,7 @@ def compile(
     max_variants: int = 32,
     memory_limit: int | None = None,
     check: bool = True,
+    frozen: Sequence[str] = (),
 ) -> Plan:
     """Trace `f` once, plan its memory, and compile it with its derivatives.
 
@@ -45,7 +46,8 @@ def compile(
         Arguments by keyword. Those that `f` takes by position too are ordered among `example_args`; those that it takes
         by keyword only follow. Each has a shadow and a derivative as an argument by position has.
     on_branch : {'retrace', 'raise'}
-        What a call does whose data take another branch: trace again and keep both, or raise BranchError.
+        What a call does whose data take another branch, or that finds something else outside of `f`: trace again and
+        keep both, or raise BranchError.
     preserve_args : bool
         Leave arguments that `f` writes to as they were (costs a copy).
     max_operations : int
@@ -66,6 +68,10 @@ def compile(
         arguments. Loops that make a difference are unrolled. It may take 50 ms, or a tenth of the time of compiling
         where that is more, and 10 ms where there is no loop; `explain().checked` says what was compared, and what was
         not. What `f` does besides (printing, say) happens once more: False is for functions with such effects.
+    frozen : sequence of str
+        Names outside of `f` (globals, variables that it closes over, `"model.table"`) that are taken for constant, with
+        all that they lead to. Each call looks at all others: arrays are read from their own memory, and what else has
+        changed since `f` was traced has it traced again (with `on_branch="raise"`, raises BranchError).
 
     Returns
     -------
@@ -111,6 +117,7 @@ def compile(
         "max_variants": whole_number("max_variants", max_variants, 1),
         "memory_limit": None if memory_limit is None else whole_number("memory_limit, in bytes,", memory_limit),
         "check": check,
+        "frozen": (frozen,) if isinstance(frozen, str) else tuple(frozen),
     }
     plan = Plan(f, arguments, options, example_kwargs)
     traced = plan._variants[0].trace

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .boundary import primal, privatise, written_arguments, written_before_guards
+from .captured import fixed_ranges
 from .counted_exits import fills_sparsely
 from .decisions import record_decisions
 from .errors import NotDifferentiableError
@@ -50,6 +51,7 @@ from .structure import Leaf, Structure
 from .tape import Buffer, Tape
 from .trace import Trace
 from .vectorise import vectorise
+from .watch import Watch
 
 RELEASE_GIL_AT = 100_000.0  # operations: some tens of microseconds
 # Loops are emitted as vectors, and unrolled where that pays: LLVM need not look for either (a quarter of its time).
@@ -211,8 +213,9 @@ def build_entry(
     slow_path: Callable[..., Any],
     reruns: tuple[Rerun, ...] = (),
     kept: KeptLayout | None = None,
+    watch: Watch | None = None,
 ) -> Entry:
-    """Plan and compile one entry; `kept`: of a half of a split plan."""
+    """Plan and compile one entry; `kept`: of a half of a split plan; `watch`: over what the trace relies on."""
     memory = plan_memory(tape)
     if kept is not None:
         again = kept.recomputed() if kind == "reverse" else ()
@@ -222,11 +225,13 @@ def build_entry(
     spec = CallSpec(
         arguments=layout.specs,
         disjoint=disjoint_pairs(layout.specs),
+        fixed=fixed_ranges(tape),
         result=layout.result,
         outputs=len(layout.outputs),
         workspace_nbytes=memory.workspace_nbytes + scratch_nbytes(chunks),
         sparse=fills_sparsely(tape.operations),
         release_gil=flops(memory.steps) > RELEASE_GIL_AT,
+        watch=None if watch is None or watch.table is None else watch,
     )
     on_tape = {} if kept is None else kept.offsets_in(tape)
     own = [id for id in layout.buffers if id != TAPE]

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from os.path import basename
 from typing import TYPE_CHECKING
 
+from .captured import captured_in
 from .checked import Checked
 from .memory_limit import Rerun
 from .reverse import activity
 from .schedule import Cached, LibraryStep, Source, walk_steps
 from .tape import Guard
 from .trace import Trace
+from .watch import Watch
 
 if TYPE_CHECKING:
     from .entries import Entry
@@ -51,6 +53,8 @@ class Explanation:
         Branches and counts checked at each call.
     assumptions : tuple of str
         What else the plan relies on.
+    frozen : tuple of str
+        What was found outside of the function and is not looked at again: too much to compare, or named in `frozen=`.
     fallbacks : tuple of str
         Ways taken that promise less, and where: slower, or with memory allocated by a library.
     checked : Checked
@@ -69,6 +73,7 @@ class Explanation:
     lower_bound_bytes: int
     guards: tuple[GuardNote, ...]
     assumptions: tuple[str, ...]
+    frozen: tuple[str, ...]
     fallbacks: tuple[str, ...]
     steps: int
     variants: int
@@ -101,7 +106,11 @@ class Explanation:
             lines += [f"  {g.what} == {g.outcome}   {basename(g.file)}:{g.line}  {g.source}" for g in self.guards]
         if self.variants > 1:
             lines.append(f"variants: {self.variants} traces of different branches")
-        for title, notes in (("relies on", self.assumptions), ("fallbacks", self.fallbacks)):
+        for title, notes in (
+            ("relies on", self.assumptions),
+            ("frozen", self.frozen),
+            ("fallbacks", self.fallbacks),
+        ):
             if notes:
                 lines.append(f"{title}:")
                 lines += [f"  {note}" for note in notes]
@@ -157,7 +166,7 @@ def grouped_sources(sources: tuple[Source, ...]) -> list[str]:
     ]
 
 
-def explain(trace: Trace, entry: Entry, variants: int, checked: Checked) -> Explanation:
+def explain(trace: Trace, entry: Entry, variants: int, checked: Checked, watch: Watch) -> Explanation:
     """Collect what the plan of `entry` decided."""
     memory = entry.memory
     guards = dict.fromkeys(
@@ -177,7 +186,8 @@ def explain(trace: Trace, entry: Entry, variants: int, checked: Checked) -> Expl
         workspace_bytes=memory.workspace_nbytes,
         lower_bound_bytes=memory.lower_bound_nbytes,
         guards=tuple(guards),
-        assumptions=assumptions(trace, entry),
+        assumptions=assumptions(trace, entry, watch),
+        frozen=watch.notes,
         fallbacks=(*fallbacks(entry), *unrolled(trace)),
         steps=len(memory.steps),
         variants=variants,
@@ -192,8 +202,8 @@ def active(trace: Trace) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*(leaf.path for leaf in trace.leaves if leaf.active), *own]))
 
 
-def assumptions(trace: Trace, entry: Entry) -> tuple[str, ...]:
-    """What each call checks (or, for captured arrays, what the user promises)."""
+def assumptions(trace: Trace, entry: Entry, watch: Watch) -> tuple[str, ...]:
+    """What each call checks."""
     found = []
     for leaf in trace.leaves:
         if leaf.kind == "array":
@@ -205,7 +215,10 @@ def assumptions(trace: Trace, entry: Entry) -> tuple[str, ...]:
             found.append(f"{leaf.path} is {leaf.value!r} (checked at each call)")
     if entry.spec.disjoint:
         found.append("memory that is written to overlaps no other argument (checked at each call)")
-    found += [f"the captured array {name} keeps its contents (not checked)" for name in trace.assumptions]
+    found += [f"the array {b.label} from outside is read at each call" for b in captured_in(trace.tape)]
+    watched = watch.watched
+    if watched:
+        found.append(f"what was found outside is the same (checked at each call): {', '.join(watched)}")
     return tuple(dict.fromkeys(found))
 
 

@@ -29,6 +29,9 @@ def inline(builder: TapeBuilder, tape: Tape, arguments: Sequence[Value], first_i
             copier.contents[buffer.id] = given
             continue
         builder.line = buffer.line
+        if buffer.array is not None:
+            copier.buffers[buffer.id] = builder.captured(buffer.label, buffer.array, buffer.view).id
+            continue
         kind = buffer.kind if given is None else "local"
         new = builder.new_buffer(kind, buffer.label, buffer.dtype, buffer.view)
         copier.buffers[buffer.id] = new.id

@@ -91,7 +91,7 @@ class Interpreter:
     ----------
     buffers : the tape's buffers; may be a list that still grows.
     memories : flat memories by buffer id (see `memory_of`), which are written to. Others are made at their first
-        use, uninitialised.
+        use, uninitialised; those of captured arrays with what these hold then.
     on_guard : called with a guard and the actual outcome where that is not the recorded one; raises, or returns to
         go on.
     """
@@ -123,7 +123,8 @@ class Interpreter:
         """The elements of a region now: a view of its buffer's memory."""
         buffer = self.buffers[region.buffer]
         if buffer.id not in self.memories:
-            self.memories[buffer.id] = uninitialised(buffer)
+            known = buffer.array
+            self.memories[buffer.id] = uninitialised(buffer) if known is None else memory_of(buffer, known)
         return show(self.memories[buffer.id], below(region.view, buffer, self.indices))
 
     def step(self, op: Operation) -> None:

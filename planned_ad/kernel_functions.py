@@ -11,6 +11,7 @@ from numba.extending import typeof_impl
 
 from .entries import Entry
 from .errors import BranchError, IndexRangeError, LengthError, PlannedADError, UnsupportedError
+from .kernels import watchtable
 from .kernels.callspec import ArraySpec, FloatSpec, SequenceSpec, Spec, StaticSpec
 from .kernels.native_callees import in_python
 from .kernels.native_calls import NativeCall, NativeParameter
@@ -161,18 +162,26 @@ class KernelFunction:
         return getattr, (self._plan.kernel, self.__name__)
 
     def _extend(self, variants: list[Variant]) -> None:
-        """Try these variants too. One that takes other memory, or has no such call, is left out."""
+        """Try these variants. One that takes other memory, has no such call, or is for what was outside, is left out.
+
+        All stay alive, since a call may be running in one.
+        """
+        found = []
         for variant in variants:
-            if any(variant is known for known in self._tried):
+            if not variant.watch.is_same():
                 continue
-            self._tried.append(variant)
+            if all(variant is not known for known in self._tried):
+                self._tried.append(variant)
             try:
                 entry = variant.entry(self._kind)
                 check_compiled(variant.trace, entry)
             except PlannedADError:
                 continue
             if same_memory(njit_spec(variant.trace, entry, ""), self._spec):
-                self._native.add_variant(entry.call.kernel_address, entry.spec.workspace_nbytes)
+                table = None if not watchtable.supported() else variant.watch.table
+                address = 0 if table is None else table.address
+                found.append((entry.call.kernel_address, entry.spec.workspace_nbytes, address))
+        self._native.try_variants(found)
 
 
 @typeof_impl.register(KernelFunction)
@@ -198,7 +207,9 @@ def check_compiled(trace: Trace, entry: Entry) -> None:
 
 
 def same_memory(one: NjitSpec, other: NjitSpec) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in ("parameters", "leaves", "outputs", "disjoint"))
+    return all(
+        getattr(one, name) == getattr(other, name) for name in ("parameters", "leaves", "outputs", "disjoint", "fixed")
+    )
 
 
 def njit_spec(trace: Trace, entry: Entry, on_branch: str) -> NjitSpec:
@@ -228,8 +239,9 @@ def njit_spec(trace: Trace, entry: Entry, on_branch: str) -> NjitSpec:
         leaves=leaves,
         outputs=outputs,
         disjoint=tuple(pairs),
+        fixed=spec.fixed,
         result=spec.result,
-        broken=broken_guard(trace, name, on_branch),
+        broken=broken_guard(trace, name, on_branch, spec.watch is not None),
     )
 
 
@@ -266,16 +278,20 @@ def parameters(trace: Trace, entry: Entry, leaves: tuple[NativeParameter, ...]) 
                 yield NjitParameter(name=fresh(path), items=(number,), is_container=False)
 
 
-def broken_guard(trace: Trace, name: str, on_branch: str) -> tuple[type[Exception], str]:
+def broken_guard(trace: Trace, name: str, on_branch: str, has_watch: bool) -> tuple[type[Exception], str]:
     """The exception for arguments with which the guards of all variants break, and what can be done."""
     guards = [op for op in trace.tape.operations if isinstance(op, Guard)]
     lines = "; ".join(dict.fromkeys(f"{op.line}: `{op.line.text}`" for op in guards))
     kinds = {op.what for op in guards}
-    if kinds == {"index"}:
+    if kinds == {"index"} and not has_watch:
         return IndexRangeError, f"{name}: an index is out of range: {lines}"
-    if kinds == {"length"}:
+    if kinds == {"length"} and not has_watch:
         return LengthError, f"{name}: arrays of run-time lengths do not go together, or are empty: {lines}"
     method = "plan" if name == "value" else f"plan.{name}"
     advice = f"; compiled code cannot record it, and {method} does where it is called with them"
     message = f"{name}: {trace.name} goes another way for these arguments than recorded, in one of these lines: {lines}"
+    if has_watch and not guards:
+        message = f"{name}: what {trace.name} finds outside, in globals or closures, has changed since it was traced"
+    elif has_watch:
+        message += ", or what it finds outside has changed"
     return BranchError, message + advice * (on_branch == "retrace")

@@ -94,6 +94,7 @@ class Namespace:
         self._cells: dict[int, tuple[types.CellType, types.CellType]] = {}
         self._unfilled: list[Callable[[], None]] = []
         self._uninserted: list[Callable[[], None]] = []
+        self.roots: list[tuple[object, str]] = []  # functions that were traced
         self._copiers: dict[type, Callable[[Any, str], object]] = {
             np.ndarray: wrap_array,
             types.FunctionType: self._copy_function,
@@ -154,6 +155,20 @@ class Namespace:
         pairs = [(real, shadow) for real, shadow in self._memo.values() if shadow is not real]
         return [(real, shadow) for real, shadow in pairs if isinstance(type(shadow), ShadowClass)]
 
+    def classes(self) -> list[type]:
+        """The user's classes that traced code has met."""
+        pairs = [(real, shadow) for real, shadow in self._memo.values() if shadow is not real]
+        return [real for real, shadow in pairs if isinstance(real, type) and isinstance(shadow, ShadowClass)]
+
+    def names_read(self) -> list[tuple[dict[str, Any], list[str]]]:
+        """The names that traced code has read of globals and of the user's modules, with the dicts that have them."""
+        found = [(seen.real, [n for n in dict.keys(seen) if n in seen.real]) for seen in self._globals.values()]
+        for shadow in {id(s): s for _, s in self._memo.values() if type(s) is ShadowModule}.values():
+            real = shadow.__dict__["__planned_ad_shadow__"][1]
+            if not is_library(real.__name__, getattr(real, "__file__", None)):
+                found.append((vars(real), [n for n in vars(shadow) if n in vars(real)]))
+        return [(names, [n for n in read if not n.startswith("__")]) for names, read in found]
+
     def function(self, f: Callable[..., Any]) -> Callable[..., Any]:
         """The copy of a function, which runs in this namespace; of a plain function even where it is a library's.
 
@@ -162,6 +177,7 @@ class Namespace:
         names = getattr(f, "__globals__", None)
         if isinstance(names, ShadowGlobals) and names.namespace is self:
             return f
+        self.roots.append((f, getattr(f, "__name__", type(f).__name__)))
         if type(f) is types.FunctionType and id(f) not in self._memo and id(f) not in self._replacements:
             self._remember(f, self._copy_code(f, self.shadow_globals(f.__globals__)))
         return self.shadow(f, getattr(f, "__name__", ""))

@@ -11,60 +11,21 @@ import numpy as np
 
 from . import examples
 from .callbacks import raise_pending
-from .checked import Checked, traced_and_checked
+from .checked import Checked
 from .checks import one_of, whole_number
-from .entries import KINDS, Entry, build_entry, is_scalar_loss, limited_tape, result_kinds
+from .entries import KINDS, Entry, is_scalar_loss, result_kinds
 from .errors import ArgumentError
 from .explain import Explanation, explain
-from .guards import TooFewSteps, decides, endless, is_limit, is_stretch, too_many_branches
+from .guards import decides
 from .kernel_functions import Kernel
-from .replay import Broken, Call, in_order, replay
+from .replay import Call, in_order, replay
 from .schedule import MemoryPlan
 from .schedule_listing import plan_listing
 from .signatures import bind
 from .source import Line
-from .split_calls import Forward, Reverse, build_halves, run_forward, run_reverse
+from .split_calls import Forward, Reverse
 from .tape import Guard
-from .trace import Trace
-
-
-class Variant:
-    """One trace of the function (one outcome of its branches), and the entries compiled from it."""
-
-    def __init__(
-        self,
-        traced: Trace,
-        preserve_args: bool,
-        memory_limit: int | None,
-        slow_path: Callable[[str], Callable[..., Any]],
-        owner: object,
-    ):
-        self.trace = traced
-        self.checked = Checked()
-        self.entries: dict[str, Entry] = {}
-        self.preserve_args = preserve_args
-        self._memory_limit = memory_limit
-        self._slow_path = slow_path
-        self._owner = owner
-        self._lock = threading.Lock()
-
-    def entry(self, kind: str) -> Entry:
-        """The compiled entry; compiled at first use."""
-        found = self.entries.get(kind)
-        if found is None:
-            with self._lock:
-                found = self.entries.get(kind)
-                if found is None and kind in HALVES:
-                    halves = build_halves(
-                        self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner
-                    )
-                    self.entries |= halves
-                    found = halves[kind]
-                elif found is None:
-                    tape, reruns = limited_tape(self.trace, kind, self.preserve_args, self._memory_limit)
-                    found = build_entry(self.trace, kind, tape, self._slow_path(kind), reruns)
-                    self.entries[kind] = found
-        return found
+from .variants import HALVES, Variant, add_variant, attempted
 
 
 class CompiledCall:
@@ -111,10 +72,14 @@ def called(derived: Any, args: tuple, out: Any) -> Any:
     return derived(*args, *(out if isinstance(out, tuple) else () if out is None else (out,)))
 
 
-HALVES = {"forward": run_forward, "reverse": run_reverse}  # of `split`: their slow paths
-MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
-MOST_STEPS = 10_000_000
-MOST_EXAMPLE_STEPS = 100_000  # of an example that Python runs, since a test after the loop asks for its numbers
+CALLS = {
+    "gradient": "gradient",
+    "value_and_gradient": "value_and_gradient",
+    "pullback": "pullback",
+    "call": "_call",
+    "forward": "_forward",
+    "reverse": "_reverse",
+}
 
 
 class Plan:
@@ -142,7 +107,7 @@ class Plan:
         self._derivatives: dict[Any, Any] = {}
         self._shown_by: tuple[Plan, str] | None = None  # the plan, and its attribute, that show this one's call
         example_kwargs = example_kwargs or {}
-        first = self._add_variant(example_args, example_kwargs, checked=checked)
+        first = add_variant(self, example_args, example_kwargs, checked=checked)
         # What is traced again from a pickle: its numbers matter only where they decided something.
         decided = any(isinstance(op, Guard) for op in first.trace.tape.operations) or first.checked.unrolled
         self._example, self._example_kwargs = examples.copied((example_args, example_kwargs), with_numbers=decided)
@@ -154,7 +119,8 @@ class Plan:
 
         Arrays that it returns are new ones, or those that are passed after the arguments: `plan(x, n, out)`.
         """
-        if kwargs or len(args) != len(self._variants[0].trace.names):
+        first = self._variants[0].trace
+        if kwargs or len(args) != len(first.names) or not self._variants[0].watch.is_same():
             return self._call(*args, **kwargs)
         return self._call(*args, *(np.empty(shape, dtype) for shape, dtype in self._fresh_results))
 
@@ -328,26 +294,18 @@ class Plan:
 
     # Variants.
 
-    def _slow_path(self, kind: str) -> Callable[..., Any]:
-        return functools.partial(HALVES[kind], self) if kind in HALVES else functools.partial(_slow_path, self, kind)
+    def _slow_path(self, kind: str, variant: Variant) -> Callable[..., Any]:
+        return functools.partial(_slow_path, self, kind, variant)
 
-    def _add_variant(
-        self, args: tuple, kwargs: dict[str, Any], known: Sequence[Guard] = (), checked: Checked | None = None
-    ) -> Variant:
-        """Trace with an example of which the first guards are `known`."""
-        options = self._options
-        check = options["check"] and (checked is None or checked.unrolled)  # what it unrolled, it finds again
-        tracing = {name: options[name] for name in ("max_operations", "unroll", "max_steps")}
-        tracing |= {"known": known, "stretched": self._stretched}
-        try:
-            traced, found = traced_and_checked(self._f, args, kwargs, check, tracing)
-        except TooFewSteps as error:
-            self._more_steps(error.line, MOST_EXAMPLE_STEPS)
-            return self._add_variant(args, kwargs, known, checked)
-        variant = Variant(traced, options["preserve_args"], options["memory_limit"], self._slow_path, self)
-        variant.checked = found if check or checked is None else checked
-        self._variants.append(variant)
-        return variant
+    def _forget_calls(self) -> None:
+        """Have the public calls be those of the first variant from now on."""
+        for name in (*CALLS.values(), "_fresh_results"):
+            self.__dict__.pop(name, None)
+        if self._shown_by is not None:
+            other, name = self._shown_by
+            other.__dict__.pop(name, None)
+        if "kernel" in self.__dict__:
+            self.kernel._extend()
 
     def _replay(self, kind: str, arguments: tuple, keywords: dict[str, Any]) -> Any:
         def attempt(variants: Sequence[Variant], final: bool) -> tuple[bool, Any]:
@@ -359,68 +317,7 @@ class Plan:
         self, attempt: Callable[[Sequence[Variant], bool], tuple[bool, Any]], called: Callable[[], Call]
     ) -> Any:
         """What `attempt(variants, final)` gives for the first variant whose guards hold: if none, a new one's."""
-        tried = list(self._variants)
-        done, result = attempt(tried, False)
-        if done:
-            return result
-        broken: Broken | None = result
-        if self._options["on_branch"] == "raise" and broken is not None and not is_stretch(broken.guard):
-            raise broken.error()
-        with self._lock:
-            done, result = attempt([v for v in self._variants if v not in tried], False)  # of other threads
-            if done:
-                return result
-            result, call = result or broken, called()
-            kept, steps = list(self._variants), self._options["max_steps"]
-            try:
-                if result is None or decides(result.guard):
-                    done, result = attempt([self._another(result, call)], True)
-                while not done:
-                    done, result = attempt([self._wider(result, call)], True)
-            except BaseException:
-                self._variants[:], self._options["max_steps"] = kept, steps
-                raise
-            if "kernel" in self.__dict__:
-                self.kernel._extend()
-        return result
-
-    def _another(self, broken: Broken | None, call: Call) -> Variant:
-        """One more variant, for arguments that take another branch than those so far."""
-        if len(self._variants) >= self._options["max_variants"]:
-            traced = self._variants[0].trace
-            raise too_many_branches(traced.name, traced.tape, self._options["max_variants"])
-        return self._add_variant(*call.example(), () if broken is None else broken.known())
-
-    def _wider(self, broken: Broken, call: Call) -> Variant:
-        """In place of a variant that is too narrow for these arguments, one that is not.
-
-        Its `while` loops end too early: there is memory for more iterations. Or lengths differ, one of which may be 1.
-        It takes the place of all that were traced with less. Other guards break for a reason, which is raised.
-        """
-        if is_limit(broken.guard):
-            self._more_steps(broken.guard.line)
-            narrow = is_limit
-        elif is_stretch(broken.guard) and broken.guard.line not in self._stretched:
-            self._stretched.add(broken.guard.line)
-            narrow = is_stretch
-        else:
-            raise broken.error()
-        kept = [v for v in self._variants if not any(map(narrow, v.trace.tape.operations))]
-        found = self._add_variant(*call.example(), broken.known())
-        self._variants[:] = [*kept, found]
-        for name in ("gradient", "value_and_gradient", "pullback", "_call", "_forward", "_reverse"):
-            self.__dict__.pop(name, None)
-        if self._shown_by is not None:
-            other, name = self._shown_by
-            other.__dict__.pop(name, None)
-        return found
-
-    def _more_steps(self, line: Line, most: int = MOST_STEPS) -> None:
-        """Memory for more iterations of `while` loops from now on, since the one at `line` did not end."""
-        steps = self._options["max_steps"] * MORE_STEPS
-        if steps > most:
-            raise endless(line, self._options["max_steps"])
-        self._options["max_steps"] = steps
+        return attempted(self, attempt, called)
 
     # What the plan says of itself.
 
@@ -452,7 +349,7 @@ class Plan:
         plan, kind = self._chosen(kind)
         entry = plan._entry(kind, variant)
         chosen = plan._variants[variant]
-        return explain(chosen.trace, entry, len(plan._variants), chosen.checked)
+        return explain(chosen.trace, entry, len(plan._variants), chosen.checked, chosen.watch)
 
     def listing(self, kind: str | None = None, variant: int = 0) -> str:
         """The plan as stable pseudo-Python, with the user's lines beside it; arguments as for `explain`."""
@@ -491,8 +388,12 @@ class Plan:
         return self.__copy__()
 
 
-def _slow_path(plan: Plan, kind: str, *arguments: Any, **keywords: Any) -> Any:
+def _slow_path(plan: Plan, kind: str, variant: Variant, *arguments: Any, **keywords: Any) -> Any:
+    if kind in HALVES:
+        return HALVES[kind](plan, *arguments, **keywords)
     raise_pending()  # of a callback in the call that has just been tried
+    if plan._variants[0] is not variant:  # the call of a variant that was the first one when it was looked up
+        return getattr(plan, CALLS[kind])(*arguments, **keywords)
     return plan._replay(kind, arguments, keywords)
 
 

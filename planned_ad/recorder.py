@@ -13,8 +13,10 @@ import numpy as np
 
 from .affine import Ragged
 from .builder import TapeBuilder
+from .captured import view_of
 from .errors import TraceError, UnrollLimitError, UnsupportedError
 from .functions import FUNCTIONS, WRITING
+from .outside import Outside
 from .regions import View, c_strides, is_injective
 from .source import Line, current_line
 from .tape import Buffer, Value, walk
@@ -23,6 +25,7 @@ from .tracing.copies import Copies
 from .tracing.elements import refused as refuse_run_time
 from .tracing.example import ExampleRun
 from .tracing.loop_index import LoopIndex
+from .tracing.number_sources import require_numbers
 from .tracing.promotion import KINDS, dtype_of
 from .tracing.ragged import RaggedArray, RaggedStorage, has_ragged
 from .tracing.ragged import call as call_ragged
@@ -52,11 +55,19 @@ class Recorder:
         Loops whose end is decided by traced values run at most so often.
     decisions : Decisions
         What earlier runs of this trace have found out about its loops.
+    outside : Outside
+        Is told what the traced function has found outside.
     """
 
     def __init__(
-        self, max_operations: int = 200_000, unroll: int = 16, max_steps: int = 1000, decisions: Decisions | None = None
+        self,
+        max_operations: int = 200_000,
+        unroll: int = 16,
+        max_steps: int = 1000,
+        decisions: Decisions | None = None,
+        outside: Outside | None = None,
     ):
+        self.outside = Outside() if outside is None else outside
         self.builder = TapeBuilder()
         self.namespace: Any = None  # what the traced code sees
         self.max_operations = max_operations
@@ -69,8 +80,9 @@ class Recorder:
         self.watch = Watch(self)
         self.copies = Copies(self)
         self.example = ExampleRun(self.builder, self.scopes, max_steps)
-        self.assumptions: dict[str, None] = {}  # names of captured arrays that were read, in order
         self.extents: dict[int, tuple[Value, int]] = {}  # by identity, index values known to be from 0 to below this
+        self.captured_arrays: dict[int, tuple[str, np.ndarray]] = {}  # by identity, with their names
+        self.constants: dict[int, np.ndarray] = {}  # of these, those whose numbers were used, by identity
         self.wrapped: dict[tuple[int, int], Value] = {}  # an index value within an extent, as one that is not negative
         self.consumers: dict[types.FrameType, Any] = {}  # who adds up the items of a generator expression, by its frame
         self.filled: set[Site] = set()  # the lists that loops fill, by the instruction that makes them
@@ -149,10 +161,10 @@ class Recorder:
         return obj
 
     def assume(self, storage: Storage) -> None:
-        """Note that the trace holds only for the present numbers of a captured array."""
+        """Note that the trace holds only for the present numbers of an array from outside."""
         self.copies.read(storage)
-        if storage.captured:
-            self.assumptions[storage.captured] = None
+        if storage.captured and not self.outside.is_frozen(storage.captured):
+            self.constants[id(storage.base)] = storage.base
 
     # From objects to values and back.
 
@@ -249,6 +261,23 @@ class Recorder:
             storage.born(self)
         return ArrayTracer(self, storage, number)
 
+    def captured(self, array: np.ndarray, name: str) -> Any:
+        """An array from outside: read from its own memory, unless the trace needs its numbers (or it cannot be)."""
+        self.captured_arrays[id(array)] = name, array
+        known = id(array) in self.scopes.decisions.constants or self.outside.is_frozen(name)
+        view = None if known else view_of(array)
+        if view is None:
+            return self.concrete(array, captured=name)
+        buffer = self.builder.captured(name, array, view)
+        self.example.provide(buffer, array)
+        return ArrayTracer(self, Storage(array, self.builder.line, buffer=buffer, captured=name), array)
+
+    def take_captured_as_constants(self) -> bool:
+        """Have the next run of the trace know the numbers of captured arrays; whether this one did not."""
+        found = {id(b.array): b.array for b in self.builder.buffers if b.array is not None}
+        self.scopes.decisions.constants |= found
+        return bool(found)
+
     def empty(self, shape: Any, dtype: Any = np.float64, order: Any = "C") -> ArrayTracer:
         """A fresh array to be written to; zero until then."""
         return self.concrete(np.zeros(shape, dtype, order))
@@ -310,10 +339,12 @@ class Recorder:
             return self.adopt(function(*self.plain(args), **self.plain(dict(kwargs))), items)
         implementation = FUNCTIONS.get(function)
         if implementation is None:
+            require_numbers(self, items)
             raise self.unsupported(function)
         try:
             return implementation(self, *args, **kwargs)
         except UnsupportedError as error:
+            require_numbers(self, items)
             if self.here() in str(error):
                 raise
             raise UnsupportedError(f"{self.here()}: {error}") from None

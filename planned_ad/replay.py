@@ -14,6 +14,7 @@ import numpy as np
 
 from .arguments import check_arguments, check_array, check_overlaps, check_shadow, names_of
 from .callbacks import raise_pending
+from .captured import named_in
 from .entries import Entry, out_names
 from .errors import ArgumentError, PlannedADError, ShapeError
 from .examples import restored
@@ -80,7 +81,7 @@ class Call:
     def place_arguments(self, tape: Tape) -> tuple[dict[int, Any], list[tuple[str, np.ndarray, bool]]]:
         """The memory of the function's own arguments, by buffer; and the arrays, with whether they are written to."""
         memory: dict[int, Any] = {}
-        named: list[tuple[str, np.ndarray, bool]] = []
+        named: list[tuple[str, np.ndarray, bool]] = [*named_in(tape)]
         written = {region.buffer for op in tape.operations for region in op.writes}
         for leaf, value in zip(self.trace.leaves, self.leaves):
             if leaf.buffer is None:

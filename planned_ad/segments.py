@@ -271,6 +271,8 @@ class Graft:
                 id = region.buffer
                 if id not in self.copier.buffers and (id >= self.known or id in (self.copied or ())):
                     made = self.scratch.buffers[id]
+                    if made.array is not None:  # nothing writes to it
+                        continue
                     buffer = self.recorder.builder.new_buffer(made.kind, made.label, made.dtype, made.view)
                     self.copier.buffers[id] = buffer.id
 
@@ -280,6 +282,8 @@ class Graft:
         read = {r.buffer for op in walk(tuple(operations)) if not op.blocks for r in op.reads}
         for id in sorted(id for id in read if id < self.known and id not in (self.copied or ())):
             buffer = builder.buffers[id]
+            if buffer.array is not None:
+                continue
             copy = builder.new_buffer("local", buffer.label, buffer.dtype, buffer.view)
             builder.store(copy.whole, builder.load(buffer.whole))
             self.buffers[id] = copy.id

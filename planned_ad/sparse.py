@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from .affine import Affine, Extent
+from .captured import known_in
 from .checks import one_of
 from .colouring import Recovery, acyclic, canonical, direct_recovery, distance_1, star, symmetric_recovery
 from .compiling import default_options
@@ -136,6 +137,7 @@ class Compressed(Transformed):
             results=tuple(call.results),
         )
         found = pattern(tape, call.independents)
+        recorder.constants.update(known_in(tape.buffers))
         if not self.is_fixed or self.found is None:
             symmetric = self.colouring in SYMMETRIC
             self.found = symmetric_compression(found, self.colouring) if symmetric else compression(found, self.mode)

@@ -11,6 +11,7 @@ Reference: Griewank & Walther, Evaluating Derivatives, 2nd ed., 7.1 (index domai
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -19,12 +20,13 @@ import scipy.sparse
 
 from .affine import Ragged, at
 from .calls import has_rule
+from .captured import known_in
 from .dead_code import drop_dead
 from .dependence_rules import Elements, number, result_of, unknown
 from .enclosing import indices_of
 from .index_sets import IndexSets
 from .inline import write_out_calls
-from .interpret import actual, below, fixed
+from .interpret import actual, below, fixed, memory_of
 from .regions import Region, View, is_injective, show
 from .rules import RULES
 from .tape import (
@@ -54,8 +56,9 @@ def pattern(tape: Tape, independents: Sequence[Value]) -> scipy.sparse.csr_array
 
     Requires a tape as it is traced (before or after `vectorise`), whose operations need not define all values that they
     use. Ensures that every other derivative is zero, for all arguments for which the guards hold and at which
-    everything is finite. Time and memory are linear in the operations, of loops in all iterations, and in the sizes of
-    the sets, also of intermediate results.
+    everything is finite, while the arrays from outside that are `known_in` its buffers hold what they do now. Time and
+    memory are linear in the operations, of loops in all iterations, and in the sizes of the sets, also of intermediate
+    results.
 
     Returns
     -------
@@ -90,7 +93,7 @@ class Sparsity:
     """Runs operations as the interpreter does, on `Elements`."""
 
     def __init__(self, buffers: Sequence[Buffer], sets: IndexSets):
-        self.buffers, self.sets = buffers, sets
+        self.buffers, self.sets, self.known = buffers, sets, known_in(buffers)
         self.memories: dict[int, Elements] = {}
         self.values: dict[int, Elements] = {}
         self.independents: dict[int, Elements] = {}
@@ -137,7 +140,10 @@ class Sparsity:
         """What a buffer holds now; to be written to."""
         if id not in self.memories:
             buffer = self.buffers[id]
-            self.memories[id] = unknown((buffer.span,), buffer.dtype)
+            memory = unknown((buffer.span,), buffer.dtype)
+            if builtins.id(buffer.array) in self.known:
+                memory = number(memory_of(buffer, self.known[builtins.id(buffer.array)]))
+            self.memories[id] = memory
         return self.memories[id].each(lambda memory: show(memory, view))
 
     def write(self, id: int, view: View, new: Elements) -> None:

@@ -127,6 +127,7 @@ class Splitter:
         live.block(sweep)
         read = {r.buffer for op in sweep for r in op.reads if not self.is_of_sweep(r.buffer)}
         filled = {r.buffer for op in self.primal for r in op.writes} | set(self.tape.arguments)
+        filled |= {b.id for b in self.tape.buffers if b.array is not None}
         return {id for id in read & filled if live.elements(id).any()}
 
     def crossing_values(self, whole: set[int]) -> tuple[set[int], set[int]]:
@@ -259,7 +260,7 @@ class Splitter:
         label = "cache" if old.kind == "cache" else old.label
         copy = self.builder.new_buffer("tape", label, old.dtype, old.view)
         self.moved[id] = copy.id
-        if old.kind == "argument":
+        if old.kind in ("argument", "captured"):
             reason = f"{old.label} is read by the reverse sweep, and the caller may overwrite it before"
         elif old.kind == "cache":
             reason = old.label

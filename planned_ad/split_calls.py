@@ -16,6 +16,7 @@ from .replay import Call, broken, shadowed
 from .split import split
 from .split_tape import KeptLayout, TapeMemory
 from .trace import ArgumentLeaf, Trace
+from .watch import Watch
 
 if TYPE_CHECKING:
     from .plan import Plan, Variant
@@ -37,7 +38,6 @@ class Forward:
     def __init__(self, plan: Plan):
         self._plan = plan
         self._complete = 1 + len(plan._variants[0].trace.names)
-        self._fresh = plan._fresh_results
 
     @property
     def tape_nbytes(self) -> int:
@@ -54,8 +54,9 @@ class Forward:
         return self._plan._forward
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._fresh and not kwargs and len(args) == self._complete:
-            return self._plan._forward(*args, *(np.empty(shape, dtype) for shape, dtype in self._fresh))
+        if not kwargs and len(args) == self._complete and self._plan._variants[0].watch.is_same():
+            fresh = self._plan._fresh_results
+            return self._plan._forward(*args, *(np.empty(shape, dtype) for shape, dtype in fresh))
         return self._plan._forward(*args, **kwargs)
 
     def __repr__(self) -> str:
@@ -114,12 +115,13 @@ def build_halves(
     memory_limit: int | None,
     slow_path: Callable[[str], Callable[..., Any]],
     owner: object,
+    watch: Watch,
 ) -> dict[str, Entry]:
     """Plan and compile both halves for one trace."""
     tape, reruns = limited_tape(trace, "split", preserve_args, memory_limit)
     halves = split(tape)
     layout = KeptLayout(halves, owner, trace, preserve_args, len(shadowed(trace)), is_scalar_loss(trace))
-    forward = build_entry(trace, "forward", halves.forward, slow_path("forward"), reruns, layout)
+    forward = build_entry(trace, "forward", halves.forward, slow_path("forward"), reruns, layout, watch)
     reverse = build_entry(trace, "reverse", halves.reverse, slow_path("reverse"), reruns, layout)
     layout.reverse = reverse
     return {"forward": forward, "reverse": reverse}

@@ -28,7 +28,8 @@ Options = dict[str, Any]
 
 def options_of(recorder: Recorder) -> Options:
     """What another function is to be traced with, besides."""
-    return {"max_operations": recorder.max_operations, "unroll": recorder.unroll, "max_steps": recorder.max_steps}
+    names = ("max_operations", "unroll", "max_steps", "outside")
+    return {name: getattr(recorder, name) for name in names}
 
 
 def closed_tape(
@@ -73,8 +74,7 @@ def closed_tape(
 
 
 def note(recorder: Recorder, traced: Trace) -> None:
-    """Add what another trace relies on, and the loops that it unrolled, to those of this one."""
-    recorder.assumptions.update(dict.fromkeys(traced.assumptions))
+    """Add the loops that another trace unrolled to those of this one."""
     for loop in traced.unrolled:
         recorder.scopes.decisions.unrolled.setdefault(("callee", loop), loop)  # type: ignore[arg-type]
 

@@ -42,7 +42,8 @@ class Buffer:
     """Memory that can be written.
 
     `kind` is 'argument', 'shadow' (the adjoint of an argument), 'cotangent' (of a result), 'result' (filled for the
-    caller), 'local', or 'cache' (what a loop keeps of each iteration for its reverse loop).
+    caller), 'local', 'cache' (what a loop keeps of each iteration for its reverse loop), or 'captured': the memory of
+    `array`, which the program finds outside and only reads.
     Regions count elements from the first element of the array (its data pointer), so that an
     argument with negative strides is addressed at negative offsets; `view` is the whole array.
     """
@@ -54,6 +55,7 @@ class Buffer:
     view: View
     shadow_of: int | None = None
     line: Line = UNKNOWN
+    array: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -6,15 +6,17 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from .captured import share_memory
 from .compact import compact
-from .errors import ArgumentError, PlannedADError, TraceError, UnsupportedError
+from .errors import ArgumentError, CapturedWriteError, PlannedADError, TraceError, UnrollLimitError, UnsupportedError
 from .guards import decides
 from .namespace import Namespace
+from .outside import Outside
 from .outside_changes import has_changes
 from .rebinding import check_captured, check_outside, owners_of_leaves, rebound, snapshots, store_rebound
 from .recorder import Recorder
@@ -97,8 +99,8 @@ class Trace:
     name : str
     line : Line
         Where the function is defined.
-    assumptions : tuple of str
-        Names of captured arrays whose contents the trace has taken for constant.
+    outside : Outside
+        What the function has found outside, which the trace depends on.
     unrolled : tuple of Unrolled
         Loops whose iterations were recorded one by one although they are many, and why.
     max_steps : int
@@ -120,7 +122,7 @@ class Trace:
     result_kinds: tuple[str, ...]
     name: str
     line: Line
-    assumptions: tuple[str, ...]
+    outside: Outside
     unrolled: tuple[Unrolled, ...] = ()
     max_steps: int = 1000
     decisions: Decisions = field(default_factory=Decisions)
@@ -145,6 +147,7 @@ def trace(
     known: Sequence[Guard] = (),
     stretched: Iterable[Line] = (),
     decisions: Decisions | None = None,
+    outside: Outside | None = None,
 ) -> Trace:
     """Record one run of `f` on arguments like `args`.
 
@@ -169,6 +172,8 @@ def trace(
         Lines that combine arrays of run-time lengths, some of which may be 1 where others are not.
     decisions : Decisions, optional
         What is decided about its loops beforehand.
+    outside : Outside
+        Is told what the function has found outside; by default a new one.
 
     Raises
     ------
@@ -177,19 +182,26 @@ def trace(
         passes through, with a note that names the line.
     """
     decisions = Decisions(known=known, stretched=set(stretched)) if decisions is None else decisions
+    outside = Outside() if outside is None else outside
     failure: Exception | None = None
     for _ in range(MOST_RUNS):
-        recorder = Recorder(max_operations, unroll, max_steps, decisions)
+        recorder = Recorder(max_operations, unroll, max_steps, decisions, outside)
         try:
-            return _trace_once(f, args, dict(kwargs or {}), recorder)
+            traced = _trace_once(f, args, dict(kwargs or {}), recorder)
         except Restart:
             continue
         except Exception as error:
+            # Perhaps since a number is asked for that is known where captured arrays are constants.
+            if not isinstance(error, CapturedWriteError | UnrollLimitError) and recorder.take_captured_as_constants():
+                continue
             if failure is not None:
                 raise failure from None
             if not decisions.learn_numbers(recorder.filled, recorder.tabled):
                 raise
             failure = error  # perhaps since a number is asked for that is known where all is done as Python does it
+        else:
+            _check_written(traced, recorder, bind(f, args, dict(kwargs or {}))[0])
+            return traced
         finally:
             recorder.watch.off()
     raise failure or TraceError("the loops of the traced function could not be followed; unroll them with unroll=")
@@ -202,10 +214,9 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     labels = _labels(signature.names, structure)
     inactive = structure.inactive_leaves
     shared = _shared_memory(examples, labels)
-    wrap_array = _wrap_array(recorder, examples, labels)
     namespace = Namespace(
         replacements(recorder),
-        wrap_array,
+        recorder.captured,
         refuse_generators(recorder),
         recorder.whiles_on_integers.look_at,
         recorder.scopes.decisions.followed_in,
@@ -247,8 +258,15 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         tuple(values),
         frozenset(leaf.buffer for leaf in leaves if leaf.active and leaf.buffer is not None),
     )
+    static = [(leaf.value, leaf.path) for leaf in leaves if leaf.kind == "static"]
+    classes = [(cls, cls.__name__) for cls in namespace.classes()]
+    recorder.outside.add([*namespace.roots, *static, *classes], namespace.names_read(), recorder.constants)
+    if recorder.builder.blocks is not None or any(b.array is not None for b in tape.buffers):
+        tape = compact(tape)
+        ids = iter(tape.arguments)
+        leaves = [leaf if leaf.buffer is None else replace(leaf, buffer=next(ids)) for leaf in leaves]
     return Trace(
-        tape=compact(tape) if recorder.builder.blocks is not None else tape,
+        tape=tape,
         leaves=tuple(leaves),
         structure=structure,
         signature=signature,
@@ -257,7 +275,7 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         result_kinds=tuple(kinds),
         name=signature.function,
         line=_definition(f),
-        assumptions=tuple(recorder.assumptions),
+        outside=recorder.outside,
         unrolled=recorder.scopes.decisions.reported(),
         max_steps=recorder.max_steps,
         decisions=recorder.scopes.decisions,
@@ -322,20 +340,20 @@ def is_text(example: np.ndarray, owner: int) -> bool:
     return owner != 0 and example.dtype.kind not in "biufc"
 
 
-def _wrap_array(recorder: Recorder, examples: list[Any], labels: list[str]) -> Callable[[np.ndarray, str], object]:
-    """Arrays from outside as constants, unless their memory is that of an argument, which varies."""
-    arguments = [(a, label) for a, label in zip(examples, labels) if isinstance(a, np.ndarray) and a.dtype in KINDS]
-
-    def wrap_array(array: np.ndarray, name: str) -> object:
-        for argument, label in arguments:
-            if np.may_share_memory(array, argument) and _overlap(array, argument):
+def _check_written(traced: Trace, recorder: Recorder, arguments: Sequence[Any]) -> None:
+    """Refuse arguments that are written to where an array from outside shows their memory."""
+    if not recorder.captured_arrays:
+        return
+    written = {region.buffer for op in traced.tape.operations for region in op.writes}
+    for leaf, example in zip(traced.leaves, flatten_arguments(arguments)[0]):
+        if leaf.buffer not in written or leaf.is_fresh or leaf.kind != "array":
+            continue
+        for name, array in recorder.captured_arrays.values():
+            if np.may_share_memory(example, array) and share_memory(example, array):
                 raise TraceError(
-                    f"the traced function reads `{name}` from outside, which shares memory with argument `{label}`, "
-                    f"so it is no constant. Use the argument instead, or pass `{name}` as an argument of its own."
+                    f"the traced function writes to the argument `{leaf.path}`, and reads `{name}` from outside, which "
+                    f"shares memory with it. Use the argument instead, or pass `{name}` as an argument of its own."
                 )
-        return recorder.concrete(array, captured=name or "array")
-
-    return wrap_array
 
 
 def _shared_memory(examples: list[Any], labels: list[str]) -> dict[int, str]:
@@ -348,16 +366,9 @@ def _shared_memory(examples: list[Any], labels: list[str]) -> dict[int, str]:
         for j, b in arrays[position + 1 :]:
             if np.lib.array_utils.byte_bounds(b)[0] >= end:
                 break
-            if _overlap(a, b):
+            if share_memory(a, b):
                 shared[k], shared[j] = labels[j], labels[k]
     return shared
-
-
-def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
-    try:
-        return np.shares_memory(a, b, max_work=100_000)  # type: ignore[arg-type]
-    except np.exceptions.TooHardError:
-        return True
 
 
 def _note_line(error: Exception) -> None:

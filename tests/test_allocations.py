@@ -36,6 +36,13 @@ PROGRAMS = {
     "masks": ("lambda x: np.sum(x[x > 0.7] ** 2)", "(x,)"),
     "branch": ("lambda x: x[0] ** 2 if x[1] > 0 else x[2]", "(x,)"),
     "lists": ("lambda tree: np.sum(tree[0] * tree[1][0])", "([x, (x.copy(),)],)"),
+    "outside": (
+        "w, flag, index = np.ones(10), True, np.array([1, 3])\n"
+        "class Model: scale = 2.0\n"
+        "model, options = Model(), {'a': 1.5}\n"
+        "def f(x):\n    return np.sum((w * x * model.scale)[index] ** 2) * options['a'] if flag else 0.0",
+        "(x,)",
+    ),
     "single": ("lambda x: np.sum(np.exp(x) * x)", "(x.astype(np.float32),)"),
     "long": ("lambda x: np.sum(np.sin(x) * np.exp(-x * x))", "(np.ones(200_000),)"),
 }

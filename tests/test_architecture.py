@@ -33,7 +33,7 @@ LAYERS = [
     ("rules",),
     ("builder",),
     ("interpret", "loop_code", "verify", "calls"),
-    ("compact", "copies", "guards"),
+    ("compact", "copies", "guards", "captured", "outside"),
     ("signatures", "functions", "recorder", "rebinding", "trace", "tracing", "numpy_functions"),
     (
         "enclosing",
@@ -90,6 +90,9 @@ LAYERS = [
     (
         "arguments",
         "split_tape",
+        "used_names",
+        "sightings",
+        "watch",
         "entries",
         "replay",
         "explain",
@@ -98,6 +101,7 @@ LAYERS = [
         "checked",
         "kernel_functions",
         "split_calls",
+        "present",
         "plan",
         "compiling",
     ),

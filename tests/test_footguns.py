@@ -11,12 +11,21 @@ from planned_ad.errors import ArgumentError, LayoutError, ShapeError, StaticArgu
 TABLE = np.array([1.0, 2.0])
 
 
-def test_a_captured_array_keeps_its_contents_at_compile_time() -> None:
-    """Arrays from globals and closures are constants. Pass what changes as an argument."""
-    weights = np.array([1.0, 2.0])
-    plan = planned_ad.compile(lambda x: np.sum(weights * x), np.ones(2))
+def test_what_is_found_outside_is_looked_at_in_each_call() -> None:
+    """Arrays from globals and closures are read from their own memory; another number or flag traces again."""
+    weights, power = np.array([1.0, 2.0]), 1
+    plan = planned_ad.compile(lambda x: np.sum(weights * x**power), np.ones(2))
     weights[0] = 100.0
-    np.testing.assert_array_equal(plan.gradient(np.ones(2)), [1, 2])
+    np.testing.assert_array_equal(plan.gradient(np.ones(2)), [100, 2])
+    power = 3
+    np.testing.assert_array_equal(plan.gradient(np.ones(2)), [300, 6])
+
+
+def test_large_index_arrays_are_not_compared() -> None:
+    """They are in the code of the plan, and dear to compare: `explain().frozen` lists them. Pass them as arguments."""
+    places = np.arange(3000) % 2
+    plan = planned_ad.compile(lambda x: np.sum(x[places]), np.ones(2))
+    assert "`places`" in plan.explain().frozen[0]
 
 
 def test_a_python_int_is_static() -> None:

@@ -26,6 +26,7 @@ from planned_ad.kernels.callspec import (
 )
 from planned_ad.kernels.overlaps import overlap_bits
 from planned_ad.kernels.types import STACK_ALIGNMENT
+from planned_ad.kernels.watchtable import walker
 
 VOID = ir.VoidType()
 INT32 = ir.IntType(32)
@@ -91,7 +92,9 @@ class CallEmitter:
         self._require(builder.icmp_signed("==", count, INT64(len(spec.arguments))))
         for position, argument in enumerate(spec.arguments):
             self._check(argument, builder.load(builder.gep(arguments, [INT64(position)])), in_list=False)
-        self._require_zero(overlap_bits(builder, self.ranges, spec.disjoint))
+        fixed = [(INT64(low), nbytes) for low, nbytes in spec.fixed]
+        self._require_zero(overlap_bits(builder, [*self.ranges, *fixed], spec.apart))
+        self._check_outside()
         outputs = [self._slot() for _ in range(spec.outputs)]
         operands = [*self.pointers, *outputs, _address(workspace)]
         # While the GIL is held nobody else can be inside, so only a call that releases it has to claim.
@@ -209,6 +212,13 @@ class CallEmitter:
             self._check(item, item_value, in_list or spec.type is list)
             if isinstance(item, FloatSpec) and item.written and spec.type is list:
                 self.written.append((value, position, self.pointers[-1]))
+
+    def _check_outside(self) -> None:
+        table = None if self.spec.watch is None else self.spec.watch.table
+        if table is not None:
+            kind = ir.FunctionType(INT32, [POINTER]).as_pointer()
+            differs = self.builder.call(self.builder.inttoptr(INT64(walker()), kind), [_address(table.address)])
+            self._require(self.builder.icmp_signed("==", differs, INT32(0)))
 
     # Kernel and result ------------------------------------------------------------------------------------------------
 

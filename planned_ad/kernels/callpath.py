@@ -18,7 +18,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core.registry import cpu_target
 
-from planned_ad.kernels import headers
+from planned_ad.kernels import headers, watchtable
 from planned_ad.kernels.callemit import CallEmitter, emit_entry, emit_kernel_function
 from planned_ad.kernels.callspec import (
     ArgumentResult,
@@ -127,7 +127,7 @@ def make_builtin(
     the GIL holds references to the arrays in its lists. Unchecked: that no other thread resizes an array meanwhile.
     """
     if fast_path is None:
-        fast_path = headers.supported()
+        fast_path = headers.supported() and (spec.watch is None or watchtable.supported())
     symbol = unique_symbol(name)
     claim, workspace = ctypes.c_int32(0), aligned_bytes(spec.workspace_nbytes, spec.sparse)
 

@@ -6,9 +6,11 @@ oracle of its tests, and what serves where object headers cannot be read directl
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
+
+from .watchtable import WatchTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,10 @@ class ArraySpec:
         object.__setattr__(self, "used_strides", used)
         object.__setattr__(self, "byte_range", (0, 0) if 0 in self.shape else (low, high + self.dtype.itemsize))
 
+    @property
+    def is_written(self) -> bool:
+        return self.writeable
+
     @classmethod
     def of(cls, array: np.ndarray, writeable: bool = False) -> "ArraySpec":
         """The specification that `array` itself meets."""
@@ -64,6 +70,10 @@ class FloatSpec:
     """
 
     written: bool = False
+
+    @property
+    def is_written(self) -> bool:
+        return self.written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +144,15 @@ class TupleResult:
 Result = ArgumentResult | FloatResult | TupleResult | None
 
 
+class Watch(Protocol):
+    """Objects outside of a call that have to be the same ones as when its kernel was made."""
+
+    def is_same(self) -> bool: ...
+
+    @property
+    def table(self) -> WatchTable | None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSpec:
     """All that a compiled call is compiled for.
@@ -146,6 +165,9 @@ class CallSpec:
         the positional arguments.
     disjoint : tuple of pairs of int
         which arrays must not overlap, numbered depth-first among the arrays.
+    fixed : tuple of pairs of int
+        memory that the kernel reads besides, as addresses of lowest bytes and numbers of bytes; no array that is
+        written to may overlap it.
     result : Result
         what a call returns.
     outputs : int
@@ -156,15 +178,19 @@ class CallSpec:
         whether a call may touch little of it, here and there.
     release_gil : bool
         let other Python threads run during the kernel.
+    watch : Watch, optional
+        what else has to be as it was.
     """
 
     arguments: tuple[Spec, ...]
     disjoint: tuple[tuple[int, int], ...] = ()
+    fixed: tuple[tuple[int, int], ...] = ()
     result: Result = None
     outputs: int = 0
     workspace_nbytes: int = 0
     sparse: bool = False
     release_gil: bool = False
+    watch: "Watch | None" = field(default=None, compare=False)
     leaves: tuple[ArraySpec | FloatSpec, ...] = field(init=False, compare=False, repr=False)
     arrays: tuple[ArraySpec, ...] = field(init=False, compare=False, repr=False)
 
@@ -173,6 +199,13 @@ class CallSpec:
         object.__setattr__(self, "arrays", tuple(leaf for leaf in self.leaves if isinstance(leaf, ArraySpec)))
         if any(first == second for first, second in self.disjoint):
             raise ValueError(f"an array cannot be disjoint from itself: {self.disjoint}")
+
+    @property
+    def apart(self) -> tuple[tuple[int, int], ...]:
+        """`disjoint`, with fixed memory numbered after the arrays."""
+        written = [number for number, spec in enumerate(self.arrays) if spec.writeable]
+        first = len(self.arrays)
+        return (*self.disjoint, *((number, first + k) for number in written for k in range(len(self.fixed))))
 
     def unaliased(self) -> tuple[bool, ...]:
         """Of each array, whether what is written through its pointer or another is seen through that one only."""
@@ -200,6 +233,8 @@ def _leaves(specs: Sequence[Spec]):
 def match(spec: CallSpec, arguments: Sequence[Any]) -> list[Any] | None:
     """The leaves of `arguments`, or None when they are not what `spec` says."""
     leaves: list[Any] = []
+    if spec.watch is not None and not spec.watch.is_same():
+        return None
     if not _items_match(spec.arguments, arguments, leaves):
         return None
     arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
@@ -208,7 +243,8 @@ def match(spec: CallSpec, arguments: Sequence[Any]) -> list[Any] | None:
         low, high = array_spec.byte_range
         data = address_of(array)
         ranges.append((data + low, data + high))
-    for first, second in spec.disjoint:
+    ranges += [(low, low + nbytes) for low, nbytes in spec.fixed]
+    for first, second in spec.apart:
         (low, high), (other_low, other_high) = ranges[first], ranges[second]
         if low < high and other_low < other_high and low < other_high and other_low < high:
             return None

@@ -17,6 +17,7 @@ from llvmlite import ir
 
 from ..schedule import BranchStep, LibraryStep, LoopStep, Memory, MemoryPlan, Step, memories_of, walk_steps
 from ..tape import walk
+from .callspec import address_of
 from .places import Metadata, Place, Pointers
 from .types import I64, POINTER, STACK_ALIGNMENT, memory_type
 
@@ -131,6 +132,9 @@ class KernelPointers(Pointers):
         plan = self.layout.plan
         if memory.kind == "constant":
             return ir.Constant(I64, plan.constants[memory.id].ctypes.data).inttoptr(POINTER)
+        array = plan.tape.buffers[memory.id].array if memory.kind == "buffer" else None
+        if array is not None:
+            return ir.Constant(I64, address_of(array)).inttoptr(POINTER)
         offset = self.layout.scratch_offset if memory.kind == "scratch" else plan.offsets[memory]
         low = 0
         if memory.kind == "buffer":

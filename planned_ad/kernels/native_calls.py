@@ -13,6 +13,7 @@ that a function which the kernel calls raised an exception.
 from __future__ import annotations
 
 import ctypes
+import functools
 import threading
 import weakref
 from collections.abc import Sequence
@@ -26,19 +27,25 @@ from .callspec import ArraySpec, FloatSpec
 from .codelibrary import Optimization, compile_module, unique_symbol
 from .native_callees import CALLEE_FAILED
 from .types import I32, I64, POINTER, memory_type
+from .watchtable import walker
 from .workspace import ALIGNMENT
 
 BROKEN_GUARD, NO_MEMORY = 1, -1  # and `CALLEE_FAILED`
 HEADER = ALIGNMENT  # of a workspace: nothing but its node
 NODE = ir.LiteralStructType([I64, I64, I32])  # address of the next one, of what is to be freed, and the claim
-ROW = ir.LiteralStructType([POINTER, I64, I64])
+ROW = ir.LiteralStructType([POINTER, I64, I64, I64])
 C_NAMES = {"f8": "double", "f4": "float", "b1": "uint8_t", "c16": "double _Complex", "c8": "float _Complex"}
 
 
 class _Row(ctypes.Structure):
-    """A variant: its kernel, the size of its workspaces, and the first of them."""
+    """A variant: its kernel, the size of its workspaces, the first of them, and the table of what has to be outside."""
 
-    _fields_ = [("kernel", ctypes.c_void_p), ("nbytes", ctypes.c_int64), ("nodes", ctypes.c_int64)]
+    _fields_ = [
+        ("kernel", ctypes.c_void_p),
+        ("nbytes", ctypes.c_int64),
+        ("nodes", ctypes.c_int64),
+        ("watch", ctypes.c_int64),
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,16 +115,29 @@ class NativeCall:
         free = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(self.library.get_pointer_to_function(f"{symbol}.free"))
         weakref.finalize(self, _free_workspaces, self._rows, free).atexit = False
 
-    def add_variant(self, kernel_address: int, workspace_nbytes: int) -> bool:
-        """Let calls try another variant, after those before it; also calls compiled before. False where it is full."""
+    def try_variants(self, variants: Sequence[tuple[int, int, int]]) -> None:
+        """Let calls try these variants and no others, also calls compiled before.
+
+        Each is the address of a kernel, the bytes of its workspace, and the address of a `WatchTable`, or 0. A row that
+        has been tried stays, since a call may be in it, and leads nowhere; it may get a kernel again that needs no more
+        memory. What does not fit any more is left out.
+        """
         with self._lock:
-            if self._count == len(self._rows) - 1:
-                return False
-            row = self._rows[self._count]
-            row.nbytes = workspace_nbytes
-            row.kernel = kernel_address  # last: with it the row exists
-            self._count += 1
-            return True
+            wanted = {kernel: (nbytes, watch) for kernel, nbytes, watch in variants}
+            for row in self._rows[: self._count]:
+                if row.kernel not in wanted:
+                    row.kernel = nowhere()
+                wanted.pop(row.kernel, None)
+            for kernel, (nbytes, watch) in wanted.items():
+                past = (r for r in self._rows[: self._count] if r.kernel == nowhere() and r.nbytes >= nbytes)
+                row = next(past, self._rows[self._count])
+                if not row.kernel:  # a new one
+                    if self._count == len(self._rows) - 1:
+                        continue
+                    row.nbytes = nbytes
+                    self._count += 1
+                row.watch = watch
+                row.kernel = kernel  # last: with it the row exists
 
     @property
     def declaration(self) -> str:
@@ -128,6 +148,18 @@ class NativeCall:
             names.append(name if name not in names else f"{name}_{len(names)}")
         described = [p.declaration(name) for p, name in zip(self.parameters, names)]
         return f"int32_t {self.name}({', '.join(described) or 'void'})"
+
+
+@functools.cache
+def nowhere() -> int:
+    """The address of a kernel whose guards never hold."""
+    symbol = unique_symbol("nowhere")
+
+    def emit(module: ir.Module) -> None:
+        function = ir.Function(module, ir.FunctionType(I32, [POINTER.as_pointer(), POINTER]), symbol)
+        ir.IRBuilder(function.append_basic_block("entry")).ret(I32(BROKEN_GUARD))
+
+    return compile_module(symbol, emit, LITTLE).get_pointer_to_function(symbol)
 
 
 LITTLE = Optimization(level=2, loop_vectorize=False, loop_unroll=False)
@@ -182,7 +214,12 @@ def _emit(module: ir.Module, symbol: str, parameters: Sequence[NativeParameter],
     number.add_incoming(I64(0), first)
     row = builder.gep(I64(rows).inttoptr(ROW.as_pointer()), [number])
     kernel = builder.load_atomic(_field(builder, row, 0), "acquire", 8)
-    builder.cbranch(builder.icmp_unsigned("==", kernel, POINTER(None)), broken, run)
+    outside = function.append_basic_block("outside")
+    builder.cbranch(builder.icmp_unsigned("==", kernel, POINTER(None)), broken, outside)
+    builder.position_at_end(outside)
+    differs = builder.call(_emit_outside(module, f"{symbol}.outside"), [row])
+    number.add_incoming(builder.add(number, I64(1)), builder.block)
+    builder.cbranch(builder.icmp_unsigned("==", differs, I32(0)), run, look)
 
     builder.position_at_end(run)
     node = builder.call(claim, [row])
@@ -211,6 +248,25 @@ def _emit(module: ir.Module, symbol: str, parameters: Sequence[NativeParameter],
     builder.position_at_end(failed)
     builder.call(builder.inttoptr(I64(FORGET_PENDING), ir.FunctionType(ir.VoidType(), []).as_pointer()), [])
     builder.ret(I32(CALLEE_FAILED))
+
+
+def _emit_outside(module: ir.Module, symbol: str) -> ir.Function:
+    """`int32 outside(row *)`: 0 where everything outside is as it was, or this thread has no GIL to look at it."""
+    function = ir.Function(module, ir.FunctionType(I32, [ROW.as_pointer()]), symbol)
+    function.linkage = "internal"
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    has_gil = ir.Function(module, ir.FunctionType(I32, []), "PyGILState_Check")
+    watch = builder.load(_field(builder, function.args[0], 3))
+    ask, look, leave = (function.append_basic_block(name) for name in ("ask", "look", "leave"))
+    builder.cbranch(builder.icmp_unsigned("!=", watch, I64(0)), ask, leave)
+    builder.position_at_end(ask)
+    builder.cbranch(builder.icmp_unsigned("!=", builder.call(has_gil, []), I32(0)), look, leave)
+    builder.position_at_end(look)
+    walk = builder.inttoptr(I64(walker()), ir.FunctionType(I32, [POINTER]).as_pointer())
+    builder.ret(builder.call(walk, [builder.inttoptr(watch, POINTER)]))
+    builder.position_at_end(leave)
+    builder.ret(I32(0))
+    return function
 
 
 def _emit_claim(module: ir.Module, symbol: str, malloc: ir.Function) -> ir.Function:

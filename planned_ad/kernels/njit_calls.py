@@ -59,6 +59,8 @@ class NjitSpec:
         the parameters of the C function.
     disjoint : tuple of pairs of int
         leaves of memory that must not overlap.
+    fixed : tuple of pairs of int
+        addresses and numbers of bytes of memory that the kernel reads besides.
     result : Result
     broken : (type, str)
         the exception for arguments that take another branch than any recorded.
@@ -69,6 +71,7 @@ class NjitSpec:
     leaves: tuple[NativeParameter, ...]
     outputs: tuple[NativeParameter, ...]
     disjoint: tuple[tuple[int, int], ...]
+    fixed: tuple[tuple[int, int], ...]
     result: Result
     broken: tuple[type[Exception], str]
 
@@ -314,6 +317,16 @@ class NjitEmitter:
         """The checks that concern several arguments."""
         bits = overlap_bits(self.builder, self.ranges, self.spec.disjoint)
         self._refuse(bits, OverlapError, "an array that is written to overlaps another argument; pass a copy")
+        first = len(self.ranges)
+        ranges = [*self.ranges, *((I64(low), nbytes) for low, nbytes in self.spec.fixed)]
+        pairs = [
+            (number, first + k)
+            for number, leaf in enumerate(self.spec.leaves)
+            if not leaf.is_number and leaf.spec.is_written
+            for k in range(len(self.spec.fixed))
+        ]
+        bits = overlap_bits(self.builder, ranges, pairs)
+        self._refuse(bits, OverlapError, "an array that is written to overlaps one that is read from outside")
 
     def run(self, result: types.Type) -> ir.Value:
         """Call the C function, and build what it returns."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ConversionError
+from .number_sources import require_numbers
 
 if TYPE_CHECKING:
     from ..recorder import Recorder
@@ -23,6 +24,7 @@ INSTEAD = {
 
 def refuse_number(recorder: Recorder, what: str, of: Any) -> ConversionError:
     """The error for a traced value that is asked for its number."""
+    require_numbers(recorder, (of,))
     if recorder.scopes.depth:  # without loops around it may be one that is known
         return recorder.scopes.unroll_innermost(f"needs a number for {what}", recorder.builder.line)  # type: ignore[return-value]
     shape = f" of shape {of.shape}" if of.shape else ""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import TraceError
 from ..functions import FUNCTIONS
 from . import creation as _creation  # noqa: F401 (registers what it implements)
 from .builtin_functions import builtin_replacements, math_replacements
@@ -136,5 +137,31 @@ class _Joined:
 
 
 def refuse_generators(recorder: Recorder) -> Callable[[object, str], object]:
-    """For objects from outside that are random generators, a stand-in that raises when it is used."""
-    return lambda obj, name: draws_from_outside(recorder, obj, name) or obj
+    """For objects from outside that are random generators or iterators, a stand-in that raises when it is used."""
+
+    def refuse(obj: object, name: str) -> object:
+        found = draws_from_outside(recorder, obj, name)
+        if found is not None:
+            return found
+        return Iterating(recorder, name) if isinstance(obj, Iterator) else obj
+
+    return refuse
+
+
+class Iterating:
+    """What traced code sees in place of an iterator that it finds outside: an open generator, `itertools.count()`."""
+
+    def __init__(self, recorder: Recorder, name: str):
+        self.recorder, self.name = recorder, name
+
+    def __next__(self) -> Any:
+        raise TraceError(
+            f"{self.recorder.here()}: `{self.name}`, an iterator from outside of the traced function, gives other "
+            f"items at each call, which a plan cannot. Take them outside and pass them as an argument, or make the "
+            f"iterator in the function."
+        )
+
+    __iter__ = __next__
+
+    def __getattr__(self, attribute: str) -> Any:  # such as `send`
+        return self.__next__()

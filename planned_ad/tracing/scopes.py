@@ -6,11 +6,12 @@ A trace may find that it began wrongly: a loop whose body needs the number behin
 
 from __future__ import annotations
 
+import copy
 import functools
 import types
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ..affine import Affine, Extent, Ranges, extremes
@@ -64,6 +65,11 @@ class Decisions:
     stretched: set[Line] = field(default_factory=set)  # where arrays of a run-time length of 1 are repeated
     known: Sequence[Guard] = ()  # that the example begins with, from a run of another trace
     followed: set[tuple[str, int]] = field(default_factory=set)  # loops whose exits are: file and line of the statement
+    constants: dict[int, Any] = field(default_factory=dict)  # captured arrays whose numbers it needs, by identity
+
+    def copied(self) -> Decisions:
+        """The same decisions, to which others can be added."""
+        return replace(self, **{f.name: copy.copy(getattr(self, f.name)) for f in fields(self)})
 
     def followed_in(self, code: types.CodeType) -> set[int]:
         """The lines of loops, in the file of this code, whose exits are followed."""

@@ -46,7 +46,8 @@ class Storage:
     Attributes
     ----------
     captured : str
-        The user's name of an array found in globals or a closure, which must not be written; else empty.
+        The user's name of an array found in globals or a closure, which must not be written; else empty. It is read
+        from its own memory (it has a `buffer`), or its numbers are in the program (`is_concrete`).
     shared_with : str
         The name of another argument that has memory in common with this one; else empty.
     birth, loop
@@ -219,9 +220,8 @@ class Storage:
     def check_writeable(self, geometry: np.ndarray, line: Line) -> None:
         if self.captured:
             raise CapturedWriteError(
-                f"{line} writes to `{self.captured}`, an array from outside the traced function. A plan is compiled "
-                f"for its present contents, so it must not change: pass it as an argument, or work on a copy, "
-                f"`{self.captured.split('.')[-1]}.copy()`."
+                f"{line} writes to `{self.captured}`, an array from outside the traced function, which a plan only "
+                f"reads: pass it as an argument, or work on a copy, `{self.captured.split('.')[-1]}.copy()`."
             )
         if self.listed is not None:
             raise self.listed.refuse()

@@ -1,0 +1,48 @@
+"""What the runs of one trace have found outside of the function: where to look whether it is still there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(eq=False)
+class Outside:
+    """Filled by a trace, and by those inside it; some come later, when a derivative of a custom rule is traced.
+
+    Attributes
+    ----------
+    frozen : tuple of str
+        Names that are taken for constant without a look, with what they lead to.
+    roots : list of (object, str)
+        Functions that were traced, and classes and other objects that traced code got by the arguments; their names.
+    read : dict
+        Names that were read of globals and of modules: by the identity of their dict, that dict and the names.
+    constants : dict
+        Arrays whose numbers are in the program, by identity.
+    version : int
+        Another one when something has been added.
+    """
+
+    frozen: tuple[str, ...] = ()
+    roots: list[tuple[object, str]] = field(default_factory=list)
+    read: dict[int, tuple[dict[str, Any], dict[str, None]]] = field(default_factory=dict)
+    constants: dict[int, Any] = field(default_factory=dict)
+    version: int = 0
+
+    def is_frozen(self, name: str) -> bool:
+        return any(name == known or name.startswith((known + ".", known + "[")) for known in self.frozen)
+
+    def add(
+        self,
+        roots: Iterable[tuple[object, str]],
+        read: Iterable[tuple[dict[str, Any], Sequence[str]]],
+        constants: Mapping[int, Any],
+    ) -> None:
+        """What one run has found."""
+        self.version += 1
+        self.roots += roots
+        for names, keys in read:
+            self.read.setdefault(id(names), (names, {}))[1].update(dict.fromkeys(keys))
+        self.constants.update(constants)

@@ -1,0 +1,105 @@
+"""Names that occur in code: attributes and keys that it may read, found without running it."""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from .source import Line
+
+# Code with one of these may read attributes whose names do not occur in it.
+ANY_ATTRIBUTE = frozenset(
+    {"getattr", "vars", "__dict__", "__getattribute__", "attrgetter", "asdict", "astuple", "fields", "dir", "replace"}
+)
+# And with one of these (as attributes, as globals), items of a dict whose keys do not.
+ITEM_ATTRIBUTES = frozenset({"items", "values", "keys", "popitem", "deepcopy", "update", "format", "join", "chain"})
+ITEM_FUNCTIONS = frozenset(
+    {"dict", "list", "tuple", "set", "frozenset", "sorted", "len", "sum", "max", "min", "any", "all", "map", "filter",
+     "zip", "enumerate", "iter", "reversed", "reduce", "format", "str", "repr", "locals", "globals", "chain"}
+)  # fmt: skip
+MAKES_STRINGS = frozenset({"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "BUILD_STRING"})
+UNPACKS = frozenset({"DICT_MERGE", "DICT_UPDATE", "LIST_EXTEND"})
+COMPARISONS = frozenset({"COMPARE_OP", "CONTAINS_OP"})
+CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX", "PRECALL"})
+
+
+@dataclass(frozen=True)
+class UsedNames:
+    """The names in some code objects, and strings that these may use as names."""
+
+    codes: frozenset[types.CodeType] = frozenset()
+    texts: frozenset[str] = frozenset()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of attributes, globals and strings."""
+        found = (n for code in self._every for n in (*code.co_names, *strings(code.co_consts)))
+        return self.texts.union(found)
+
+    @cached_property
+    def any_attribute(self) -> bool:
+        return not ANY_ATTRIBUTE.isdisjoint(self.names)
+
+    @cached_property
+    def any_item(self) -> bool:
+        """Whether the code may read items of dicts by keys that do not occur in it."""
+        return any(map(makes_keys, self._every))
+
+    @cached_property
+    def compares(self) -> bool:
+        opcodes = {i.opname for code in self._every for i in dis.get_instructions(code)}
+        return not COMPARISONS.isdisjoint(opcodes)
+
+    @property
+    def _every(self) -> Iterator[types.CodeType]:
+        return (inner for code in self.codes for inner in nested(code))
+
+
+def nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A code object, and those of the functions defined in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from nested(constant)
+
+
+def strings(constants: Iterable[object]) -> Iterator[str]:
+    for constant in constants:
+        if type(constant) is str:
+            yield constant
+        elif type(constant) in (tuple, frozenset):
+            yield from strings(constant)  # type: ignore[arg-type]
+
+
+def makes_keys(code: types.CodeType) -> bool:
+    """Whether code puts strings together, or goes through something that may be a dict."""
+    if any("%" in text for text in strings(code.co_consts)):
+        return True
+    before = ""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in MAKES_STRINGS | UNPACKS:
+            return True
+        if instruction.argval in (ITEM_FUNCTIONS if instruction.opname == "LOAD_GLOBAL" else ITEM_ATTRIBUTES):
+            return True
+        if instruction.opname == "GET_ITER" and before not in CALLS:
+            return True
+        before = instruction.opname
+    return False
+
+
+def lines_of(codes: Iterable[types.CodeType], names: Iterable[str]) -> list[Line]:
+    """Where a name is used, by the first of `names` that is."""
+    every = [inner for code in codes for inner in nested(code)]
+    for name in names:
+        found = []
+        for code in every:
+            for instruction in dis.get_instructions(code):
+                number = instruction.positions.lineno if instruction.positions else None
+                if instruction.argval == name and number:
+                    found.append(Line(file=code.co_filename, number=number, function=code.co_name))
+        if found:
+            return found
+    return []

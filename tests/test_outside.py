@@ -1,0 +1,503 @@
+"""What a function finds outside is never stale: arrays are read at each call, what shaped the trace is looked at."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import functools
+import itertools
+import types
+
+import numba
+import numpy as np
+import pytest
+
+import planned_ad
+from planned_ad.errors import BranchError, CapturedWriteError, OverlapError, TraceError
+from planned_ad.interpret import interpret
+from planned_ad.trace import trace
+from planned_ad.watch import Watch
+
+X = np.array([1.0, 2.0, 3.0])
+TABLE = np.array([1.0, 2.0, 3.0])
+FLAG = True
+SCALE = 2.0
+
+
+def helper(x):
+    return x * SCALE
+
+
+def uses_globals(x):
+    return np.sum(helper(x) ** 2) if FLAG else np.sum(x)
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch):
+    """Globals are what they were, whatever a test makes of them."""
+    for name in ("TABLE", "FLAG", "SCALE", "helper"):
+        value = globals()[name]
+        monkeypatch.setitem(globals(), name, value.copy() if isinstance(value, np.ndarray) else value)
+
+
+def gradient_of(f, x=X, step=1e-6):
+    """By central differences."""
+    return np.array([(f(x + step * d) - f(x - step * d)) / (2 * step) for d in np.eye(len(x))])
+
+
+def follows(plan, f, x=X) -> None:
+    """The plan gives what `f` gives now."""
+    expected = gradient_of(f, x)
+    for _ in range(2):  # the second call is the fast one
+        np.testing.assert_allclose(plan.gradient(x, np.empty_like(x)), expected, rtol=1e-6, atol=1e-6)
+    assert np.isclose(plan(x), f(x))
+
+
+# Floating arrays are read from their own memory.
+
+
+def weighted(x):
+    return np.sum(TABLE * x**2) + np.exp(TABLE[0]) * x[0]
+
+
+def weighted_gradient(x):
+    return 2 * TABLE * x + np.array([np.exp(TABLE[0]), 0.0, 0.0])
+
+
+CALLS = {
+    "gradient": lambda plan: plan.gradient(X, np.empty(3)),
+    "new shadow": lambda plan: plan.gradient(X),
+    "value_and_gradient": lambda plan: plan.value_and_gradient(X, np.empty(3))[1],
+    "pullback": lambda plan: plan.pullback(X, np.zeros(3), 1.0),
+    "kernel": lambda plan: plan.kernel.gradient(X, np.empty(3)),
+    "jacobian": lambda plan: plan.jacobian(X),
+    "copy": lambda plan: copy.deepcopy(plan).gradient(X),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_array_that_is_changed_in_place_is_read_at_each_call(name):
+    plan = planned_ad.compile(weighted, X)
+    for factor in (1.0, -2.0, 0.5):
+        TABLE[:] *= factor
+        np.testing.assert_allclose(CALLS[name](plan), weighted_gradient(X))
+    assert len(plan._variants) == 1
+
+
+def test_values_and_products_follow_arrays_too():
+    plan, gradient, each = planned_ad.compile(weighted, X), planned_ad.grad(weighted), planned_ad.vectorize(weighted)
+    for factor in (1.0, -2.0):
+        TABLE[:] *= factor
+        assert np.isclose(plan(X), weighted(X))
+        np.testing.assert_allclose(plan.jvp(X, np.ones(3))[1], weighted_gradient(X).sum())
+        np.testing.assert_allclose(plan.hvp(X, X), 2 * TABLE * X)
+        np.testing.assert_allclose(plan.hessian(X, sparse=True).toarray(), np.diag(2 * TABLE))
+        np.testing.assert_allclose(gradient(X), weighted_gradient(X))
+        np.testing.assert_allclose(each(np.stack([X, 2 * X])), [weighted(X), weighted(2 * X)])
+
+
+def test_the_second_half_goes_with_the_first():
+    """Between the two, arrays from outside may be overwritten as arguments may."""
+    forward, reverse = planned_ad.compile(weighted, X).split()
+    tape = forward.tape()
+    for factor in (1.0, -2.0):
+        TABLE[:] *= factor
+        expected = weighted_gradient(X)
+        assert np.isclose(forward(X, tape), weighted(X))
+        kept = TABLE.copy()
+        TABLE[:] = np.nan
+        np.testing.assert_allclose(reverse(tape), expected)
+        TABLE[:] = kept
+
+
+def test_sweeps_of_autodiff_follow_arrays():
+    for factor in (1.0, -2.0):
+        TABLE[:] *= factor
+        dx = np.zeros(3)
+        planned_ad.autodiff(planned_ad.Reverse, weighted, planned_ad.Active, planned_ad.Duplicated(X, dx))
+        np.testing.assert_allclose(dx, weighted_gradient(X))
+
+
+def test_arrays_in_loops_attributes_defaults_and_custom_rules():
+    class Model:
+        def __init__(self):
+            self.layers = [np.ones(3), {"w": np.full(3, 2.0)}]
+
+    model, shift = Model(), np.array([0.5])
+
+    @planned_ad.checkpoint
+    def checkpointed(x):
+        return x * model.layers[0]
+
+    def f(x, table=TABLE):
+        total = 0.0
+        for k in range(3):
+            total += table[k] * checkpointed(x)[k] ** 2 * model.layers[1]["w"][k]
+        return total + shift[0] * x[0]
+
+    plan = planned_ad.compile(f, (X,))
+    for array in (model.layers[0], model.layers[1]["w"], TABLE, shift):
+        array *= -3.0
+        follows(plan, f)
+    assert len(plan._variants) == 1
+
+
+@pytest.mark.parametrize("array", [np.arange(6.0)[::2], np.arange(6.0)[::-2], np.asfortranarray(np.ones((3, 3)))[1]])
+def test_layouts(array):
+    plan = planned_ad.compile(lambda x: np.sum(array * x), X)
+    array += 1
+    np.testing.assert_array_equal(plan.gradient(X), array)
+
+
+def test_arrays_that_cannot_be_read_in_place_are_compared():
+    base = np.ones(1)
+    array = np.broadcast_to(base, 3)
+    plan = planned_ad.compile(lambda x: np.sum(array * x), X)
+    base[0] = 5.0
+    np.testing.assert_array_equal(plan.gradient(X), np.full(3, 5.0))
+
+
+def test_the_interpreter_reads_them():
+    traced = trace(weighted, (X,))
+    TABLE[:] *= 3
+    (value,) = interpret(traced.tape, {0: X.copy()})
+    assert np.isclose(value, weighted(X))
+
+
+def test_a_branch_on_a_captured_array_is_a_guard():
+    def f(x):
+        return np.sum(x**2) if TABLE[0] > 0 else np.sum(x)
+
+    plan = planned_ad.compile(f, X)
+    for value in (2.0, -1.0, 1.0):
+        TABLE[0] = value
+        follows(plan, f)
+    assert len(plan._variants) == 2
+
+
+def test_numbers_that_the_trace_needs_are_looked_at_and_other_arrays_stay_live():
+    matrix, count = np.array([[2.0, 1.0], [0.0, 3.0]]), np.array([3.0])
+
+    def f(x):
+        y = np.linalg.inv(matrix) @ x[:2]
+        return np.sum(y) + sum(x[k] for k in range(int(count[0]))) + np.sum(TABLE * x)
+
+    plan = planned_ad.compile(f, X)
+    relies = " ".join(plan.explain().assumptions)
+    assert "the array TABLE from outside is read" in relies and "count, matrix" in relies
+    TABLE[:] = 7.0
+    follows(plan, f)
+    assert len(plan._variants) == 1
+    matrix[0, 0] = 5.0
+    follows(plan, f)
+    count[0] = 1.0
+    follows(plan, f)
+
+
+def test_calls_allocate_no_variants_and_are_fast():
+    plan = planned_ad.compile(weighted, X)
+    assert plan._variants[0].watch.table is not None  # the name TABLE
+    assert planned_ad.compile(lambda x: np.sum(x**2), X)._variants[0].watch.table is None  # costs nothing
+
+
+# Memory that is shared.
+
+
+def test_the_example_is_the_array_that_the_function_closes_over():
+    x0 = np.array([1.0, 2.0])
+    plan = planned_ad.compile(lambda x: np.sum((x - x0) ** 2), x0)
+    np.testing.assert_array_equal(plan.gradient(x0), [0, 0])
+    np.testing.assert_array_equal(plan.gradient(x0 + 1), [2, 2])
+    x0 += 1
+    np.testing.assert_array_equal(plan.gradient(x0 - 1), [-2, -2])
+
+
+def test_writes_to_memory_that_is_read_from_outside_are_refused():
+    x0 = np.array([1.0, 2.0])
+
+    def f(x):
+        x[0] = x0[1]
+        return np.sum(x * x0)
+
+    def writes(x):
+        x0[0] = x[0]
+        return np.sum(x)
+
+    with pytest.raises(TraceError, match="writes to the argument `x`, and reads `x0`"):
+        planned_ad.compile(f, x0)
+    with pytest.raises(CapturedWriteError, match="x0"):
+        planned_ad.compile(writes, np.ones(2))
+    plan = planned_ad.compile(f, np.ones(2))
+    for given in (x0,), (x0, np.empty(2)), (np.ones(2), x0):
+        with pytest.raises(OverlapError, match="x0"):
+            plan.gradient(*given)
+    np.testing.assert_array_equal(x0, [1, 2])
+    kernel = plan.kernel.gradient
+
+    @numba.njit
+    def compiled(x, dx):
+        return kernel(x, dx)
+
+    compiled(np.ones(2), np.empty(2))
+    with pytest.raises(OverlapError, match="from outside"):
+        compiled(np.ones(2), x0)
+
+
+# What shaped the trace.
+
+
+def test_globals():
+    plan = planned_ad.compile(uses_globals, X)
+    gradient = plan.gradient
+    for name, value in ("SCALE", 3.0), ("FLAG", False), ("FLAG", True), ("helper", lambda x: np.sin(x) * SCALE):
+        globals()[name] = value
+        follows(plan, uses_globals)
+        np.testing.assert_allclose(gradient(X), gradient_of(uses_globals), rtol=1e-6)
+
+
+def test_closures_containers_attributes_and_classes():
+    class Model:
+        power = 2
+        __slots__ = ("bias", "list", "options")
+
+        def __init__(self):
+            self.bias, self.list, self.options = 1.0, [1.0, (2.0, [3.0])], {"scale": 2.0, 3: 4.0}
+
+        def run(self, x):
+            total = np.sum(x**self.power) * self.options["scale"] + self.bias * x[0]
+            return total + self.list[0] * x[1] + self.list[1][1][0] * x[2] * self.options[3]
+
+    model, sign, settings, terms = Model(), 1.0, types.SimpleNamespace(factor=2.0), {1.0, 2.0}
+    indices, mask = np.array([0, 2]), np.array([True, False, True])
+
+    def f(x):
+        return sign * model.run(x) * settings.factor * sum(terms) + np.sum(x[indices] ** 2) + np.sum(x[mask] ** 3)
+
+    plan = planned_ad.compile(f, X)
+
+    def flip():
+        nonlocal sign
+        sign = -sign
+
+    changes = [
+        flip,
+        lambda: setattr(model, "bias", 5.0),
+        lambda: setattr(settings, "factor", 3.0),
+        lambda: model.options.update(scale=4.0),
+        lambda: model.options.update({3: -1.0}),
+        lambda: model.list.__setitem__(0, 9.0),
+        lambda: model.list[1][1].__setitem__(0, 0.5),
+        lambda: setattr(Model, "power", 3),
+        lambda: indices.__setitem__(0, 1),
+        lambda: mask.__setitem__(1, True),
+        lambda: terms.add(5.0),
+    ]
+    for number, change in enumerate(changes):
+        change()
+        follows(plan, f)
+        assert len(plan._variants) <= number + 2
+    assert len(plan._variants) <= 4  # those that do not hold are dropped, but for a few
+
+
+def test_attributes_that_instances_get_and_lose():
+    class Model:
+        flag = False
+
+    model = Model()
+    plan = planned_ad.compile(lambda x: np.sum(x**2) if model.flag else np.sum(x), X)
+    model.flag = True
+    np.testing.assert_array_equal(plan.gradient(X), 2 * X)
+    del model.flag
+    np.testing.assert_array_equal(plan.gradient(X), np.ones(3))
+
+
+def test_partials_defaults_and_keyword_defaults():
+    def inner(x, scale=[2.0], *, shift={"by": 1.0}):  # noqa: B006
+        return np.sum((x * scale[0] + shift["by"]) ** 2)
+
+    outer = functools.partial(inner)
+
+    def f(x):
+        return outer(x)
+
+    plan = planned_ad.compile(f, X)
+    inner.__defaults__[0][0] = 3.0
+    follows(plan, f)
+    inner.__kwdefaults__["shift"]["by"] = -1.0
+    follows(plan, f)
+    inner.__defaults__ = ([0.5],)
+    follows(plan, f)
+
+
+def test_what_is_equal_is_no_change():
+    """Another object of the same value, a function that is defined once more, an array with the same indices."""
+    indices = [np.array([0, 2])]
+
+    def f(x):
+        return np.sum(helper(x)[indices[0]]) if FLAG else np.sum(x)
+
+    watch = Watch(trace(f, (X,)).outside)
+    assert watch.is_same()
+    globals()["SCALE"] = float("2.0")
+    globals()["helper"] = types.FunctionType(helper.__code__, globals(), "helper")
+    indices[0] = indices[0].copy()
+    assert not watch.is_same() and watch.holds() and watch.is_same()
+    globals()["SCALE"] = 2  # an int
+    assert not watch.holds()
+
+
+def test_what_traced_code_does_not_name_may_change():
+    class Model:
+        def __init__(self):
+            self.scale, self.calls, self.history = 2.0, 0, []
+
+        def __call__(self, x):
+            return np.sum(x * self.scale)
+
+        def log(self, x):
+            self.history.append(x)
+            self.calls += 1
+
+    model = Model()
+    plan = planned_ad.compile(lambda x: model(x), X)
+    for k in range(3):
+        model.log(k)
+        model.new = k
+        globals()["unrelated"] = k
+        assert plan._variants[0].watch.is_same()
+    model.scale = 3.0
+    assert not plan._variants[0].watch.is_same()
+
+
+def test_computed_names_are_looked_at():
+    class Model:
+        def __init__(self):
+            self.first, self.second = 2.0, 3.0
+
+    model, names, parameters = Model(), ["first", "second"], {"a": 1.0, "b": 2.0}
+
+    def attributes(x):
+        return sum(getattr(model, name) * x[k] for k, name in enumerate(names))
+
+    def items(x):
+        return sum(parameters[name] * x[0] for name in parameters)
+
+    def formatted(x):
+        return parameters["%s" % chr(98)] * x[0] + parameters["a"]  # noqa: UP031
+
+    watch = Watch(trace(formatted, (X,)).outside)
+    parameters["b"] = 7.0
+    assert not watch.holds()
+    for f, change in (attributes, lambda: setattr(model, "second", 5.0)), (items, lambda: parameters.update(b=5.0)):
+        watch = Watch(trace(f, (X,)).outside)
+        assert watch.is_same()
+        change()
+        assert not watch.holds()
+    watch = Watch(trace(items, (X,)).outside)
+    parameters["c"] = 1.0
+    assert not watch.holds()
+
+
+def test_a_change_is_refused_with_the_name_and_the_line():
+    plan = planned_ad.compile(uses_globals, X, on_branch="raise")
+    globals()["SCALE"] = 3.0
+    with pytest.raises(BranchError, match=r"`SCALE` is 3.0 now, and was 2.0 .*test_outside.py:\d+ in helper: `return"):
+        plan.gradient(X)
+    globals()["SCALE"] = 2.0
+    np.testing.assert_array_equal(plan.gradient(X), 8 * X)
+
+
+def test_frozen_names_are_constant():
+    plan = planned_ad.compile(lambda x: np.sum(helper(x) * TABLE), X, frozen=("SCALE", "TABLE"))
+    expected = plan.gradient(X)
+    globals()["SCALE"], TABLE[:] = 5.0, 7.0
+    np.testing.assert_array_equal(plan.gradient(X), expected)
+    assert [note.split()[0] for note in plan.explain().frozen] == ["SCALE", "TABLE"]
+    assert not any("TABLE" in note for note in plan.explain().assumptions)
+
+
+def test_what_is_too_much_to_compare_is_said():
+    places, numbers, names = np.arange(3000) % 3, [1.0] * 1000, collections.deque([1.0])
+
+    def f(x):
+        return np.sum(x[places]) * numbers[0] * len(names)
+
+    notes = " ".join(planned_ad.compile(f, X).explain().frozen)
+    assert "`places`" in notes and "`numbers` (1000)" in notes and "`names`, a deque" in notes
+
+
+def test_derivatives_as_functions_and_products_look_too():
+    plan, gradient = planned_ad.compile(uses_globals, X), planned_ad.grad(uses_globals)
+    hvp, forward = plan.hvp, plan.split()[0]
+    for flag, scale in (True, 2.0), (False, 2.0), (True, 3.0):
+        globals()["FLAG"], globals()["SCALE"] = flag, scale
+        second = 2 * scale**2 if flag else 0.0
+        np.testing.assert_allclose(gradient(X), gradient_of(uses_globals), rtol=1e-6)
+        for call in (hvp, plan.hvp):
+            np.testing.assert_allclose(call(X, np.ones(3)), np.full(3, second))
+        tape = forward.tape()
+        assert np.isclose(forward(X, tape), uses_globals(X))
+        np.testing.assert_allclose(plan.split()[1](tape), gradient_of(uses_globals), rtol=1e-6)
+
+
+def test_results_of_another_shape():
+    count = 2
+
+    def f(x):
+        return x[:count] * 2.0
+
+    plan = planned_ad.compile(f, X)
+    assert plan(X).shape == (2,)
+    count = 3
+    assert plan(X).shape == (3,) and plan.pullback(X, np.ones(3)).tolist() == [2, 2, 2]
+
+
+def test_compiled_callers_notice():
+    plan = planned_ad.compile(uses_globals, X)
+    kernel = plan.kernel.gradient
+
+    @numba.njit
+    def compiled(x, dx):
+        return kernel(x, dx)
+
+    dx = np.empty(3)
+    for scale in (2.0, 3.0, 2.0):
+        globals()["SCALE"] = scale
+        if scale == 3.0:
+            with pytest.raises(BranchError, match="has changed since"):
+                compiled(X, dx)
+        plan.gradient(X, dx)
+        np.testing.assert_allclose(compiled(X, dx), 2 * scale**2 * X)
+
+
+def test_rules_are_looked_at():
+    factor = 1.0
+
+    @planned_ad.custom_rule
+    def square(x):
+        return x**2
+
+    @square.vjp
+    def square_vjp(x, cotangent):
+        return (factor * 2 * x * cotangent,)
+
+    plan = planned_ad.compile(lambda x: np.sum(square(x)), X)
+    np.testing.assert_array_equal(plan.gradient(X), 2 * X)
+    factor = 5.0
+    np.testing.assert_array_equal(plan.gradient(X), 10 * X)
+
+
+# Iterators.
+
+
+@pytest.mark.parametrize("make", [itertools.count, lambda: iter([1.0, 2.0]), lambda: (v for v in [1.0])])
+def test_iterators_from_outside_are_refused(make):
+    items = make()
+    for f in (
+        lambda x: np.sum(x) * next(items),
+        lambda x: sum(a * b for a, b in zip(x, items)),
+        lambda x: x[0] * sum(items),
+    ):
+        with pytest.raises(TraceError, match=r"`items`, an iterator from outside .* make the iterator in the function"):
+            trace(f, (X,))
+    assert len(list(itertools.islice(items, 1))) == 1  # nothing was taken
