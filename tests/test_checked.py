@@ -126,7 +126,7 @@ def test_another_number_at_each_call(hidden: str) -> None:
         calls[0] += 1
         return np.sum(x) * calls[0]
 
-    with pytest.raises(TraceError, match=r"the result is .* random numbers, the time"):
+    with pytest.raises(TraceError, match=r"the result is .* random numbers, the time|gives other items at each call"):
         planned_ad.compile(f, np.ones(3))
     assert planned_ad.compile(f, np.ones(3), check=False).explain().checked.left_out == "check=False"
 
@@ -191,7 +191,7 @@ def test_long_loops_are_left_out_and_said_so() -> None:
 def test_a_function_that_takes_longer_than_its_trace_is_left() -> None:
     def f(x):
         n = 0
-        while isinstance(x, np.ndarray) and type(x) is np.ndarray and n < 10**9:  # not so for what is traced
+        while not hasattr(x, "recorder") and n < 10**9:  # not so for what is traced
             n += 1
         return np.sum(x)
 
@@ -218,7 +218,7 @@ def test_what_is_not_in_the_domain_is_left_out() -> None:
 
 def test_an_error_of_the_function_passes_through() -> None:
     def f(x):
-        if type(x) is np.ndarray:  # not so for what is traced
+        if not hasattr(x, "recorder"):  # not so for what is traced
             raise LookupError("mine")
         return np.sum(x)
 

@@ -449,7 +449,7 @@ def test_results_of_another_shape():
     plan = planned_ad.compile(f, X)
     assert plan(X).shape == (2,)
     count = 3
-    assert plan(X).shape == (3,) and plan.pullback(X, np.ones(3)).tolist() == [2, 2, 2]
+    assert plan(X).shape == (3,) and plan.pullback(X, cotangent=np.ones(3)).tolist() == [2, 2, 2]
 
 
 def test_compiled_callers_notice():
