@@ -101,7 +101,7 @@ LAYERS = [
         "checked",
         "kernel_functions",
         "split_calls",
-        "present",
+        "variants",
         "plan",
         "compiling",
     ),

@@ -113,10 +113,8 @@ def test_the_loop_stays_a_loop(f: Callable) -> None:
 
 
 def test_a_list_is_as_good_as_an_array() -> None:
-    weights = np.array(W)
-    of_list, of_array = (
-        trace(f, (long_vector(),), unroll=0).tape for f in (of_a_list, lambda x: total(zip(x, weights)))
-    )
+    programs = (of_a_list, lambda x: total(zip(x, np.array(W))))
+    of_list, of_array = (trace(f, (long_vector(),), unroll=0).tape for f in programs)
     assert [type(op) for op in of_list.operations[-1:]] == [type(op) for op in of_array.operations[-1:]]
     (a,), (b,) = ([op for op in tape.operations if op.blocks] for tape in (of_list, of_array))
     assert [type(op) for op in a.body] == [type(op) for op in b.body]

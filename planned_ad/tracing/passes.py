@@ -16,7 +16,7 @@ import numpy as np
 from ..affine import Affine, Ragged
 from ..regions import Region, View
 from ..source import Line
-from ..tape import Apply, Buffer, Loop, Operation, Value
+from ..tape import Apply, Buffer, Loop, Operation, Value, walk
 from .array_tracer import ArrayTracer
 from .carries import Fresh, taken_apart
 from .loop_index import LoopIndex
@@ -50,6 +50,7 @@ class Comparison:
     loop: LoopTrace
     last: Pass | None = None
     agreed: int = 0
+    lines: dict[Line, None] = field(default_factory=dict)  # of what earlier passes recorded, in other forms
 
     def is_complete(self, now: State, stores: Stores) -> bool:
         """Whether the pass that is over is the last one that is needed; a difference unrolls the loop."""
@@ -65,11 +66,19 @@ class Comparison:
             return True
         if self.agreed < AGAIN or loop.branches.unverified():
             return False
+        known = {op.line for block in recorded.operations for op in walk(tuple(block))}
+        gone = next((line for line in self.lines if line not in known), None)
+        if gone is not None:
+            raise loop.peeled(f"computes something at {gone}, `{gone.text}`, in its first iterations only")
         loop.recorder.verified.add(loop.site)
         return True
 
     def forget(self) -> None:
         """Begin anew: this pass was recorded in other forms than the next will be."""
+        scopes = self.loop.recorder.scopes
+        blocks = [scope.outer for scope in scopes.open[self.loop.depth + 1 :]]
+        for block in (*blocks, scopes.builder.operations):
+            self.lines |= dict.fromkeys(op.line for op in walk(tuple(block)))
         self.last, self.agreed = None, 0
 
     def recorded(self, now: State, stores: Stores) -> Pass:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import ctypes
+import functools
 import itertools
 import sys
 import types
@@ -27,6 +28,10 @@ HIDDEN: tuple[Any, ...] = (  # whose state cannot be seen or put back
     types.GeneratorType, type(iter([])), type(iter(())), type(iter({})), type(iter(range(0))), zip, map, filter,
     enumerate, reversed, itertools.count, itertools.cycle, itertools.chain, itertools.islice,
 )  # fmt: skip
+CALLABLE = (
+    types.FunctionType, types.MethodType, types.BuiltinMethodType, types.MethodWrapperType, functools.partial,
+)  # fmt: skip
+LIBRARIES = ("collections", "contextlib", "functools")  # whose objects are followed as the program's own are
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,15 +40,15 @@ class Place:
 
     owner: Any
     key: Any
-    kind: str  # 'local', 'item', 'attribute' or 'cell'
+    kind: str  # 'local', 'item', 'attribute', 'class' (an attribute of a class) or 'cell'
 
     @property
     def name(self) -> str:
         """As the user knows it, for messages."""
         if self.kind == "local":
             return str(self.key)
-        if self.kind == "attribute":
-            return f"{type(self.owner).__name__}.{self.key}"
+        if self.kind in ("attribute", "class"):
+            return f"{(self.owner if self.kind == 'class' else type(self.owner)).__name__}.{self.key}"
         return f"[{self.key!r}]" if self.kind == "item" else "a variable of an enclosing function"
 
     def write(self, value: Any) -> None:
@@ -52,6 +57,8 @@ class Place:
             self.owner[self.key] = value
         elif self.kind == "attribute":
             object.__setattr__(self.owner, self.key, value)
+        elif self.kind == "class":
+            type.__setattr__(self.owner, self.key, value)
         else:
             assert self.kind == "cell"
             self.owner.cell_contents = value
@@ -111,6 +118,8 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
         waiting.append(frame.f_globals)
     while waiting:
         obj = waiting.pop()
+        if type(obj) in HIDDEN or is_advanced(obj):
+            state.hidden = state.hidden or type(obj).__name__
         if id(obj) in seen or not _has_contents(obj):
             continue
         seen.add(id(obj))
@@ -120,7 +129,7 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
             waiting.append(value)
         if getattr(type(obj), "is_traced_list", False):
             state.sizes[id(obj)] = (obj, 0)  # it takes care of its elements itself
-        elif isinstance(obj, (*CONTAINERS, set)) and type(obj) is not ShadowGlobals:
+        elif isinstance(obj, (dict, *CONTAINERS, set)) and type(obj) is not ShadowGlobals:
             state.sizes[id(obj)] = (obj, len(obj))
     return state
 
@@ -130,11 +139,21 @@ def _has_contents(obj: Any) -> bool:
     return (
         kind in CONTAINERS
         or kind is tuple
-        or kind in (set, types.FunctionType, types.MethodType, types.SimpleNamespace, ShadowGlobals)
+        or kind in (set, types.SimpleNamespace, ShadowGlobals, ShadowModule, *CALLABLE)
         or (isinstance(obj, tuple) and hasattr(obj, "_fields"))
-        or isinstance(kind, ShadowClass)
-        or is_user_class(kind)  # one that traced code defines
         or getattr(kind, "is_traced_list", False)
+        or _has_attributes(kind)
+        or (issubclass(kind, type) and (isinstance(obj, ShadowClass) or is_user_class(obj)))
+    )
+
+
+def _has_attributes(kind: type) -> bool:
+    """Whether objects of a class have attributes that the program may set; also of one that traced code defines."""
+    return (
+        kind is types.SimpleNamespace
+        or isinstance(kind, ShadowClass)
+        or is_user_class(kind)
+        or (kind.__module__ in LIBRARIES and kind not in (*CONTAINERS, *CALLABLE))
     )
 
 
@@ -153,13 +172,23 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
                 yield Place(cell, 0, "cell"), cell.cell_contents
             except ValueError:
                 continue
-    elif kind is types.MethodType:
+    elif kind in (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType):
         yield None, obj.__self__
-        yield None, obj.__func__
+        yield None, getattr(obj, "__func__", None)
+    elif kind is functools.partial:
+        yield None, (obj.func, *obj.args, *obj.keywords.values())
     elif kind is ShadowGlobals:
         for name, value in dict.items(obj):
-            if not name.startswith("__") and not isinstance(value, ShadowModule | type | types.ModuleType):
-                yield Place(obj, name, "item"), value
+            if not name.startswith("__"):
+                leads = isinstance(value, ShadowModule | type | types.ModuleType)
+                yield None if leads else Place(obj, name, "item"), value
+    elif kind is ShadowModule or issubclass(kind, type):
+        for name, value in list(vars(obj).items()):
+            if name.startswith("__") or hasattr(type(value), "__get__") or callable(value):
+                if isinstance(value, type):
+                    yield None, value
+            elif not isinstance(value, types.ModuleType):
+                yield Place(obj, name, "class" if kind is not ShadowModule else "attribute"), value
     elif getattr(kind, "is_traced_list", False):
         if obj.has_pending:
             yield Place(obj, "pending", "attribute"), obj.pending
@@ -174,7 +203,8 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
     elif isinstance(obj, tuple | set):
         for value in obj:
             yield None, value
-    else:
+    if _has_attributes(kind):
+        yield None, kind
         for key, value in vars(obj).items() if hasattr(obj, "__dict__") else ():
             yield Place(obj, key, "attribute"), value
         for cls in kind.__mro__:
