@@ -20,7 +20,7 @@ from .comparison import Difference, Pair, first_difference, noise_of, rounded, s
 from .custom import CustomFunction
 from .errors import TraceError
 from .examples import copied_together
-from .guards import error_of
+from .guards import error_of, is_stretch
 from .interpret import GuardBroken, array_of, memory_of
 from .loop_code import costs, interpreted
 from .replay import rebound_value, rebuild
@@ -174,6 +174,8 @@ class Comparison:
         except GuardBroken as guard:
             if guard.guard.what == "max_steps":
                 raise NotComparable("a `while` loop goes on for longer than there is memory for") from None
+            if is_stretch(guard.guard):
+                raise NotComparable("a length is 1 and is repeated, for which the first call traces again") from None
             broken = guard
         if seconds is not None and time.thread_time() - start > MOST * seconds:
             raise NotComparable("the trace alone takes most of the time that a check may")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -68,13 +69,17 @@ def used_by(thread: int) -> float:
 
 
 def within(seconds: float | None, run: Callable[[], Any]) -> tuple[bool, Any]:
-    """`(True, run())`, or `(False, None)` where that takes longer than so many seconds."""
+    """`(True, run())`, or `(False, None)` where that takes longer than so many seconds.
+
+    What comes while a callback of the garbage collector runs is lost, and comes again: nobody is told.
+    """
     if seconds is None:
         return True, run()
     if seconds <= 0:
         return False, None
-    limit = TimeLimit(seconds)
+    limit, hook = TimeLimit(seconds), sys.unraisablehook
     try:
+        sys.unraisablehook = lambda found: None if found.exc_type is OutOfTime else hook(found)
         try:
             limit.start()
             result = run()
@@ -83,4 +88,6 @@ def within(seconds: float | None, run: Callable[[], Any]) -> tuple[bool, Any]:
     except OutOfTime:
         limit.end()
         return False, None
+    finally:
+        sys.unraisablehook = hook
     return True, result

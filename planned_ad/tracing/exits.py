@@ -85,7 +85,7 @@ class Exits:
     def leaves(self, way: str, value: Any = None) -> bool:
         """The program is about to leave the loop: whether it is to do so."""
         loop, builder = self.loop, self.recorder.builder
-        if not self.is_recorded or not loop.branches.active:  # type: ignore[union-attr]
+        if not self.is_recorded or not (loop.branches.active or way == ENDS):  # type: ignore[union-attr]
             return True
         assert self.flag is not None
         self.recorder.mark()

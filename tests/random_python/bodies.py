@@ -137,13 +137,16 @@ def match(w: Writer, scope: Scope) -> Node | None:
 
 
 def nested_gradient(w: Writer, scope: Scope) -> Node:
-    """A derivative of a smooth function; its branch is on what it is not differentiated by."""
+    """A derivative of a smooth function; its branch is on what it is not differentiated by.
+
+    What is differentiated changes no state: how often it is called is no part of what a derivative is.
+    """
     number = w.plain(scope) if w.chance(0.5) else w.leaf(scope)
     calls = (
         f"planned_ad.grad(inner)({w.leaf(scope)}, {number})",
         f"np.sum(planned_ad.grad(touched)(0.9 * p, {number}))",
         f"planned_ad.jvp(touched)(0.9 * q, {number}, 1.0 * p)[1]",
-        f"np.sum(planned_ad.vectorize(planned_ad.grad(lambda a: touched(a, {number})))(np.stack([p, q]))[1])",
+        f"np.sum(planned_ad.vectorize(planned_ad.grad(lambda a: touched(a, {w.rng.choice((0.3, -0.7, 0.15))})))(np.stack([p, q]))[1])",
     )
     return Lines(f"t = 0.8 * t + 0.1 * np.tanh({w.rng.choice(calls)})")
 
