@@ -142,11 +142,12 @@ def nested_gradient(w: Writer, scope: Scope) -> Node:
     What is differentiated changes no state: how often it is called is no part of what a derivative is.
     """
     number = w.plain(scope) if w.chance(0.5) else w.leaf(scope)
+    constant = w.rng.choice((0.3, -0.7, 0.15))
     calls = (
         f"planned_ad.grad(inner)({w.leaf(scope)}, {number})",
         f"np.sum(planned_ad.grad(touched)(0.9 * p, {number}))",
         f"planned_ad.jvp(touched)(0.9 * q, {number}, 1.0 * p)[1]",
-        f"np.sum(planned_ad.vectorize(planned_ad.grad(lambda a: touched(a, {w.rng.choice((0.3, -0.7, 0.15))})))(np.stack([p, q]))[1])",
+        f"np.sum(planned_ad.vectorize(planned_ad.grad(lambda a: touched(a, {constant})))(np.stack([p, q]))[1])",
     )
     return Lines(f"t = 0.8 * t + 0.1 * np.tanh({w.rng.choice(calls)})")
 
