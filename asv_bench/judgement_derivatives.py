@@ -1,4 +1,4 @@
-"""The figures that issue 4 is judged by: `python asv_bench/judgement_derivatives.py [PROGRAM ...]`.
+"""Derivatives by the time of the function: `python asv_bench/judgement_derivatives.py [PROGRAM ...]`.
 
 Each ratio is of minima over several fresh processes (`--repeats`) on one processor, in which all were measured in turn.
 """

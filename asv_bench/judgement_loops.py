@@ -1,4 +1,4 @@
-"""The figures that issue 3 is judged by: `python asv_bench/judgement_loops.py [--quick]`.
+"""Loops beside adjoints by hand and JAX: `python asv_bench/judgement_loops.py [--quick]`.
 
 Each ratio is of minima over several fresh processes (`--repeats`) on one processor, in which all were measured in turn.
 What planned_ad cannot do, or does not finish within `--timeout` seconds, shows as "not yet" with the reason.

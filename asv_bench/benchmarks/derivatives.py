@@ -1,4 +1,4 @@
-"""Times of a function's derivatives by the time of the function itself, compiled: the figures of issue 4.
+"""Times of a function's derivatives by the time of the function itself, compiled: how dear they are.
 
 `python -m benchmarks.derivatives NAME` prints the seconds of each call of one program, measured in turn in one process
 on one processor. Arguments that a program writes to are put back before each call, which is measured and taken off.

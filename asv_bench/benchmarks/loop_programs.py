@@ -1,4 +1,4 @@
-"""Programs with Python loops over in-place updates, as people write them: what issue 3 is judged by.
+"""Programs with Python loops over in-place updates, as people write them: what loops are measured on.
 
 `LOOPS[name]` has all that a benchmark needs; `JUDGED` names those that are compared with a hand-written adjoint. The
 adjoints are in `handwritten_loops.py`, what a JAX user has to write instead in `jax_loops.py`.
