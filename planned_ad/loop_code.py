@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ SAME = ("copy", "cut", "again", "stop_gradient")
 class LoopInterpreter(Interpreter):
     """An interpreter whose loops run as Python functions. `written`: the buffers that the tape writes to."""
 
-    written: frozenset[int] = frozenset()
+    written: Container[int] = frozenset()
 
     def step(self, op: Operation) -> None:
         if isinstance(op, Load) and op.region.buffer not in self.written:

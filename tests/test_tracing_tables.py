@@ -275,3 +275,25 @@ def test_iterators(f: Callable, unroll: int) -> None:
 @pytest.mark.parametrize("f", [first_taken_apart, of_pairs_and_slices, of_elements])
 def test_iterators_of_ours_stay_loops(f: Callable) -> None:
     followed(f, long_vector())
+
+
+def pairs_of_what_is_written(x):
+    head, t = x[:3], 0.0
+    for a, b in itertools.pairwise(x):
+        t = 0.9 * t + a * b
+        head[1:] = 0.5 * head[:-1] + 0.1 * t
+    return t
+
+
+def pairs_of_rows_that_are_written(x):
+    m, t = x.reshape(12, 2), 0.0
+    for a, b in itertools.pairwise(m):
+        t = 0.9 * t + a[0] * b[1]
+        m *= 0.95
+    return t
+
+
+@pytest.mark.parametrize("unroll", [0, 16, 300])
+@pytest.mark.parametrize("f", [pairs_of_what_is_written, pairs_of_rows_that_are_written])
+def test_the_first_of_a_pair_was_read_before(f: Callable, unroll: int) -> None:
+    recorded(f, long_vector(), unroll=unroll)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from ..builder import TapeBuilder
 from ..guards import REQUIRED, error_of, is_limit, is_stretch
-from ..interpret import Interpreter, memory_of
+from ..interpret import memory_of
+from ..loop_code import LoopInterpreter
 from ..tape import Buffer, Guard, Value
 from .scopes import Scopes
 
@@ -17,7 +20,7 @@ class ExampleRun:
     def __init__(self, builder: TapeBuilder, scopes: Scopes, max_steps: int):
         self.builder, self.scopes, self.max_steps = builder, scopes, max_steps
         self.arrays: dict[int, np.ndarray] = {}
-        self.interpreter: Interpreter | None = None
+        self.interpreter: LoopInterpreter | None = None
         self.done = 0
 
     def provide(self, buffer: Buffer, array: np.ndarray) -> None:
@@ -33,7 +36,8 @@ class ExampleRun:
         if self.interpreter is None:
             buffers = self.builder.buffers
             memories = {id: memory_of(buffers[id], array) for id, array in self.arrays.items()}
-            self.interpreter = Interpreter(buffers, memories, on_guard=self.broken)
+            self.interpreter = LoopInterpreter(buffers, memories, on_guard=self.broken)
+            self.interpreter.written = range(sys.maxsize)  # any of them: what is to come is not known
         operations = self.builder.operations
         self.interpreter.run(operations[self.done :])
         self.done = len(operations)

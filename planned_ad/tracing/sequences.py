@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..affine import Affine, Extent, exact, ragged
+from .copies import root_of
 from .iteration import NestedIterator, Once, RunTime, Sequence
 from .loop_index import expression_of, index_of, plain_or_traced
 from .tables import Table, table_of
@@ -219,6 +220,8 @@ def nditer(recorder: Recorder, op: Any, flags: Any = None, op_flags: Any = None,
     if flags or args or options or (op_flags not in reads and op_flags not in [[flag] for flag in reads]):
         raise recorder.unsupported(np.nditer)
     items = op.ravel("K")
+    if items.storage is not op.storage:  # a copy, in which writes to the array would not be seen
+        raise recorder.unsupported(np.nditer)
     return Once(recorder, items.size, lambda k: items[k])
 
 
@@ -227,9 +230,33 @@ def pairwise(recorder: Recorder, items: Any, /) -> Any:
     sequence = sequence_of(recorder, items)
     if sequence is None or type(sequence.length) is not int:
         return itertools.pairwise(items)
-    return Once(
-        recorder, max(sequence.length - 1, 0), lambda k: (sequence.item(k), sequence.item(k + 1)), sequence.tables
-    )
+    return Once(recorder, max(sequence.length - 1, 0), Pairs(recorder, sequence, items).item, sequence.tables)
+
+
+class Pairs:
+    """The items of `itertools.pairwise`, of which the first was read when it was the second of the pair before."""
+
+    def __init__(self, recorder: Recorder, sequence: Sequence, items: Any):
+        self.recorder, self.sequence = recorder, sequence
+        self.memory = root_of(items.storage) if recorder.is_array(items) and items.ndim == 1 else None
+        self.version = self.written
+        self.second: tuple[int, Any] = (-2, None)  # the pair that was fetched last, and its second item
+
+    @property
+    def written(self) -> int:
+        """How often the memory of the items has been written to; of items that are no copies, it does not matter."""
+        return 0 if self.memory is None else self.memory.version
+
+    def item(self, k: Any) -> tuple[Any, Any]:
+        if type(k) is not int and self.written != self.version:
+            raise self.recorder.scopes.unroll_innermost(
+                "writes to what pairwise() runs over", self.recorder.builder.line
+            )
+        before, self.version = self.second, self.written
+        first = before[1] if type(k) is int and before[0] == k - 1 else self.sequence.item(k)
+        second = self.sequence.item(k + 1)
+        self.second = (k, second) if type(k) is int else (-2, None)
+        return first, second
 
 
 def islice(recorder: Recorder, items: Any, /, *bounds: Any) -> Any:
