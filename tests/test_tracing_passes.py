@@ -402,3 +402,22 @@ def test_what_a_body_makes_may_have_another_name_in_another_pass() -> None:
         return t
 
     followed(f, np.array([0.3, -0.2, 0.9, 0.1, 0.5, -0.7]))
+
+
+def test_defaults_of_several_functions_are_all_seen() -> None:
+    def f(x):
+        def grows(v, seen={}):  # noqa: B006
+            seen[len(seen) % 2] = 1
+            return v * np.sin(len(seen))
+
+        def toggles(v, box=[0]):  # noqa: B006
+            box[0] += 1
+            return v / (1 + box[0] % 2)
+
+        t = 0.0
+        for v in x:
+            t = 0.9 * t + grows(toggles(v))
+        return t
+
+    for unroll in (0, 1, 16):
+        recorded(f, long_vector(), unroll=unroll)

@@ -104,7 +104,7 @@ def is_advanced(value: Any) -> bool:
 def capture(frame: types.FrameType, consumer: Any = None) -> State:
     """The state that code running in `frame` can reach; of a generator expression also its `consumer`'s value."""
     state = State(frame=frame)
-    seen: set[int] = set()
+    seen: dict[int, Any] = {}  # by identity, which is theirs as long as they are here
     waiting: list[Any] = []
     if consumer is not None:
         state.add(Place(consumer, "value", "attribute"), consumer.value)
@@ -122,7 +122,7 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
             state.hidden = state.hidden or type(obj).__name__
         if id(obj) in seen or not _has_contents(obj):
             continue
-        seen.add(id(obj))
+        seen[id(obj)] = obj
         for place, value in _contents(obj):
             if place is not None:
                 state.add(place, value)
@@ -164,7 +164,8 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
         if type(obj.__globals__) is not ShadowGlobals:
             return
         yield None, obj.__globals__
-        yield None, (*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values())
+        for value in (*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()):
+            yield None, value  # one by one: what is made here is known by its identity
         for name, value in vars(obj).items():
             yield Place(obj, name, "attribute"), value
         for cell in obj.__closure__ or ():
@@ -176,7 +177,8 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
         yield None, obj.__self__
         yield None, getattr(obj, "__func__", None)
     elif kind is functools.partial:
-        yield None, (obj.func, *obj.args, *obj.keywords.values())
+        for value in (obj.func, *obj.args, *obj.keywords.values()):
+            yield None, value
     elif kind is ShadowGlobals:
         for name, value in dict.items(obj):
             if not name.startswith("__"):
