@@ -13,6 +13,7 @@ import functools
 import itertools
 import sys
 import types
+import weakref
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ CALLABLE = (
     types.FunctionType, types.MethodType, types.BuiltinMethodType, types.MethodWrapperType, functools.partial,
 )  # fmt: skip
 LIBRARIES = ("collections", "contextlib", "functools")  # whose objects are followed as the program's own are
+SETTABLE: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()  # what `_has_attributes` says of classes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,6 +151,13 @@ def _has_contents(obj: Any) -> bool:
 
 def _has_attributes(kind: type) -> bool:
     """Whether objects of a class have attributes that the program may set; also of one that traced code defines."""
+    found = SETTABLE.get(kind)
+    if found is None:
+        found = SETTABLE[kind] = _may_be_set(kind)
+    return found
+
+
+def _may_be_set(kind: type) -> bool:
     return (
         kind is types.SimpleNamespace
         or isinstance(kind, ShadowClass)
