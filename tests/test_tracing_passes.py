@@ -17,6 +17,7 @@ import pytest
 
 from planned_ad.errors import TraceError
 from planned_ad.trace import trace
+from planned_ad.tracing.branches import Branches
 from planned_ad.tracing.loops import LoopTrace
 from planned_ad.tracing.passes import Comparison
 
@@ -421,3 +422,16 @@ def test_defaults_of_several_functions_are_all_seen() -> None:
 
     for unroll in (0, 1, 16):
         recorded(f, long_vector(), unroll=unroll)
+
+
+def test_comparing_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a side of a branch that was known is not met any more."""
+    monkeypatch.setattr(Branches, "unverified", lambda *path: True)
+
+    def f(x):
+        t = 0.0
+        for v in x:
+            t += v if v > 1.5 else -v
+        return t
+
+    followed(f, long_vector())

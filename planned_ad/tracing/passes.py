@@ -64,7 +64,8 @@ class Comparison:
         self.last = recorded
         if self.is_verified_around():
             return True
-        if self.agreed < AGAIN or loop.branches.unverified():
+        sides = 2 * len(loop.branches.nodes)  # some of which may not be met any more
+        if self.agreed < AGAIN or (self.agreed < AGAIN + sides and loop.branches.unverified()):
             return False
         known = {op.line for block in recorded.operations for op in walk(tuple(block))}
         gone = next((line for line in self.lines if line not in known), None)
