@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 import planned_ad.trace  # noqa: F401  (registers the functions)
-from planned_ad.functions import FUNCTIONS
-from planned_ad.numpy_functions import ACCUMULATIONS, REDUCTIONS
-from planned_ad.numpy_functions.refused import INSTEAD, LINEAR_ALGEBRA, SOLVE
-from planned_ad.tracing import builtin_functions
-from planned_ad.tracing.ufuncs import UFUNCS
+from planned_ad.tracing.numpy_functions import ACCUMULATIONS, REDUCTIONS
+from planned_ad.tracing.numpy_functions.refused import INSTEAD, LINEAR_ALGEBRA, SOLVE
+from planned_ad.tracing.record.dispatch import FUNCTIONS
+from planned_ad.tracing.replacements import builtin_functions
+from planned_ad.tracing.values.ufuncs import UFUNCS
 
 TARGET = Path(__file__).with_name("supported.md")
 NUMPY = ".".join(np.__version__.split(".")[:2])

@@ -1,8 +1,13 @@
 """Reverse-mode automatic differentiation of NumPy code with statically planned, non-allocating tapes."""
 
 from . import errors
-from . import plan_derivatives as _plan_derivatives  # noqa: F401 (registers what plans offer)
-from .annotations import (
+from .calls.explain import Explanation
+from .compiling import compile
+from .control import cond, fori_loop, scan, switch, while_loop
+from .custom.checkpoint import checkpoint
+from .custom.custom import custom_rule
+from .custom.native_rules import numba_rule, opaque
+from .enzyme.annotations import (
     Active,
     BatchDuplicated,
     Duplicated,
@@ -12,19 +17,14 @@ from .annotations import (
     Reverse,
     ReverseWithPrimal,
 )
-from .autodiff import autodiff, gradient
-from .compiling import compile
-from .control import cond, fori_loop, scan, switch, while_loop
-from .custom import custom_rule
-from .explain import Explanation
-from .native_rules import numba_rule, opaque
+from .enzyme.autodiff import autodiff, gradient
+from .functional import plan_derivatives as _plan_derivatives  # noqa: F401 (registers what plans offer)
+from .functional.sparse.sparse import sparse_hessian, sparse_jacobian
+from .functional.vectorized import vectorize
 from .plan import Plan
-from .remade import checkpoint
-from .sparse import sparse_hessian, sparse_jacobian
-from .structure import Const
+from .python.structure import Const
+from .python.zeros import make_zero
 from .transforms import grad, hessian, hvp, jacobian, jvp, linearize, stop_gradient, value_and_grad, vjp
-from .vectorized import vectorize
-from .zeros import make_zero
 
 __version__ = "0.1.0"
 __all__ = [

@@ -6,13 +6,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .checks import function, one_of, whole_number
-from .entries import is_scalar_loss
+from .calls.entries import is_scalar_loss
+from .differentiate.reverse import activity
 from .errors import ArgumentError, NotDifferentiableError
-from .guards import decides
 from .plan import Plan
-from .reverse import activity
-from .tape import Scatter, Store, walk
+from .python.options import function, one_of, whole_number
+from .tape.guards import decides
+from .tape.tape import Scatter, Store, walk
 from .trace import Trace
 
 

@@ -9,23 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from . import examples
-from .callbacks import raise_pending
-from .checked import Checked
-from .checks import one_of, whole_number
-from .entries import KINDS, Entry, is_scalar_loss, result_kinds
+from .calls.check.checked import Checked
+from .calls.entries import KINDS, Entry, is_scalar_loss, result_kinds
+from .calls.explain import Explanation, explain
+from .calls.kernel_functions import Kernel
+from .calls.replay import Call, in_order, replay
+from .calls.split_calls import Forward, Reverse
+from .calls.variants import HALVES, Variant, add_variant, attempted
 from .errors import ArgumentError
-from .explain import Explanation, explain
-from .guards import decides
-from .kernel_functions import Kernel
-from .replay import Call, in_order, replay
-from .schedule import MemoryPlan
-from .schedule_listing import plan_listing
-from .signatures import bind
-from .source import Line
-from .split_calls import Forward, Reverse
-from .tape import Guard
-from .variants import HALVES, Variant, add_variant, attempted
+from .planning.schedule import MemoryPlan
+from .planning.schedule_listing import plan_listing
+from .python import examples
+from .python.callbacks import raise_pending
+from .python.options import one_of, whole_number
+from .python.signatures import bind
+from .python.source import Line
+from .tape.guards import decides
+from .tape.tape import Guard
 
 
 class CompiledCall:

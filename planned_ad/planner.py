@@ -9,14 +9,14 @@
 
 from __future__ import annotations
 
-from .anchors import Anchors, decide_anchors
-from .early_uses import use_early
-from .layout import lay_out, lifetimes_in
-from .placement import Placement, place
-from .reciprocals import multiply_by_reciprocals
-from .schedule import Cached, Memory, MemoryPlan, Source, walk_steps
-from .source import Line
-from .tape import Apply, Constant, Tape, Value, walk
+from .passes.early_uses import use_early
+from .passes.reciprocals import multiply_by_reciprocals
+from .planning.anchors import Anchors, decide_anchors
+from .planning.layout import lay_out, lifetimes_in
+from .planning.placement import Placement, place
+from .planning.schedule import Cached, Memory, MemoryPlan, Source, walk_steps
+from .python.source import Line
+from .tape.tape import Apply, Constant, Tape, Value, walk
 
 
 def plan_memory(tape: Tape) -> MemoryPlan:

@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from .checked import Comparison, Outcome
-from .comparison import first_difference
+from .calls.check.checked import Comparison, Outcome
+from .calls.check.comparison import first_difference
 from .compiling import compile
-from .custom import CustomFunction
+from .custom.custom import CustomFunction
 from .errors import NotDifferentiableError, TraceError
-from .examples import copied
-from .interpret import GuardBroken
+from .functional.plan_derivatives import active_arguments
 from .plan import Plan
-from .plan_derivatives import active_arguments
-from .signatures import bind
-from .structure import flatten, paths
+from .python.examples import copied
+from .python.signatures import bind
+from .python.structure import flatten, paths
+from .tape.interpret import GuardBroken
 from .trace import Trace
 from .transforms import grad, jvp
 

@@ -11,29 +11,36 @@ from typing import Any
 
 import numpy as np
 
-from .captured import share_memory
-from .compact import compact
 from .errors import ArgumentError, CapturedWriteError, PlannedADError, TraceError, UnrollLimitError, UnsupportedError
-from .guards import decides
-from .namespace import Namespace
-from .outside import Outside
-from .outside_changes import has_changes
-from .rebinding import check_captured, check_outside, owners_of_leaves, rebound, snapshots, store_rebound
-from .recorder import Recorder
-from .shadows import ShadowGlobals
-from .signatures import Signature, bind
-from .source import Line
-from .structure import Structure, flatten, flatten_arguments, paths
-from .tape import Guard, Tape, Value
-from .tracing.array_tracer import ArrayTracer
-from .tracing.promotion import KINDS
-from .tracing.replacements import refuse_generators, replacements
-from .tracing.scalar_tracer import ScalarTracer
-from .tracing.scopes import Decisions, Restart, Site, Unrolled
-from .tracing.storage import Storage
-from .tracing.traced_list import TracedList
+from .python.namespace import Namespace
+from .python.outside_changes import has_changes
+from .python.shadows import ShadowGlobals
+from .python.signatures import Signature, bind
+from .python.source import Line
+from .python.structure import Structure, flatten, flatten_arguments, paths
+from .tape.captured import share_memory
+from .tape.compact import compact
+from .tape.found_outside import Outside
+from .tape.guards import decides
+from .tape.tape import Guard, Tape, Value
+from .tracing.loops.traced_list import TracedList
+from .tracing.record.promotion import KINDS
+from .tracing.record.recorder import Recorder
+from .tracing.record.scopes import Decisions, Restart, Site, Unrolled
+from .tracing.record.storage import Storage
+from .tracing.replacements.rebinding import (
+    check_captured,
+    check_outside,
+    owners_of_leaves,
+    rebound,
+    snapshots,
+    store_rebound,
+)
+from .tracing.replacements.replacements import refuse_generators, replacements
+from .tracing.values.array_tracer import ArrayTracer
+from .tracing.values.scalar_tracer import ScalarTracer
 
-from . import numpy_functions as _numpy_functions  # isort: skip  # noqa: F401 (registers what it implements)
+from .tracing import numpy_functions as _numpy_functions  # isort: skip  # noqa: F401 (registers what it implements)
 
 MOST_RUNS = 200  # each decides something about one loop
 

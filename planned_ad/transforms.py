@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from .derivatives import (
+from .functional.derivatives import (
     Gradient,
     HessianVector,
     Jacobian,
@@ -20,8 +20,8 @@ from .derivatives import (
     Pushforward,
     ValueAndGradient,
 )
-from .structure import flatten
-from .transformed import Argnums, Transformed, is_active, like, recorder_of
+from .functional.transformed import Argnums, Transformed, is_active, like, recorder_of
+from .python.structure import flatten
 
 Function = Callable[..., Any]
 

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from planned_ad.affine import Affine, loop_index
-from planned_ad.builder import TapeBuilder
-from planned_ad.interpret import array_of, interpret, memory_of, uninitialised
-from planned_ad.regions import Region, View, c_strides, contiguous
-from planned_ad.tape import Branch, Buffer, Loop, Operation, Tape, Value, walk
-from planned_ad.verify import verify
+from planned_ad.regions.affine import Affine, loop_index
+from planned_ad.regions.regions import Region, View, c_strides, contiguous
+from planned_ad.tape.builder import TapeBuilder
+from planned_ad.tape.interpret import array_of, interpret, memory_of, uninitialised
+from planned_ad.tape.tape import Branch, Buffer, Loop, Operation, Tape, Value, walk
+from planned_ad.tape.verify import verify
 
 FLOAT = np.dtype(float)
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from planned_ad.entries import OPTIMIZATION, leaf_spec
-from planned_ad.interpret import array_of, interpret, memory_of, uninitialised
-from planned_ad.kernels.callpath import BuiltCall, make_builtin
-from planned_ad.kernels.callspec import CallSpec
+from planned_ad.calls.entries import OPTIMIZATION, leaf_spec
 from planned_ad.kernels.emit import KernelEmitter, cut, scratch_nbytes
+from planned_ad.kernels.entry.callpath import BuiltCall, make_builtin
+from planned_ad.kernels.entry.callspec import CallSpec
 from planned_ad.planner import plan_memory
-from planned_ad.tape import Tape
-from planned_ad.verify import verify
+from planned_ad.tape.interpret import array_of, interpret, memory_of, uninitialised
+from planned_ad.tape.tape import Tape
+from planned_ad.tape.verify import verify
 
 from .schedule_interpreter import run_plan
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 import planned_ad
-from planned_ad.entries import entry_tape
-from planned_ad.interpret import array_of, interpret, memory_of, uninitialised
-from planned_ad.structure import flatten
+from planned_ad.calls.entries import entry_tape
+from planned_ad.functional.transformed import is_active
+from planned_ad.python.structure import flatten
+from planned_ad.tape.interpret import array_of, interpret, memory_of, uninitialised
+from planned_ad.tape.verify import verify
 from planned_ad.trace import trace
-from planned_ad.transformed import is_active
-from planned_ad.verify import verify
 
 from .tracing_oracle import perturbed_by_nothing as copied
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from planned_ad.interpret import GuardBroken, interpret
-from planned_ad.reverse import reverse
-from planned_ad.tape import Tape
+from planned_ad.differentiate.reverse import reverse
+from planned_ad.tape.interpret import GuardBroken, interpret
+from planned_ad.tape.tape import Tape
 from planned_ad.trace import Trace, trace
 
 from .oracle import memories_for, shadows_in

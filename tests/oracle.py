@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 import planned_ad
-from planned_ad.entries import Entry, entry_tape
-from planned_ad.interpret import array_of, interpret, memory_of, uninitialised
+from planned_ad.calls.entries import Entry, entry_tape
+from planned_ad.calls.replay import is_cotangent
 from planned_ad.plan import Plan
-from planned_ad.replay import is_cotangent
-from planned_ad.structure import flatten
-from planned_ad.tape import Tape
+from planned_ad.python.structure import flatten
+from planned_ad.tape.interpret import array_of, interpret, memory_of, uninitialised
+from planned_ad.tape.tape import Tape
+from planned_ad.tape.verify import verify
 from planned_ad.trace import Trace
-from planned_ad.verify import verify
 
 from .schedule_interpreter import run_plan
 from .tracing_oracle import assert_same as assert_same_result
@@ -79,7 +79,7 @@ def interpreted(
     traced: Trace, kind: str, args: tuple, shadows: Shadows | None = None, cotangents: list[Any] | None = None
 ) -> Shadows:
     """The shadows after the interpreter has run the reverse tape (before any simplification)."""
-    from planned_ad.reverse import reverse
+    from planned_ad.differentiate.reverse import reverse
 
     tape = verify(reverse(traced.tape, accumulate=kind == "pullback", loss=kind != "pullback"))
     memories = memories_for(tape, traced, args, shadows or {}, cotangents or [])

@@ -6,11 +6,11 @@ import random
 
 import numpy as np
 
-from planned_ad.affine import Affine, Ragged, loop_index
-from planned_ad.bounds import Iterations
-from planned_ad.enclosing import inside, stays_inside
-from planned_ad.regions import Region, View
-from planned_ad.tape import Loop, Tape, Value
+from planned_ad.analysis.enclosing import inside, stays_inside
+from planned_ad.regions.affine import Affine, Ragged, loop_index
+from planned_ad.regions.bounds import Iterations
+from planned_ad.regions.regions import Region, View
+from planned_ad.tape.tape import Loop, Tape, Value
 from tests.blocks import Program
 
 N = 6

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from planned_ad.interpret import GuardBroken
-from planned_ad.tape import Branch, Loop, Operation, walk
+from planned_ad.tape.interpret import GuardBroken
+from planned_ad.tape.tape import Branch, Loop, Operation, walk
+from planned_ad.tape.verify import verify
 from planned_ad.trace import Trace, trace
-from planned_ad.verify import verify
 
 from .tracing_oracle import assert_same, perturbed, replay
 from .tracing_oracle import perturbed_by_nothing as copied

@@ -11,11 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from planned_ad.affine import at as offset_at
-from planned_ad.interpret import GuardBroken, actual, fixed
-from planned_ad.regions import View, show
-from planned_ad.rules import RULES
-from planned_ad.schedule import (
+from planned_ad.planning.schedule import (
     BranchStep,
     Compute,
     GatherRead,
@@ -32,6 +28,10 @@ from planned_ad.schedule import (
     Step,
     Write,
 )
+from planned_ad.regions.affine import at as offset_at
+from planned_ad.regions.regions import View, show
+from planned_ad.rules import RULES
+from planned_ad.tape.interpret import GuardBroken, actual, fixed
 
 COMBINE = {
     "reduce_sum": np.add,

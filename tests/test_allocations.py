@@ -51,7 +51,7 @@ PROGRAM = """
 {definition}
 arguments = {arguments}
 plan = planned_ad.compile(f, arguments)
-from planned_ad.structure import flatten
+from planned_ad.python.structure import flatten
 def zeros(tree):
     leaves, structure = flatten(tree)
     return structure.unflatten([np.zeros_like(a) for a in leaves])

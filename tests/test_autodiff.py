@@ -18,10 +18,10 @@ from planned_ad import (
     ForwardWithPrimal,
     Reverse,
     ReverseWithPrimal,
-    autodiff,
     make_zero,
 )
-from planned_ad.autodiff import _plans
+from planned_ad.enzyme import autodiff
+from planned_ad.enzyme.autodiff import _plans
 from planned_ad.errors import ArgumentError, NotDifferentiableError, OverlapError, ShapeError, UnsupportedError
 
 from .malloc import count_in_subprocess
@@ -316,7 +316,7 @@ def test_a_call_like_an_earlier_one_compiles_nothing(monkeypatch):
 
     gradient(X, 2.0)
     count = len(_plans)
-    monkeypatch.setattr("planned_ad.sweeps.make_builtin", None)
+    monkeypatch.setattr("planned_ad.enzyme.sweeps.make_builtin", None)
     assert gradient(2 * X, 3.0) == (3.0, 12.0)
     assert len(_plans) == count
     with pytest.raises(TypeError):  # another shape is another plan
@@ -349,7 +349,7 @@ def test_threads():
 
 SWEEPS = """
 import numpy as np, planned_ad
-from planned_ad.sweeps import Sweep, entry_of
+from planned_ad.enzyme.sweeps import Sweep, entry_of
 def f(x, y):
     for i in range(1, 40):
         y[i] = np.sin(x[i]) * y[i - 1] * 0.5

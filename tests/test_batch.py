@@ -7,18 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planned_ad import batch
-from planned_ad.batch import SEEDS, batched
-from planned_ad.forward import forward
-from planned_ad.interpret import array_of, interpret, memory_of
-from planned_ad.regions import contiguous
-from planned_ad.reverse import reverse
-from planned_ad.simplify import simplify
-from planned_ad.structure import flatten_arguments
-from planned_ad.tape import Apply, Loop, Tape, walk
+from planned_ad.differentiate import batch
+from planned_ad.differentiate.batch import SEEDS, batched
+from planned_ad.differentiate.forward import forward
+from planned_ad.differentiate.reverse import reverse
+from planned_ad.passes.pipeline import simplify
+from planned_ad.passes.vectorise.vectorise import vectorise
+from planned_ad.python.structure import flatten_arguments
+from planned_ad.regions.regions import contiguous
+from planned_ad.tape.interpret import array_of, interpret, memory_of
+from planned_ad.tape.tape import Apply, Loop, Tape, walk
+from planned_ad.tape.verify import verify
 from planned_ad.trace import Trace, trace
-from planned_ad.vectorise import vectorise
-from planned_ad.verify import verify
 
 from .compiled_tape import CompiledTape
 from .loop_programs import PROGRAMS

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from planned_ad.affine import Affine, Extent, affine, loop_index, ragged
-from planned_ad.builder import TapeBuilder
-from planned_ad.regions import Region, View, c_strides, contiguous
-from planned_ad.schedule import LoopStep, Nest, walk_steps
-from planned_ad.tape import Branch, Buffer, IndexValue, Loop, Operation, Value
+from planned_ad.planning.schedule import LoopStep, Nest, walk_steps
+from planned_ad.regions.affine import Affine, Extent, affine, loop_index, ragged
+from planned_ad.regions.regions import Region, View, c_strides, contiguous
+from planned_ad.tape.builder import TapeBuilder
+from planned_ad.tape.tape import Branch, Buffer, IndexValue, Loop, Operation, Value
 
 from .compiled_tape import CompiledTape
 

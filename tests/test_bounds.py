@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from planned_ad.affine import Ragged, affine, loop_index
-from planned_ad.bounds import Iterations
-from planned_ad.tape import Branch, IndexValue, Loop, Tape, Value
-from planned_ad.verify import TapeError, verify
+from planned_ad.regions.affine import Ragged, affine, loop_index
+from planned_ad.regions.bounds import Iterations
+from planned_ad.tape.tape import Branch, IndexValue, Loop, Tape, Value
+from planned_ad.tape.verify import TapeError, verify
 
 from .test_blocks import INT, N, Program, loop, upto
 

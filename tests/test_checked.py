@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.checked import Comparison, traced_and_checked
-from planned_ad.comparison import Pair, apart
+from planned_ad.calls.check.checked import Comparison, traced_and_checked
+from planned_ad.calls.check.comparison import Pair, apart
+from planned_ad.calls.check.time_limit import within
 from planned_ad.errors import PlannedADError, TraceError
-from planned_ad.examples import copied_together
-from planned_ad.tape import Constant, Loop
+from planned_ad.python.examples import copied_together
+from planned_ad.tape.tape import Constant, Loop
 from planned_ad.testing import check_plan
-from planned_ad.time_limit import within
 from planned_ad.trace import trace
 
 OPTIONS = {"max_operations": 200_000, "unroll": 16, "max_steps": 1000}

@@ -10,8 +10,15 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planned_ad import colouring
-from planned_ad.colouring import acyclic, canonical, direct_recovery, distance_1, star, symmetric_recovery
+from planned_ad.functional.sparse import colouring
+from planned_ad.functional.sparse.colouring import (
+    acyclic,
+    canonical,
+    direct_recovery,
+    distance_1,
+    star,
+    symmetric_recovery,
+)
 
 COMMON = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 

@@ -5,7 +5,7 @@ import pytest
 
 import planned_ad
 from planned_ad.errors import BranchError, IndexRangeError, UnsupportedError
-from planned_ad.tape import Branch, Loop, walk
+from planned_ad.tape.tape import Branch, Loop, walk
 from planned_ad.trace import trace
 
 X = np.linspace(0.15, 0.9, 23)

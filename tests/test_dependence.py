@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from planned_ad.affine import Extent, Ranges, affine, at, exact, extremes, loop_index, ragged
-from planned_ad.dependence import Access, Overwrites, places
-from planned_ad.interpret import fixed
-from planned_ad.regions import Region, View, contiguous, show
-from planned_ad.tape import Branch, Buffer, Load, Loop, Operation, Store, Value
+from planned_ad.analysis.dependence import Access, Overwrites, places
+from planned_ad.regions.affine import Extent, Ranges, affine, at, exact, extremes, loop_index, ragged
+from planned_ad.regions.regions import Region, View, contiguous, show
+from planned_ad.tape.interpret import fixed
+from planned_ad.tape.tape import Branch, Buffer, Load, Loop, Operation, Store, Value
 
 FLOAT = np.dtype(float)
 SHAPE = (5, 6)

@@ -12,7 +12,7 @@ import pytest
 
 import planned_ad
 from planned_ad.errors import ArgumentError, BranchError, IndexRangeError, UnsupportedError
-from planned_ad.guards import guards_of
+from planned_ad.tape.guards import guards_of
 from planned_ad.trace import trace
 
 AT_ONCE = 0.5  # seconds: to interpret these programs takes ten times as long
@@ -124,7 +124,7 @@ def test_a_trace_for_another_branch_runs_no_example(monkeypatch: pytest.MonkeyPa
         return -np.sum(x)
 
     plan = planned_ad.compile(f, np.full(2, 1.0))
-    monkeypatch.setattr("planned_ad.tracing.example.ExampleRun.number", None)
+    monkeypatch.setattr("planned_ad.tracing.record.example.ExampleRun.number", None)
     np.testing.assert_allclose(plan(np.full(2, 0.1)), 0.0, atol=1e-12)
     assert plan.explain().variants == 2
 

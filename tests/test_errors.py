@@ -91,7 +91,7 @@ BAD: dict[str, tuple[Callable[..., Any], tuple, type[Exception], str]] = {
 
 
 def arrays_in(tree: Any) -> list[np.ndarray]:
-    from planned_ad.structure import flatten
+    from planned_ad.python.structure import flatten
 
     return [leaf for leaf in flatten(tree)[0] if isinstance(leaf, np.ndarray)]
 

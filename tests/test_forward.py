@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from planned_ad.entries import finished
-from planned_ad.forward import forward
-from planned_ad.interpret import array_of, interpret, memory_of
+from planned_ad.calls.entries import finished
+from planned_ad.differentiate.forward import forward
+from planned_ad.differentiate.reverse import reverse
+from planned_ad.passes.vectorise.vectorise import vectorise
 from planned_ad.planner import plan_memory
-from planned_ad.reverse import reverse
-from planned_ad.structure import flatten
-from planned_ad.tape import Tape
+from planned_ad.python.structure import flatten
+from planned_ad.tape.interpret import array_of, interpret, memory_of
+from planned_ad.tape.tape import Tape
+from planned_ad.tape.verify import verify
 from planned_ad.trace import Trace, trace
-from planned_ad.vectorise import vectorise
-from planned_ad.verify import verify
 
 from .loop_programs import PROGRAMS
 from .nested_oracle import check_second_derivatives, near

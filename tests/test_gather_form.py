@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from planned_ad.entries import entry_tape
-from planned_ad.gather_form import Box, cut_boxes, gather_form
-from planned_ad.interpret import array_of, interpret, memory_of
-from planned_ad.reverse import reverse
-from planned_ad.simplify import simplify
-from planned_ad.tape import Store
+from planned_ad.calls.entries import entry_tape
+from planned_ad.differentiate.reverse import reverse
+from planned_ad.passes.gather_form import Box, cut_boxes, gather_form
+from planned_ad.passes.pipeline import simplify
+from planned_ad.tape.interpret import array_of, interpret, memory_of
+from planned_ad.tape.tape import Store
 from planned_ad.trace import trace
 from tests.oracle import check_gradient
 

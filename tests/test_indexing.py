@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planned_ad.tape import Apply, Guard, Scatter
+from planned_ad.tape.tape import Apply, Guard, Scatter
 from planned_ad.trace import trace
 
 from .tracing_oracle import check

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planned_ad.affine import loop_index
-from planned_ad.builder import TapeBuilder
-from planned_ad.interpret import GuardBroken, Interpreter, array_of, interpret, memory_of, uninitialised
-from planned_ad.regions import Region, View, contiguous
-from planned_ad.tape import Buffer, Loop, Operation, Tape
+from planned_ad.regions.affine import loop_index
+from planned_ad.regions.regions import Region, View, contiguous
+from planned_ad.tape.builder import TapeBuilder
+from planned_ad.tape.interpret import GuardBroken, Interpreter, array_of, interpret, memory_of, uninitialised
+from planned_ad.tape.tape import Buffer, Loop, Operation, Tape
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
 

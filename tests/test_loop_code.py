@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planned_ad.interpret import interpret, memory_of
-from planned_ad.loop_code import interpreted
-from planned_ad.structure import flatten
+from planned_ad.python.structure import flatten
+from planned_ad.tape.interpret import interpret, memory_of
+from planned_ad.tape.loop_code import interpreted
 from planned_ad.trace import trace
 
 

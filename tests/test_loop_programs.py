@@ -16,8 +16,8 @@ import pytest
 
 import planned_ad
 from planned_ad.plan import Plan
-from planned_ad.structure import flatten
-from planned_ad.tape import Constant, walk
+from planned_ad.python.structure import flatten
+from planned_ad.tape.tape import Constant, walk
 from planned_ad.trace import trace
 
 from .loop_programs import PROGRAMS, Program
@@ -137,7 +137,7 @@ def test_no_more_is_cached_than_a_person_would(name: str) -> None:
 # Arguments are preserved, so that each call does the same. Shadows are passed, as whoever counts allocations does.
 ALLOCATIONS = """
 import numpy as np, planned_ad
-from planned_ad.structure import flatten
+from planned_ad.python.structure import flatten
 from tests.loop_programs import PROGRAMS
 
 def zeros(tree):

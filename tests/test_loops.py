@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from planned_ad.affine import loop_index
-from planned_ad.boundary import store_results
-from planned_ad.builder import TapeBuilder
-from planned_ad.interpret import interpret
-from planned_ad.kernels.callpath import make_builtin
-from planned_ad.kernels.callspec import ArraySpec, CallSpec
+from planned_ad.differentiate.reverse import reverse
 from planned_ad.kernels.emit import KernelEmitter, cut
+from planned_ad.kernels.entry.callpath import make_builtin
+from planned_ad.kernels.entry.callspec import ArraySpec, CallSpec
+from planned_ad.passes.boundary import store_results
+from planned_ad.passes.pipeline import simplify
 from planned_ad.planner import plan_memory
-from planned_ad.regions import Region, View, contiguous
-from planned_ad.reverse import reverse
-from planned_ad.simplify import simplify
-from planned_ad.tape import Loop, Tape
-from planned_ad.verify import verify
+from planned_ad.regions.affine import loop_index
+from planned_ad.regions.regions import Region, View, contiguous
+from planned_ad.tape.builder import TapeBuilder
+from planned_ad.tape.interpret import interpret
+from planned_ad.tape.tape import Loop, Tape
+from planned_ad.tape.verify import verify
 
 N = 7
 

@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from planned_ad.builder import TapeBuilder
-from planned_ad.interpret import interpret, memory_of
-from planned_ad.lower import lower_products
-from planned_ad.regions import View, contiguous
-from planned_ad.verify import verify
+from planned_ad.passes.products import lower_products
+from planned_ad.regions.regions import View, contiguous
+from planned_ad.tape.builder import TapeBuilder
+from planned_ad.tape.interpret import interpret, memory_of
+from planned_ad.tape.verify import verify
 
 EXTENTS = {"b": 2, "i": 3, "j": 4, "k": 5}
 PRODUCTS = [

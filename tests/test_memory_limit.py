@@ -13,17 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import planned_ad
-from planned_ad.checkpoints import run_in_segments
-from planned_ad.decisions import record_decisions
-from planned_ad.entries import differentiated, finished, is_scalar_loss
+from planned_ad.calls.entries import differentiated, finished, is_scalar_loss
+from planned_ad.differentiate.keep.checkpoints import run_in_segments
+from planned_ad.differentiate.keep.decisions import record_decisions
+from planned_ad.differentiate.keep.memory_limit import LoopNeed, escalation, needs_of
+from planned_ad.differentiate.keep.segment_lengths import Lengths, Need, best_lengths
 from planned_ad.errors import ArgumentError, MemoryLimitError
-from planned_ad.interpret import interpret, memory_of
-from planned_ad.memory_limit import LoopNeed, escalation, needs_of
-from planned_ad.segment_lengths import Lengths, Need, best_lengths
-from planned_ad.structure import flatten
-from planned_ad.tape import Tape
+from planned_ad.python.structure import flatten
+from planned_ad.tape.interpret import interpret, memory_of
+from planned_ad.tape.tape import Tape
+from planned_ad.tape.verify import verify
 from planned_ad.trace import Trace, trace
-from planned_ad.verify import verify
 
 from .loop_programs import PROGRAMS
 from .tolerances import SAME

@@ -19,7 +19,7 @@ import pytest
 import planned_ad
 from planned_ad import grad, hessian, jacobian, jvp, linearize, value_and_grad, vjp
 from planned_ad.errors import TraceError, UnsupportedError
-from planned_ad.interpret import GuardBroken
+from planned_ad.tape.interpret import GuardBroken
 
 from .nested_oracle import Interpreted, fourth_order
 

@@ -28,7 +28,7 @@ from planned_ad.errors import (
     StaticArgumentError,
     UnsupportedError,
 )
-from planned_ad.kernels.native_calls import BROKEN_GUARD
+from planned_ad.kernels.entry.native_calls import BROKEN_GUARD
 
 from .malloc import count_in_subprocess
 

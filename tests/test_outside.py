@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.calls.outside.watch import Watch
 from planned_ad.errors import BranchError, CapturedWriteError, OverlapError, TraceError
-from planned_ad.interpret import interpret
+from planned_ad.tape.interpret import interpret
 from planned_ad.trace import trace
-from planned_ad.watch import Watch
 
 X = np.array([1.0, 2.0, 3.0])
 TABLE = np.array([1.0, 2.0, 3.0])

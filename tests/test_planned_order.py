@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.early_uses import use_early
-from planned_ad.reciprocals import multiply_by_reciprocals
-from planned_ad.reverse import reverse
-from planned_ad.simplify import simplify
-from planned_ad.tape import Tape
+from planned_ad.differentiate.reverse import reverse
+from planned_ad.passes.early_uses import use_early
+from planned_ad.passes.pipeline import simplify
+from planned_ad.passes.reciprocals import multiply_by_reciprocals
+from planned_ad.tape.tape import Tape
 
 from .blocks import assert_same, counted
 from .random_tapes import RandomTape

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from planned_ad.entries import entry_tape
-from planned_ad.layout import ALIGNMENT, Arena, lay_out, may_reuse
+from planned_ad.calls.entries import entry_tape
 from planned_ad.planner import plan_memory
-from planned_ad.schedule import (
+from planned_ad.planning.layout import ALIGNMENT, Arena, lay_out, may_reuse
+from planned_ad.planning.schedule import (
     GatherRead,
     LibraryStep,
     LoopStep,
@@ -24,7 +24,7 @@ from planned_ad.schedule import (
     Write,
     walk_steps,
 )
-from planned_ad.tape import Tape
+from planned_ad.tape.tape import Tape
 from planned_ad.trace import trace
 
 from .random_programs import function_of, programs
@@ -182,7 +182,7 @@ def test_place_is_given_back_and_coalesced() -> None:
 
 
 def test_listings_are_stable() -> None:
-    from planned_ad.schedule_listing import plan_listing
+    from planned_ad.planning.schedule_listing import plan_listing
 
     f, args, _ = PROGRAMS["gauss_seidel"]
     texts = {plan_listing(planned(f, *args)) for _ in range(2)}
@@ -190,9 +190,9 @@ def test_listings_are_stable() -> None:
 
 
 def test_negative_zero_in_memory_is_not_taken_for_zero() -> None:
-    from planned_ad.builder import TapeBuilder
-    from planned_ad.regions import contiguous
-    from planned_ad.simplify import simplify
+    from planned_ad.passes.pipeline import simplify
+    from planned_ad.regions.regions import contiguous
+    from planned_ad.tape.builder import TapeBuilder
     from tests.compiled_tape import CompiledTape
 
     builder = TapeBuilder()

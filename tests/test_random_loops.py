@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from planned_ad.errors import ConversionError, PlannedADError, UnsupportedError
-from planned_ad.interpret import GuardBroken
+from planned_ad.tape.interpret import GuardBroken
+from planned_ad.tape.verify import verify
 from planned_ad.trace import Trace, trace
-from planned_ad.verify import verify
 
 from .oracle import Shadows, compiled, interpreted, shadow_leaves, slope
 from .random_loop_programs import arguments, function_of, write_program

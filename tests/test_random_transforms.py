@@ -17,8 +17,8 @@ import pytest
 
 import planned_ad
 from planned_ad.errors import PlannedADError
-from planned_ad.interpret import GuardBroken
-from planned_ad.structure import flatten
+from planned_ad.python.structure import flatten
+from planned_ad.tape.interpret import GuardBroken
 
 from .nested_oracle import Interpreted, directions, moved, near
 from .nested_reference import Reference, transforms_of

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
-from planned_ad.affine import Affine, at, loop_index
-from planned_ad.regions import (
+from planned_ad.regions.affine import Affine, at, loop_index
+from planned_ad.regions.regions import (
     Region,
     View,
     compose,

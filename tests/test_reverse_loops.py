@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from planned_ad.affine import Extent, loop_index, ragged
-from planned_ad.builder import TapeBuilder
+from planned_ad.differentiate.reverse import reverse
 from planned_ad.errors import UnsupportedError
-from planned_ad.interpret import interpret
-from planned_ad.regions import Region, View, contiguous
-from planned_ad.reverse import reverse
-from planned_ad.simplify import simplify
-from planned_ad.source import Line
-from planned_ad.tape import Branch, Buffer, Loop, Operation, Tape, Value
-from planned_ad.verify import verify
+from planned_ad.passes.pipeline import simplify
+from planned_ad.python.source import Line
+from planned_ad.regions.affine import Extent, loop_index, ragged
+from planned_ad.regions.regions import Region, View, contiguous
+from planned_ad.tape.builder import TapeBuilder
+from planned_ad.tape.interpret import interpret
+from planned_ad.tape.tape import Branch, Buffer, Loop, Operation, Tape, Value
+from planned_ad.tape.verify import verify
 
 N = 6
 FLOAT = np.dtype(float)

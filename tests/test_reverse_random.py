@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planned_ad.affine import Ragged, Ranges, affine, extremes, loop_index, ragged
-from planned_ad.builder import TapeBuilder
-from planned_ad.interpret import Interpreter, actual, fixed
-from planned_ad.regions import Region
-from planned_ad.reverse import reverse
-from planned_ad.tape import Apply, Constant, IndexValue, Load, Loop, Operation, Store, Tape, Value
-from planned_ad.verify import verify
+from planned_ad.differentiate.reverse import reverse
+from planned_ad.regions.affine import Ragged, Ranges, affine, extremes, loop_index, ragged
+from planned_ad.regions.regions import Region
+from planned_ad.tape.builder import TapeBuilder
+from planned_ad.tape.interpret import Interpreter, actual, fixed
+from planned_ad.tape.tape import Apply, Constant, IndexValue, Load, Loop, Operation, Store, Tape, Value
+from planned_ad.tape.verify import verify
 
 from .test_reverse_loops import Program, gradient_of
 

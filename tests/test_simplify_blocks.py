@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from planned_ad.affine import Ragged
-from planned_ad.dead_code import drop_dead
+from planned_ad.differentiate.reverse import reverse
 from planned_ad.errors import NotDifferentiableError, UnsupportedError
-from planned_ad.gather_form import gather_form
-from planned_ad.invariants import hoist_invariants
-from planned_ad.known_zeros import forward_zeros
-from planned_ad.lower import lower_products
-from planned_ad.regions import Region, View
-from planned_ad.reverse import reverse
-from planned_ad.rewrite import rewrite
-from planned_ad.simplify import PASSES, simplify
-from planned_ad.tape import Branch, Constant, Loop, Store, walk
-from planned_ad.vectorise import vectorise
+from planned_ad.passes.dead_code import drop_dead
+from planned_ad.passes.gather_form import gather_form
+from planned_ad.passes.invariants import hoist_invariants
+from planned_ad.passes.known_zeros import forward_zeros
+from planned_ad.passes.pipeline import PASSES, simplify
+from planned_ad.passes.products import lower_products
+from planned_ad.passes.rewrite import rewrite
+from planned_ad.passes.vectorise.vectorise import vectorise
+from planned_ad.regions.affine import Ragged
+from planned_ad.regions.regions import Region, View
+from planned_ad.tape.tape import Branch, Constant, Loop, Store, walk
 from tests.blocks import Program, assert_same, at, counted, names
 from tests.random_tapes import RandomTape
 

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 import planned_ad
 from planned_ad.errors import ArgumentError, BranchError, NotDifferentiableError, UnsupportedError
-from planned_ad.sparse import sparse_hessian, sparse_jacobian
+from planned_ad.functional.sparse.sparse import sparse_hessian, sparse_jacobian
 
 from .tolerances import assert_derivative, assert_same
 

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import planned_ad
-from planned_ad import index_sets, sparsity
-from planned_ad.derivatives import Gradient
 from planned_ad.errors import UnsupportedError
-from planned_ad.index_sets import IndexSets
-from planned_ad.sparse import Compressed, CompressedHessian
-from planned_ad.tape import Branch, Loop, walk
+from planned_ad.functional.derivatives import Gradient
+from planned_ad.functional.sparse import index_sets, sparsity
+from planned_ad.functional.sparse.index_sets import IndexSets
+from planned_ad.functional.sparse.sparse import Compressed, CompressedHessian
+from planned_ad.tape.tape import Branch, Loop, walk
 from planned_ad.trace import trace
 
 from . import random_loop_programs, random_programs

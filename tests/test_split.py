@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.entries import differentiated, finished
+from planned_ad.calls.entries import differentiated, finished
+from planned_ad.differentiate.keep.split import split
 from planned_ad.errors import ArgumentError, BranchError, PlannedADError, ShapeError
-from planned_ad.examples import copied
-from planned_ad.interpret import interpret, memory_of, uninitialised
-from planned_ad.split import split
-from planned_ad.structure import flatten
-from planned_ad.tape import Tape
+from planned_ad.python.examples import copied
+from planned_ad.python.structure import flatten
+from planned_ad.tape.interpret import interpret, memory_of, uninitialised
+from planned_ad.tape.tape import Tape
+from planned_ad.tape.verify import verify
 from planned_ad.trace import Trace, trace
-from planned_ad.verify import verify
 
 from .malloc import count_in_subprocess
 from .random_loop_programs import arguments, function_of, write_program

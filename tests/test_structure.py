@@ -7,8 +7,8 @@ import typing
 import numpy as np
 import pytest
 
-from planned_ad.namespace import Namespace
-from planned_ad.structure import Const, flatten, paths
+from planned_ad.python.namespace import Namespace
+from planned_ad.python.structure import Const, flatten, paths
 
 
 class State(typing.NamedTuple):

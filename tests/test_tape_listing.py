@@ -8,12 +8,12 @@ import re
 import numpy as np
 import pytest
 
-from planned_ad.affine import loop_index
-from planned_ad.builder import TapeBuilder
-from planned_ad.listing import subscript, tape_listing
-from planned_ad.regions import Region, View, contiguous
-from planned_ad.source import Line
-from planned_ad.tape import Loop, Tape
+from planned_ad.python.source import Line
+from planned_ad.regions.affine import loop_index
+from planned_ad.regions.regions import Region, View, contiguous
+from planned_ad.tape.builder import TapeBuilder
+from planned_ad.tape.listing import subscript, tape_listing
+from planned_ad.tape.tape import Loop, Tape
 
 FLOAT = np.dtype(np.float64)
 

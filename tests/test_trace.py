@@ -12,16 +12,10 @@ import numpy as np
 import pytest
 import scipy.special
 
-from planned_ad.captured import captured_in
-from planned_ad.errors import (
-    CapturedWriteError,
-    ConversionError,
-    TraceError,
-    UnrollLimitError,
-    UnsupportedError,
-)
-from planned_ad.structure import Const
-from planned_ad.tape import Guard
+from planned_ad.errors import CapturedWriteError, ConversionError, TraceError, UnrollLimitError, UnsupportedError
+from planned_ad.python.structure import Const
+from planned_ad.tape.captured import captured_in
+from planned_ad.tape.tape import Guard
 from planned_ad.trace import trace
 
 from .tracing_oracle import check, replay

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.comprehensions import rewritten
 from planned_ad.errors import ConversionError
-from planned_ad.tape import walk
+from planned_ad.python.comprehensions import rewritten
+from planned_ad.tape.tape import walk
 from planned_ad.trace import trace
 
 from .recorded_loops import N, followed, loops_of, reasons, recorded, square, vector

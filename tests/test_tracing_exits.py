@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.tape import Loop, walk
+from planned_ad.tape.tape import Loop, walk
 from planned_ad.trace import trace
 
 from .recorded_loops import loops_of, recorded

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planned_ad.errors import ConversionError
-from planned_ad.tape import walk
+from planned_ad.tape.tape import walk
 from planned_ad.trace import trace
 
 from .recorded_loops import N, applied, followed, loops_of, recorded, square, vector

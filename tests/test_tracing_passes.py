@@ -17,9 +17,9 @@ import pytest
 
 from planned_ad.errors import TraceError
 from planned_ad.trace import trace
-from planned_ad.tracing.branches import Branches
-from planned_ad.tracing.loops import LoopTrace
-from planned_ad.tracing.passes import Comparison
+from planned_ad.tracing.loops.branches import Branches
+from planned_ad.tracing.loops.loops import LoopTrace
+from planned_ad.tracing.loops.passes import Comparison
 
 from .recorded_loops import followed, reasons, recorded
 

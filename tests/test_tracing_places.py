@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from planned_ad.errors import UnsupportedError
-from planned_ad.interpret import GuardBroken
+from planned_ad.tape.interpret import GuardBroken
+from planned_ad.tape.verify import verify
 from planned_ad.trace import Trace, trace
-from planned_ad.verify import verify
 
 from .oracle import assert_shadows, interpreted
 from .random_place_programs import arguments, function_of, write_program

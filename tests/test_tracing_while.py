@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.affine import Affine
 from planned_ad.errors import UnrollLimitError
-from planned_ad.tape import walk
+from planned_ad.regions.affine import Affine
+from planned_ad.tape.tape import walk
 from planned_ad.trace import trace
 
 from .recorded_loops import N, followed, loops_of, reasons, recorded, vector

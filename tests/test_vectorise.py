@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from planned_ad.affine import Ragged, loop_index
-from planned_ad.interpret import interpret, memory_of
-from planned_ad.regions import Region, View
-from planned_ad.reverse import reverse
-from planned_ad.simplify import simplify
-from planned_ad.tape import Loop, Store, walk
-from planned_ad.vectorise import vectorise
+from planned_ad.differentiate.reverse import reverse
+from planned_ad.passes.pipeline import simplify
+from planned_ad.passes.vectorise.vectorise import vectorise
+from planned_ad.regions.affine import Ragged, loop_index
+from planned_ad.regions.regions import Region, View
+from planned_ad.tape.interpret import interpret, memory_of
+from planned_ad.tape.tape import Loop, Store, walk
 from tests.blocks import Program, assert_same, at, counted
 
 N = 9

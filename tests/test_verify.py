@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planned_ad.affine import loop_index
-from planned_ad.builder import TapeBuilder
-from planned_ad.regions import Region, View, contiguous
-from planned_ad.source import Line
-from planned_ad.tape import Apply, Guard, Load, Loop, Operation, Scatter, Store, Tape, Value
-from planned_ad.verify import TapeError, verify
+from planned_ad.python.source import Line
+from planned_ad.regions.affine import loop_index
+from planned_ad.regions.regions import Region, View, contiguous
+from planned_ad.tape.builder import TapeBuilder
+from planned_ad.tape.tape import Apply, Guard, Load, Loop, Operation, Scatter, Store, Tape, Value
+from planned_ad.tape.verify import TapeError, verify
 
 FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
 HERE = Line(file="model.py", number=12, function="step")

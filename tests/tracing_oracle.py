@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from planned_ad.interpret import GuardBroken, array_of, interpret, memory_of
-from planned_ad.structure import flatten
+from planned_ad.python.structure import flatten
+from planned_ad.tape.interpret import GuardBroken, array_of, interpret, memory_of
 from planned_ad.trace import Trace, trace
 
 

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 import planned_ad
-from planned_ad.checked import traced_and_checked
+from planned_ad.calls.check.checked import traced_and_checked
+from planned_ad.differentiate.reverse import reverse
 from planned_ad.errors import NotDifferentiableError, PlannedADError
-from planned_ad.interpret import GuardBroken, interpret
-from planned_ad.reverse import reverse
-from planned_ad.structure import flatten
-from planned_ad.tape import Tape
+from planned_ad.python.structure import flatten
+from planned_ad.tape.interpret import GuardBroken, interpret
+from planned_ad.tape.tape import Tape
 from planned_ad.trace import Trace, trace
 
 from .oracle import memories_for, shadow_leaves, shadows_in

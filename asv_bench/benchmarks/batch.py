@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 import planned_ad
-from planned_ad.entries import Entry
-from planned_ad.structure import flatten_arguments
-from planned_ad.sweeps import Sweep, compiled
+from planned_ad.calls.entries import Entry
+from planned_ad.enzyme.sweeps import Sweep, compiled
+from planned_ad.python.structure import flatten_arguments
 
 from .loop_programs import LOOPS
 from .measure import example, seconds

@@ -1,7 +1,7 @@
 """What an expert writes for the gradient of `sum(sin(x) * exp(-x * x))`: one fused Numba loop, with vector maths.
 
 Two ways: a loop over blocks of eight doubles, and a plain loop over scalar functions that LLVM vectorises itself.
-The functions are those of `planned_ad.kernels.vecmath`, so that what is compared is the loop around them.
+The functions are those of `planned_ad.kernels.maths.vector_functions`: what is compared is the loop around them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from planned_ad.kernels import vecmath
+from planned_ad.kernels.maths import vector_functions as vecmath
 
 LANES = 8
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from unittest.mock import patch
 
-from planned_ad import entries
-from planned_ad.entries import build_entry, entry_tape
+from planned_ad.calls import entries
+from planned_ad.calls.entries import build_entry, entry_tape
 from planned_ad.planner import plan_memory
 from planned_ad.trace import trace
 

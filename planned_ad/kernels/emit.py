@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from llvmlite import ir
 
-from ..regions import View
-from ..schedule import (
+from ..planning.schedule import (
     BranchStep,
     Compute,
     GuardStep,
@@ -32,15 +31,16 @@ from ..schedule import (
     guard_steps,
     walk_steps,
 )
-from ..source import UNKNOWN
-from .access import load_one
-from .blas import emit_contract
-from .memories import KernelPointers, Layout
-from .native_callees import FIRST_GUARD, emit_call, in_python, may_leave
-from .nests import NestEmitter
-from .places import Pointers, loop
-from .scans import emit_nonzero, emit_scan
-from .types import I32, I64, POINTER, STACK_ALIGNMENT, constant, memory_type
+from ..python.source import UNKNOWN
+from ..regions.regions import View
+from .entry.memories import KernelPointers, Layout
+from .library.blas import emit_contract
+from .library.native_callees import FIRST_GUARD, emit_call, in_python, may_leave
+from .library.scans import emit_nonzero, emit_scan
+from .llvm.places import Pointers, loop
+from .llvm.types import I32, I64, POINTER, STACK_ALIGNMENT, constant, memory_type
+from .nests.access import load_one
+from .nests.nests import NestEmitter
 
 FUNCTION_ITEMS = 1200
 REPEATED_FROM = 8  # nests: shorter plans are emitted in place

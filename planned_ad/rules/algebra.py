@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..regions import View, contiguous
+from ..regions.regions import View, contiguous
 
 if TYPE_CHECKING:
-    from ..builder import TapeBuilder
-    from ..tape import Value
+    from ..tape.builder import TapeBuilder
+    from ..tape.tape import Value
 
 
 class Symbol:

@@ -1,4 +1,4 @@
-"""The primitive `call`: a function with a derivative of its own, as one operation (see `planned_ad.calls`).
+"""The primitive `call`: a function with a derivative of its own, as one operation (see `planned_ad.tape.callees`).
 
 Its derivative is the callee's, which `reverse` and `forward` ask for. A callee with a tape is written out before
 planning; one without is called by the kernel.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..regions import View, show
+from ..regions.regions import View, show
 from .elementwise import ANY
 from .rows import check_kinds
 from .table import Rule, register

@@ -1,1 +1,1 @@
-"""The tracers, and what traced code sees in place of NumPy; `planned_ad.trace` is the front door."""
+"""One run of the user's function, recorded on a tape; `planned_ad.trace` is the front door."""

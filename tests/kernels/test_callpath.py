@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llvmlite import ir
 
-from planned_ad.kernels import callspec, headers
-from planned_ad.kernels.callpath import make_builtin
-from planned_ad.kernels.callspec import (
+from planned_ad.kernels.entry import callspec, headers
+from planned_ad.kernels.entry.callpath import make_builtin
+from planned_ad.kernels.entry.callspec import (
     ArgumentResult,
     ArraySpec,
     CallSpec,
@@ -29,8 +29,8 @@ from planned_ad.kernels.callspec import (
     StaticSpec,
     TupleResult,
 )
-from planned_ad.kernels.codelibrary import Optimization
-from planned_ad.kernels.workspace import WorkspacePool, aligned_bytes
+from planned_ad.kernels.entry.workspace import WorkspacePool, aligned_bytes
+from planned_ad.kernels.llvm.codelibrary import Optimization
 from tests.malloc import count_in_subprocess
 
 INT32, DOUBLE = ir.IntType(32), ir.DoubleType()
@@ -505,7 +505,7 @@ def test_code_can_be_read():
 
 NOTHING_ALLOCATED = """
 import numpy as np
-from planned_ad.kernels.callspec import *
+from planned_ad.kernels.entry.callspec import *
 from tests.kernels.test_callpath import build, build_gradient
 x, dx = np.ones(4), np.ones(4)
 gradient = build_gradient(workspace_nbytes=4096, release_gil={release_gil}).function

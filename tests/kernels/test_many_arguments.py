@@ -7,9 +7,9 @@ import pytest
 
 import planned_ad
 from planned_ad.errors import ArgumentError
-from planned_ad.kernels.callpath import make_builtin
-from planned_ad.kernels.callspec import ArraySpec, CallSpec, match
-from planned_ad.kernels.overlaps import PAIRS_IN_LINE
+from planned_ad.kernels.entry.callpath import make_builtin
+from planned_ad.kernels.entry.callspec import ArraySpec, CallSpec, match
+from planned_ad.kernels.nests.overlaps import PAIRS_IN_LINE
 
 from .test_callpath import INT32, SlowPath, goes_slow
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import scipy.special
 
-from planned_ad.builder import TapeBuilder
-from planned_ad.regions import contiguous
+from planned_ad.regions.regions import contiguous
+from planned_ad.tape.builder import TapeBuilder
 from tests.compiled_tape import CompiledTape
 
 

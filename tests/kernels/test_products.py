@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.schedule import LibraryStep
+from planned_ad.planning.schedule import LibraryStep
 from tests.tolerances import SAME
 
 RNG = np.random.default_rng(0)

@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from planned_ad.builder import TapeBuilder
-from planned_ad.inline import lower_calls
-from planned_ad.regions import View, c_strides
+from planned_ad.passes.inline import lower_calls
+from planned_ad.regions.regions import View, c_strides
 from planned_ad.rules import RULES, Rule
-from planned_ad.tape import Tape, Value
+from planned_ad.tape.builder import TapeBuilder
+from planned_ad.tape.tape import Tape, Value
 from tests.compiled_tape import CompiledTape
 from tests.rules.cases import CASES, OTHERS
 

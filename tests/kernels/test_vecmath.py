@@ -1,4 +1,4 @@
-"""Accuracy and special values of `planned_ad.kernels.vecmath`, against mpmath and against NumPy and SciPy.
+"""Accuracy and special values of the vector mathematics, against mpmath and against NumPy and SciPy.
 
 One module holds a loop for every function on scalars, `<8 x double>` and `<8 x float>`, compiled as Numba compiles.
 Errors are in units in the last place of the correctly rounded result, the reference being kept as (double, rest / ulp),
@@ -20,8 +20,8 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-from planned_ad.kernels import vecmath
-from planned_ad.kernels.vecmath_lanes import F64, element_of
+from planned_ad.kernels.maths import vector_functions as vecmath
+from planned_ad.kernels.maths.notation import F64, element_of
 
 F32 = ir.FloatType()
 KINDS = {"f64": F64, "v8f64": ir.VectorType(F64, 8), "v8f32": ir.VectorType(F32, 8)}

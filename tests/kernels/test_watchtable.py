@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planned_ad.kernels import watchtable
-from planned_ad.kernels.watchtable import WatchTable
+from planned_ad.kernels.entry import watchtable
+from planned_ad.kernels.entry.watchtable import WatchTable
 
 pytestmark = pytest.mark.skipif(not watchtable.supported(), reason="objects are laid out in another way")
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planned_ad.tape import Apply
+from planned_ad.tape.tape import Apply
 from planned_ad.trace import trace
 from tests.tracing_oracle import check
 

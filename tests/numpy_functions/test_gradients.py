@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from planned_ad.interpret import array_of, interpret, memory_of, uninitialised
-from planned_ad.reverse import reverse
+from planned_ad.differentiate.reverse import reverse
+from planned_ad.tape.interpret import array_of, interpret, memory_of, uninitialised
 from planned_ad.trace import trace
 
 from .cases import CASES, Case

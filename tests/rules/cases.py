@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planned_ad.builder import TapeBuilder
-from planned_ad.calls import Callee
-from planned_ad.regions import View, contiguous
+from planned_ad.regions.regions import View, contiguous
 from planned_ad.rules import RULES, Rule
+from planned_ad.tape.builder import TapeBuilder
+from planned_ad.tape.callees import Callee
 
 SHAPES = [(), (3,), (2, 3), (0,), (2, 0)]
 

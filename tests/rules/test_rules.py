@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planned_ad.builder import TapeBuilder
-from planned_ad.interpret import Interpreter
 from planned_ad.rules import RULES, Rule, register
 from planned_ad.rules.algebra import Symbol
-from planned_ad.tape import Value
+from planned_ad.tape.builder import TapeBuilder
+from planned_ad.tape.interpret import Interpreter
+from planned_ad.tape.tape import Value
 
 from ..tolerances import assert_derivative, assert_same
 from .cases import CASES, Case

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from planned_ad.builder import TapeBuilder
+from planned_ad.differentiate.reverse import reverse
 from planned_ad.errors import NotDifferentiableError
-from planned_ad.interpret import interpret, memory_of
-from planned_ad.regions import contiguous
-from planned_ad.reverse import reverse
+from planned_ad.regions.regions import contiguous
 from planned_ad.rules import RULES
 from planned_ad.rules.algebra import Symbol
-from planned_ad.tape import Tape
-from planned_ad.verify import verify
+from planned_ad.tape.builder import TapeBuilder
+from planned_ad.tape.interpret import interpret, memory_of
+from planned_ad.tape.tape import Tape
+from planned_ad.tape.verify import verify
 
 from ..tolerances import assert_derivative
 from .cases import Case

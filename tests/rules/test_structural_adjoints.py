@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planned_ad.builder import TapeBuilder
-from planned_ad.interpret import array_of, interpret, memory_of
-from planned_ad.regions import contiguous
-from planned_ad.reverse import reverse
-from planned_ad.tape import Value
-from planned_ad.verify import verify
+from planned_ad.differentiate.reverse import reverse
+from planned_ad.regions.regions import contiguous
+from planned_ad.tape.builder import TapeBuilder
+from planned_ad.tape.interpret import array_of, interpret, memory_of
+from planned_ad.tape.tape import Value
+from planned_ad.tape.verify import verify
 
 from ..test_regions import addresses, arrays, view_of
 

@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from planned_ad.builder import TapeBuilder
-from planned_ad.forward import tangent_of
-from planned_ad.interpret import Interpreter
+from planned_ad.differentiate.forward import tangent_of
 from planned_ad.rules import RULES
 from planned_ad.rules.algebra import Symbol
+from planned_ad.tape.builder import TapeBuilder
+from planned_ad.tape.interpret import Interpreter
 
 from ..tolerances import SAME, assert_derivative, assert_same
 from .cases import CASES, Case

@@ -1,0 +1,1 @@
+"""What passes ask of a tape: facts, which change nothing."""

@@ -1,0 +1,180 @@
+"""Whether the iterations of a loop may run side by side: which memory they share, and how.
+
+Iterations may share what all of them only read, what all of them only add to, and a sum (or an extremum) that each
+takes on from the one before: `v = load(r); w = v + term; store(r, w)`, where nothing else reads `v`, `w` or `r`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
+
+from ..regions.affine import Affine
+from ..regions.regions import Region, View, limits, overlap
+from ..tape.tape import Apply, Buffer, Load, Loop, Operation, Scatter, Store, Value
+from .dependence import Access, Overwrites, Place
+from .enclosing import certainly_runs, is_ragged, spread
+
+MOST_SEARCHES = 200  # pairs of accesses to look at closely
+EXTREMA = {"maximum": "reduce_max", "minimum": "reduce_min"}
+
+
+class NotIndependent(Exception):
+    """An iteration depends on another in a way that array operations cannot express."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What an iteration adds to a carry; `sign` is -1 where it is subtracted."""
+
+    value: Value
+    sign: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Carry:
+    """Memory that every iteration updates by `operation` (add, maximum or minimum) with terms of its own.
+
+    `load` and `store` are all that touches it; `links` are the values in between.
+    """
+
+    load: Load
+    store: Store
+    operation: str
+    terms: tuple[Term, ...]
+    links: frozenset[int]
+
+
+@dataclass(slots=True)
+class Sharing:
+    """What iterations share: carries, by the position of their store; and stores of which the last one stays."""
+
+    carries: dict[int, Carry] = field(default_factory=dict)
+    last: set[int] = field(default_factory=set)  # positions
+
+
+def coefficient(view: View, index: int) -> int:
+    """By how many elements `view` moves when the index grows by one."""
+    return dict(view.offset.terms).get(index, 0) if isinstance(view.offset, Affine) else 0
+
+
+def moves(region: Region, index: int) -> bool:
+    return coefficient(region.view, index) != 0
+
+
+def sharing(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...]) -> Sharing:
+    """Requires a body without blocks; raises `NotIndependent` where its iterations may not run side by side."""
+    found = Sharing()
+    for position, op in enumerate(loop.body):
+        if isinstance(op, Store) and not op.accumulate and not moves(op.region, loop.index):
+            carry = find_carry(loop, op)
+            if carry is not None:
+                found.carries[position] = carry
+            elif certainly_runs(loop):
+                found.last.add(position)
+    check_pairs(buffers, loop, around, found)
+    return found
+
+
+def find_carry(loop: Loop, store: Store) -> Carry | None:
+    """The carry that ends in `store`; None where it is none."""
+    loads = [op for op in loop.body if isinstance(op, Load) and op.region == store.region]
+    if len(loads) != 1 or store.value.dtype.kind not in "fi" or is_ragged(store.region.shape):
+        return None
+    (load,) = loads
+    others = (op for op in loop.body if op is not load and op is not store)
+    if any(overlap(r, store.region) for op in others for r in (*op.reads, *op.writes)):
+        return None
+    made = {v.id: op for op in loop.body for v in op.outputs}
+    uses = Counter(v.id for op in loop.body for v in op.inputs)
+    later = depending(loop.body, load.out)
+    terms: list[Term] = []
+    links: set[int] = {load.out.id}
+    kinds: set[str] = set()
+    value = store.value
+    while value.id != load.out.id:
+        op = made.get(value.id)
+        if not isinstance(op, Apply) or uses[value.id] != 1 or op.primitive not in ("add", "subtract", *EXTREMA):
+            return None
+        inner = [k for k, v in enumerate(op.operands) if v.id in later]
+        if len(inner) != 1 or (op.primitive == "subtract" and inner == [1]):
+            return None
+        links.add(value.id)
+        kinds.add("add" if op.primitive == "subtract" else op.primitive)
+        terms.append(Term(op.operands[1 - inner[0]], -1 if op.primitive == "subtract" else 1))
+        value = op.operands[inner[0]]
+        if value.shape != store.region.shape:
+            return None
+    if uses[load.out.id] != 1 or len(kinds) != 1 or (kinds != {"add"} and not certainly_runs(loop)):
+        return None
+    return Carry(load, store, kinds.pop(), tuple(terms[::-1]), frozenset(links))
+
+
+def depending(body: Sequence[Operation], source: Value) -> set[int]:
+    """The values of one iteration that are computed from `source`, and itself."""
+    found = {source.id}
+    for op in body:
+        if any(v.id in found for v in op.inputs):
+            found.update(v.id for v in op.outputs)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """An access of the body: 'read', 'write', or 'add', which commutes with itself."""
+
+    position: int
+    kind: str
+    region: Region
+    operation: Operation
+
+
+def touches(body: Sequence[Operation]) -> Iterator[Touch]:
+    for position, op in enumerate(body):
+        if isinstance(op, Store | Scatter):
+            yield Touch(position, "add" if op.accumulate else "write", op.region, op)
+        else:
+            for region in op.reads:
+                yield Touch(position, "read", region, op)
+
+
+def check_pairs(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...], found: Sharing) -> None:
+    """Refuse the loop if two accesses may meet at one element in different iterations, and their order matters."""
+    overwrites = Overwrites(buffers, ())
+    searches = 0
+    carried = {id(op) for carry in found.carries.values() for op in (carry.load, carry.store)}
+
+    def access(touch: Touch) -> Access:
+        place = Place(((touch.position, 0),) * (len(around) + 2), (*around, loop))
+        return Access(touch.region, place, touch.operation)
+
+    for a, b in combinations_with_replacement(touches(loop.body), 2):
+        if a.region.buffer != b.region.buffer or a.kind == b.kind != "write":
+            continue
+        if id(a.operation) in carried and id(b.operation) in carried:
+            continue  # a carry is all that touches its memory
+        if a is b and (a.position in found.last or isinstance(a.operation, Scatter)):
+            continue  # what is written last stays, here as there
+        if pass_each_other(a.region.view, b.region.view, loop.index) or not overlap(
+            spread(a.region, (loop,)), spread(b.region, (loop,))
+        ):
+            continue
+        searches += 1
+        first, second = access(a), access(b)
+        if (
+            searches > MOST_SEARCHES
+            or overwrites.may_meet(first, second, around, loop)
+            or overwrites.may_meet(second, first, around, loop)
+        ):
+            raise NotIndependent(f"{a.operation.line}: an iteration may need what another one leaves")
+
+
+def pass_each_other(a: View, b: View, index: int) -> bool:
+    """Whether two views that move alike move, in one iteration, beyond all that the other one shows."""
+    gap, move = a.offset - b.offset, abs(coefficient(a, index))
+    if isinstance(gap, Affine) or not move:
+        return False
+    (low, high), (least, most) = (limits(View(0, view.shape, view.strides)) for view in (a, b))
+    return move > gap + high - least and move > most - gap - low

@@ -1,0 +1,1 @@
+"""Whether a trace gives what the function gives."""

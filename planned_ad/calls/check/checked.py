@@ -1,0 +1,396 @@
+"""The check of a trace against the function itself: both run on the example, and give the same, or the trace is wrong.
+
+What passes a trace by (state that moves on outside of its sight) shows in numbers that differ. The tape as traced
+repeats NumPy's operations one by one, so that even a chaotic program agrees to the last bit, or nearly.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import time
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...custom.custom import CustomFunction
+from ...errors import TraceError
+from ...python.examples import copied_together
+from ...python.shadows import is_library
+from ...python.signatures import bind
+from ...python.structure import flatten, flatten_arguments, is_object_class, paths
+from ...tape.guards import error_of, is_stretch
+from ...tape.interpret import GuardBroken, array_of, memory_of
+from ...tape.loop_code import costs, interpreted
+from ...tape.tape import Loop, Tape, walk
+from ...trace import ArgumentLeaf, Trace, trace, with_plain_lists
+from ...tracing.record.scopes import Unrolled
+from ..replay import rebound_value, rebuild
+from .comparison import Difference, Pair, first_difference, noise_of, rounded, same_bits
+from .time_limit import within
+
+WITH_LOOPS, WITHOUT = 0.05, 0.01  # seconds that a check may take, at least
+SHARE = 0.5  # of the time of tracing, which is about a tenth of that of compiling
+LARGE = 1 << 20  # bytes of an array that is not copied where nothing writes to it
+MOST = 0.6  # of the time, for the tape: the function takes about as long
+RAISE = dis.opmap["RAISE_VARARGS"]
+SINGLE = 6  # loops that are unrolled one by one, to find those concerned
+HIDDEN = (
+    "Something that a plan does not see makes the difference: state outside of the function or in an iterator that "
+    "moves on from call to call or from iteration to iteration, a cache, random numbers, the time, or memory of "
+    "numpy.empty that is read before it is written. Pass it as an argument, or make it anew in the function. "
+    "(compile(..., check=False) compiles without this check.)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What the check of a trace has compared.
+
+    Attributes
+    ----------
+    compared : tuple of str
+        Results and written arguments that the function and its trace give alike, and how precisely.
+    left_out : str
+        What was not compared, and why; empty where all was.
+    unrolled : bool
+        Whether loops were unrolled since they made a difference; `fallbacks` says which.
+    seconds : float
+        How long it took.
+    """
+
+    compared: tuple[str, ...] = ()
+    left_out: str = ""
+    unrolled: bool = False
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        found = [*self.compared, *([f"not compared: {self.left_out}"] if self.left_out else [])]
+        return "; ".join(found) or "nothing is returned or written"
+
+
+class NotComparable(Exception):
+    """The function cannot be compared with its trace here; the message says why."""
+
+
+def traced_and_checked(
+    f: Callable[..., Any], args: tuple, kwargs: dict[str, Any], check: bool, options: dict[str, Any]
+) -> tuple[Trace, Checked]:
+    """The trace of `f`, compared with `f`: loops that make a difference are unrolled.
+
+    Raises
+    ------
+    TraceError
+        The trace gives something else than the function, however its loops are recorded.
+    """
+    start = time.thread_time()
+    traced = trace(f, args, kwargs, **options)
+    if not check:
+        return traced, Checked(left_out="check=False")
+    seconds = budget(traced.tape, time.thread_time() - start)
+    start = time.perf_counter()
+    comparison = Comparison(f, args, kwargs, traced)
+    try:
+        difference = comparison.difference(seconds)
+    except NotComparable as reason:
+        return traced, Checked(left_out=str(reason), seconds=time.perf_counter() - start)
+    if difference is None:
+        return traced, comparison.checked(time.perf_counter() - start)
+    return unrolled(comparison, difference, options)
+
+
+def unrolled(comparison: Comparison, difference: Difference, options: dict[str, Any]) -> tuple[Trace, Checked]:
+    """The trace with the loops unrolled that make a difference: one of them, or all."""
+    start = time.perf_counter()
+    traced = comparison.trace
+    loops, changed = traced.rolled, comparison.repeated()
+    if changed is not None:
+        difference = changed
+    else:
+        singles = [(loop,) for loop in loops] if 1 < len(loops) <= SINGLE else []
+        for chosen in [*singles, loops] if loops else []:
+            try:
+                found, difference_now = comparison.with_loops_unrolled(chosen, options)
+            except (TraceError, NotComparable):
+                if chosen == loops:
+                    raise
+                continue
+            if difference_now is None:
+                return found.trace, found.checked(time.perf_counter() - start, unrolled=True)
+            difference = difference_now
+    raise difference.error or TraceError(f"{traced.name} ({traced.line}): {difference.text}. {HIDDEN}")
+
+
+def budget(tape: Tape, seconds_of_trace: float) -> float:
+    """Seconds for a check. Without loops there is less that could go unseen."""
+    least = WITH_LOOPS if any(isinstance(op, Loop) for op in walk(tape.operations)) else WITHOUT
+    return max(least, SHARE * seconds_of_trace)
+
+
+class Comparison:
+    """A function and its trace, on copies of one example.
+
+    Attributes
+    ----------
+    expected, actual : list of Pair
+        Results and written arguments, by the function and by its tape.
+    """
+
+    def __init__(self, f: Callable[..., Any], args: tuple, kwargs: dict[str, Any], traced: Trace):
+        self.f, self.args, self.kwargs, self.trace = f, args, kwargs, traced
+        self.arguments, self.signature = bind(f, args, kwargs)
+        self.leaves, self.structure = flatten_arguments(self.arguments)
+        self.written = {region.buffer for op in traced.tape.operations for region in op.writes}
+        self.pairs: list[Pair] = []
+        self.noise: list[Any] | None = None  # of each pair, where it was needed
+        self.running = ""
+
+    def difference(self, seconds: float | None) -> Difference | None:
+        """The first thing in which the two runs differ, other than by rounding and what the function makes of that."""
+        reason = self.trace.unchecked or derivative(self.f)
+        if reason:
+            raise NotComparable(reason)
+        expected = costs(self.trace.tape)
+        if seconds is not None and expected > seconds:
+            raise NotComparable(f"it would take about {expected:.1g} s, which is more than a check may")
+        done, difference = within(seconds, lambda: self.runs_differ(seconds))
+        if not done:
+            raise NotComparable(f"{self.running} takes longer on the example than a check may")
+        if difference is not None and self.noise is None:
+            self.noise = self.sensitivity()
+            difference = first_difference(self.pairs, self.noise)
+        return difference
+
+    def runs_differ(self, seconds: float | None) -> Difference | None:
+        """Both runs, and the first thing in which they differ by more than rounding."""
+        start = time.thread_time()
+        broken = None
+        self.running = "the trace"
+        try:
+            results, memories = self.run_tape()
+        except GuardBroken as guard:
+            if guard.guard.what == "max_steps":
+                raise NotComparable("a `while` loop goes on for longer than there is memory for") from None
+            if is_stretch(guard.guard):
+                raise NotComparable("a length is 1 and is repeated, for which the first call traces again") from None
+            broken = guard
+        if seconds is not None and time.thread_time() - start > MOST * seconds:
+            raise NotComparable("the trace alone takes most of the time that a check may")
+        self.running = "the function"
+        outcome = self.run_function(self.copies(), broken)
+        if broken is not None:
+            self.noise, self.pairs = [], self.with_nothing(outcome)
+            return Difference(text="its trace does not hold", error=self.error_of(broken))
+        difference = self.pair(outcome, results, memories)
+        if difference is not None:
+            self.noise = []
+            return difference
+        difference = first_difference(self.pairs)
+        if difference is None and self.trace.changes_outside:
+            self.noise, difference = [], self.repeated()
+        return difference
+
+    # The runs.
+
+    def run_tape(self) -> tuple[list[np.ndarray], dict[int, Any]]:
+        """Results, and what the memory of the arguments holds in the end."""
+        buffers = self.trace.tape.buffers
+        memories = {}
+        for leaf, value in zip(self.trace.leaves, self.leaves):
+            if leaf.buffer is None:
+                continue
+            buffer, array = buffers[leaf.buffer], np.asarray(value, leaf.dtype)
+            is_plain = leaf.buffer not in self.written and array.flags.c_contiguous and array.size
+            memories[leaf.buffer] = array.reshape(-1) if is_plain else memory_of(buffer, array)
+        results = interpreted(self.trace.tape, memories)
+        return results, {id: array_of(buffers[id], memory) for id, memory in memories.items()}
+
+    def copies(self, leaves: Sequence[Any] | None = None) -> Any:
+        """The function's own object, if it has one, and its arguments."""
+        arguments = self.arguments if leaves is None else list(self.structure.unflatten(leaves))
+        kept = {id(v) for v, leaf in zip(self.leaves, self.trace.leaves) if leaf.buffer not in self.written}
+        kept -= {id(v) for v in self.leaves if id(v) not in kept}
+        return copied_together((owner_of(self.f), *arguments), lambda a: a.nbytes >= LARGE and id(a) in kept)
+
+    def run_function(self, copies: Any, broken: GuardBroken | None = None) -> Outcome:
+        """Run the function on `copies`; what it raises, it raises, unless the example is not in its domain."""
+        owner, *arguments = copies
+        before = flatten_arguments(arguments)[0]
+        args, kwargs = self.signature.split(arguments)
+        try:
+            with np.errstate(all="ignore"):
+                result = with_owner(self.f, owner)(*args, **kwargs)
+        except Exception as error:
+            if broken is not None:
+                raise self.error_of(broken) from error
+            if is_of_domain(error):
+                name = type(error).__name__
+                raise NotComparable(f"the function raises {name} for the example ({error})") from None
+            error.add_note(
+                f"while planned_ad compared {self.trace.name} ({self.trace.line}) with its trace, which does not raise "
+                f"this; compile(..., check=False) does not compare"
+            )
+            raise
+        return Outcome(result, before, arguments)
+
+    def error_of(self, broken: GuardBroken) -> Exception:
+        """What is said of a guard of the trace that does not hold for its own example."""
+        return error_of(broken.guard, self.trace.name, self.trace.max_steps)
+
+    def repeated(self) -> Difference | None:
+        """Where the function gives other numbers when it runs once more."""
+        second = self.run_function(self.copies())
+        if len(self.numbers(second)) != len(self.pairs):
+            return Difference(text="the function gives something else at its second call")
+        return first_difference(self.beside(second), other="at its second call")
+
+    def sensitivity(self) -> list[Any]:
+        """How much each result moves where the arguments move by one rounding; zero where the function cannot say."""
+        numbers, noise = [pair.expected for pair in self.pairs], [0.0] * len(self.pairs)
+        if self.repeated() is not None:
+            return noise
+        for seed in range(2):
+            try:
+                moved = self.numbers(self.run_function(self.copies(rounded(self.leaves, seed))))
+            except Exception:
+                continue
+            if len(moved) == len(numbers):
+                noise = [np.fmax(old, noise_of(a, b)) for old, a, b in zip(noise, numbers, moved)]
+        return noise
+
+    # What is compared.
+
+    def pair(self, outcome: Outcome, results: list[np.ndarray], memories: dict[int, Any]) -> Difference | None:
+        """Put what the function gives beside what its tape gives; a difference where they are not nested alike."""
+        traced = self.trace
+        found, structure = flatten(with_plain_lists(outcome.result))
+        theirs, _ = flatten(rebuild(traced, results))
+        names = ["the result" + path for path in paths(structure)]
+        if names != ["the result" + path for path in paths(traced.result_structure)]:
+            return Difference(text=f"its result is {structure}, and {traced.result_structure} in its trace")
+        is_static = [kind == "static" for kind in traced.result_kinds]
+        self.pairs = [
+            Pair(name=name, expected=a, actual=b)
+            for name, a, b, static in zip(names, found, theirs, is_static)
+            if not static or is_plain(a, b)
+        ]
+        after, structure = flatten_arguments(outcome.arguments)
+        if structure != self.structure:
+            return Difference(text="it changes how its arguments are nested")
+        for leaf, held, now in zip(traced.leaves, outcome.before, after):
+            if leaf.buffer is None:
+                continue
+            self.pairs += pairs_of(traced, leaf, held, now, memories)
+        return None
+
+    def numbers(self, outcome: Outcome) -> list[Any]:
+        """What `pairs` has of a run of the function, in that order."""
+        return [pair.expected for pair in self.with_nothing(outcome)]
+
+    def with_nothing(self, outcome: Outcome) -> list[Pair]:
+        """The pairs of a run of the function alone."""
+        compared = Comparison(self.f, self.args, self.kwargs, self.trace)
+        empty = [np.zeros(v.shape, v.dtype) for v in self.trace.tape.results]
+        memories = {
+            leaf.buffer: np.zeros(leaf.shape, leaf.dtype) for leaf in self.trace.leaves if leaf.buffer is not None
+        }
+        compared.pair(outcome, empty, memories)
+        return compared.pairs
+
+    def beside(self, outcome: Outcome) -> list[Pair]:
+        """What another run of the function or of its plan gives, beside what the function gave first."""
+        found = self.numbers(outcome)
+        return [
+            Pair(name=pair.name, expected=pair.expected, actual=v) for pair, v in zip(self.pairs, found, strict=True)
+        ]
+
+    # What comes of it.
+
+    def with_loops_unrolled(
+        self, loops: Sequence[Any], options: dict[str, Any]
+    ) -> tuple[Comparison, Difference | None]:
+        """The function traced again with these loops unrolled, and compared once more."""
+        reason = "gives something else than the function when it is recorded once"
+        decisions = self.trace.decisions.copied()
+        decisions.unrolled |= {site: Unrolled(line=line, reason=reason) for site, line in loops}
+        traced = trace(self.f, self.args, self.kwargs, **options, decisions=decisions)
+        found = Comparison(self.f, self.args, self.kwargs, traced)
+        return found, found.difference(None)
+
+    def checked(self, seconds: float, unrolled: bool = False) -> Checked:
+        written = {leaf.path for leaf in self.trace.leaves if leaf.buffer in self.written or leaf.rebound}
+        compared = [
+            f"{pair.name} {precision(pair, self.noise[k] if self.noise else None)}"
+            for k, pair in enumerate(self.pairs)
+            if pair.name.startswith("the result") or pair.name in written
+        ]
+        return Checked(compared=tuple(compared), unrolled=unrolled, seconds=seconds)
+
+
+class Outcome:
+    """What one run of the function gave: the result, the leaves of its arguments before, and these arguments."""
+
+    def __init__(self, result: Any, before: list[Any], arguments: list[Any]):
+        self.result, self.before, self.arguments = result, before, arguments
+
+
+def pairs_of(traced: Trace, leaf: ArgumentLeaf, held: Any, now: Any, memories: dict[int, Any]) -> list[Pair]:
+    """An argument after the run: the array that it was, and what an attribute holds in its place."""
+    found = []
+    assert leaf.buffer is not None
+    if leaf.kind == "array" and not leaf.is_fresh:
+        found.append(Pair(name=leaf.path, expected=held, actual=memories[leaf.buffer]))
+    if leaf.rebound is not None or now is not held:
+        found.append(Pair(name=leaf.path, expected=now, actual=rebound_value(traced, leaf, held, memories)))
+    return found
+
+
+def precision(pair: Pair, noise: Any) -> str:
+    if same_bits(pair):
+        return "(to the last bit)"
+    alone = first_difference([pair]) is None
+    return "(to rounding)" if alone else "(as far as the roundings of its arguments let it be)"
+
+
+def is_plain(*items: Any) -> bool:
+    """Whether objects can be compared as numbers and text are."""
+    return all(item is None or isinstance(item, bool | int | float | complex | str | bytes) for item in items)
+
+
+def derivative(f: Any) -> str:
+    """Why a function of this package is not compared; empty for the user's own."""
+    kind = type(f)
+    if isinstance(f, CustomFunction) or not kind.__module__.startswith(__name__.partition(".")[0] + "."):
+        return ""
+    return f"{getattr(f, '__name__', kind.__name__)} is a derivative; compile the function itself to check it"
+
+
+def owner_of(f: Any) -> Any:
+    """The object that a function may write to: that of a method, or the one that is called."""
+    owner = f.__self__ if type(f) is types.MethodType else f
+    kind: Any = type(owner)
+    return owner if is_object_class(kind) else None
+
+
+def with_owner(f: Any, owner: Any) -> Callable[..., Any]:
+    """The function, of another object; of Numba's functions the Python one."""
+    if owner is None:
+        return getattr(f, "py_func", f)
+    return functools.partial(f.__func__, owner) if type(f) is types.MethodType else owner
+
+
+def is_of_domain(error: Exception) -> bool:
+    """Whether numbers for which there is no result have led to an error: not one that the user's own code raises."""
+    if not isinstance(error, ArithmeticError | ValueError):
+        return False
+    entry = error.__traceback__
+    while entry is not None and entry.tb_next is not None:
+        entry = entry.tb_next
+    if entry is None:
+        return False
+    names = entry.tb_frame.f_globals
+    code, at = entry.tb_frame.f_code.co_code, entry.tb_lasti
+    return is_library(names.get("__name__") or "", names.get("__file__")) or code[at] != RAISE

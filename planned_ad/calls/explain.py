@@ -1,0 +1,252 @@
+"""`plan.explain()`: the planner's decisions and reasons, formatted. Nothing is decided here."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from os.path import basename
+from typing import TYPE_CHECKING
+
+from ..differentiate.keep.memory_limit import Rerun
+from ..differentiate.reverse import activity
+from ..planning.schedule import Cached, LibraryStep, Source, walk_steps
+from ..tape.captured import captured_in
+from ..tape.tape import Guard
+from ..trace import Trace
+from .check.checked import Checked
+from .outside.watch import Watch
+
+if TYPE_CHECKING:
+    from .entries import Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardNote:
+    """A branch that the plan relies on."""
+
+    what: str
+    outcome: object
+    line: int
+    file: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """What one kind of call does with memory, and why.
+
+    Attributes
+    ----------
+    active : tuple of str
+        Arguments, and arrays that the function makes, that carry derivatives, as found out from the trace.
+    constant : tuple of str
+        Arguments that carry none. (Both empty for a call without derivative.)
+    cached : tuple of Cached
+        Values kept from the primal for the reverse sweep: `.nbytes`, `.reason`, `.line`, `.file`, `.source`.
+    recomputed, reloaded : tuple of Source
+        Values that the reverse sweep computes again, or finds unchanged in memory.
+    reruns : tuple of Rerun
+        Loops whose iterations the reverse sweep runs again to keep a memory limit: `.iterations`, `.times`.
+    workspace_bytes, lower_bound_bytes : int
+        Size of the one workspace, and the least that any layout of this schedule needs.
+    guards : tuple of GuardNote
+        Branches and counts checked at each call.
+    assumptions : tuple of str
+        What else the plan relies on.
+    frozen : tuple of str
+        What was found outside of the function and is not looked at again: too much to compare, or named in `frozen=`.
+    fallbacks : tuple of str
+        Ways taken that promise less, and where: slower, or with memory allocated by a library.
+    checked : Checked
+        What the function and its trace were found to give alike: `.compared`, `.left_out`, `.seconds`.
+    """
+
+    name: str
+    kind: str
+    active: tuple[str, ...]
+    constant: tuple[str, ...]
+    cached: tuple[Cached, ...]
+    recomputed: tuple[Source, ...]
+    reloaded: tuple[Source, ...]
+    reruns: tuple[Rerun, ...]
+    workspace_bytes: int
+    lower_bound_bytes: int
+    guards: tuple[GuardNote, ...]
+    assumptions: tuple[str, ...]
+    frozen: tuple[str, ...]
+    fallbacks: tuple[str, ...]
+    steps: int
+    variants: int
+    checked: Checked
+
+    @property
+    def cached_bytes(self) -> int:
+        """All bytes kept from the primal for the reverse sweep."""
+        return sum(c.nbytes for c in self.cached)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.kind} of {self.name}: {count(self.steps, 'step')}, workspace {self.workspace_bytes} bytes "
+            f"(lower bound {self.lower_bound_bytes})"
+        ]
+        for title, names in (("active", self.active), ("constant", self.constant)):
+            if names:
+                lines.append(f"{title}: {', '.join(names)}")
+        lines.append(f"cached: {self.cached_bytes} bytes" + (":" if self.cached else ""))
+        lines += [f"  {text}" for text in grouped_cached(self.cached)]
+        if self.reruns:
+            lines.append("run again:")
+            lines += [f"  {r}   {basename(r.line.file)}:{r.line.number}  {r.line.text}" for r in self.reruns]
+        for title, found in (("recomputed", self.recomputed), ("reloaded", self.reloaded)):
+            if found:
+                lines.append(f"{title}:")
+                lines += [f"  {text}" for text in grouped_sources(found)]
+        if self.guards:
+            lines.append("guards:")
+            lines += [f"  {g.what} == {g.outcome}   {basename(g.file)}:{g.line}  {g.source}" for g in self.guards]
+        if self.variants > 1:
+            lines.append(f"variants: {self.variants} traces of different branches")
+        for title, notes in (
+            ("relies on", self.assumptions),
+            ("frozen", self.frozen),
+            ("fallbacks", self.fallbacks),
+        ):
+            if notes:
+                lines.append(f"{title}:")
+                lines += [f"  {note}" for note in notes]
+        lines.append(f"checked: {self.checked}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td style='text-align:right'>{c.nbytes}</td>"
+            f"<td>{html.escape(basename(c.file))}:{c.line}</td>"
+            f"<td style='text-align:left'><code>{html.escape(c.source)}</code></td>"
+            f"<td style='text-align:left'>{html.escape(c.reason)}</td></tr>"
+            for c in self.cached
+        )
+        table = (
+            f"<table><tr><th>bytes</th><th>line</th><th>source</th><th>why it is cached</th></tr>{rows}</table>"
+            if rows
+            else "<p>Nothing is cached.</p>"
+        )
+        rest = str(self).split("\ncached:", 1)[0]
+        return f"<div><p><b>{html.escape(rest)}</b></p>{table}<pre>{html.escape(self._below_cached())}</pre></div>"
+
+    def _below_cached(self) -> str:
+        lines = str(self).splitlines()
+        start = next((k for k, text in enumerate(lines) if k > 1 and not text.startswith("  ")), len(lines))
+        return "\n".join(lines[start:])
+
+
+def count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def grouped_cached(cached: tuple[Cached, ...]) -> list[str]:
+    """One row for each line and reason."""
+    groups: dict[tuple[str, int, str, str], list[int]] = {}
+    for c in cached:
+        groups.setdefault((c.file, c.line, c.source, c.reason), []).append(c.nbytes)
+    return [
+        f"{sum(sizes)} bytes ({count(len(sizes), 'value')})  {basename(file)}:{line}  {source}\n      {reason}"
+        for (file, line, source, reason), sizes in groups.items()
+    ]
+
+
+def grouped_sources(sources: tuple[Source, ...]) -> list[str]:
+    groups: dict[tuple[str, int, str], list[str]] = {}
+    for s in sources:
+        groups.setdefault((s.file, s.line, s.source), []).append(s.what)
+    return [
+        f"{', '.join(dict.fromkeys(names))}   {basename(file)}:{line}  {source}"
+        for (file, line, source), names in groups.items()
+    ]
+
+
+def explain(trace: Trace, entry: Entry, variants: int, checked: Checked, watch: Watch) -> Explanation:
+    """Collect what the plan of `entry` decided."""
+    memory = entry.memory
+    guards = dict.fromkeys(
+        GuardNote(what=op.what, outcome=op.outcome, line=op.line.number, file=op.line.file, source=op.line.text)
+        for op in memory.tape.operations
+        if isinstance(op, Guard)
+    )
+    return Explanation(
+        name=trace.name,
+        kind=entry.kind,
+        active=() if entry.kind == "call" else active(trace),
+        constant=() if entry.kind == "call" else tuple(leaf.path for leaf in trace.leaves if not leaf.active),
+        cached=memory.cached,
+        recomputed=memory.recomputed,
+        reloaded=memory.reloaded,
+        reruns=entry.reruns,
+        workspace_bytes=memory.workspace_nbytes,
+        lower_bound_bytes=memory.lower_bound_nbytes,
+        guards=tuple(guards),
+        assumptions=assumptions(trace, entry, watch),
+        frozen=watch.notes,
+        fallbacks=(*fallbacks(entry), *unrolled(trace)),
+        steps=len(memory.steps),
+        variants=variants,
+        checked=checked,
+    )
+
+
+def active(trace: Trace) -> tuple[str, ...]:
+    """Active arguments, then the memory of the function's own that depends on them."""
+    _, buffers = activity(trace.tape)
+    own = (b.label for b in trace.tape.buffers if b.id in buffers and b.kind == "local" and b.label)
+    return tuple(dict.fromkeys([*(leaf.path for leaf in trace.leaves if leaf.active), *own]))
+
+
+def assumptions(trace: Trace, entry: Entry, watch: Watch) -> tuple[str, ...]:
+    """What each call checks."""
+    found = []
+    for leaf in trace.leaves:
+        if leaf.kind == "array":
+            assert leaf.dtype is not None
+            strides = tuple(stride * leaf.dtype.itemsize for stride in leaf.strides)
+            layout = f"{leaf.dtype} array of shape {leaf.shape}, strides {strides}"
+            found.append(f"{leaf.path}: {layout} (checked at each call)")
+        elif leaf.kind == "static":
+            found.append(f"{leaf.path} is {leaf.value!r} (checked at each call)")
+    if entry.spec.disjoint:
+        found.append("memory that is written to overlaps no other argument (checked at each call)")
+    found += [f"the array {b.label} from outside is read at each call" for b in captured_in(trace.tape)]
+    watched = watch.watched
+    if watched:
+        found.append(f"what was found outside is the same (checked at each call): {', '.join(watched)}")
+    return tuple(dict.fromkeys(found))
+
+
+def unrolled(trace: Trace) -> tuple[str, ...]:
+    """Loops whose iterations are recorded one by one although they are many."""
+    return tuple(f"the loop at {loop.line} is unrolled, since it {loop.reason}" for loop in trace.unrolled)
+
+
+def fallbacks(entry: Entry) -> tuple[str, ...]:
+    """Ways taken that promise less: callbacks and calls in Python, and products by BLAS or by plain loops."""
+    from ..kernels.library.blas import product_of, tiled_form
+    from ..kernels.library.native_callees import in_python
+
+    found = []
+    for step in walk_steps(entry.memory.steps):
+        if in_python(step):
+            op = step.operation
+            found.append(f"a callback into Python, which allocates: {op.params['callee']}, {op.line}  {op.line.text}")
+    if not entry.call.fast_path:
+        found.append("the call path checks arguments in Python: object headers are not laid out as expected here")
+    for step in entry.memory.steps:
+        if not isinstance(step, LibraryStep) or step.operation.primitive != "contract":
+            continue
+        product, line = product_of(step), step.operation.line
+        if tiled_form(product) is not None:
+            continue
+        what = "a product by plain loops, since no axis of an operand is contiguous"
+        if product.blas:
+            what = "a product by BLAS, which allocates memory of its own when it uses threads"
+        found.append(f"{what}: {line}  {line.text}")
+    return tuple(dict.fromkeys(found))

@@ -1,0 +1,297 @@
+"""`plan.kernel`: the calls of a plan for code that is compiled itself, by Numba or as C."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from numba.core import types
+from numba.extending import typeof_impl
+
+from ..errors import BranchError, IndexRangeError, LengthError, PlannedADError, UnsupportedError
+from ..kernels.entry import watchtable
+from ..kernels.entry.callspec import ArraySpec, FloatSpec, SequenceSpec, Spec, StaticSpec
+from ..kernels.entry.native_calls import NativeCall, NativeParameter
+from ..kernels.entry.njit_calls import NjitCall, NjitParameter, NjitSpec, njit_function
+from ..kernels.library.native_callees import in_python
+from ..planning.schedule import walk_steps
+from ..python.structure import Leaf
+from ..tape.tape import Guard
+from ..trace import Trace
+from .entries import Entry
+
+if TYPE_CHECKING:
+    from ..plan import Plan, Variant
+
+SPARE_VARIANTS = 8  # of those whose `while` loops have got more memory
+
+
+class Kernel:
+    """The calls of a plan for compiled code: `value`, `gradient`, `value_and_gradient`, `pullback`.
+
+    Examples
+    --------
+    >>> import numba, numpy as np, planned_ad
+    >>> plan = planned_ad.compile(lambda x: np.sum((x - 1) ** 2), np.zeros(3))
+    >>> gradient = plan.kernel.gradient
+    >>> @numba.njit
+    ... def descend(x, dx, steps):
+    ...     for _ in range(steps):
+    ...         gradient(x, dx)
+    ...         x -= 0.25 * dx
+    >>> x = np.zeros(3)
+    >>> descend(x, np.empty(3), 50)
+    >>> x
+    array([1., 1., 1.])
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._made: dict[str, KernelFunction] = {}
+
+    @property
+    def value(self) -> KernelFunction:
+        """Runs the function. Arrays that it returns are written to arrays that are passed after the arguments; numbers
+        are returned, or written to arrays too where the result has other containers than tuples."""
+        return self._function("call")
+
+    @property
+    def gradient(self) -> KernelFunction:
+        """As `plan.gradient` with its shadows."""
+        return self._function("gradient")
+
+    @property
+    def value_and_gradient(self) -> KernelFunction:
+        """As `plan.value_and_gradient` with its shadows."""
+        return self._function("value_and_gradient")
+
+    @property
+    def pullback(self) -> KernelFunction:
+        """As `plan.pullback` with its shadows."""
+        return self._function("pullback")
+
+    def __repr__(self) -> str:
+        return f"<planned_ad kernel of {self._plan!r}>"
+
+    def __reduce__(self) -> tuple:
+        return getattr, (self._plan, "kernel")
+
+    def _function(self, kind: str) -> KernelFunction:
+        with self._plan._lock:
+            if kind not in self._made:
+                self._made[kind] = KernelFunction(self._plan, kind)
+            return self._made[kind]
+
+    def _extend(self) -> None:
+        """Let the functions made so far, and the code that calls them, try the variants that are new."""
+        for function in self._made.values():
+            function._extend(self._plan._variants)
+
+
+class KernelFunction:
+    """One call of a plan for compiled code.
+
+    Called from ``@njit`` code with the arguments of the plan's own call and all shadows, it returns the same. It
+    allocates nothing, needs no GIL, and may be called from several threads at once, as in ``prange``.
+
+    An array must have the dtype, shape and strides that the plan was compiled for; a pointer to its first element, of
+    its type, may take its place, and is not checked. Containers are passed as tuples. The derivative with respect to a
+    float in a container is written to an array of one element, which stands in its place in the shadow. A static
+    argument is passed as the integer it was, or as None, which stands for it.
+
+    Attributes
+    ----------
+    address : int
+        of a C function, for `ctypes`, `cffi` and C: ``int32_t f(...)`` with the parameters of `declaration`: a pointer
+        for each array, a number by value for each float, and last a pointer for each number that is returned. It
+        checks nothing, and returns 0 where it is done. It returns 1 where a branch is taken that was not recorded, and
+        -1 without memory for another workspace, when nothing has been written; 2 where a function that the kernel
+        calls failed. It is valid as long as this object lives.
+    declaration : str
+        of the C function.
+
+    Raises
+    ------
+    numba.TypingError
+        When the caller is compiled, for arguments of the wrong type or number.
+    planned_ad.errors.ShapeError, LayoutError, OverlapError, StaticArgumentError
+        When it runs; nothing has been written.
+    planned_ad.errors.BranchError, IndexRangeError
+        The data take a branch that was not recorded. Compiled code cannot trace the function again; the plan's own
+        call does, from Python, and code compiled before knows the new branch from then on.
+
+    Notes
+    -----
+    In the threads of a `prange`, Numba loses exceptions: call it there from a function that catches them, and returns
+    whether there was one.
+
+    A function that calls this one is not written to Numba's cache (``cache=True`` warns): it holds an address.
+    """
+
+    def __init__(self, plan: Plan, kind: str) -> None:
+        first = plan._variants[0]
+        check_compiled(first.trace, first.entry(kind))
+        self._plan, self._kind = plan, kind
+        self._tried: list[Variant] = []
+        self._spec = njit_spec(first.trace, first.entry(kind), plan._options["on_branch"])
+        self.__name__ = self._spec.name
+        most = plan._options["max_variants"] + SPARE_VARIANTS
+        self._native = NativeCall(self.__name__, (*self._spec.leaves, *self._spec.outputs), most)
+        self.dispatcher: Any = njit_function(
+            NjitCall(self._spec, self._native), first.entry(kind).call.function.__doc__ or ""
+        )
+        self._extend(plan._variants)
+
+    @property
+    def address(self) -> int:
+        return self._native.address
+
+    @property
+    def declaration(self) -> str:
+        return self._native.declaration
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """From Python: as compiled code calls it, by way of Numba."""
+        return self.dispatcher(*args, **keywords)
+
+    def __repr__(self) -> str:
+        return f"<planned_ad kernel {self.declaration}>"
+
+    def __reduce__(self) -> tuple:
+        return getattr, (self._plan.kernel, self.__name__)
+
+    def _extend(self, variants: list[Variant]) -> None:
+        """Try these variants. One that takes other memory, has no such call, or is for what was outside, is left out.
+
+        All stay alive, since a call may be running in one.
+        """
+        found = []
+        for variant in variants:
+            if not variant.watch.is_same():
+                continue
+            if all(variant is not known for known in self._tried):
+                self._tried.append(variant)
+            try:
+                entry = variant.entry(self._kind)
+                check_compiled(variant.trace, entry)
+            except PlannedADError:
+                continue
+            if same_memory(njit_spec(variant.trace, entry, ""), self._spec):
+                table = None if not watchtable.supported() else variant.watch.table
+                address = 0 if table is None else table.address
+                found.append((entry.call.kernel_address, entry.spec.workspace_nbytes, address))
+        self._native.try_variants(found)
+
+
+@typeof_impl.register(KernelFunction)
+def _type_of_function(value: KernelFunction, context: object) -> types.Dispatcher:
+    return types.Dispatcher(value.dispatcher)
+
+
+def check_compiled(trace: Trace, entry: Entry) -> None:
+    """Refuse what a call can only do with Python at hand."""
+    for leaf in trace.leaves:
+        if leaf.rebound is not None:
+            raise UnsupportedError(
+                f"plan.kernel: {trace.name} puts a new value in the place of {leaf.path}, which a call from compiled "
+                f"code cannot; write into an array instead: `{leaf.path}[...] = new`"
+            )
+    for step in walk_steps(entry.memory.steps):
+        if in_python(step):
+            line = step.operation.line
+            raise UnsupportedError(
+                f"plan.kernel: {line}: `{line.text}` calls back into Python, where exceptions are raised that "
+                f"cannot pass through compiled code; call the plan from Python"
+            )
+
+
+def same_memory(one: NjitSpec, other: NjitSpec) -> bool:
+    return all(
+        getattr(one, name) == getattr(other, name) for name in ("parameters", "leaves", "outputs", "disjoint", "fixed")
+    )
+
+
+def njit_spec(trace: Trace, entry: Entry, on_branch: str) -> NjitSpec:
+    """What compiled code passes to an entry: its arguments, shadows and cotangents, then what it writes results to."""
+    spec, tape, layout = entry.spec, entry.tape, entry.layout
+    path_of = {leaf.buffer: leaf.path for leaf in trace.leaves if leaf.buffer is not None}
+    native: list[NativeParameter] = []
+    results = [id for id in tape.arguments if tape.buffers[id].kind == "result"]
+    for id, leaf in zip(layout.buffers, (*spec.leaves, *[FloatSpec()] * spec.outputs)):
+        buffer = tape.buffers[id]
+        if buffer.kind == "result":
+            is_output = len(native) >= len(spec.leaves)
+            path = "value" if is_output else "out" if len(results) == 1 else f"out{results.index(id)}"
+        else:
+            is_output = len(native) >= len(spec.leaves)
+            path = path_of.get(id) or ("d" + path_of[buffer.shadow_of] if buffer.shadow_of in path_of else buffer.label)
+        native.append(NativeParameter(path=path, spec=leaf, dtype=buffer.dtype, is_output=is_output))
+    leaves, outputs = tuple(native[: len(spec.leaves)]), tuple(native[len(spec.leaves) :])
+    name = "value" if entry.kind == "call" else entry.kind
+    memory = [number for number, leaf in enumerate(leaves) if isinstance(leaf.spec, ArraySpec)]
+    cells = [number for number, leaf in enumerate(leaves) if not leaf.is_number and number not in memory]
+    pairs = [(memory[i], memory[j]) for i, j in spec.disjoint]
+    pairs += [(other, cell) for cell in cells for other in (*memory, *cells) if other < cell or other in memory]
+    return NjitSpec(
+        name=name,
+        parameters=tuple(parameters(trace, entry, leaves)),
+        leaves=leaves,
+        outputs=outputs,
+        disjoint=tuple(pairs),
+        fixed=spec.fixed,
+        result=spec.result,
+        broken=broken_guard(trace, name, on_branch, spec.watch is not None),
+    )
+
+
+def parameters(trace: Trace, entry: Entry, leaves: tuple[NativeParameter, ...]) -> Iterator[NjitParameter]:
+    """The parameters of a call from compiled code; results are passed one by one."""
+    children, used = trace.structure.children, set()
+    shadowed = [children[k] for k in entry.layout.shadows]
+    names = [*trace.names, *("d" + trace.names[k] for k in entry.layout.shadows)]
+    numbers = iter(range(len(leaves)))
+
+    def fresh(name: str) -> str:
+        name = "".join(c for c in name if c.isalnum() or c == "_")
+        while name in used or keyword.iskeyword(name):
+            name += "_"
+        used.add(name)
+        return name
+
+    def items(spec: Spec) -> Iterator[int | StaticSpec]:
+        if isinstance(spec, SequenceSpec):
+            for item in spec.items:
+                yield from items(item)
+        else:
+            yield spec if isinstance(spec, StaticSpec) else next(numbers)
+
+    known = [*children, *shadowed] if entry.kind != "call" else list(children)
+    for position, spec in enumerate(entry.spec.arguments):
+        found = tuple(items(spec))
+        if position < len(known):
+            is_container = known[position].kind is not Leaf
+            yield NjitParameter(name=fresh(names[position]), items=found, is_container=is_container)
+        else:  # cotangents and results
+            for number in found:
+                path = leaves[number].path if isinstance(number, int) else ""
+                yield NjitParameter(name=fresh(path), items=(number,), is_container=False)
+
+
+def broken_guard(trace: Trace, name: str, on_branch: str, has_watch: bool) -> tuple[type[Exception], str]:
+    """The exception for arguments with which the guards of all variants break, and what can be done."""
+    guards = [op for op in trace.tape.operations if isinstance(op, Guard)]
+    lines = "; ".join(dict.fromkeys(f"{op.line}: `{op.line.text}`" for op in guards))
+    kinds = {op.what for op in guards}
+    if kinds == {"index"} and not has_watch:
+        return IndexRangeError, f"{name}: an index is out of range: {lines}"
+    if kinds == {"length"} and not has_watch:
+        return LengthError, f"{name}: arrays of run-time lengths do not go together, or are empty: {lines}"
+    method = "plan" if name == "value" else f"plan.{name}"
+    advice = f"; compiled code cannot record it, and {method} does where it is called with them"
+    message = f"{name}: {trace.name} goes another way for these arguments than recorded, in one of these lines: {lines}"
+    if has_watch and not guards:
+        message = f"{name}: what {trace.name} finds outside, in globals or closures, has changed since it was traced"
+    elif has_watch:
+        message += ", or what it finds outside has changed"
+    return BranchError, message + advice * (on_branch == "retrace")

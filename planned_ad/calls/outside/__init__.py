@@ -1,0 +1,1 @@
+"""What a function reads from outside: found again at each call."""

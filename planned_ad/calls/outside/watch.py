@@ -1,0 +1,118 @@
+"""Whether what a trace has found outside is still there: checked at each call, and told in messages.
+
+Traced code sees copies of its globals, closures and objects (`namespace`), and what it reads of them becomes part of
+the program: numbers and flags, the functions that names are bound to, the contents of arrays whose numbers had to be
+known. Here the real objects are walked along the same ways (`sightings`), but only along names that occur in code that
+may have run. The walk gives the rows of a table that each call checks (`kernels.watchtable`), and what there was in a
+form that can be compared by value: where the table finds another object, the objects are walked again, and an equal
+number or an equal function in another object is no change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ...kernels.entry import watchtable
+from ...kernels.entry.watchtable import WatchTable
+from ...python.used_names import UsedNames, lines_of
+from ...tape.found_outside import Outside
+from .sightings import Sighting, Walk
+
+
+@dataclass(eq=False)
+class Watch:
+    """The watch over what one trace has found. To be made when the trace is."""
+
+    outside: Outside
+    _table: WatchTable = field(default_factory=WatchTable)
+    _names: UsedNames = field(default_factory=UsedNames)
+    _seen: list[Sighting] = field(default_factory=list)
+    _notes: tuple[str, ...] = ()
+    _walked: int = 0  # the version that was walked
+
+    def __post_init__(self) -> None:
+        self._look()
+
+    def _walk(self, names: UsedNames) -> Walk:
+        walk = Walk(names, self.outside.is_frozen, self.outside.constants)
+        for names_of, keys in self.outside.read.values():
+            walk.globals(names_of, keys)
+        for root, name in self.outside.roots:
+            walk.root(root, name)
+        return walk
+
+    def _first_walk(self) -> Walk:
+        """A walk along the names that occur in the code that it meets."""
+        while True:
+            walk = self._walk(self._names)
+            if walk.codes <= self._names.codes and walk.texts <= self._names.texts:
+                return walk
+            self._names = UsedNames(self._names.codes | walk.codes, self._names.texts | walk.texts)
+
+    def _look(self) -> None:
+        """Walk for the first time, or since more was found: where the first is still there, else it stays to differ."""
+        if self._walked != self.outside.version:
+            if self._walked and not (watchtable.supported() and self._table.holds()):
+                self._walked = self.outside.version
+                return
+            walk = self._first_walk()
+            self._table.fill(walk.rows)
+            self._seen, self._walked, self._notes = walk.seen, self.outside.version, tuple(dict.fromkeys(walk.notes))
+
+    @property
+    def table(self) -> WatchTable | None:
+        """What each call checks; None where there is nothing to check."""
+        self._look()
+        return self._table if self._table.alive else None
+
+    def is_same(self) -> bool:
+        """Whether the very objects are there: a quick look, which may take an equal object for another."""
+        self._look()
+        return not self._table.alive or (watchtable.supported() and self._table.holds())
+
+    def holds(self) -> bool:
+        """Whether everything has the value that it had; if so, the table knows the objects of now."""
+        if self.is_same():
+            return True
+        walk = self._walk(self._names)
+        if [s.key for s in walk.seen] != [s.key for s in self._seen]:
+            return False
+        self._table.fill(walk.rows)
+        self._seen = walk.seen
+        return True
+
+    def changes(self) -> Iterator[str]:
+        """What is another value now, for messages: the name, its line, what it was and is."""
+        old = {s.path: s for s in self._seen}
+        new = {s.path: s for s in self._walk(self._names).seen}
+        for path, now in new.items():
+            before = old.get(path)
+            if before is None or before.key != now.key:
+                was = "not there" if before is None else before.shown
+                if was == now.shown:
+                    yield f"`{path}` is another object now, {was}{self._where(path)}"
+                    continue
+                yield f"`{path}` is {now.shown} now, and was {was} when it was traced{self._where(path)}"
+        for path, before in old.items():
+            if path not in new:
+                yield f"`{path}` is gone, and was {before.shown} when it was traced{self._where(path)}"
+
+    def _where(self, path: str) -> str:
+        """The line that uses a name, by the last part of its path, else the first."""
+        parts = re.findall(r"\w+", path)
+        lines = lines_of(self._names.codes, (*parts[::-1],))
+        return f" ({lines[0]}: `{lines[0].text}`)" if lines else ""
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The names that are checked, those of one container as one."""
+        self._look()
+        return tuple(dict.fromkeys(s.path for s in self._seen if s.is_checked))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is not checked, and why."""
+        self._look()
+        return tuple(f"{name} is taken for constant (frozen=)" for name in self.outside.frozen) + self._notes

@@ -1,0 +1,205 @@
+"""The variants of a plan, and when there is another one: traces for other branches, and for what was outside before."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import BranchError
+from ..python.source import Line
+from ..tape.found_outside import Outside
+from ..tape.guards import TooFewSteps, decides, endless, is_limit, is_stretch, too_many_branches
+from ..tape.tape import Guard
+from ..trace import Trace
+from .check.checked import Checked, traced_and_checked
+from .entries import Entry, build_entry, limited_tape
+from .outside.watch import Watch
+from .replay import Broken, Call
+from .split_calls import build_halves, run_forward, run_reverse
+
+if TYPE_CHECKING:
+    from ..plan import Plan
+
+HALVES = {"forward": run_forward, "reverse": run_reverse}  # of `split`: their slow paths
+MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
+MOST_STEPS = 10_000_000
+MOST_EXAMPLE_STEPS = 100_000  # of an example that Python runs, since a test after the loop asks for its numbers
+MOST_PAST = 3  # variants that are kept for when what is outside is again as it was for them
+
+Attempt = Callable[[Sequence["Variant"], bool], tuple[bool, Any]]
+
+
+class Variant:
+    """One trace of the function (one outcome of its branches), and the entries compiled from it."""
+
+    def __init__(
+        self,
+        traced: Trace,
+        checked: Checked,
+        preserve_args: bool,
+        memory_limit: int | None,
+        slow_path: Callable[[str, Variant], Callable[..., Any]],
+        owner: object,
+    ):
+        self.trace, self.checked = traced, checked
+        self.watch = Watch(traced.outside)
+        self.entries: dict[str, Entry] = {}
+        self.preserve_args = preserve_args
+        self._memory_limit = memory_limit
+        self._slow_path = lambda kind: slow_path(kind, self)
+        self._owner = owner
+        self._lock = threading.Lock()
+
+    def entry(self, kind: str) -> Entry:
+        """The compiled entry; compiled at first use."""
+        found = self.entries.get(kind)
+        if found is None:
+            with self._lock:
+                found = self.entries.get(kind)
+                if found is None and kind in HALVES:
+                    halves = build_halves(
+                        self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner, self.watch
+                    )
+                    self.entries |= halves
+                    found = halves[kind]
+                elif found is None:
+                    tape, reruns = limited_tape(self.trace, kind, self.preserve_args, self._memory_limit)
+                    found = build_entry(self.trace, kind, tape, self._slow_path(kind), reruns, watch=self.watch)
+                    self.entries[kind] = found
+        return found
+
+
+def add_variant(
+    plan: Plan, args: tuple, kwargs: dict[str, Any], known: Sequence[Guard] = (), checked: Checked | None = None
+) -> Variant:
+    """Trace with an example of which the first guards are `known`; `checked`: what is known of its check."""
+    options = plan._options
+    check = options["check"] and (checked is None or checked.unrolled)  # what it unrolled, it finds again
+    tracing = {name: options[name] for name in ("max_operations", "unroll", "max_steps")}
+    tracing |= {"known": known, "stretched": plan._stretched, "outside": Outside(frozen=tuple(options["frozen"]))}
+    try:
+        traced, found = traced_and_checked(plan._f, args, kwargs, check, tracing)
+    except TooFewSteps as error:
+        more_steps(plan, error.line, MOST_EXAMPLE_STEPS)
+        return add_variant(plan, args, kwargs, known, checked)
+    found = found if check or checked is None else checked
+    variant = Variant(traced, found, options["preserve_args"], options["memory_limit"], plan._slow_path, plan)
+    plan._variants.append(variant)
+    return variant
+
+
+# For what is outside now: others were traced for a flag or a number that has changed.
+
+
+def present(plan: Plan) -> list[Variant]:
+    """The variants for which everything outside is what it was, the one whose calls are fast first."""
+    found = [v for v in plan._variants if v.watch.is_same()]
+    if found and found[0] is plan._variants[0]:
+        return found
+    with plan._lock:
+        return put_first(plan, found) if found else still_present(plan)
+
+
+def still_present(plan: Plan) -> list[Variant]:
+    """The same, where objects are compared by value."""
+    with plan._lock:
+        return put_first(plan, [v for v in plan._variants if v.watch.holds()])
+
+
+def put_first(plan: Plan, chosen: list[Variant]) -> list[Variant]:
+    """Have these variants be the first ones, so that the calls of the very first are fast; drop what is long past."""
+    if not chosen or chosen[0] is plan._variants[0]:
+        return chosen
+    others = [v for v in plan._variants if v not in chosen]
+    plan._variants[:] = [*chosen, *others[:MOST_PAST]]
+    plan._forget_calls()
+    return chosen
+
+
+def changed(variant: Variant) -> BranchError:
+    """The error where something outside of the function is not what it was when it was traced."""
+    found = "; ".join(variant.watch.changes()) or "something outside of it is another object"
+    return BranchError(
+        f"{variant.trace.name} was traced for what it found outside, and that has changed: {found}. Pass what changes "
+        f"as an argument, or let the plan trace again, with on_branch='retrace'"
+    )
+
+
+# For other branches.
+
+
+def attempted(plan: Plan, attempt: Attempt, called: Callable[[], Call]) -> Any:
+    """What `attempt(variants, final)` gives for the first variant whose guards hold: if none, a new one's."""
+    tried = present(plan)
+    done, result = attempt(tried, False)
+    if done:
+        return result
+    refuse_another(plan, result)
+    broken: Broken | None = result
+    with plan._lock:
+        others = [v for v in still_present(plan) if v not in tried]  # of other threads, or not looked at yet
+        done, result = attempt(others, False)
+        if done:
+            return result
+        refuse_another(plan, result)
+        result, call, tried = result or broken, called(), [*tried, *others]
+        if not tried and plan._options["on_branch"] == "raise":
+            raise changed(plan._variants[0])
+        kept, steps = list(plan._variants), plan._options["max_steps"]
+        try:
+            if result is None or decides(result.guard):
+                done, result = attempt([another(plan, len(tried), result, call)], True)
+            while not done:
+                done, result = attempt([wider(plan, result, call)], True)
+        except BaseException:
+            plan._variants[:], plan._options["max_steps"] = kept, steps
+            raise
+        if plan._variants[0] not in tried:
+            put_first(plan, plan._variants[-1:])
+        if "kernel" in plan.__dict__:
+            plan.kernel._extend()
+    return result
+
+
+def refuse_another(plan: Plan, broken: Broken | None) -> None:
+    """With `on_branch="raise"`, only what the trace has taken too narrowly is traced again."""
+    if plan._options["on_branch"] == "raise" and broken is not None and not is_stretch(broken.guard):
+        raise broken.error()
+
+
+def another(plan: Plan, count: int, broken: Broken | None, call: Call) -> Variant:
+    """One more variant, for arguments that take another branch than those of `count` variants."""
+    if count >= plan._options["max_variants"]:
+        traced = plan._variants[0].trace
+        raise too_many_branches(traced.name, traced.tape, plan._options["max_variants"])
+    return add_variant(plan, *call.example(), () if broken is None else broken.known())
+
+
+def wider(plan: Plan, broken: Broken, call: Call) -> Variant:
+    """In place of a variant that is too narrow for these arguments, one that is not.
+
+    Its `while` loops end too early: there is memory for more iterations. Or lengths differ, one of which may be 1.
+    It takes the place of all that were traced with less. Other guards break for a reason, which is raised.
+    """
+    if is_limit(broken.guard):
+        more_steps(plan, broken.guard.line)
+        narrow = is_limit
+    elif is_stretch(broken.guard) and broken.guard.line not in plan._stretched:
+        plan._stretched.add(broken.guard.line)
+        narrow = is_stretch
+    else:
+        raise broken.error()
+    kept = [v for v in plan._variants if not any(map(narrow, v.trace.tape.operations))]
+    found = add_variant(plan, *call.example(), broken.known())
+    plan._variants[:] = [*kept, found]
+    plan._forget_calls()
+    return found
+
+
+def more_steps(plan: Plan, line: Line, most: int = MOST_STEPS) -> None:
+    """Memory for more iterations of `while` loops from now on, since the one at `line` did not end."""
+    steps = plan._options["max_steps"] * MORE_STEPS
+    if steps > most:
+        raise endless(line, plan._options["max_steps"])
+    plan._options["max_steps"] = steps

@@ -1,0 +1,1 @@
+"""Tape -> tape: reverse mode, forward mode, transposition, batches."""

@@ -1,0 +1,1 @@
+"""Enzyme's interface: `autodiff` with annotations, and sweeps with explicit shadows."""

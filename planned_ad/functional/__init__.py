@@ -1,0 +1,1 @@
+"""Derivatives as functions: `grad`, `vjp`, `jacobian` and their like, outside of traced code and in it."""

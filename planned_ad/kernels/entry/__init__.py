@@ -1,0 +1,1 @@
+"""How compiled calls are entered: from Python, from `@njit` code and from C."""

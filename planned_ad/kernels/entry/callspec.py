@@ -1,0 +1,287 @@
+"""What a compiled call expects of its arguments, and the same checks in plain Python.
+
+The specifications are data; `callpath` turns them into machine code. `match` is their meaning: the
+oracle of its tests, and what serves where object headers cannot be read directly.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from .watchtable import WatchTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArraySpec:
+    """Exactly an ``ndarray`` (no subclass) of this layout: one leaf, the address of its first element.
+
+    Parameters
+    ----------
+    dtype : numpy.dtype
+        a Boolean, integer, floating or complex type, of native byte order.
+    shape : tuple of int
+    strides : tuple of int
+        in bytes. Strides along axes of extent 1, and all strides of an empty array, are never used and not compared.
+    writeable : bool
+        whether the kernel writes to it.
+    """
+
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    writeable: bool = False
+    used_strides: tuple[tuple[int, int, int], ...] = field(init=False, compare=False, repr=False)
+    """``(axis, extent, stride)`` where a stride decides which byte is meant."""
+    byte_range: tuple[int, int] = field(init=False, compare=False, repr=False)
+    """First and one past the last byte, relative to the first element; equal where there is none."""
+
+    def __post_init__(self) -> None:
+        if self.dtype.kind not in "biufc" or not self.dtype.isnative:
+            raise ValueError(f"a kernel cannot take an array of dtype {self.dtype}: only native numbers")
+        if len(self.shape) != len(self.strides):
+            raise ValueError(f"shape {self.shape} and strides {self.strides} differ in length")
+        axes = enumerate(zip(self.shape, self.strides))
+        used = () if 0 in self.shape else tuple((axis, n, stride) for axis, (n, stride) in axes if n > 1)
+        reaches = [(extent - 1) * stride for _, extent, stride in used]
+        low, high = sum(min(0, reach) for reach in reaches), sum(max(0, reach) for reach in reaches)
+        object.__setattr__(self, "used_strides", used)
+        object.__setattr__(self, "byte_range", (0, 0) if 0 in self.shape else (low, high + self.dtype.itemsize))
+
+    @property
+    def is_written(self) -> bool:
+        return self.writeable
+
+    @classmethod
+    def of(cls, array: np.ndarray, writeable: bool = False) -> "ArraySpec":
+        """The specification that `array` itself meets."""
+        return cls(dtype=array.dtype, shape=array.shape, strides=array.strides, writeable=writeable)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatSpec:
+    """Exactly a ``float`` or ``numpy.float64``: one leaf, the address of a copy of its value.
+
+    Parameters
+    ----------
+    written : bool
+        an item of a list, which gets what the kernel leaves in the copy as a new ``float``.
+    """
+
+    written: bool = False
+
+    @property
+    def is_written(self) -> bool:
+        return self.written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticSpec:
+    """This very object, or an ``int`` equal to this ``int``; no leaf. Its contents are not looked into."""
+
+    value: object
+
+    @property
+    def is_int64(self) -> bool:
+        return type(self.value) is int and -(2**63) <= self.value < 2**63
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequenceSpec:
+    """Exactly a ``list``, a ``tuple`` or a given namedtuple class, of these items."""
+
+    type: type
+    items: tuple["Spec", ...]
+
+    def __post_init__(self) -> None:
+        if self.type is not list and not issubclass(self.type, tuple):
+            raise ValueError(f"a sequence argument is a list, a tuple or a namedtuple, not {self.type.__name__}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotsSpec:
+    """Exactly an instance of a class with ``__slots__``, which are all set; what is in some of them.
+
+    Parameters
+    ----------
+    type : type
+    names : tuple of str
+        slots.
+    items : tuple of Spec
+        what is in them.
+    """
+
+    type: type
+    names: tuple[str, ...]
+    items: tuple["Spec", ...]
+
+
+Spec = ArraySpec | FloatSpec | StaticSpec | SequenceSpec | SlotsSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentResult:
+    """Return the argument at this position."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class FloatResult:
+    """Return a new ``float`` with the value of this output slot."""
+
+    output: int
+
+
+@dataclass(frozen=True, slots=True)
+class TupleResult:
+    """Return a new tuple."""
+
+    items: tuple["Result", ...]
+
+
+Result = ArgumentResult | FloatResult | TupleResult | None
+
+
+class Watch(Protocol):
+    """Objects outside of a call that have to be the same ones as when its kernel was made."""
+
+    def is_same(self) -> bool: ...
+
+    @property
+    def table(self) -> WatchTable | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallSpec:
+    """All that a compiled call is compiled for.
+
+    Leaves are numbered depth-first over the arguments, arrays and floats only, and then come the outputs.
+
+    Parameters
+    ----------
+    arguments : tuple of Spec
+        the positional arguments.
+    disjoint : tuple of pairs of int
+        which arrays must not overlap, numbered depth-first among the arrays.
+    fixed : tuple of pairs of int
+        memory that the kernel reads besides, as addresses of lowest bytes and numbers of bytes; no array that is
+        written to may overlap it.
+    result : Result
+        what a call returns.
+    outputs : int
+        how many 8-byte slots the kernel writes scalars to.
+    workspace_nbytes : int
+        how much memory the kernel works in, 64-byte aligned and uninitialised.
+    sparse : bool
+        whether a call may touch little of it, here and there.
+    release_gil : bool
+        let other Python threads run during the kernel.
+    watch : Watch, optional
+        what else has to be as it was.
+    """
+
+    arguments: tuple[Spec, ...]
+    disjoint: tuple[tuple[int, int], ...] = ()
+    fixed: tuple[tuple[int, int], ...] = ()
+    result: Result = None
+    outputs: int = 0
+    workspace_nbytes: int = 0
+    sparse: bool = False
+    release_gil: bool = False
+    watch: "Watch | None" = field(default=None, compare=False)
+    leaves: tuple[ArraySpec | FloatSpec, ...] = field(init=False, compare=False, repr=False)
+    arrays: tuple[ArraySpec, ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "leaves", tuple(_leaves(self.arguments)))
+        object.__setattr__(self, "arrays", tuple(leaf for leaf in self.leaves if isinstance(leaf, ArraySpec)))
+        if any(first == second for first, second in self.disjoint):
+            raise ValueError(f"an array cannot be disjoint from itself: {self.disjoint}")
+
+    @property
+    def apart(self) -> tuple[tuple[int, int], ...]:
+        """`disjoint`, with fixed memory numbered after the arrays."""
+        written = [number for number, spec in enumerate(self.arrays) if spec.writeable]
+        first = len(self.arrays)
+        return (*self.disjoint, *((number, first + k) for number in written for k in range(len(self.fixed))))
+
+    def unaliased(self) -> tuple[bool, ...]:
+        """Of each array, whether what is written through its pointer or another is seen through that one only."""
+        written = sum(spec.writeable for spec in self.arrays)
+        apart: list[set[int]] = [set() for _ in self.arrays]
+        for first, second in self.disjoint:
+            apart[first].add(second)
+            apart[second].add(first)
+        return tuple(
+            len(others) == len(self.arrays) - 1
+            if spec.writeable
+            else sum(self.arrays[other].writeable for other in others) == written
+            for spec, others in zip(self.arrays, apart)
+        )
+
+
+def _leaves(specs: Sequence[Spec]):
+    for spec in specs:
+        if isinstance(spec, SequenceSpec | SlotsSpec):
+            yield from _leaves(spec.items)
+        elif not isinstance(spec, StaticSpec):
+            yield spec
+
+
+def match(spec: CallSpec, arguments: Sequence[Any]) -> list[Any] | None:
+    """The leaves of `arguments`, or None when they are not what `spec` says."""
+    leaves: list[Any] = []
+    if spec.watch is not None and not spec.watch.is_same():
+        return None
+    if not _items_match(spec.arguments, arguments, leaves):
+        return None
+    arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
+    ranges = []
+    for array, array_spec in zip(arrays, spec.arrays):
+        low, high = array_spec.byte_range
+        data = address_of(array)
+        ranges.append((data + low, data + high))
+    ranges += [(low, low + nbytes) for low, nbytes in spec.fixed]
+    for first, second in spec.apart:
+        (low, high), (other_low, other_high) = ranges[first], ranges[second]
+        if low < high and other_low < other_high and low < other_high and other_low < high:
+            return None
+    return leaves
+
+
+def address_of(array: np.ndarray) -> int:
+    return array.ctypes.data
+
+
+def _items_match(specs: Sequence[Spec], values: Sequence[Any], leaves: list[Any]) -> bool:
+    return len(specs) == len(values) and all(_matches(spec, value, leaves) for spec, value in zip(specs, values))
+
+
+def _matches(spec: Spec, value: Any, leaves: list[Any]) -> bool:
+    match spec:
+        case StaticSpec():
+            return value is spec.value or (spec.is_int64 and type(value) is int and value == spec.value)
+        case SequenceSpec():
+            return type(value) is spec.type and _items_match(spec.items, cast(Sequence[Any], value), leaves)
+        case SlotsSpec():
+            return type(value) is spec.type and _items_match(
+                spec.items, [getattr(value, name) for name in spec.names], leaves
+            )
+        case FloatSpec():
+            leaves.append(value)
+            return type(value) in (float, np.float64) and not spec.written  # which only machine code does
+        case ArraySpec():
+            leaves.append(value)
+            return type(value) is np.ndarray and _array_matches(spec, value)
+
+
+def _array_matches(spec: ArraySpec, array: np.ndarray) -> bool:
+    return (
+        array.shape == spec.shape
+        and (array.dtype.num, array.dtype.byteorder) == (spec.dtype.num, spec.dtype.byteorder)
+        and all(array.strides[axis] == stride for axis, _, stride in spec.used_strides)
+        and array.flags.aligned
+        and (array.flags.writeable or not spec.writeable)
+    )

@@ -1,0 +1,336 @@
+"""Kernels as plain C functions, for callers that are compiled code themselves.
+
+``int32_t gradient(const double *x, double n, double *dx)``: a pointer for each array, a number by value for each float,
+a pointer for each number that comes back. Nothing is checked of what the pointers point to. Each call works in a
+workspace that no other call holds, so that any number of threads may be inside; nothing is allocated unless more calls
+are in flight than ever before.
+
+The status is 0 where the call is done. `BROKEN_GUARD` says that the arguments take a branch that no recorded variant
+takes, and `NO_MEMORY` that there was none for another workspace; nothing has been written then. `CALLEE_FAILED` says
+that a function which the kernel calls raised an exception.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import threading
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from llvmlite import ir
+
+from ...python.callbacks import FORGET_PENDING
+from ..library.native_callees import CALLEE_FAILED
+from ..llvm.codelibrary import Optimization, compile_module, unique_symbol
+from ..llvm.types import I32, I64, POINTER, memory_type
+from .callspec import ArraySpec, FloatSpec
+from .watchtable import walker
+from .workspace import ALIGNMENT
+
+BROKEN_GUARD, NO_MEMORY = 1, -1  # and `CALLEE_FAILED`
+HEADER = ALIGNMENT  # of a workspace: nothing but its node
+NODE = ir.LiteralStructType([I64, I64, I32])  # address of the next one, of what is to be freed, and the claim
+ROW = ir.LiteralStructType([POINTER, I64, I64, I64])
+C_NAMES = {"f8": "double", "f4": "float", "b1": "uint8_t", "c16": "double _Complex", "c8": "float _Complex"}
+
+
+class _Row(ctypes.Structure):
+    """A variant: its kernel, the size of its workspaces, the first of them, and the table of what has to be outside."""
+
+    _fields_ = [
+        ("kernel", ctypes.c_void_p),
+        ("nbytes", ctypes.c_int64),
+        ("nodes", ctypes.c_int64),
+        ("watch", ctypes.c_int64),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeParameter:
+    """A parameter of the C function: a leaf of the kernel, or a number that it returns.
+
+    Parameters
+    ----------
+    path : str
+        how the user would name it, such as ``params['w'][0]`` or ``dx``.
+    spec : ArraySpec or FloatSpec
+        a written FloatSpec is a pointer to a number that is read and written.
+    dtype : numpy.dtype
+    is_output : bool
+        a pointer to a number that is only written.
+    """
+
+    path: str
+    spec: ArraySpec | FloatSpec
+    dtype: np.dtype
+    is_output: bool = False
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is passed by value."""
+        return isinstance(self.spec, FloatSpec) and not self.spec.written and not self.is_output
+
+    @property
+    def type(self) -> ir.Type:
+        return memory_type(self.dtype) if self.is_number else POINTER
+
+    def declaration(self, name: str) -> str:
+        """As C writes it."""
+        code = self.dtype.str[1:]
+        signedness = "u" if code[0] == "u" else ""
+        kind = C_NAMES.get(code) or f"{signedness}int{8 * self.dtype.itemsize}_t"
+        constant = isinstance(self.spec, ArraySpec) and not self.spec.writeable
+        return f"{kind} {name}" if self.is_number else f"{'const ' if constant else ''}{kind} *{name}"
+
+
+class NativeCall:
+    """One C function for the variants of a plan, tried in order.
+
+    Parameters
+    ----------
+    name : str
+    parameters : sequence of NativeParameter
+        the kernel's leaves in order, then its outputs.
+    most_variants : int
+        how many can be added.
+
+    Attributes
+    ----------
+    address : int
+        of the function; valid as long as this object lives.
+    """
+
+    def __init__(self, name: str, parameters: Sequence[NativeParameter], most_variants: int) -> None:
+        self.name, self.parameters = name, tuple(parameters)
+        self._rows = (_Row * (most_variants + 1))()  # the last one ends the table
+        self._count = 0
+        self._lock = threading.Lock()
+        symbol = unique_symbol(f"{name}.native")
+        table = ctypes.addressof(self._rows)
+        self.library = compile_module(symbol, lambda module: _emit(module, symbol, self.parameters, table), LITTLE)
+        self.address: int = self.library.get_pointer_to_function(symbol)
+        free = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(self.library.get_pointer_to_function(f"{symbol}.free"))
+        weakref.finalize(self, _free_workspaces, self._rows, free).atexit = False
+
+    def try_variants(self, variants: Sequence[tuple[int, int, int]]) -> None:
+        """Let calls try these variants and no others, also calls compiled before.
+
+        Each is the address of a kernel, the bytes of its workspace, and the address of a `WatchTable`, or 0. A row that
+        has been tried stays, since a call may be in it, and leads nowhere; it may get a kernel again that needs no more
+        memory. What does not fit any more is left out.
+        """
+        with self._lock:
+            wanted = {kernel: (nbytes, watch) for kernel, nbytes, watch in variants}
+            for row in self._rows[: self._count]:
+                if row.kernel not in wanted:
+                    row.kernel = nowhere()
+                wanted.pop(row.kernel, None)
+            for kernel, (nbytes, watch) in wanted.items():
+                past = (r for r in self._rows[: self._count] if r.kernel == nowhere() and r.nbytes >= nbytes)
+                row = next(past, self._rows[self._count])
+                if not row.kernel:  # a new one
+                    if self._count == len(self._rows) - 1:
+                        continue
+                    row.nbytes = nbytes
+                    self._count += 1
+                row.watch = watch
+                row.kernel = kernel  # last: with it the row exists
+
+    @property
+    def declaration(self) -> str:
+        """The C declaration of the function."""
+        names: list[str] = []
+        for parameter in self.parameters:
+            name = "".join(c if c.isalnum() else "_" for c in parameter.path).rstrip("_")
+            names.append(name if name not in names else f"{name}_{len(names)}")
+        described = [p.declaration(name) for p, name in zip(self.parameters, names)]
+        return f"int32_t {self.name}({', '.join(described) or 'void'})"
+
+
+@functools.cache
+def nowhere() -> int:
+    """The address of a kernel whose guards never hold."""
+    symbol = unique_symbol("nowhere")
+
+    def emit(module: ir.Module) -> None:
+        function = ir.Function(module, ir.FunctionType(I32, [POINTER.as_pointer(), POINTER]), symbol)
+        ir.IRBuilder(function.append_basic_block("entry")).ret(I32(BROKEN_GUARD))
+
+    return compile_module(symbol, emit, LITTLE).get_pointer_to_function(symbol)
+
+
+LITTLE = Optimization(level=2, loop_vectorize=False, loop_unroll=False)
+
+
+def _free_workspaces(rows: ctypes.Array, free) -> None:
+    for row in rows:
+        node = row.nodes
+        while node:
+            following, memory = (ctypes.c_int64 * 2).from_address(node)
+            free(memory)
+            node = following
+
+
+def _emit(module: ir.Module, symbol: str, parameters: Sequence[NativeParameter], rows: int) -> None:
+    """The function `symbol`, and `symbol.free` for the finaliser."""
+    malloc = ir.Function(module, ir.FunctionType(POINTER, [I64]), "malloc")
+    free = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), "free")
+    wrapper = ir.Function(module, free.function_type, f"{symbol}.free")
+    builder = ir.IRBuilder(wrapper.append_basic_block("entry"))
+    builder.call(free, wrapper.args)
+    builder.ret_void()
+    claim = _emit_claim(module, f"{symbol}.claim", malloc)
+
+    function = ir.Function(module, ir.FunctionType(I32, [p.type for p in parameters]), symbol)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    table = builder.alloca(POINTER, size=I64(len(parameters)))
+    cells: list[tuple[ir.Value, ir.Value]] = []  # of numbers that come back: the call's copy, and the caller's
+    for position, (parameter, argument) in enumerate(zip(parameters, function.args)):
+        leaf = argument
+        if not isinstance(parameter.spec, ArraySpec):
+            slot = builder.alloca(I64)
+            kind = memory_type(parameter.dtype)
+            number = builder.bitcast(slot, kind.as_pointer())
+            leaf = builder.bitcast(slot, POINTER)
+            if parameter.is_number:
+                builder.store(argument, number)
+            else:
+                cell = builder.bitcast(argument, kind.as_pointer())
+                cells.append((number, cell))
+                if not parameter.is_output:
+                    builder.store(builder.load(cell), number)
+        builder.store(leaf, builder.gep(table, [I64(position)]))
+
+    first = builder.block
+    look, run, done, write, broken, full, failed = (
+        function.append_basic_block(name) for name in ("look", "run", "done", "write", "broken", "full", "failed")
+    )
+    builder.branch(look)
+    builder.position_at_end(look)
+    number = builder.phi(I64)
+    number.add_incoming(I64(0), first)
+    row = builder.gep(I64(rows).inttoptr(ROW.as_pointer()), [number])
+    kernel = builder.load_atomic(_field(builder, row, 0), "acquire", 8)
+    outside = function.append_basic_block("outside")
+    builder.cbranch(builder.icmp_unsigned("==", kernel, POINTER(None)), broken, outside)
+    builder.position_at_end(outside)
+    differs = builder.call(_emit_outside(module, f"{symbol}.outside"), [row])
+    number.add_incoming(builder.add(number, I64(1)), builder.block)
+    builder.cbranch(builder.icmp_unsigned("==", differs, I32(0)), run, look)
+
+    builder.position_at_end(run)
+    node = builder.call(claim, [row])
+    claimed = function.append_basic_block("claimed")
+    builder.cbranch(builder.icmp_unsigned("==", node, NODE.as_pointer()(None)), full, claimed)
+    builder.position_at_end(claimed)
+    workspace = builder.gep(builder.bitcast(node, POINTER), [I64(HEADER)])
+    signature = ir.FunctionType(I32, [POINTER.as_pointer(), POINTER])
+    status = builder.call(builder.bitcast(kernel, signature.as_pointer()), [table, workspace])
+    builder.store_atomic(I32(0), _field(builder, node, 2), "release", 4)
+    number.add_incoming(builder.add(number, I64(1)), builder.block)
+    cases = builder.switch(status, look)
+    cases.add_case(I32(0), write)
+    cases.add_case(I32(CALLEE_FAILED), failed)
+
+    builder.position_at_end(write)
+    for copy, cell in cells:
+        builder.store(builder.load(copy), cell)
+    builder.branch(done)
+    builder.position_at_end(done)
+    builder.ret(I32(0))
+    builder.position_at_end(broken)
+    builder.ret(I32(BROKEN_GUARD))
+    builder.position_at_end(full)
+    builder.ret(I32(NO_MEMORY))
+    builder.position_at_end(failed)
+    builder.call(builder.inttoptr(I64(FORGET_PENDING), ir.FunctionType(ir.VoidType(), []).as_pointer()), [])
+    builder.ret(I32(CALLEE_FAILED))
+
+
+def _emit_outside(module: ir.Module, symbol: str) -> ir.Function:
+    """`int32 outside(row *)`: 0 where everything outside is as it was, or this thread has no GIL to look at it."""
+    function = ir.Function(module, ir.FunctionType(I32, [ROW.as_pointer()]), symbol)
+    function.linkage = "internal"
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    has_gil = ir.Function(module, ir.FunctionType(I32, []), "PyGILState_Check")
+    watch = builder.load(_field(builder, function.args[0], 3))
+    ask, look, leave = (function.append_basic_block(name) for name in ("ask", "look", "leave"))
+    builder.cbranch(builder.icmp_unsigned("!=", watch, I64(0)), ask, leave)
+    builder.position_at_end(ask)
+    builder.cbranch(builder.icmp_unsigned("!=", builder.call(has_gil, []), I32(0)), look, leave)
+    builder.position_at_end(look)
+    walk = builder.inttoptr(I64(walker()), ir.FunctionType(I32, [POINTER]).as_pointer())
+    builder.ret(builder.call(walk, [builder.inttoptr(watch, POINTER)]))
+    builder.position_at_end(leave)
+    builder.ret(I32(0))
+    return function
+
+
+def _emit_claim(module: ir.Module, symbol: str, malloc: ir.Function) -> ir.Function:
+    """`node *claim(row *)`: a workspace that no other call holds; a new one where all are held; NULL without memory.
+
+    The list only ever grows, so that to walk it needs no lock, and to push is one compare-and-exchange.
+    """
+    node_pointer = NODE.as_pointer()
+    function = ir.Function(module, ir.FunctionType(node_pointer, [ROW.as_pointer()]), symbol)
+    function.linkage = "internal"
+    (row,) = function.args
+    entry, look, test, attempt, following, make, fill, push, found, failed = (
+        function.append_basic_block(name)
+        for name in ("entry", "look", "test", "attempt", "next", "make", "fill", "push", "found", "failed")
+    )
+    builder = ir.IRBuilder(entry)
+    head = _field(builder, row, 2)
+    first = builder.load_atomic(head, "acquire", 8)
+    builder.branch(look)
+
+    builder.position_at_end(look)
+    address = builder.phi(I64)
+    address.add_incoming(first, entry)
+    builder.cbranch(builder.icmp_unsigned("==", address, I64(0)), make, test).set_weights([1, 99])
+    builder.position_at_end(test)
+    node = builder.inttoptr(address, node_pointer)
+    flag = _field(builder, node, 2)
+    free = builder.icmp_unsigned("==", builder.load_atomic(flag, "monotonic", 4), I32(0))
+    builder.cbranch(free, attempt, following).set_weights([99, 1])
+    builder.position_at_end(attempt)
+    won = builder.extract_value(builder.cmpxchg(flag, I32(0), I32(1), "acquire", "monotonic"), 1)
+    builder.cbranch(won, found, following).set_weights([99, 1])
+    builder.position_at_end(following)
+    address.add_incoming(builder.load(_field(builder, node, 0)), following)
+    builder.branch(look)
+    builder.position_at_end(found)
+    builder.ret(node)
+
+    builder.position_at_end(make)
+    nbytes = builder.add(builder.load(_field(builder, row, 1)), I64(HEADER + ALIGNMENT))
+    memory = builder.call(malloc, [nbytes])
+    builder.cbranch(builder.icmp_unsigned("==", memory, POINTER(None)), failed, fill)
+    builder.position_at_end(fill)
+    start = builder.ptrtoint(memory, I64)
+    aligned = builder.and_(builder.add(start, I64(ALIGNMENT - 1)), I64(-ALIGNMENT))
+    new = builder.inttoptr(aligned, node_pointer)
+    builder.store(start, _field(builder, new, 1))
+    builder.store(I32(1), _field(builder, new, 2))
+    known = builder.load_atomic(head, "monotonic", 8)
+    builder.branch(push)
+    builder.position_at_end(push)
+    latest = builder.phi(I64)
+    latest.add_incoming(known, fill)
+    builder.store(latest, _field(builder, new, 0))
+    pushed = builder.cmpxchg(head, latest, aligned, "release", "monotonic")
+    latest.add_incoming(builder.extract_value(pushed, 0), push)
+    last = function.append_basic_block("pushed")
+    builder.cbranch(builder.extract_value(pushed, 1), last, push)
+    builder.position_at_end(last)
+    builder.ret(new)
+    builder.position_at_end(failed)
+    builder.ret(node_pointer(None))
+    return function
+
+
+def _field(builder: ir.IRBuilder, struct: ir.Value, field: int) -> ir.Value:
+    return builder.gep(struct, [I32(0), I32(field)])

@@ -1,0 +1,346 @@
+"""A check in machine code that objects outside of a plan are what they were: a walk over a table of places.
+
+Each row says where a pointer (or some bytes) is found, and what it was. The walk takes a few nanoseconds a row, runs no
+Python code, and needs the GIL. One walker, compiled once in a process, serves all tables.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import types
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from llvmlite import ir
+
+from ..llvm.codelibrary import compile_module, unique_symbol
+from ..llvm.places import loop
+from ..llvm.types import I32, I64, POINTER
+from . import headers
+
+# Kinds of rows, by what is found at `place`, and what is compared:
+CELL = 0  # the pointer there
+BYTES = 1  # `nbytes` bytes there, with those at `expected`
+ITEM = 2  # the value of `key` in the dict there; 0 where it has none
+ITEMS = 3  # the pointers in the list there, of `nbytes` bytes, with those at `expected`
+ATTRIBUTE = 4  # what `key` is in the class there
+ENTRY = 5  # as ITEM, found at once at `slot` while the dict's table of keys is at `table`
+PLACE = 7  # as ENTRY, and nowhere else
+VALUE = 6  # as ITEM, found at once at `slot` while the dict's values are at `table` (it shares its keys with others)
+
+CELL_CONTENTS = 16
+DICT_LENGTH = 16
+DICT_KEYS = 32
+DICT_VALUES = 40
+FIELDS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One place to look at; `alive` are objects that it refers to by address."""
+
+    kind: int
+    place: int
+    key: int
+    expected: int
+    nbytes: int
+    alive: tuple[object, ...]
+    slot: int = 0
+    table: int = 0
+
+
+def cell(place: int, expected: int, *alive: object) -> Row:
+    return Row(CELL, place, 0, expected, 0, alive)
+
+
+def cell_of(variable: types.CellType, *value: object) -> Row:
+    """What a variable of a closure is bound to; nothing where it has no value."""
+    return cell(id(variable) + CELL_CONTENTS, id(value[0]) if value else 0, variable, *value)
+
+
+def length_of(items: dict) -> Row:
+    return cell(id(items) + DICT_LENGTH, dict.__len__(items), items)
+
+
+def layout_of(array: np.ndarray) -> list[Row]:
+    """Where an array's elements are: address, shape and strides, which can be set on the array itself."""
+    fields = headers.ARRAY_STRIDES + 8 - headers.ARRAY_DATA
+    found = [contents(id(array) + headers.ARRAY_DATA, fields, array)]
+    if array.ndim:  # shape and strides lie one after the other
+        found.append(contents(_int64(id(array) + headers.ARRAY_SHAPE), 16 * array.ndim, array))
+    return found
+
+
+SET_USED, SET_MASK, SET_TABLE = 24, 32, 40
+
+
+def members_of(items: set) -> list[Row]:
+    """How many items a set has, where its table is, and what is in that."""
+    mask, table = _int64(id(items) + SET_MASK), _int64(id(items) + SET_TABLE)
+    found = [cell(id(items) + SET_USED, len(items), items), cell(id(items) + SET_TABLE, table, items)]
+    return [*found, contents(table, 16 * (mask + 1), items, *items)]
+
+
+@functools.cache
+def sets_hold() -> bool:
+    """Whether sets are laid out as `members_of` reads them."""
+    known = {object(), object(), object()}
+    mask, table = _int64(id(known) + SET_MASK), _int64(id(known) + SET_TABLE)
+    if _int64(id(known) + SET_USED) != 3 or mask != 7 or not id(known) < table < id(known) + set.__basicsize__:
+        return False
+    return {id(item) for item in known} <= {_int64(table + 16 * k) for k in range(mask + 1)}
+
+
+def contents(place: int, nbytes: int, *alive: object) -> Row:
+    """Some bytes, which are to stay as they are now."""
+    copy = ctypes.create_string_buffer(ctypes.string_at(place, nbytes), nbytes)
+    return Row(BYTES, place, 0, ctypes.addressof(copy), nbytes, (copy, *alive))
+
+
+def item(items: dict, key: object, value: object, is_there: bool = True, in_order: bool = False) -> Row:
+    """The value of a key of a dict; `in_order`: at this place among the others."""
+    expected = id(value) if is_there else 0
+    kind, slot, table = place_of(items, key, value) if is_there else (ITEM, 0, 0)
+    kind = PLACE if in_order and kind == ENTRY else kind
+    return Row(kind, id(items), id(key), expected, 0, (items, key, value), slot, table)
+
+
+def place_of(items: dict, key: object, value: object) -> tuple[int, int, int]:
+    """Where a dict keeps a value, found by looking for it: the kind of row, the slot, and the table that it is in."""
+    keys, values = (ctypes.c_int64.from_address(id(items) + offset).value for offset in (DICT_KEYS, DICT_VALUES))
+    if values:  # their order is that of the keys that are shared: only an object that is there once is found
+        count = dict.__len__(items)
+        found = [k for k in range(count) if _int64(values + 8 * k) == id(value)]
+        is_only = len(found) == sum(v is value for v in dict.values(items)) == 1
+        return (VALUE, values + 8 * found[0], values) if is_only else (ITEM, 0, 0)
+    words = (dict.__sizeof__(items) - type(items).__basicsize__) // 8
+    table = np.ctypeslib.as_array((ctypes.c_int64 * max(words, 2)).from_address(keys))
+    places = np.flatnonzero((table[:-1] == id(key)) & (table[1:] == id(value)))
+    return (ENTRY, keys + 8 * (int(places[0]) + 1), keys) if len(places) == 1 else (ITEM, 0, 0)
+
+
+def items_of(items: list) -> Row:
+    nbytes = 8 * list.__len__(items)
+    copy = (ctypes.c_int64 * max(nbytes // 8, 1))(*map(id, list.__iter__(items)))
+    return Row(ITEMS, id(items), 0, ctypes.addressof(copy), nbytes, (copy, items, *list.__iter__(items)))
+
+
+def attribute(cls: type, name: str, value: object) -> Row:
+    return Row(ATTRIBUTE, id(cls), id(name), id(value), 0, (cls, name, value))
+
+
+@functools.cache
+def _field_offset(name: str) -> int:
+    """Where a function keeps one of its fields: where a known object is found that has been put into it."""
+
+    def known(x=None, *, y=None): ...
+
+    known.__defaults__, known.__kwdefaults__ = (object(),), {"y": object()}
+    words = types.FunctionType.__basicsize__ // 8
+    return 8 * [_int64(id(known) + 8 * k) for k in range(words)].index(id(getattr(known, name)))
+
+
+def field_of(f: types.FunctionType, name: str) -> Row:
+    """`__code__`, `__defaults__` or `__kwdefaults__` of a function."""
+    value = getattr(f, name)
+    return cell(id(f) + _field_offset(name), 0 if value is None else id(value), f, value)
+
+
+MEMBER, MEMBER_OFFSET = 40, 16  # of the descriptor of a slot, and of what that points to
+
+
+def slot_of(obj: object, descriptor: types.MemberDescriptorType, *value: object) -> Row:
+    """What an object has in one of its slots; nothing where it is not set."""
+    return cell(id(obj) + _slot_offset(descriptor), id(value[0]) if value else 0, obj, *value)
+
+
+def _slot_offset(descriptor: types.MemberDescriptorType) -> int:
+    return _int64(_int64(id(descriptor) + MEMBER) + MEMBER_OFFSET)
+
+
+def _int64(address: int) -> int:
+    return ctypes.c_int64.from_address(address).value
+
+
+@dataclass(eq=False)
+class WatchTable:
+    """Rows that may be replaced while machine code refers to the table, by one store of an address."""
+
+    start: ctypes.Array = field(default_factory=lambda: (ctypes.c_int64 * 1)())
+    rows: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))  # how many, and their fields
+    alive: tuple[Row, ...] = ()
+
+    @property
+    def address(self) -> int:
+        return ctypes.addressof(self.start)
+
+    def fill(self, rows: Iterable[Row]) -> None:
+        rows = tuple(rows)
+        numbers = [n for r in rows for n in (r.kind, r.place, r.key, r.expected, r.nbytes, r.slot, r.table)]
+        table = np.array([len(rows), *numbers], np.int64)
+        self.start[0] = table.ctypes.data
+        self.rows, self.alive = table, rows
+
+    def holds(self) -> bool:
+        """Whether everything is as it was."""
+        return _in_python()(self.address) == 0
+
+
+@functools.cache
+def supported() -> bool:
+    """Whether objects are laid out as the rows say."""
+    return headers.supported() and hasattr(ctypes.pythonapi, "_PyType_Lookup") and _cells_hold()
+
+
+def _cells_hold() -> bool:
+    known = object()
+    found = (lambda: known).__closure__
+    assert found is not None
+    slotted = _Slotted()
+    slotted.second = known
+    descriptor: types.MemberDescriptorType = vars(_Slotted)["second"]
+    name = _int64(_int64(id(descriptor) + MEMBER))
+    if ctypes.string_at(name) != b"second" or _int64(id(slotted) + _slot_offset(descriptor)) != id(known):
+        return False
+    length = ctypes.c_int64.from_address(id({1: 1, 2: 2, 3: 3}) + DICT_LENGTH).value
+    return ctypes.c_int64.from_address(id(found[0]) + CELL_CONTENTS).value == id(known) and length == 3
+
+
+class _Slotted:
+    __slots__ = ("first", "second")
+    second: object
+
+
+@functools.cache
+def walker() -> int:
+    """The address of ``int32 walk(int64* start)``: 0 where everything is as it was."""
+    symbol = unique_symbol("watch")
+    library = compile_module(symbol, lambda module: _emit(module, symbol))
+    return library.get_pointer_to_function(symbol)
+
+
+@functools.cache
+def _in_python():
+    return ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(walker())
+
+
+def _emit(module: ir.Module, symbol: str) -> None:
+    function = ir.Function(module, ir.FunctionType(I32, [POINTER]), symbol)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    table = builder.load(builder.bitcast(function.args[0], I64.as_pointer().as_pointer()))
+    with loop(builder, builder.add(I64(0), I64(0)), builder.load(table), 1) as number:
+        first = builder.add(builder.mul(number, I64(FIELDS)), I64(1))
+        kind, *fields = (builder.load(builder.gep(table, [builder.add(first, I64(k))])) for k in range(FIELDS))
+        done, differs = builder.append_basic_block("same"), builder.append_basic_block("differs")
+        chosen = builder.switch(kind, differs)
+        for what, emit in KINDS.items():
+            block = builder.append_basic_block("kind")
+            chosen.add_case(I64(what), block)
+            builder.position_at_end(block)
+            same = emit(builder, *fields)
+            builder.cbranch(same, done, differs)
+        builder.position_at_end(differs)
+        builder.ret(I32(1))
+        builder.position_at_end(done)
+    builder.ret(I32(0))
+
+
+def _pointer_there(builder: ir.IRBuilder, place: ir.Value, offset: int = 0) -> ir.Value:
+    return builder.load(builder.inttoptr(builder.add(place, I64(offset)), I64.as_pointer()))
+
+
+def _same_cell(builder, place, key, expected, nbytes, slot, table):
+    return builder.icmp_signed("==", _pointer_there(builder, place), expected)
+
+
+def _same_bytes(builder, place, key, expected, nbytes, slot, table):
+    compare = _c(builder, "memcmp", I32, POINTER, POINTER, I64)
+    places = (builder.inttoptr(p, POINTER) for p in (place, expected))
+    return builder.icmp_signed("==", builder.call(compare, [*places, nbytes]), I32(0))
+
+
+def _same_item(builder, place, key, expected, nbytes, slot, table):
+    look_up = _c(builder, "PyDict_GetItemWithError", I64, I64, I64)
+    return builder.icmp_signed("==", builder.call(look_up, [place, key]), expected)
+
+
+def _same_items(builder, place, key, expected, nbytes, slot, table):
+    length = builder.mul(_pointer_there(builder, place, headers.SEQUENCE_LENGTH), I64(8))
+    compare, after = builder.append_basic_block("items"), builder.append_basic_block("compared")
+    before = builder.block
+    builder.cbranch(builder.icmp_signed("==", length, nbytes), compare, after)
+    builder.position_at_end(compare)
+    start = _pointer_there(builder, place, headers.LIST_ITEMS)
+    same = _same_bytes(builder, start, key, expected, nbytes, slot, table)
+    builder.branch(after)
+    builder.position_at_end(after)
+    found = builder.phi(ir.IntType(1))
+    found.add_incoming(ir.IntType(1)(0), before)
+    found.add_incoming(same, compare)
+    return found
+
+
+def _same_attribute(builder, place, key, expected, nbytes, slot, table):
+    look_up = _c(builder, "_PyType_Lookup", I64, I64, I64)
+    return builder.icmp_signed("==", builder.call(look_up, [place, key]), expected)
+
+
+def _same_entry(builder, place, key, expected, nbytes, slot, table):
+    return _at_once(builder, DICT_KEYS, place, key, expected, nbytes, slot, table)
+
+
+def _same_place(builder, place, key, expected, nbytes, slot, table):
+    near, after, before = builder.append_basic_block("near"), builder.append_basic_block("after"), builder.block
+    builder.cbranch(builder.icmp_signed("==", _pointer_there(builder, place, DICT_KEYS), table), near, after)
+    builder.position_at_end(near)
+    same = _same_cell(builder, slot, key, expected, nbytes, slot, table)
+    same = builder.and_(same, builder.icmp_signed("==", _pointer_there(builder, slot, -8), key))
+    builder.branch(after)
+    builder.position_at_end(after)
+    found = builder.phi(ir.IntType(1))
+    found.add_incoming(ir.IntType(1)(0), before)
+    found.add_incoming(same, near)
+    return found
+
+
+def _same_value(builder, place, key, expected, nbytes, slot, table):
+    return _at_once(builder, DICT_VALUES, place, key, expected, nbytes, slot, table)
+
+
+def _at_once(builder, offset, place, key, expected, nbytes, slot, table):
+    """Look where the value was, if the dict has the same table; else look it up."""
+    near, far, after = (builder.append_basic_block(name) for name in ("near", "far", "after"))
+    builder.cbranch(builder.icmp_signed("==", _pointer_there(builder, place, offset), table), near, far)
+    builder.position_at_end(near)
+    same = _same_cell(builder, slot, key, expected, nbytes, slot, table)
+    if offset == DICT_KEYS:
+        same = builder.and_(same, builder.icmp_signed("==", _pointer_there(builder, slot, -8), key))
+    builder.cbranch(same, after, far)
+    builder.position_at_end(far)
+    looked_up = _same_item(builder, place, key, expected, nbytes, slot, table)
+    far = builder.block
+    builder.branch(after)
+    builder.position_at_end(after)
+    found = builder.phi(ir.IntType(1))
+    found.add_incoming(ir.IntType(1)(1), near)
+    found.add_incoming(looked_up, far)
+    return found
+
+
+KINDS = {
+    CELL: _same_cell,
+    BYTES: _same_bytes,
+    ITEM: _same_item,
+    ITEMS: _same_items,
+    ATTRIBUTE: _same_attribute,
+    ENTRY: _same_entry,
+    VALUE: _same_value,
+    PLACE: _same_place,
+}
+
+
+def _c(builder: ir.IRBuilder, name: str, result: ir.Type, *arguments: ir.Type) -> ir.Function:
+    module = builder.module
+    return module.globals.get(name) or ir.Function(module, ir.FunctionType(result, arguments), name)

@@ -1,0 +1,1 @@
+"""Products, scans and callees: what is called or blocked rather than fused."""

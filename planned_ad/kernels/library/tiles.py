@@ -1,0 +1,115 @@
+"""Matrix products of moderate size in registers: `out[v, u] = sum over k of scalar[v, k] * vector[k, u]`.
+
+A tile of the result, some rows of `v` by two vectors along `u`, is summed up in registers; for each `k` it takes two
+vector loads and one broadcast number a row. At these sizes the operands stay in cache. OpenBLAS allocates heap memory
+in its routine for small products with both operands untransposed (seen on AVX-512 machines), and whenever it uses
+threads; this one does not. (The tile: Goto & van de Geijn, Anatomy of high-performance matrix multiplication, 2008.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from llvmlite import ir
+
+from ..llvm.places import Place, loop
+from ..llvm.types import I64, POINTER, constant, register_type, splat
+from ..nests.access import load_one, put, read
+from ..nests.lanes import add
+
+ROWS = (6, 5, 4)
+VECTORS = 2
+VECTOR_BYTES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Tiled:
+    """The three extents and the strides that are not one: `vector` and `out` are contiguous along `u`."""
+
+    rows: int  # of v
+    width: int  # of u
+    depth: int  # of k
+    scalar_row: int
+    scalar_step: int
+    vector_step: int
+    out_row: int
+
+
+def emit_tiled(
+    builder: ir.IRBuilder,
+    product: Tiled,
+    scalar: ir.Value,
+    vector: ir.Value,
+    out: ir.Value,
+    dtype: np.dtype,
+    accumulate: bool,
+) -> None:
+    """The product, with or without adding to what `out` holds; pointers to the first elements."""
+    lanes = VECTOR_BYTES // dtype.itemsize
+    places = tuple(Place(builder.bitcast(p, POINTER)) for p in (scalar, vector, out))
+    for first, last, rows in stretches(product.rows, tile_rows(product.rows)):
+        with loop(builder, first, last, rows) as v:
+            for start, stop, width in stretches(product.width, lanes * VECTORS):
+                with loop(builder, start, stop, width) as u:
+                    emit_tile(builder, product, places, v, u, rows, width, dtype, accumulate)
+
+
+def stretches(extent: int, step: int) -> list[tuple[int, int, int]]:
+    """(start, stop, step) of the whole tiles along an extent, and of the narrower one that is left over."""
+    whole = extent - extent % step
+    found = [(0, whole, step), (whole, extent, extent - whole)]
+    return [(start, stop, size) for start, stop, size in found if start < stop]
+
+
+def tile_rows(rows: int) -> int:
+    """Rows of a tile: a divisor where there is one, so that the code is there once."""
+    return next((size for size in ROWS if rows % size == 0), ROWS[0])
+
+
+def emit_tile(
+    builder: ir.IRBuilder,
+    product: Tiled,
+    places: tuple[Place, ...],
+    v: ir.Value,
+    u: ir.Value,
+    rows: int,
+    width: int,
+    dtype: np.dtype,
+    accumulate: bool,
+) -> None:
+    """`rows` by `width` elements of the result, from `(v, u)` on."""
+    scalar, vector, out = places
+    lanes = VECTOR_BYTES // dtype.itemsize
+    counts = [min(lanes, width - done) for done in range(0, width, lanes)]
+    kind = register_type(dtype, lanes)
+
+    def moved(offset: ir.Value, distance: int) -> ir.Value:
+        return builder.add(offset, ir.Constant(I64, distance))
+
+    def scaled(index: ir.Value, stride: int) -> ir.Value:
+        return builder.mul(index, ir.Constant(I64, stride))
+
+    with builder.goto_entry_block():
+        cells = [[builder.alloca(kind) for _ in counts] for _ in range(rows)]
+    for row in cells:
+        for cell in row:
+            builder.store(constant(dtype, 0, lanes), cell)
+    first = scaled(v, product.scalar_row)
+    with loop(builder, 0, product.depth, 1) as k:
+        along = builder.add(scaled(k, product.vector_step), u)
+        loaded = [read(builder, vector, moved(along, j * lanes), 1, dtype, lanes, n) for j, n in enumerate(counts)]
+        across = builder.add(first, scaled(k, product.scalar_step))
+        for i, row in enumerate(cells):
+            number = splat(builder, load_one(builder, scalar, moved(across, i * product.scalar_row), dtype), lanes)
+            for cell, numbers in zip(row, loaded):
+                term = builder.fmul(number, numbers, flags=("contract",))
+                builder.store(add(builder, builder.load(cell), term, dtype), cell)
+    target = builder.add(scaled(v, product.out_row), u)
+    for i, row in enumerate(cells):
+        for j, (cell, n) in enumerate(zip(row, counts)):
+            where = moved(target, i * product.out_row + j * lanes)
+            total = builder.load(cell)
+            if accumulate:
+                total = add(builder, read(builder, out, where, 1, dtype, lanes, n), total, dtype)
+            put(builder, out, where, 1, dtype, total, lanes, n)

@@ -1,0 +1,1 @@
+"""LLVM types, modules and places in memory."""

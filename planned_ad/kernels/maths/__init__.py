@@ -1,0 +1,1 @@
+"""Elementary and special functions in vector registers, as formulas."""

@@ -1,0 +1,361 @@
+"""Elementwise primitives as LLVM instructions, for scalars and vectors alike.
+
+`emit(builder, name, operands, dtype, operand_dtype, parameters)` returns the register of the result. Products
+and sums may be contracted to fused multiply-adds; nothing else is relaxed. Of what a choice hangs on not even that
+(`decisive_items`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from ...planning.schedule import Compute, Item
+from ..llvm.types import constant, register_type
+from . import vector_functions as vecmath
+from .notation import declare, suffix
+from .polygamma import polygamma
+
+CONTRACT = ("contract",)
+COMPARISONS = {
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+    "equal": "==",
+    "not_equal": "!=",
+}
+FLOAT_ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul"}
+INT_ARITHMETIC = {"add": "add", "subtract": "sub", "multiply": "mul"}
+BITWISE = {
+    "logical_and": "and_",
+    "logical_or": "or_",
+    "logical_xor": "xor",
+    "bitwise_and": "and_",
+    "bitwise_or": "or_",
+    "bitwise_xor": "xor",
+}
+
+
+def decisive_items(items: Sequence[Item]) -> frozenset[int]:
+    """The items of a nest from which a Boolean or an integer is computed: what a choice may hang on.
+
+    Contracted or not as the code around them happens to be, they could decide one way in the primal and another way
+    where the reverse sweep computes them again. Rounded one by one they decide as NumPy does, everywhere.
+    """
+    found: set[int] = set()
+    for number in range(len(items) - 1, -1, -1):
+        item = items[number]
+        if isinstance(item, Compute) and (number in found or item.dtype.kind != "f"):
+            found.update(item.operands)
+    return frozenset(found)
+
+
+def lanes_of(value: ir.Value) -> int:
+    return value.type.count if isinstance(value.type, ir.VectorType) else 1
+
+
+def intrinsic(builder: ir.IRBuilder, name: str, *args: ir.Value) -> ir.Value:
+    """A call of `llvm.<name>` overloaded on the type of its first argument."""
+    kind = args[0].type
+    function = declare(builder.module, f"llvm.{name}.{suffix(kind)}", kind, [a.type for a in args])
+    return builder.call(function, args)
+
+
+def emit(
+    builder: ir.IRBuilder,
+    name: str,
+    operands: list[ir.Value],
+    dtype: np.dtype,
+    source: np.dtype,
+    parameters: dict[str, Any],
+    contract: bool = True,
+) -> ir.Value:
+    """The register of `name(*operands)`; `dtype` is the result's, `source` the last operand's.
+
+    Without `contract`, each product and sum is rounded by itself, as NumPy does it.
+    """
+    special = SPECIAL.get(name)
+    if special is not None:
+        return special(builder, operands, dtype, source, parameters)
+    floating = source.kind == "f"
+    if name in COMPARISONS:
+        return compare(builder, COMPARISONS[name], operands, source)
+    if name in FLOAT_ARITHMETIC:
+        if floating:
+            return getattr(builder, FLOAT_ARITHMETIC[name])(*operands, flags=CONTRACT if contract else ())
+        if source.kind == "b":
+            return builder.or_(*operands) if name == "add" else builder.and_(*operands)
+        return getattr(builder, INT_ARITHMETIC[name])(*operands)
+    if name in BITWISE:
+        return getattr(builder, BITWISE[name])(*operands)
+    if name in vecmath.NAMES and floating:
+        return vecmath.call(builder, name, operands)
+    raise KeyError(f"no instruction for {name} on {source}")
+
+
+def compare(builder: ir.IRBuilder, relation: str, operands: list[ir.Value], dtype: np.dtype) -> ir.Value:
+    if dtype.kind == "f":
+        unordered = relation == "!="
+        return (builder.fcmp_unordered if unordered else builder.fcmp_ordered)(relation, *operands)
+    if dtype.kind in "ub":
+        return builder.icmp_unsigned(relation, *operands)
+    return builder.icmp_signed(relation, *operands)
+
+
+def _negative(builder, operands, dtype, source, parameters):
+    (a,) = operands
+    return builder.fneg(a) if dtype.kind == "f" else builder.neg(a)
+
+
+def _divide(builder, operands, dtype, source, parameters):
+    return builder.fdiv(*operands)
+
+
+def _absolute(builder, operands, dtype, source, parameters):
+    (a,) = operands
+    if dtype.kind == "f":
+        return intrinsic(builder, "fabs", a)
+    if dtype.kind in "ub":
+        return a
+    zero = constant(dtype, 0, lanes_of(a))
+    return builder.select(builder.icmp_signed("<", a, zero), builder.neg(a), a)
+
+
+def _sign(builder, operands, dtype, source, parameters):
+    (a,) = operands
+    n = lanes_of(a)
+    zero, one, minus = (constant(dtype, k, n) for k in (0, 1, -1 if dtype.kind != "u" else 0))
+    positive = compare(builder, ">", [a, zero], dtype)
+    negative = compare(builder, "<", [a, zero], dtype)
+    rest = a if dtype.kind == "f" else zero  # keeps NaN and signed zero
+    return builder.select(positive, one, builder.select(negative, minus, rest))
+
+
+def _extremum(name: str, relation: str):
+    def emitted(builder, operands, dtype, source, parameters):
+        if dtype.kind == "f":
+            return intrinsic(builder, name, *operands)
+        return builder.select(compare(builder, relation, operands, dtype), *operands)
+
+    return emitted
+
+
+def _where(builder, operands, dtype, source, parameters):
+    return builder.select(*operands)
+
+
+def _logical_not(builder, operands, dtype, source, parameters):
+    return builder.not_(operands[0])
+
+
+def _cast(builder, operands, dtype, source, parameters):
+    return cast(builder, operands[0], source, dtype)
+
+
+def cast(builder: ir.IRBuilder, value: ir.Value, source: np.dtype, dtype: np.dtype) -> ir.Value:
+    """`value` converted between NumPy dtypes as a C cast does."""
+    kind, n = register_type(dtype, lanes_of(value)), lanes_of(value)
+    if source == dtype:
+        return value
+    if dtype.kind == "b":
+        return compare(builder, "!=", [value, constant(source, 0, n)], source)
+    if source.kind == "f" and dtype.kind == "f":
+        return builder.fptrunc(value, kind) if dtype.itemsize < source.itemsize else builder.fpext(value, kind)
+    if source.kind == "f":
+        return builder.fptosi(value, kind) if dtype.kind == "i" else builder.fptoui(value, kind)
+    if dtype.kind == "f":
+        return builder.uitofp(value, kind) if source.kind in "ub" else builder.sitofp(value, kind)
+    if source.kind != "b" and dtype.itemsize < source.itemsize:
+        return builder.trunc(value, kind)
+    if source.kind != "b" and dtype.itemsize == source.itemsize:
+        return value
+    return builder.zext(value, kind) if source.kind in "ub" else builder.sext(value, kind)
+
+
+def _integer_power(builder, operands, dtype, source, parameters):
+    (a,) = operands
+    n = int(parameters["n"])
+    result, square, rest = None, a, abs(n)
+
+    def times(x, y):
+        return builder.fmul(x, y, flags=CONTRACT) if dtype.kind == "f" else builder.mul(x, y)
+
+    while rest:
+        if rest & 1:
+            result = square if result is None else times(result, square)
+        rest >>= 1
+        if rest:
+            square = times(square, square)
+    if result is None:
+        return constant(dtype, 1, lanes_of(a))
+    return result if n > 0 else builder.fdiv(constant(dtype, 1, lanes_of(a)), result)
+
+
+def _divmod_float(builder, a, b, dtype):
+    """C's fmod turned into Python's divmod, as NumPy's npy_divmod does."""
+    n = lanes_of(a)
+    zero, one, half = (constant(dtype, k, n) for k in (0, 1, 0.5))
+    rest = builder.frem(a, b)
+    quotient = builder.fdiv(builder.fsub(a, rest), b)
+    differ = builder.xor(builder.fcmp_ordered("<", b, zero), builder.fcmp_ordered("<", rest, zero))
+    adjust = builder.and_(builder.fcmp_unordered("!=", rest, zero), differ)
+    quotient = builder.select(adjust, builder.fsub(quotient, one), quotient)
+    rest = builder.select(
+        builder.fcmp_unordered("!=", rest, zero),
+        builder.select(adjust, builder.fadd(rest, b), rest),
+        intrinsic(builder, "copysign", zero, b),
+    )
+    floor = intrinsic(builder, "floor", quotient)
+    high = builder.fcmp_ordered(">", builder.fsub(quotient, floor), half)
+    floor = builder.select(high, builder.fadd(floor, one), floor)
+    none = builder.fcmp_ordered("==", quotient, zero)
+    whole = builder.fdiv(a, b)
+    floor = builder.select(none, intrinsic(builder, "copysign", zero, whole), floor)
+    by_zero = builder.fcmp_ordered("==", b, zero)
+    return builder.select(by_zero, whole, floor), rest
+
+
+def _divmod_int(builder, a, b, dtype):
+    """Floor division and remainder of integers; division by zero gives 0, as NumPy (with its warning) does."""
+    n = lanes_of(a)
+    zero, one = constant(dtype, 0, n), constant(dtype, 1, n)
+    by_zero = builder.icmp_signed("==", b, zero)
+    safe = builder.select(by_zero, one, b)
+    if dtype.kind == "u":
+        quotient, rest = builder.udiv(a, safe), builder.urem(a, safe)
+    else:
+        minus = builder.icmp_signed("==", b, constant(dtype, -1, n))
+        safe = builder.select(minus, one, safe)  # the smallest integer / -1 overflows: negate instead
+        quotient, rest = builder.sdiv(a, safe), builder.srem(a, safe)
+        quotient = builder.select(minus, builder.neg(a), quotient)
+        differ = builder.icmp_signed("<", builder.xor(rest, b), zero)
+        adjust = builder.and_(builder.icmp_signed("!=", rest, zero), differ)
+        quotient = builder.select(adjust, builder.sub(quotient, one), quotient)
+        rest = builder.select(adjust, builder.add(rest, b), rest)
+    return builder.select(by_zero, zero, quotient), builder.select(by_zero, zero, rest)
+
+
+def _divmod(part: int):
+    def emitted(builder, operands, dtype, source, parameters):
+        a, b = operands
+        return (_divmod_float if dtype.kind == "f" else _divmod_int)(builder, a, b, dtype)[part]
+
+    return emitted
+
+
+def _isnan(builder, operands, dtype, source, parameters):
+    (a,) = operands
+    return builder.fcmp_unordered("uno", a, a) if source.kind == "f" else constant(np.dtype(bool), 0, lanes_of(a))
+
+
+def _isinf(builder, operands, dtype, source, parameters):
+    (a,) = operands
+    if source.kind != "f":
+        return constant(np.dtype(bool), 0, lanes_of(a))
+    return builder.fcmp_ordered("==", intrinsic(builder, "fabs", a), constant(source, np.inf, lanes_of(a)))
+
+
+def _isfinite(builder, operands, dtype, source, parameters):
+    (a,) = operands
+    if source.kind != "f":
+        return constant(np.dtype(bool), 1, lanes_of(a))
+    return builder.fcmp_ordered("<", intrinsic(builder, "fabs", a), constant(source, np.inf, lanes_of(a)))
+
+
+def _signbit(builder, operands, dtype, source, parameters):
+    (a,) = operands
+    kind = np.dtype(f"i{source.itemsize}")
+    bits = builder.bitcast(a, register_type(kind, lanes_of(a))) if source.kind == "f" else a
+    return builder.icmp_signed("<", bits, constant(kind, 0, lanes_of(a)))
+
+
+def _rounding(name: str):
+    def emitted(builder, operands, dtype, source, parameters):
+        return intrinsic(builder, name, operands[0]) if dtype.kind == "f" else operands[0]
+
+    return emitted
+
+
+def _square_root(builder, operands, dtype, source, parameters):
+    return intrinsic(builder, "sqrt", operands[0])
+
+
+def _identity(builder, operands, dtype, source, parameters):
+    return operands[0]
+
+
+def _wrap_index(builder, operands, dtype, source, parameters):
+    (i,) = operands
+    n = lanes_of(i)
+    moved = builder.add(i, constant(dtype, parameters["extent"], n))
+    return builder.select(builder.icmp_signed("<", i, constant(dtype, 0, n)), moved, i)
+
+
+def _shift(name: str):
+    def emitted(builder, operands, dtype, source, parameters):
+        a, by = operands
+        n = lanes_of(a)
+        width = 8 * dtype.itemsize
+        out = builder.icmp_unsigned(">=", by, constant(dtype, width, n))
+        if name == "left":
+            return builder.select(out, constant(dtype, 0, n), builder.shl(a, by))
+        if dtype.kind == "u":
+            return builder.select(out, constant(dtype, 0, n), builder.lshr(a, by))
+        return builder.ashr(a, builder.select(out, constant(dtype, width - 1, n), by))
+
+    return emitted
+
+
+def _polygamma(builder, operands, dtype, source, parameters):
+    return polygamma(builder, int(parameters["n"]), operands[0])
+
+
+def _xlogy(builder, operands, dtype, source, parameters):
+    """`a log b`; 0 where `a == 0`, unless `b` is NaN."""
+    a, b = operands
+    zero = constant(dtype, 0, lanes_of(a))
+    product = builder.fmul(a, vecmath.call(builder, "log", [b]))
+    is_zero = builder.and_(builder.fcmp_ordered("==", a, zero), builder.fcmp_ordered("ord", b, b))
+    return builder.select(is_zero, zero, product)
+
+
+SPECIAL: dict[str, Callable[..., ir.Value]] = {
+    "negative": _negative,
+    "divide": _divide,
+    "absolute": _absolute,
+    "sign": _sign,
+    "maximum": _extremum("maximum", ">"),
+    "minimum": _extremum("minimum", "<"),
+    "fmax": _extremum("maxnum", ">"),
+    "fmin": _extremum("minnum", "<"),
+    "where": _where,
+    "logical_not": _logical_not,
+    "invert": _logical_not,
+    "bitwise_invert": _logical_not,
+    "cast": _cast,
+    "integer_power": _integer_power,
+    "floor_divide": _divmod(0),
+    "remainder": _divmod(1),
+    "isnan": _isnan,
+    "isinf": _isinf,
+    "isfinite": _isfinite,
+    "signbit": _signbit,
+    "floor": _rounding("floor"),
+    "ceil": _rounding("ceil"),
+    "trunc": _rounding("trunc"),
+    "rint": _rounding("rint"),
+    "sqrt": _square_root,
+    "copy": _identity,
+    "again": _identity,
+    "cut": _identity,
+    "stop_gradient": _identity,
+    "wrap_index": _wrap_index,
+    "left_shift": _shift("left"),
+    "right_shift": _shift("right"),
+    "polygamma": _polygamma,
+    "xlogy": _xlogy,
+}

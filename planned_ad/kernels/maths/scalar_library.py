@@ -1,0 +1,80 @@
+"""Elementary functions lane by lane, from the C library and from SciPy.
+
+Functions of the C mathematics library are called by name. SciPy's are C functions too, published by
+`scipy.special.cython_special` as capsules; their addresses are registered with LLVM under names of ours,
+so that the generated code holds symbols and no addresses. None of them allocates or touches Python:
+`scipy.special.errstate` must be left at its default, "ignore", for those that come from SciPy. A process that loads
+machine code from a cache, without emitting it, must call `scipy_symbol` for these functions first.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+
+from .notation import F64, INFINITY, Lanes, declare, where
+
+C_NAMES = {
+    "erf": "erf",
+    "erfc": "erfc",
+    "gammaln": "lgamma",
+}
+"""Functions of doubles in the C library, by NumPy's or SciPy's name."""
+
+SCIPY_NAMES = {"digamma": "__pyx_fuse_1psi"}
+"""Capsules of `scipy.special.cython_special`; `fuse_1` is the real one of the complex and real variants."""
+
+SCIPY_SIGNATURE = b"double (double, int __pyx_skip_dispatch)"
+
+NAMES = frozenset(C_NAMES) | frozenset(SCIPY_NAMES)
+
+
+@functools.cache
+def scipy_symbol(name: str) -> str:
+    """Register SciPy's function with LLVM, once a process; the symbol under which it is then called."""
+    from scipy.special import cython_special
+
+    capsule = cython_special.__pyx_capi__[SCIPY_NAMES[name]]
+    get_name = ctypes.pythonapi.PyCapsule_GetName
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    signature = get_name(capsule)
+    if signature != SCIPY_SIGNATURE:
+        raise ImportError(f"scipy.special.cython_special.{name} has the unexpected signature {signature!r}")
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    symbol = f"planned_ad.scipy.{name}"
+    llvm.add_symbol(symbol, get_pointer(capsule, signature))
+    return symbol
+
+
+def scalar_call(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:
+    """Call the library's function `name` with scalar doubles."""
+    if name in C_NAMES:
+        return builder.call(declare(builder.module, C_NAMES[name], F64, [F64] * len(args)), args)
+    function = declare(builder.module, scipy_symbol(name), F64, [F64, ir.IntType(32)])
+    return builder.call(function, [*args, ir.Constant(ir.IntType(32), 0)])
+
+
+def each_lane(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:
+    """Call the library's function `name` once for each lane of doubles, scalar or vector."""
+    kind = args[0].type
+    if not isinstance(kind, ir.VectorType):
+        return scalar_call(builder, name, args)
+    result: ir.Value = ir.Constant(kind, ir.Undefined)
+    for lane in range(kind.count):
+        place = ir.Constant(ir.IntType(32), lane)
+        value = scalar_call(builder, name, [builder.extract_element(a, place) for a in args])
+        result = builder.insert_element(result, value, place)
+    return result
+
+
+def library_function(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:
+    """`each_lane`, with the values at infinity that SciPy gives: its gammaln(-inf) is -inf, where C has +inf."""
+    result = Lanes(builder, each_lane(builder, name, args))
+    if name == "gammaln":
+        x = Lanes(builder, args[0])
+        result = where(x.equals(-INFINITY), x, result)
+    return result.value

@@ -1,0 +1,1 @@
+"""Loop nests with explicit SIMD."""

@@ -1,0 +1,1 @@
+"""Tape -> tape, without changing its numbers."""

@@ -1,0 +1,250 @@
+"""Write sums of shifted contributions in gather form: one pass over memory that reads its neighbours.
+
+The adjoint of `u[1:] - u[:-1]` adds to `du[1:]` and to `du[:-1]`: a pass over `du` for each, the later ones
+reading what the earlier wrote. Here the regions of such a group are cut at one another's boundaries into
+boxes, and each box is stored once, as the sum of what the group adds to it. Almost all elements lie in one
+box; the others are thin. (Hückelheim et al., Reverse-mode algorithmic differentiation of stencil loops, 2019.)
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..analysis.enclosing import is_ragged
+from ..regions.affine import Affine, Extent
+from ..regions.regions import Region, View, contiguous, is_injective
+from ..tape.builder import TapeBuilder, rebuilt
+from ..tape.tape import Constant, Operation, Store, Tape, Value, walk
+
+SMALLEST = 64  # elements of the main box: below, passes over memory cost less than more code
+MOST_BOXES = 27
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A range of indices along each axis of a buffer."""
+
+    starts: tuple[int, ...]
+    stops: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(b - a for a, b in zip(self.starts, self.stops))
+
+    def contains(self, other: Box) -> bool:
+        return all(a <= c and d <= b for a, b, c, d in zip(self.starts, self.stops, other.starts, other.stops))
+
+    def meets(self, other: Box) -> bool:
+        return all(a < d and c < b for a, b, c, d in zip(self.starts, self.stops, other.starts, other.stops))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which box of a buffer's indices a region shows, one to one.
+
+    `axes`: of each axis of the region, the buffer's axis; along the others the box has one element. `moving`: the
+    part of the offset that depends on loop indices; places with the same one keep their distance in every iteration.
+    """
+
+    box: Box
+    axes: tuple[int, ...]
+    moving: Extent
+
+
+def gather_form(tape: Tape, start: int | None = None) -> Tape:
+    """Requires a simplified tape; ensures the same sums (reassociated), each element stored once per group.
+
+    From position `start` on, by default in the reverse sweep. The same tape when there is no group worth it.
+    """
+    rewriting = _Gathering(tape, rebuilt(tape))
+    operations, turn = rewriting.block(tape.operations, tape.turn, tape.turn if start is None else start)
+    if not rewriting.changed:
+        return tape
+    return replace(tape, buffers=tuple(rewriting.builder.buffers), operations=operations, turn=turn)
+
+
+class _Gathering:
+    """One rewriting of a tape, block by block."""
+
+    def __init__(self, tape: Tape, builder: TapeBuilder):
+        self.tape = tape
+        self.builder = builder
+        self.changed = False
+        self.zeros = {
+            op.out.id for op in walk(tape.operations) if isinstance(op, Constant) and op.data.ndim == 0 and op.data == 0
+        }
+
+    def block(self, operations: Sequence[Operation], turn: int, start: int) -> tuple[tuple[Operation, ...], int]:
+        """One block in gather form from position `start` on, and what becomes of position `turn`."""
+        groups = [group for group in self.find_groups(operations, start) if worth_it(self.boxes_of(operations, group))]
+        members = {position for group in groups for position in group}
+        last = {group[-1]: group for group in groups}
+        self.changed |= bool(groups)
+        around, self.builder.operations = self.builder.operations, []
+        new_turn = 0
+        for position, op in enumerate(operations):
+            if position == turn:
+                new_turn = len(self.builder.operations)
+            if position in last:
+                self.write_boxes([operations[k] for k in last[position]])  # type: ignore[misc]
+            elif position not in members:
+                self.builder.operations.append(op if position < start else self.in_blocks(op))
+        if turn == len(operations):
+            new_turn = len(self.builder.operations)
+        written, self.builder.operations = tuple(self.builder.operations), around
+        return written, new_turn
+
+    def in_blocks(self, op: Operation) -> Operation:
+        return op.with_blocks(*(self.block(block, 0, 0)[0] for block in op.blocks))
+
+    def find_groups(self, operations: Sequence[Operation], start: int) -> list[list[int]]:
+        """Runs of stores to boxes of one buffer of the reverse sweep, which nothing else touches in between.
+
+        The stores move to the place of the last one: values do not change, and the memory that they go to is not
+        looked at before.
+        """
+        groups: list[list[int]] = []
+        open_runs: dict[int, tuple[tuple[tuple[int, ...], Extent], list[int]]] = {}
+
+        def close(buffer: int) -> None:
+            _, run = open_runs.pop(buffer, (None, []))
+            groups.extend(group for group in together(run, self.boxes_of(operations, run)) if len(group) > 1)
+
+        for position in range(start, len(operations)):
+            op = operations[position]
+            for region in op.reads if not isinstance(op, Store) else ():
+                close(region.buffer)
+            for region in op.writes:
+                place = self.place_of(region) if isinstance(op, Store) else None
+                if place is None:
+                    close(region.buffer)
+                    continue
+                kind = place.axes, place.moving
+                if region.buffer in open_runs and open_runs[region.buffer][0] != kind:
+                    close(region.buffer)
+                open_runs.setdefault(region.buffer, (kind, []))[1].append(position)
+        for buffer in list(open_runs):
+            close(buffer)
+        return groups
+
+    def place_of(self, region: Region) -> Place | None:
+        return place_of(self.tape.buffers[region.buffer].view, region.view)
+
+    def boxes_of(self, operations: Sequence[Operation], group: Sequence[int]) -> list[Box]:
+        found = [self.place_of(operations[k].writes[0]) for k in group]
+        return [place.box for place in found if place is not None]
+
+    def write_boxes(self, group: Sequence[Store]) -> None:
+        """Store each piece once: what the last plain store to it puts there, plus what is added afterwards."""
+        places = [place for place in (self.place_of(store.region) for store in group) if place is not None]
+        buffer = group[0].region.buffer
+        whole, axes = self.tape.buffers[buffer].view, places[0].axes
+        self.builder.line = group[-1].line
+        for piece in cut_boxes([place.box for place in places]):
+            terms: list[Value] = []
+            keeps = True  # what the memory held before
+            for store, place in zip(group, places):
+                if not place.box.contains(piece):
+                    continue
+                if not store.accumulate:
+                    terms, keeps = [], False
+                if store.value.id not in self.zeros:
+                    terms.append(part(self.builder, store.value, place, piece))
+            if keeps and not terms:
+                continue
+            total = terms[0] if terms else self.builder.constant(0, self.builder.buffers[buffer].dtype)
+            for term in terms[1:]:
+                total = self.builder.apply("add", total, term)
+            self.builder.store(Region(buffer, shown(whole, piece, axes, places[0].moving)), total, accumulate=keeps)
+
+
+def place_of(whole: View, view: View) -> Place | None:
+    """Where `view` lies in the array `whole`; None where it shows no box of it, or one that changes its extents.
+
+    Addresses are divided by the strides of `whole`, the largest first. What moves is left aside; then the largest
+    may be counted from anywhere, as long as all other indices stay inside their axes.
+    """
+    if is_ragged(view.shape) or not view.size or not whole.shape or not is_injective(whole):
+        return None
+    axes = matching_axes(whole, view)
+    if axes is None or any(s <= 0 for s in whole.strides):
+        return None
+    still = view.offset.constant if isinstance(view.offset, Affine) else view.offset
+    moving = view.offset - still
+    assert isinstance(whole.offset, int)
+    rest, starts, extents = still - whole.offset, [0] * len(whole.shape), [1] * len(whole.shape)
+    for axis, n in zip(axes, view.shape):
+        extents[axis] = n
+    order = sorted((k for k, n in enumerate(whole.shape) if n > 1), key=lambda k: -whole.strides[k])
+    for k in order:
+        starts[k], rest = divmod(rest, whole.strides[k])
+    free = order[:1] if moving else []
+    inside = all(k in free or (a >= 0 and a + n <= m) for k, (a, n, m) in enumerate(zip(starts, extents, whole.shape)))
+    if rest or not inside:
+        return None
+    return Place(Box(tuple(starts), tuple(a + n for a, n in zip(starts, extents))), axes, moving)
+
+
+def matching_axes(whole: View, view: View) -> tuple[int, ...] | None:
+    """Of each axis of `view` the axis of `whole` along which it runs."""
+    if len(view.shape) == len(whole.shape):
+        same = all(n == 1 or s == t for n, s, t in zip(view.shape, view.strides, whole.strides))
+        return tuple(range(len(view.shape))) if same else None
+    axes = {stride: k for k, (n, stride) in enumerate(zip(whole.shape, whole.strides)) if n > 1}
+    found = tuple(axes.get(stride, -1) for stride in view.strides)
+    return None if -1 in found or len(set(found)) < len(found) else found
+
+
+def together(run: Sequence[int], boxes: Sequence[Box]) -> list[list[int]]:
+    """The members of a run in groups, such that boxes of different groups do not meet."""
+    if not boxes:
+        return []
+    rank = range(len(boxes[0].starts))
+    axis = max(rank, key=lambda k: len({box.starts[k] for box in boxes}))  # walked along, to leave boxes behind
+    groups: list[list[int]] = []  # of indices into the run
+    behind: list[list[int]] = []
+    for k in sorted(range(len(run)), key=lambda k: boxes[k].starts[axis]):
+        here = boxes[k].starts[axis]
+        behind += [group for group in groups if all(boxes[j].stops[axis] <= here for j in group)]
+        ahead = [group for group in groups if any(boxes[j].stops[axis] > here for j in group)]
+        met = [group for group in ahead if any(boxes[k].meets(boxes[j]) for j in group)]
+        groups = [group for group in ahead if group not in met] + [[*itertools.chain(*met), k]]
+    return sorted([run[k] for k in sorted(group)] for group in behind + groups)
+
+
+def worth_it(boxes: Sequence[Box]) -> bool:
+    """Whether several different boxes meet, and one box of the cut holds most of the elements."""
+    distinct = set(boxes)
+    if len(distinct) < 2 or not any(a != b and a.meets(b) for a in distinct for b in distinct):
+        return False
+    pieces = cut_boxes(boxes)
+    sizes = sorted(contiguous(piece.shape).size for piece in pieces)
+    return len(pieces) <= MOST_BOXES and sizes[-1] >= SMALLEST and sizes[-1] * 2 >= sum(sizes)
+
+
+def cut_boxes(boxes: Sequence[Box]) -> list[Box]:
+    """All pieces into which the boxes cut one another, in order."""
+    rank = len(boxes[0].starts)
+    cuts = [sorted({c for box in boxes for c in (box.starts[k], box.stops[k])}) for k in range(rank)]
+    ranges = [list(itertools.pairwise(c)) for c in cuts]
+    pieces = [Box(tuple(a for a, _ in piece), tuple(b for _, b in piece)) for piece in itertools.product(*ranges)]
+    return [piece for piece in pieces if any(box.contains(piece) for box in boxes)]
+
+
+def part(builder: TapeBuilder, value: Value, place: Place, piece: Box) -> Value:
+    """What `value`, stored at `place`, puts into `piece`."""
+    if value.shape == ():
+        return value
+    own = contiguous(value.shape)
+    first = sum((piece.starts[k] - place.box.starts[k]) * s for k, s in zip(place.axes, own.strides))
+    return builder.view(value, View(first, tuple(piece.shape[k] for k in place.axes), own.strides))
+
+
+def shown(whole: View, piece: Box, axes: tuple[int, ...], moving: Extent) -> View:
+    """The part of the buffer that `piece` covers, with an axis for each of `axes`."""
+    offset = whole.offset + moving
+    for start, stride in zip(piece.starts, whole.strides):
+        offset += start * stride
+    return View(offset, tuple(piece.shape[k] for k in axes), tuple(whole.strides[k] for k in axes))

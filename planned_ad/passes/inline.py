@@ -1,0 +1,155 @@
+"""Write a closed tape into another, in place of a call of it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..analysis.enclosing import is_fixed
+from ..tape.builder import TapeBuilder, rebuilt
+from ..tape.callees import Callee, is_call, packed
+from ..tape.renaming import Copier
+from ..tape.tape import Apply, Load, Loop, Operation, Tape, Value, renamed, walk
+
+
+def inline(builder: TapeBuilder, tape: Tape, arguments: Sequence[Value], first_index: int) -> list[Value]:
+    """Write the operations of `tape` where `builder` stands; its results.
+
+    Requires a tape without guards whose argument buffers are contiguous. `arguments` are their contents; what the tape
+    writes to them is not seen outside. Its loop indices are numbered from `first_index` on, which must be above those
+    of the loops around.
+    """
+    line, indices = builder.line, itertools.count(first_index)
+    copier = _Inlining(builder.new_value, lambda: next(indices))
+    copier.contents = {}
+    for buffer in tape.buffers:
+        given = arguments[tape.arguments.index(buffer.id)] if buffer.id in tape.arguments else None
+        if given is not None and is_value(tape, buffer.id):
+            copier.contents[buffer.id] = given
+            continue
+        builder.line = buffer.line
+        if buffer.array is not None:
+            copier.buffers[buffer.id] = builder.captured(buffer.label, buffer.array, buffer.view).id
+            continue
+        kind = buffer.kind if given is None else "local"
+        new = builder.new_buffer(kind, buffer.label, buffer.dtype, buffer.view)
+        copier.buffers[buffer.id] = new.id
+        if given is not None:
+            builder.store(new.whole, given)
+    for op in tape.operations:
+        builder.emit(copier.copy(op))
+    builder.line = line
+    return [copier.values[v.id] for v in tape.results]
+
+
+def end_of_indices(operations: Sequence[Operation]) -> int:
+    """The first loop index that is free."""
+    return 1 + max((op.index for op in walk(tuple(operations)) if isinstance(op, Loop)), default=-1)
+
+
+class _Inlining(Copier):
+    """Copies where arguments that are only read are values of the outer tape."""
+
+    contents: dict[int, Value]  # by argument buffer
+
+    def copy(self, op: Operation) -> Operation:
+        if not isinstance(op, Load) or op.region.buffer not in self.contents:
+            return super().copy(op)
+        out = self.values[op.out.id] = self.new_value(op.out.shape, op.out.dtype)
+        operands = (self.contents[op.region.buffer],)
+        return Apply(out=out, primitive="view", operands=operands, parameters=(("view", op.region.view),), line=op.line)
+
+
+def is_value(tape: Tape, id: int) -> bool:
+    """Whether an argument is only read, at places that no loop moves."""
+    touching = [op for op in walk(tape.operations) if not op.blocks]
+    written = any(r.buffer == id for op in touching for r in op.writes)
+    return not written and all(is_fixed(r.view) for op in touching for r in op.reads if r.buffer == id)
+
+
+def write_out_calls(tape: Tape, keep: Callable[[Callee], bool] = lambda callee: False) -> Tape:
+    """`tape` with the tapes of its callees in place of calls, but for those to `keep` and native ones."""
+    if not any(is_call(op) for op in walk(tape.operations)):
+        return tape
+    writing = _WritingOut(rebuilt(tape), end_of_indices(tape.operations), keep)
+    turn = 0
+    for position, op in enumerate(tape.operations):
+        if position == tape.turn:
+            turn = len(writing.builder.operations)
+        writing.visit(op)
+    if tape.turn == len(tape.operations):
+        turn = len(writing.builder.operations)
+    return replace(
+        tape,
+        buffers=tuple(writing.builder.buffers),
+        operations=tuple(writing.builder.operations),
+        results=tuple(writing.names.get(v.id, v) for v in tape.results),
+        turn=turn,
+    )
+
+
+@dataclass
+class _WritingOut:
+    builder: TapeBuilder
+    first_index: int
+    keep: Callable[[Callee], bool]
+    names: dict[int, Value] = field(default_factory=dict)
+    bodies: dict[Callee, Tape] = field(default_factory=dict)
+
+    def visit(self, op: Operation) -> None:
+        if op.blocks:
+            blocks = []
+            for block in op.blocks:
+                around, self.builder.operations = self.builder.operations, []
+                for inner in block:
+                    self.visit(inner)
+                blocks.append(tuple(self.builder.operations))
+                self.builder.operations = around
+            self.builder.emit(renamed(op.with_blocks(*(() for _ in blocks)), self.names).with_blocks(*blocks))
+            return
+        op = renamed(op, self.names)
+        callee = op.params["callee"] if isinstance(op, Apply) and op.primitive == "call" else None
+        if callee is None or callee.tape is None or self.keep(callee):
+            self.builder.emit(op)
+            return
+        assert isinstance(op, Apply)
+        if callee not in self.bodies:
+            self.bodies[callee] = write_out_calls(callee.tape, self.keep)
+        body = self.bodies[callee]
+        results = inline(self.builder, body, op.operands, self.first_index)
+        self.first_index += sum(isinstance(inner, Loop) for inner in walk(body.operations))
+        group = op.params["group"]
+        self.builder.line = op.line
+        self.names[op.out.id] = packed(self.builder, callee, group, [results[k] for k in callee.groups[group]])
+
+
+def lower_calls(tape: Tape) -> Tape:
+    """`tape` as it is planned: calls written out; operands of native callees by themselves in memory, row-major."""
+    tape = write_out_calls(tape)
+    if not any(is_call(op) for op in walk(tape.operations)):
+        return tape
+    builder = rebuilt(tape)
+    turn = 0
+    for position, op in enumerate(tape.operations):
+        if position == tape.turn:
+            turn = len(builder.operations)
+        _with_operands_in_memory(builder, op)
+    if tape.turn == len(tape.operations):
+        turn = len(builder.operations)
+    return replace(tape, operations=tuple(builder.operations), turn=turn)
+
+
+def _with_operands_in_memory(builder: TapeBuilder, op: Operation) -> None:
+    blocks = []
+    for block in op.blocks:
+        around, builder.operations = builder.operations, []
+        for inner in block:
+            _with_operands_in_memory(builder, inner)
+        blocks.append(tuple(builder.operations))
+        builder.operations = around
+    op = op.with_blocks(*blocks)
+    if isinstance(op, Apply) and op.primitive == "call":
+        builder.line = op.line
+        op = replace(op, operands=tuple(builder.apply("copy", v) for v in op.operands))
+    builder.emit(op)

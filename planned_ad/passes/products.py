@@ -1,0 +1,233 @@
+"""Write contractions in the form that suits them: fused into loop nests, or as plain products for a kernel.
+
+A matrix product reads each element many times, and wants to keep it in registers or caches; anything with a dimension
+of one (a dot product, matrix times vector, an outer product) reads its largest operand once, at the speed of memory,
+and becomes a product and a sum, which fuse. An operand that repeats itself is not multiplied out. An operand along
+which no vector runs is turned over first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ..analysis.enclosing import is_ragged
+from ..regions.regions import View, c_strides, contiguous
+from ..tape.builder import TapeBuilder, rebuilt
+from ..tape.tape import Apply, Load, Operation, Tape, Value, walk
+
+TILED_PRODUCT = 256**3  # multiplications up to which tiles in registers are as fast as BLAS on one core
+TURNED_ROWS = 8  # rows of the result that make it worth turning an operand over first
+SMALL_PRODUCT = 8**3  # multiplications below which a call of BLAS costs more than it saves
+
+
+def lower_products(tape: Tape) -> Tape:
+    """Requires a simplified tape; ensures that the contractions left repeat no operand, and are worth a kernel.
+
+    The same tape when there is nothing to lower. What repeats may leave a smaller contraction: lower that again.
+    """
+    products = [op for op in walk(tape.operations) if isinstance(op, Apply) and op.primitive == "contract"]
+    views = shown_through(tape)
+    if not any(may_be_lowered(views, op) for op in products):
+        return tape
+    builder = rebuilt(tape)
+    turn = 0
+    for position, op in enumerate(tape.operations):
+        if position == tape.turn:
+            turn = len(builder.operations)
+        lower_operation(builder, views, op)
+    if tape.turn == len(tape.operations):
+        turn = len(builder.operations)
+    return replace(tape, operations=tuple(builder.operations), turn=turn)
+
+
+def may_be_lowered(views: Mapping[int, View], op: Apply) -> bool:
+    return has_ragged_axis(op) or not worth_a_call(op) or repeats(views, op) or turned(views, op) is not None
+
+
+def has_ragged_axis(op: Apply) -> bool:
+    """Whether an extent differs between iterations: neither tiles nor BLAS take such a product."""
+    return any(is_ragged(v.shape) for v in op.operands)
+
+
+def lower_operation(builder: TapeBuilder, views: Mapping[int, View], op: Operation) -> None:
+    """Write one operation; contractions, in its blocks too, in the form that serves them."""
+    if isinstance(op, Apply) and op.primitive == "contract":
+        lower_product(builder, views, op)
+        return
+    blocks = []
+    for block in op.blocks:
+        around, builder.operations = builder.operations, []
+        for inner in block:
+            lower_operation(builder, views, inner)
+        blocks.append(tuple(builder.operations))
+        builder.operations = around
+    builder.emit(op.with_blocks(*blocks))
+
+
+def lower_product(builder: TapeBuilder, views: Mapping[int, View], op: Apply) -> None:
+    """Write one contraction in the form that serves it."""
+    if has_ragged_axis(op):
+        lower(builder, op)
+        return
+    number = turned(views, op)
+    if repeats(views, op):
+        without_repeats(builder, views, op)
+    elif not worth_a_call(op):
+        lower(builder, op)
+    elif number is not None:
+        turn_over(builder, op, number)
+    else:
+        builder.emit(op)
+
+
+def shown_through(tape: Tape) -> dict[int, View]:
+    """Of the values that are views, or loads, the view."""
+    found: dict[int, View] = {op.out.id: op.region.view for op in walk(tape.operations) if isinstance(op, Load)}
+    for op in walk(tape.operations):
+        if isinstance(op, Apply) and op.primitive == "view":
+            view = op.params["view"]
+            assert isinstance(view, View)
+            found[op.out.id] = view
+    return found
+
+
+def repeated_labels(views: Mapping[int, View], value: Value, labels: tuple[int, ...]) -> tuple[int, ...]:
+    """The labels along which `value` shows the same elements again and again."""
+    view = views.get(value.id)
+    if view is None:
+        return ()
+    return tuple(label for label, n, s in zip(labels, view.shape, view.strides) if s == 0 and n > 1)
+
+
+def repeats(views: Mapping[int, View], op: Apply) -> bool:
+    """Whether an operand of a contraction repeats itself along an axis."""
+    params = op.params
+    return any(
+        repeated_labels(views, value, labels)
+        for value, labels in zip(op.operands, (params["a_labels"], params["b_labels"]))
+    )
+
+
+def without_repeats(builder: TapeBuilder, views: Mapping[int, View], op: Apply) -> None:
+    """The contraction on what does not repeat.
+
+    Of a label along which one operand repeats: where it is summed, the other operand is summed along it first; where
+    only the result has it, the result repeats along it.
+    """
+    params = op.params
+    extents, out_labels = extents_of(op), params["out_labels"]
+    operands, labels = list(op.operands), [params["a_labels"], params["b_labels"]]
+    repeated = [repeated_labels(views, value, own) for value, own in zip(operands, labels)]
+    builder.line = op.line
+    for this, other in ((0, 1), (1, 0)):
+        for label in repeated[this]:
+            if label not in labels[this]:  # summed already
+                continue
+            axis = labels[this].index(label)
+            operands[this] = first_along(builder, operands[this], axis)
+            labels[this] = labels[this][:axis] + labels[this][axis + 1 :]
+            if label in labels[other] and label not in out_labels:
+                axis = labels[other].index(label)
+                operands[other] = builder.apply("reduce_sum", operands[other], axes=(axis,))
+                labels[other] = labels[other][:axis] + labels[other][axis + 1 :]
+            elif label not in labels[other] and label not in out_labels:  # both repeat along it
+                count = builder.constant(extents[label], operands[this].dtype)
+                operands[this] = builder.apply("multiply", operands[this], count)
+    kept = tuple(label for label in out_labels if label in labels[0] or label in labels[1])
+    a, b = operands
+    small = builder.apply("contract", a, b, a_labels=labels[0], b_labels=labels[1], out_labels=kept)
+    strides = dict(zip(kept, c_strides(small.shape)))
+    view = View(0, op.out.shape, tuple(strides.get(label, 0) for label in out_labels))
+    builder.emit(Apply(out=op.out, primitive="view", operands=(small,), parameters=(("view", view),), line=op.line))
+
+
+def first_along(builder: TapeBuilder, value: Value, axis: int) -> Value:
+    """`value` at index 0 of `axis`, which is dropped."""
+    own = contiguous(value.shape)
+    view = View(0, own.shape[:axis] + own.shape[axis + 1 :], own.strides[:axis] + own.strides[axis + 1 :])
+    return builder.view(value, view)
+
+
+def turned(views: Mapping[int, View], op: Apply) -> int | None:
+    """Which operand of a plain matrix product has to be turned over, for vectors to run along the result's rows."""
+    params = op.params
+    extents = extents_of(op)
+    out_labels: tuple[int, ...] = params["out_labels"]
+    both: tuple[tuple[int, ...], ...] = (params["a_labels"], params["b_labels"])
+    if not (len(both[0]) == len(both[1]) == len(out_labels) == 2):
+        return None
+    across, along = out_labels
+    number = 0 if along in both[0] else 1
+    if math.prod(extents.values()) > TILED_PRODUCT or extents[across] < TURNED_ROWS or across in both[number]:
+        return None
+    value = op.operands[number]
+    view = views.get(value.id)
+    strides = view.strides if view is not None else c_strides(value.shape)
+    return None if strides[both[number].index(along)] == 1 else number
+
+
+def turn_over(builder: TapeBuilder, op: Apply, number: int) -> None:
+    """The product with one operand copied, its axes exchanged."""
+    params = op.params
+    builder.line = op.line
+    operands, labels = list(op.operands), [params["a_labels"], params["b_labels"]]
+    if labels[number][1] == params["out_labels"][1]:  # the order of axes is right, only the memory is not
+        turned_value = operands[number]
+    else:
+        own = contiguous(operands[number].shape)
+        turned_value = builder.view(operands[number], View(0, own.shape[::-1], own.strides[::-1]))
+        labels[number] = labels[number][::-1]
+    operands[number] = builder.apply("copy", turned_value)
+    builder.emit(
+        replace(
+            op,
+            operands=tuple(operands),
+            parameters=(("a_labels", labels[0]), ("b_labels", labels[1]), ("out_labels", params["out_labels"])),
+        )
+    )
+
+
+def extents_of(op: Apply) -> dict[int, int]:
+    params = op.params
+    labels = (*params["a_labels"], *params["b_labels"])
+    return dict(zip(labels, (*op.operands[0].shape, *op.operands[1].shape)))
+
+
+def worth_a_call(op: Apply) -> bool:
+    """Whether rows, columns and summed labels all have some length, and there is enough to do."""
+    params, extents = op.params, extents_of(op)
+    a, b, out = (set(params[f"{name}_labels"]) for name in ("a", "b", "out"))
+    rows = math.prod(extents[label] for label in (a & out) - b)
+    columns = math.prod(extents[label] for label in (b & out) - a)
+    summed = math.prod(extents[label] for label in (a & b) - out)
+    return min(rows, columns, summed) > 1 and rows * columns * summed > SMALL_PRODUCT
+
+
+def lower(builder: TapeBuilder, op: Apply) -> None:
+    """Both operands repeated over all labels, multiplied, and summed over those that are not in the result."""
+    params, extents = op.params, extents_of(op)
+    out_labels: tuple[int, ...] = params["out_labels"]
+    a_labels: tuple[int, ...] = params["a_labels"]
+    b_labels: tuple[int, ...] = params["b_labels"]
+    summed = tuple(label for label in a_labels if label not in out_labels)
+    labels = (*out_labels, *summed)
+    builder.line = op.line
+    a = over(builder, op.operands[0], a_labels, labels, extents)
+    b = over(builder, op.operands[1], b_labels, labels, extents)
+    if not summed:
+        builder.emit(Apply(out=op.out, primitive="multiply", operands=(a, b), line=op.line))
+        return
+    product = builder.apply("multiply", a, b)
+    axes = tuple(range(len(out_labels), len(labels)))
+    builder.emit(
+        Apply(out=op.out, primitive="reduce_sum", operands=(product,), parameters=(("axes", axes),), line=op.line)
+    )
+
+
+def over(builder: TapeBuilder, value: Value, own: tuple[int, ...], labels: tuple[int, ...], extents: dict) -> Value:
+    """`value`, whose axes are labelled `own`, as an array over all `labels`, repeated along those that it lacks."""
+    strides = dict(zip(own, c_strides(value.shape)))
+    view = View(0, tuple(extents[label] for label in labels), tuple(strides.get(label, 0) for label in labels))
+    return builder.view(value, view)

@@ -1,0 +1,348 @@
+"""Common subexpressions, constant folding, loads of what is known, and algebra that keeps IEEE results.
+
+Inside a block (a loop's body, a side of a branch) everything is known that was known around it, but for the contents
+of memory that the loop writes to in any iteration. What is found out inside is forgotten at the end of the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..analysis.enclosing import is_fixed, is_ragged, never_runs
+from ..analysis.known_contents import KnownContents
+from ..regions.regions import Region, View, compose, contiguous, is_identity
+from ..rules.table import RULES
+from ..tape.builder import TapeBuilder, rebuilt
+from ..tape.tape import Apply, Branch, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value
+
+FOLD_LIMIT = 1 << 16  # elements: larger constants are computed at run time rather than stored
+
+
+def rewrite(tape: Tape) -> Tape:
+    """Requires a verified tape; ensures that no block computes, or loads, what is already known in it.
+
+    A load equals an earlier load of the same region while nothing that overlaps it was written. Constants of inner
+    blocks move to the outermost.
+    """
+    walk = _Rewrite(rebuilt(tape))
+    kept = walk.block.operations
+    turn = 0
+    for position, op in enumerate(tape.operations):
+        if position == tape.turn:
+            turn = len(kept)
+        walk.visit(op)
+    if tape.turn == len(tape.operations):
+        turn = len(kept)
+    return replace(tape, operations=tuple(kept), results=tuple(map(walk.name, tape.results)), turn=turn)
+
+
+@dataclass
+class _Block:
+    """What is known in one block, besides what is known around it."""
+
+    outer: _Block | None = None
+    operations: list[Operation] = field(default_factory=list)
+    known: dict[object, Value] = field(default_factory=dict)  # where equal values were computed
+    values: set[int] = field(default_factory=set)  # defined in this block
+    contents: KnownContents = field(default_factory=KnownContents)
+
+    def inner(self) -> _Block:
+        return _Block(outer=self, contents=KnownContents(self.contents))
+
+    def find(self, key: object) -> Value | None:
+        value = self.known.get(key)
+        return value if value is not None or self.outer is None else self.outer.find(key)
+
+
+class _Rewrite:
+    """The tables of one walk: what each value is now called, what it is made of, and what is known where."""
+
+    def __init__(self, builder: TapeBuilder):
+        self.builder = builder
+        self.renamed: dict[int, Value] = {}
+        self.made: dict[int, Operation] = {}
+        self.same: dict[int, int] = {}  # values that an inner block has again -> the equal value around it
+        self.top = self.block = _Block()
+
+    def visit(self, op: Operation) -> None:
+        match op:
+            case Apply():
+                self.visit_apply(op)
+            case Constant():
+                self.visit_constant(op)
+            case IndexValue():
+                self.renamed[op.out.id] = self.once(("index", op.expression), lambda: op)
+            case Load():
+                self.visit_load(op)
+            case Store():
+                self.visit_store(op)
+            case Scatter():
+                op = replace(op, indices=tuple(map(self.name, op.indices)), value=self.name(op.value))
+                op = self.accumulating(op)
+                self.block.contents.forget(op.region)
+                self.keep(op)
+            case Guard():
+                self.keep(replace(op, predicate=self.name(op.predicate)))
+            case Branch():
+                self.visit_branch(op)
+            case Loop():
+                self.visit_loop(op)
+            case _:
+                raise TypeError(f"no rewriting is known for {type(op).__name__}")
+
+    def name(self, value: Value) -> Value:
+        return self.renamed.get(value.id, value)
+
+    def keep(self, op: Operation) -> None:
+        self.keep_in(self.block, op)
+
+    def keep_in(self, block: _Block, op: Operation) -> None:
+        for value in op.outputs:
+            self.made[value.id] = op
+            block.values.add(value.id)
+        block.operations.append(op)
+
+    # Blocks.
+
+    def inside(self, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
+        """One block, rewritten."""
+        self.block = inner = self.block.inner()
+        for op in operations:
+            self.visit(op)
+        assert inner.outer is not None
+        self.block = inner.outer
+        return tuple(inner.operations)
+
+    def visit_loop(self, op: Loop) -> None:
+        """Nothing that any iteration writes is known at the beginning of one, nor after the loop."""
+        if never_runs(op):
+            return
+        for region in op.writes:
+            self.block.contents.forget(region)
+        count = None if op.count is None else self.name(op.count)
+        self.keep(replace(op, body=self.inside(op.body), count=count))
+
+    def visit_branch(self, op: Branch) -> None:
+        outcome = self.number(self.name(op.predicate))
+        if outcome is not None:
+            for inner in op.then if outcome else op.otherwise:
+                self.visit(inner)
+            return
+        then, otherwise = map(self.inside, op.blocks)
+        for region in op.writes:
+            self.block.contents.forget(region)
+        self.keep(replace(op, predicate=self.name(op.predicate), then=then, otherwise=otherwise))
+
+    def is_outer(self, value: Value) -> bool:
+        """Whether `value` comes from around this block."""
+        return value.id not in self.block.values
+
+    # Memory.
+
+    def visit_load(self, op: Load) -> None:
+        contents = self.block.contents[op.region.buffer]
+        value = contents.get(op.region.view)
+        if value is None or (self.is_outer(value) and not self.is_number(value)):
+            # An array from around the block would have to be kept; its memory is still there to be read.
+            if value is not None:
+                self.same[op.out.id] = self.origin(value)
+            contents.put(op.region.view, op.out)
+            self.keep(op)
+        else:
+            self.renamed[op.out.id] = value
+
+    def visit_store(self, op: Store) -> None:
+        value = self.scalar_of(self.name(op.value))
+        contents = self.block.contents[op.region.buffer]
+        there = contents.get(op.region.view)
+        if not op.accumulate and there is not None and self.origin(there) == self.origin(value):
+            return
+        contents.forget(op.region)
+        self.keep(op if value is op.value else replace(op, value=value))
+        buffer = self.builder.buffers[op.region.buffer]
+        if not op.accumulate and value.shape == op.region.shape and value.dtype == buffer.dtype:
+            contents.put(op.region.view, value)
+
+    def accumulating(self, op: Scatter) -> Scatter:
+        """`a[i] = a[i] + b` at one run-time index as `a[i] += b`, of which nothing has to be known of `a`."""
+        total = self.made.get(op.value.id)
+        if op.accumulate or op.indices[0].size != 1 or not isinstance(total, Apply) or total.primitive != "add":
+            return op
+        there = self.block.contents[op.region.buffer].get(op.region.view)
+        for old, new in (total.operands, total.operands[::-1]):
+            read = self.made.get(old.id)
+            if isinstance(read, Apply) and read.primitive == "gather" and new.shape == op.value.shape:
+                source, *indices = map(self.origin, read.operands)
+                if there is not None and source == self.origin(there) and indices == list(map(self.origin, op.indices)):
+                    return replace(op, value=new, accumulate=True)
+        return op
+
+    def is_number(self, value: Value) -> bool:
+        return value.shape == () or self.scalar_of(value) is not value
+
+    def origin(self, value: Value) -> int:
+        return self.same.get(value.id, value.id)
+
+    # Constants.
+
+    def visit_constant(self, op: Constant) -> None:
+        data = op.data
+        if data.size > 1 and is_uniform(data):
+            scalar = self.constant(data.reshape(-1)[0], op)
+            self.renamed[op.out.id] = self.settle(repeated(scalar, op))
+        else:
+            self.renamed[op.out.id] = self.constant(data, op)
+
+    def constant(self, data: np.ndarray, op: Operation) -> Value:
+        """The value of a constant; it is defined in the outermost block, where all can see it."""
+        data = np.asarray(data)
+        key = ("constant", data.dtype, data.shape, data.tobytes() if data.size <= 4096 else id(data))
+        value = self.top.known.get(key)
+        if value is None:
+            if isinstance(op, Constant) and op.data is data:
+                value = op.out
+                self.keep_in(self.top, op)
+            else:
+                value = self.builder.new_value(data.shape, data.dtype)
+                self.keep_in(self.top, Constant(out=value, data=data, line=op.line))
+            self.top.known[key] = value
+        return value
+
+    def scalar_of(self, value: Value) -> Value:
+        """The scalar that `value` repeats, where it is such a broadcast; else `value`."""
+        made = self.made.get(value.id)
+        if isinstance(made, Apply) and made.primitive == "view" and made.operands[0].shape == ():
+            return made.operands[0]
+        return value
+
+    def number(self, value: Value) -> float | None:
+        """The number that a constant scalar (or a broadcast of one) holds."""
+        made = self.made.get(self.scalar_of(value).id)
+        if isinstance(made, Constant) and made.data.ndim == 0:
+            return made.data.item()
+        return None
+
+    # Computed values.
+
+    def once(self, key: object, make: Callable[[], Operation]) -> Value:
+        """The value known under `key`, else that of `make()`; made again where it is not worth keeping it for here."""
+        value = self.block.find(key)
+        if value is None or (self.is_outer(value) and not worth_keeping(self.made[value.id])):
+            op = make()
+            (out,) = op.outputs
+            if value is not None:
+                self.same[out.id] = self.origin(value)
+            self.block.known[key] = value = out
+            self.keep(op)
+        return value
+
+    def visit_apply(self, op: Apply) -> None:
+        operands = tuple(self.name(v) for v in op.operands)
+        rule = RULES[op.primitive]
+        if rule.kind == "elementwise" and op.out.shape != () and op.primitive != "copy":
+            scalars = tuple(self.scalar_of(v) for v in operands)
+            if all(v.shape == () for v in scalars):
+                # Every operand repeats a scalar: compute once, repeat the result.
+                once = self.builder.new_value((), op.out.dtype)
+                scalar = self.settle(replace(op, out=once, operands=scalars))
+                self.renamed[op.out.id] = self.settle(repeated(scalar, op))
+                return
+            operands = scalars
+        self.renamed[op.out.id] = self.settle(replace(op, operands=operands))
+
+    def settle(self, op: Apply) -> Value:
+        """The value of `op`, from the cheapest source: an identity, a constant, an equal earlier value, or itself."""
+        same = self.identity(op)
+        if same is not None:
+            return same
+        if op.primitive == "view":
+            op = self.flatten_view(op)
+            if is_identity(op.params["view"], op.operands[0].shape):
+                return op.operands[0]
+        folded = self.fold(op)
+        if folded is not None:
+            return folded
+        key = (op.primitive, tuple(map(self.origin, op.operands)), op.parameters)
+        return self.once(key, lambda: op)
+
+    def identity(self, op: Apply) -> Value | None:
+        """Algebra that is exact in IEEE arithmetic: x * 1, x / 1, -(-x), x - 0, a choice already made."""
+        operands, name = op.operands, op.primitive
+        if name == "cut":
+            return operands[0]
+        if name in ("multiply", "divide") and self.number(operands[1]) == 1 and operands[0].shape == op.out.shape:
+            return operands[0]
+        if name == "multiply" and self.number(operands[0]) == 1 and operands[1].shape == op.out.shape:
+            return operands[1]
+        if name == "subtract" and self.number(operands[1]) == 0 and operands[0].shape == op.out.shape:
+            return operands[0]
+        if name == "negative":
+            made = self.made.get(operands[0].id)
+            if isinstance(made, Apply) and made.primitive == "negative":
+                return made.operands[0]
+        return None
+
+    def flatten_view(self, op: Apply) -> Apply:
+        """A view of a view as one view, where that is affine."""
+        made = self.made.get(op.operands[0].id)
+        if isinstance(made, Apply) and made.primitive == "view":
+            inner = made.params["view"]
+            view = compose(inner, op.params["view"])
+            if view is not None:
+                return replace(op, operands=made.operands, parameters=(("view", view),))
+        if isinstance(made, Load):
+            view = compose(made.region.view, op.params["view"])
+            contents = self.block.contents[made.region.buffer]
+            if view is not None and contents.get(made.region.view) is made.out:
+                value = contents.get(view)
+                if value is None:
+                    value = self.builder.new_value(view.shape, op.out.dtype)
+                    self.keep(Load(out=value, region=Region(made.region.buffer, view), line=op.line))
+                    contents.put(view, value)
+                return replace(op, operands=(value,), parameters=(("view", contiguous(view.shape)),))
+        return op
+
+    def fold(self, op: Apply) -> Value | None:
+        source = op.operands[0]
+        if op.out.size > FOLD_LIMIT or (op.primitive == "view" and (source.shape == () or op.out.size > source.size)):
+            return None
+        if is_ragged(op.out.shape) or (op.primitive == "view" and not is_fixed(op.params["view"])):
+            return None
+        made = [self.made.get(v.id) for v in op.operands]
+        if not all(isinstance(m, Constant) for m in made):
+            return None
+        with np.errstate(all="ignore"):
+            data = RULES[op.primitive].evaluate(*(m.data for m in made), **op.params)  # type: ignore[union-attr]
+        return self.constant(np.asarray(data, dtype=op.out.dtype, order="C"), op)
+
+
+def repeated(scalar: Value, op: Apply | Constant) -> Apply:
+    """What `op` defines, as `scalar` again and again."""
+    view = contiguous_repeat(op.out.shape)
+    return Apply(out=op.out, primitive="view", operands=(scalar,), parameters=(("view", view),), line=op.line)
+
+
+def worth_keeping(op: Operation) -> bool:
+    """Whether an inner block does better to read this value, kept in memory from outside, than to have it again."""
+    if isinstance(op, IndexValue | Constant):
+        return True
+    if not isinstance(op, Apply) or op.primitive == "view":
+        return False
+    return op.out.size <= max((v.size for v in op.operands), default=0)
+
+
+def is_uniform(data: np.ndarray) -> bool:
+    """Whether all elements are one number (looked for in large arrays only where the strides say so)."""
+    if all(stride == 0 for stride in data.strides):
+        return True
+    if data.size > FOLD_LIMIT or not (data == data.flat[0]).all():
+        return False
+    return data.dtype.kind != "f" or bool((np.signbit(data) == np.signbit(data.flat[0])).all())
+
+
+def contiguous_repeat(shape: tuple[int, ...]) -> View:
+    """The view that repeats a scalar over `shape`."""
+    return View(0, tuple(shape), (0,) * len(shape))

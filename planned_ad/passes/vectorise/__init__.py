@@ -1,0 +1,1 @@
+"""Loops whose iterations do not depend on one another become array operations."""

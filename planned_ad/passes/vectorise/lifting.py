@@ -1,0 +1,253 @@
+"""Write all iterations of a loop at once: its operations over arrays that have an axis more, one place an iteration.
+
+Values that are alike in all iterations stay as they are, and are repeated along that axis where they meet others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ...analysis.enclosing import certainly_runs, indices_of, is_ragged, stays_inside
+from ...analysis.independence import EXTREMA, Carry, NotIndependent, Sharing, coefficient, moves
+from ...regions.affine import Affine, Ragged, substitute
+from ...regions.bounds import Iterations
+from ...regions.regions import Region, View, c_strides, is_injective
+from ...rules.table import RULES
+from ...tape.builder import TapeBuilder
+from ...tape.tape import Apply, IndexValue, Load, Loop, Operation, Scatter, Store, Value
+from ..invariants import is_total
+
+MOST_INDICES = 1 << 16  # numbers of an index that are worth a constant array
+SHORT = 64  # elements of an array that by itself keeps vectors too little busy
+MOST_ELEMENTS = 1 << 20  # of the array that short ones of all iterations make
+MOST_NEAR = 1 << 15  # of the array that longer ones make: what a processor keeps near
+
+
+class Lifting:
+    """The writing of one loop's iterations as array operations.
+
+    `builder` receives them; `around` are the iterations that the loop itself runs in.
+    """
+
+    def __init__(self, builder: TapeBuilder, loop: Loop, sharing: Sharing, around: Iterations, widest: int):
+        self.builder = builder
+        self.loop = loop
+        self.sharing = sharing
+        self.around = around
+        self.widest = widest
+        self.count = loop.trips
+        self.single: dict[int, Value] = {}  # values of the body that are alike in all iterations
+        self.lifted: dict[int, Value] = {}  # values with the axis in front
+        self.made = {v.id: op for op in loop.body for v in op.outputs}
+        self.links = frozenset(id for carry in sharing.carries.values() for id in carry.links)
+
+    def write(self) -> None:
+        """Write the loop; raises `NotIndependent` where an operation has no such form."""
+        for position, op in enumerate(self.loop.body):
+            self.builder.line = op.line
+            shapes = [*(v.shape for v in op.outputs), *(r.shape for r in (*op.reads, *op.writes))]
+            for shape in shapes:
+                self.check_extents(shape)
+            if any(v.id in self.links for v in op.outputs):
+                continue
+            if position in self.sharing.carries:
+                self.carry(self.sharing.carries[position])
+            elif isinstance(op, Store):
+                self.store(op, position in self.sharing.last)
+            elif isinstance(op, Scatter):
+                self.scatter(op)
+            elif all(v.id not in self.lifted for v in op.inputs) and self.loop.index not in indices_of(op):
+                self.once(op)
+            else:
+                self.define(op)
+
+    def check_extents(self, shape: tuple[int, ...]) -> None:
+        if any(isinstance(n, Ragged) and self.loop.index in dict(n.expression.terms) for n in shape):
+            raise NotIndependent("an extent differs between iterations")
+        size = math.prod(shape)
+        most = MOST_ELEMENTS if size <= SHORT else MOST_NEAR
+        if size > self.widest or (size > 1 and size * int(self.count) > most):
+            raise NotIndependent("its arrays are large enough as they are")
+
+    # Values.
+
+    def here(self, value: Value) -> Value:
+        """A value that is alike in all iterations: of the body, or from outside."""
+        return self.single.get(value.id, value)
+
+    def over_iterations(self, value: Value, shape: tuple[int, ...]) -> Value:
+        """A value of the body, of the given shape or a scalar, with the axis of iterations in front."""
+        whole = (self.count, *shape)
+        own = c_strides(value.shape) if value.shape else (0,) * len(shape)
+        if value.id not in self.lifted:
+            return self.builder.view(self.here(value), View(0, whole, (0, *own)))
+        lifted = self.lifted[value.id]
+        if value.shape == shape:
+            return lifted
+        return self.builder.view(lifted, View(0, whole, (1, *own)))
+
+    def over_indices(self, view: View, stride: int = 0) -> View:
+        """`view` in all iterations; `stride` is how far its memory itself moves from one to the next.
+
+        Windows that overlap are refused: their adjoint would be one of single elements.
+        """
+        step = coefficient(view, self.loop.index) * self.loop.step
+        first = substitute(view.offset, self.loop.index, self.loop.start)
+        whole = View(first, (self.count, *view.shape), (step + stride, *view.strides))
+        moving = [(n, s) for n, s in zip(whole.shape, whole.strides) if s]
+        if not is_injective(View(0, tuple(n for n, _ in moving), tuple(s for _, s in moving))):
+            raise NotIndependent("windows that overlap")
+        return whole
+
+    def once(self, op: Operation) -> None:
+        """What is alike in all iterations; it must have a meaning even where there is none."""
+        (out,) = op.outputs
+        if not certainly_runs(self.loop):
+            if isinstance(op, Apply) and not is_total(op, self.around):
+                raise NotIndependent(f"{op.primitive} may fail where there is no iteration")
+            for region in op.reads:
+                self.check_inside(region)
+        if isinstance(op, Apply):
+            op = replace(op, operands=tuple(map(self.here, op.operands)))
+        new = self.single[out.id] = self.builder.new_value(out.shape, out.dtype)
+        self.builder.emit(replace(op, out=new))  # type: ignore[call-arg]
+
+    def check_inside(self, region: Region) -> None:
+        if not stays_inside(self.builder.buffers[region.buffer], region.view, self.around):
+            raise NotIndependent("its memory is not there where there is no iteration")
+
+    def define(self, op: Operation) -> None:
+        (out,) = op.outputs
+        match op:
+            case Load():
+                value = self.builder.load(Region(op.region.buffer, self.over_indices(op.region.view)))
+            case IndexValue():
+                value = self.indices(op.expression)
+            case Apply():
+                value = self.applied(op)
+            case _:
+                raise NotIndependent(f"{type(op).__name__} has no array form")
+        assert value.shape == (self.count, *out.shape) and value.dtype == out.dtype
+        self.lifted[out.id] = value
+
+    def indices(self, expression: Affine) -> Value:
+        """The numbers of an expression of the index."""
+        if isinstance(self.count, Ragged) or self.count > MOST_INDICES:
+            raise NotIndependent("too many numbers of its index, or not always as many")
+        move = dict(expression.terms)[self.loop.index] * self.loop.step
+        rest = substitute(expression, self.loop.index, self.loop.start)
+        numbers = np.arange(self.count, dtype=np.int64) * move
+        if isinstance(rest, int):
+            return self.builder.constant(numbers + rest)
+        return self.builder.apply("add", self.builder.constant(numbers), self.builder.index_value(rest))
+
+    def applied(self, op: Apply) -> Value:
+        kind, params = RULES[op.primitive].kind, op.params
+        if kind == "elementwise":
+            return self.builder.apply(op.primitive, *(self.beside(v, op.out.shape) for v in op.operands), **params)
+        if kind == "view":
+            (operand,) = op.operands
+            lifted = self.lifted.get(operand.id)
+            view = self.over_indices(params["view"], 0 if lifted is None else operand.size)
+            return self.builder.view(self.fitting(lifted or self.here(operand), view), view)
+        if kind == "reduce":
+            params["axes"] = tuple(axis + 1 for axis in params["axes"])
+            return self.builder.apply(op.primitive, self.lifted[op.operands[0].id], **params)
+        if kind == "scan" and not isinstance(self.count, Ragged):
+            params["axis"] += 1
+            operands = (self.over_iterations(v, v.shape) for v in op.operands)
+            return self.builder.apply(op.primitive, *operands, **params)
+        if kind == "contract":
+            return self.contracted(op)
+        if kind == "gather" and not isinstance(self.count, Ragged) and op.operands[0].id not in self.lifted:
+            indices = (self.over_iterations(v, v.shape) for v in op.operands[1:])
+            return self.builder.apply(op.primitive, self.here(op.operands[0]), *indices, **params)
+        raise NotIndependent(f"{op.primitive} has no array form here")
+
+    def fitting(self, value: Value, view: View) -> Value:
+        """`value`; refused where an axis could hold more iterations than there are, and more than `value` has."""
+        low, high = view.bounds()
+        if isinstance(low, int) and isinstance(high, int) and view.size and not 0 <= low <= high < value.size:
+            raise NotIndependent("its elements are told apart by the exact number of iterations only")
+        return value
+
+    def beside(self, value: Value, shape: tuple[int, ...]) -> Value:
+        """An operand of an elementwise operation whose result has `shape` in each iteration; scalars stay scalars."""
+        if value.id not in self.lifted and value.shape == ():
+            return self.here(value)
+        return self.over_iterations(value, shape)
+
+    def contracted(self, op: Apply) -> Value:
+        """A product for each iteration: a label that the result keeps."""
+        params = op.params
+        label = 1 + max((*params["a_labels"], *params["b_labels"]), default=0)
+        operands = []
+        for name, value in zip(("a_labels", "b_labels"), op.operands):
+            if value.id in self.lifted:
+                params[name] = (label, *params[name])
+            operands.append(self.lifted.get(value.id) or self.here(value))
+        params["out_labels"] = (label, *params["out_labels"])
+        return self.builder.apply("contract", *operands, **params)
+
+    # Effects.
+
+    def store(self, op: Store, is_last: bool) -> None:
+        if moves(op.region, self.loop.index):
+            region = Region(op.region.buffer, self.over_indices(op.region.view))
+            if not is_injective(region.view):
+                raise NotIndependent("stores that overlap")
+            scalar = op.value.id not in self.lifted and op.value.shape == ()
+            value = self.here(op.value) if scalar else self.over_iterations(op.value, op.region.shape)
+            self.builder.store(region, value, op.accumulate)
+        elif op.accumulate:
+            self.store_once(op, self.total(op.value, "add"), accumulate=True)
+        elif is_last:
+            self.store_once(op, self.last(op.value), accumulate=False)
+        else:
+            raise NotIndependent("the last iteration decides, and there may be none")
+
+    def store_once(self, op: Store, value: Value, accumulate: bool) -> None:
+        if not certainly_runs(self.loop):
+            self.check_inside(op.region)
+        self.builder.store(op.region, value, accumulate)
+
+    def last(self, value: Value) -> Value:
+        """`value` in the last iteration."""
+        lifted = self.lifted.get(value.id)
+        if lifted is None:
+            return self.here(value)
+        return self.builder.view(lifted, View((int(self.count) - 1) * value.size, value.shape, c_strides(value.shape)))
+
+    def total(self, value: Value, operation: str) -> Value:
+        """The sum, or the extremum, of `value` over all iterations."""
+        if operation != "add":
+            lifted = self.lifted.get(value.id)
+            if lifted is None:
+                return self.here(value)
+            return self.builder.apply(EXTREMA[operation], lifted, axes=(0,))
+        if value.id not in self.lifted and not isinstance(self.count, Ragged):
+            number = self.builder.constant(int(self.count), value.dtype)
+            return self.builder.apply("multiply", self.here(value), number)
+        return self.builder.apply("reduce_sum", self.over_iterations(value, value.shape), axes=(0,))
+
+    def carry(self, carry: Carry) -> None:
+        """The memory, updated once."""
+        if not certainly_runs(self.loop):
+            self.check_inside(carry.store.region)
+        value = self.builder.load(carry.load.region)
+        for term in carry.terms:
+            operation = "subtract" if term.sign < 0 else carry.operation
+            value = self.builder.apply(operation, value, self.total(term.value, carry.operation))
+        self.builder.store(carry.store.region, value)
+
+    def scatter(self, op: Scatter) -> None:
+        """In order of iterations: the last of equal indices wins, here as there."""
+        if isinstance(self.count, Ragged) or moves(op.region, self.loop.index) or is_ragged(op.region.shape):
+            raise NotIndependent("computed indices into memory that differs between iterations")
+        rest = op.region.shape[len(op.indices) :]
+        indices = tuple(self.over_iterations(v, v.shape) for v in op.indices)
+        value = self.over_iterations(op.value, (*op.indices[0].shape, *rest))
+        self.builder.scatter(op.region, indices, value, op.accumulate)

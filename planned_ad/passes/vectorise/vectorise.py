@@ -1,0 +1,86 @@
+"""Loops whose iterations do not depend on one another become array operations.
+
+`for i in range(n): s += sin(x[i]) * x[i]` is `s += sum(sin(x) * x)`: the planner then fuses the primal and its reverse
+sweep into one loop nest over vectors, and nothing is kept for each iteration.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from ...analysis.enclosing import inside, never_runs
+from ...analysis.independence import NotIndependent, sharing
+from ...regions.bounds import Iterations
+from ...tape.builder import rebuilt
+from ...tape.tape import Constant, Loop, Operation, Tape, walk
+from ..dead_code import drop_dead
+from ..rewrite import rewrite
+from .lifting import MOST_NEAR, SHORT, Lifting
+from .selection import NotSelectable, without_branches
+
+
+def vectorise(tape: Tape) -> Tape:
+    """Requires a primal tape; ensures the same numbers, up to the order of sums.
+
+    Innermost loops first; what was around one is tried when that has become operations on short arrays.
+    """
+    assert tape.turn == len(tape.operations)
+    if not any(isinstance(op, Loop) for op in walk(tape.operations)):
+        return tape
+    widest = MOST_NEAR
+    while True:
+        tape = drop_dead(rewrite(tape))
+        walker = _Vectorising(tape, widest)
+        operations = walker.block(tape.operations, (), Iterations())
+        if not walker.changed:
+            return tape
+        tape = replace(tape, operations=operations, turn=len(operations))
+        widest = SHORT
+
+
+class _Vectorising:
+    """One walk over a tape."""
+
+    def __init__(self, tape: Tape, widest: int):
+        self.builder = rebuilt(tape)
+        self.widest = widest
+        self.changed = False
+        everything = list(walk(tape.operations))
+        self.constants = {op.out.id: op.data for op in everything if isinstance(op, Constant)}
+        reads = Counter(region.buffer for op in everything if not op.blocks for region in op.reads)
+        self.private = {buffer.id: reads[buffer.id] for buffer in tape.buffers if not buffer.visible}
+
+    def block(
+        self, operations: tuple[Operation, ...], loops: tuple[Loop, ...], around: Iterations
+    ) -> tuple[Operation, ...]:
+        """One block inside `loops`, run in the iterations `around`."""
+        found: list[Operation] = []
+        for op in operations:
+            found += self.written(op, loops, around)
+        return tuple(found)
+
+    def written(self, op: Operation, loops: tuple[Loop, ...], around: Iterations) -> list[Operation]:
+        if isinstance(op, Loop) and not any(isinstance(inner, Loop) for inner in walk(op.body)):
+            return self.lifted(op, loops, around) or [op]
+        if isinstance(op, Loop):
+            return [replace(op, body=self.block(op.body, (*loops, op), inside(around, op)))]
+        return [op.with_blocks(*(self.block(block, loops, around) for block in op.blocks))]
+
+    def lifted(self, op: Loop, loops: tuple[Loop, ...], around: Iterations) -> list[Operation] | None:
+        """The loop as array operations; None where it stays a loop."""
+        if op.count is not None or never_runs(op):
+            return None
+        before, self.builder.operations = self.builder.operations, []
+        try:
+            if any(inner.blocks for inner in op.body):
+                op = replace(op, body=without_branches(self.builder, op.body, self.constants, self.private))
+            shared = sharing(self.builder.buffers, op, loops)
+            Lifting(self.builder, op, shared, around, self.widest).write()
+        except (NotIndependent, NotSelectable):
+            return None
+        else:
+            self.changed = True
+            return self.builder.operations
+        finally:
+            self.builder.operations = before

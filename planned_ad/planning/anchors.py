@@ -1,0 +1,412 @@
+"""Which values get a home: computed once, at their own place in the schedule.
+
+All other values are *virtual*: views, loads and short elementwise chains, evaluated again wherever they
+are used (reloaded, recomputed) at the price of a few operations. A value is anchored when evaluating
+it again costs more than keeping it, when the memory it came from is overwritten before a use, or when a
+library routine needs it in memory. Each anchor carries its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from ..analysis.dependence import WriteHistory
+from ..regions.regions import Region, View, compose, contiguous, is_injective, overlap, same_layout
+from ..rules.table import RULES
+from ..tape.tape import (
+    Apply,
+    Branch,
+    Constant,
+    Guard,
+    IndexValue,
+    Load,
+    Loop,
+    Operation,
+    Scatter,
+    Store,
+    Tape,
+    Value,
+    walk,
+)
+
+# Additions per element that cost as much as keeping a number: arithmetic on arrays is vectorised, and waits for memory.
+SCALAR_LIMIT = 8.0
+ARRAY_LIMIT = 16.0
+TRANSCENDENTAL = 10.0  # a primitive of this cost is never evaluated again
+COPY_FROM = 4.0  # an array of this cost is read from where the program has stored it
+BEFORE = -1  # the position, within a loop's body or a branch's side, of operations before the loop or branch
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """Where a number that an expression needs comes from: `value`, at the places `view` of its row-major memory."""
+
+    value: Value
+    view: View
+    kind: str  # 'anchor', 'constant' or 'load'
+    region: Region | None = None  # of a load: the elements of the buffer
+    position: int = -1  # of a load: from when on the buffer holds them
+
+
+@dataclass
+class Anchors:
+    """The decisions: `reasons[value id]` for each anchored value, and how to find any value's leaves."""
+
+    tape: Tape
+    history: WriteHistory
+    made: dict[int, tuple[int, Operation]] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
+    overwrites: dict[int, Operation] = field(default_factory=dict)
+    stored: dict[int, list[tuple[Region, int]]] = field(default_factory=dict)
+    parts: dict[int, dict[int, float]] = field(default_factory=dict)  # of elementwise values: see `parts_of`
+    read_in_reverse: frozenset[int] = frozenset()  # values of the primal that operations of the reverse sweep read
+    users: dict[int, list[int]] = field(default_factory=dict)  # of each value, their positions in this block
+    positions: dict[int, int] = field(default_factory=dict)  # of the operations of this block, by identity
+    inside: dict[int, tuple[Anchors, ...]] = field(default_factory=dict)  # by position: decisions for its blocks
+
+    def anchored(self, value: Value) -> bool:
+        return value.id in self.reasons
+
+    def leaves(self, value: Value, view: View, position: int) -> Iterator[Leaf]:
+        """The memory and the anchored values that `value` at `view` is computed from, by an operation at `position`."""
+        if value.id in self.reasons:
+            yield Leaf(value, view, "anchor")
+            return
+        made_at, op = self.made[value.id]
+        if isinstance(op, Constant):
+            yield Leaf(value, view, "constant")
+        elif isinstance(op, IndexValue):
+            return
+        elif isinstance(op, Load):
+            region, since = self.home_of_load(op, made_at, position)
+            seen = compose(region.view, view)
+            if seen is None:
+                raise NotAffine(value, made_at)
+            yield Leaf(value, view, "load", Region(region.buffer, seen), since)
+        else:
+            assert isinstance(op, Apply)
+            if op.primitive == "view":
+                inner = compose(op.params["view"], view)
+                if inner is None:
+                    raise NotAffine(value, made_at)
+                yield from self.leaves(op.operands[0], inner, position)
+                return
+            copy = self.copy_to_read(value, view, position)
+            if copy is not None:
+                yield Leaf(value, view, "load", *copy)
+            else:
+                for operand in op.operands:
+                    yield from self.leaves(operand, operand_view(operand, op.out, view), position)
+
+    def home_of_load(self, op: Load, made_at: int, position: int) -> tuple[Region, int]:
+        """Where the loaded numbers are still found at `position`: where they were read, or were stored since."""
+        if self.history.first_write(op.region, made_at, position) is not None:
+            place = self.stored_copy(op.out, position)
+            if place is not None:
+                return place
+        return op.region, made_at
+
+    def copy_to_read(self, value: Value, view: View, position: int) -> tuple[Region, int] | None:
+        """Where `value` at `view` is read instead of computed again: one number for several.
+
+        Not by the reverse sweep from an array of the primal's that would be kept alive for it.
+        """
+        if not value.shape or self.cost_of(value) < COPY_FROM:
+            return None
+        copy = self.stored_copy(value, position)
+        if copy is None:
+            return None
+        region, since = copy
+        if since < self.tape.turn <= position and not self.tape.buffers[region.buffer].visible:
+            return None
+        seen = compose(region.view, view)
+        if seen is None or self.clashes(self.tape.operations[position], Region(region.buffer, seen)):
+            return None
+        return Region(region.buffer, seen), since
+
+    def stored_copy(self, value: Value, position: int) -> tuple[Region, int] | None:
+        """A region that `value` was stored to earlier and that still holds it at `position`."""
+        for region, since in self.stored.get(value.id, ()):
+            if since < position and self.history.first_write(region, since, position) is None:
+                return region, since
+        return None
+
+    def anchor(self, value: Value, reason: str) -> None:
+        if value.id in self.reasons:
+            return
+        self.reasons[value.id] = reason
+        position, op = self.made[value.id]
+        if isinstance(op, Apply):
+            self.check_uses(position, op)
+
+    # Deciding.
+
+    def decide(self) -> None:
+        """Walk the tape once; afterwards every leaf of every use is intact, affine, and where it must be."""
+        turn = self.tape.turn
+        primal = {value.id for op in self.tape.operations[:turn] for value in op.outputs}
+        reads = (value.id for op in self.tape.operations[turn:] for value in op.inputs)
+        self.read_in_reverse = frozenset(id for id in reads if id in primal)
+        for position, op in enumerate(self.tape.operations):
+            self.positions[id(op)] = position
+            for value in op.inputs:
+                self.users.setdefault(value.id, []).append(position)
+        for position, op in enumerate(self.tape.operations):
+            for value in op.outputs:
+                self.made[value.id] = (position, op)
+            self.decide_one(position, op)
+            if isinstance(op, Store) and not op.accumulate and op.value.shape == op.region.shape:
+                self.stored.setdefault(op.value.id, []).append((op.region, position))
+
+    def decide_one(self, position: int, op: Operation) -> None:
+        if isinstance(op, Constant | Load | IndexValue):
+            return
+        if isinstance(op, Loop | Branch):
+            self.decide_blocks(position, op)
+            return
+        if isinstance(op, Apply):
+            rule = RULES[op.primitive]
+            if rule.kind == "view":
+                self.check_view(op, position)
+                return
+            if rule.kind == "elementwise":
+                self.check_broadcasts(op)
+                parts = self.parts[op.out.id] = {op.out.id: rule.cost}
+                for operand in op.operands:
+                    parts.update(self.parts_of(operand))
+                limit = ARRAY_LIMIT if op.out.shape else SCALAR_LIMIT
+                if rule.cost < TRANSCENDENTAL and sum(parts.values()) <= limit:
+                    return
+            if rule.kind not in ("elementwise", "reduce"):
+                for operand in op.operands if rule.kind != "gather" else op.operands[:1]:
+                    self.put_in_memory(operand, rule.name)
+            self.anchor(op.out, f"recomputing {op.title} costs more than keeping it")
+            return
+        if isinstance(op, Guard):
+            self.anchor(op.predicate, "tested by a guard")
+        self.check_uses(position, op)
+
+    def decide_blocks(self, position: int, op: Loop | Branch) -> None:
+        """What a loop or a branch reads from outside is in memory; each block is decided as a tape of its own.
+
+        Values do not cross iterations, and every iteration finds memory as the ones before left it, so that the
+        order within one iteration is all there is to keep.
+        """
+        steers = op.predicate if isinstance(op, Branch) else op.count
+        if steers is not None and not isinstance(self.made[steers.id][1], Constant):
+            self.anchor(steers, "decides what is run")
+        known = dict(self.made)
+        for value in op.inputs:
+            if self.found_inside(position, op, value):
+                known[value.id] = (BEFORE, self.made[value.id][1])
+            else:
+                self.anchor(value, "read in each iteration of a loop" if isinstance(op, Loop) else "read by a branch")
+        blocks = []
+        for block in op.blocks:
+            tape = replace(self.tape, operations=block, turn=len(block) if position < self.tape.turn else 0)
+            blocks.append(Anchors(tape, WriteHistory(tape), dict(known), self.reasons, self.overwrites))
+            blocks[-1].decide()
+        self.inside[position] = tuple(blocks)
+
+    def found_inside(self, position: int, op: Loop | Branch, value: Value) -> bool:
+        """Whether the blocks of `op` find `value` as well: a constant, an index, or memory that stays as it is."""
+        made = self.made[value.id][1]
+        if isinstance(made, Constant | IndexValue):
+            return True
+        if not isinstance(made, Load) or value.id in self.reasons:
+            return False
+        region = made.region
+        if self.history.first_write(region, self.made[value.id][0], position) is not None:
+            return False
+        return not any(overlap(written, region) for inner in walk((op,)) for written in inner.writes)
+
+    def parts_of(self, value: Value) -> dict[int, float]:
+        """What evaluating `value` evaluates: each operation once, loads and kept values as one read."""
+        if value.id in self.reasons:
+            return {value.id: 1.0}
+        _, op = self.made[value.id]
+        if isinstance(op, Apply) and op.primitive == "view":
+            return self.parts_of(op.operands[0])
+        if isinstance(op, Constant | IndexValue):
+            return {}
+        return self.parts.get(value.id) or {value.id: 1.0}
+
+    def cost_of(self, value: Value) -> float:
+        return sum(self.parts_of(value).values())
+
+    def put_in_memory(self, value: Value, user: str) -> None:
+        """Library routines and gathers address memory: computed operands are kept in a slot."""
+        base = value
+        while base.id not in self.reasons:
+            _, op = self.made[base.id]
+            if isinstance(op, IndexValue):
+                self.anchor(base, f"{user} reads it from memory")
+            if not isinstance(op, Apply):
+                return
+            if op.primitive != "view":
+                self.anchor(base, f"{user} reads it from memory")
+                return
+            base = op.operands[0]
+
+    def check_view(self, op: Apply, position: int) -> None:
+        """A view whose places cannot be written as one affine map of its base is copied."""
+        while True:
+            try:
+                list(self.leaves(op.out, contiguous(op.out.shape), position))
+                return
+            except NotAffine as problem:
+                self.anchor(problem.value, "its elements are not at regular places")
+
+    def check_broadcasts(self, op: Apply) -> None:
+        """An operand that is computed, and repeated along an axis, is computed once and kept."""
+        for operand in op.operands:
+            if operand.id in self.reasons:
+                continue
+            _, made = self.made[operand.id]
+            if isinstance(made, Apply) and made.primitive == "view":
+                base = made.operands[0]
+                small = base.size * 2 <= operand.size
+                if small and base.id not in self.reasons and self.cost_of(base) > 1.5:
+                    self.anchor(base, "used by many elements")
+            elif operand.shape == () and op.out.shape != () and self.cost_of(operand) > 1.5:
+                self.anchor(operand, "used by many elements")
+
+    def check_uses(self, position: int, op: Operation) -> None:
+        """Anchor what this operation can no longer find in memory, or would overwrite while reading."""
+        for operand in op.inputs:
+            while self.mend(position, op, operand):
+                pass
+
+    def mend(self, position: int, op: Operation, operand: Value) -> bool:
+        """Anchor one culprit among the leaves of `operand`; False when all is well."""
+        view = contiguous(operand.shape)
+        try:
+            leaves = list(self.leaves(operand, view, position))
+        except NotAffine as problem:
+            self.anchor(problem.value, "its elements are not at regular places")
+            return True
+        lost: dict[int, Operation] = {}
+        values: dict[int, Value] = {}
+        for leaf in leaves:
+            if leaf.kind != "load":
+                continue
+            assert leaf.region is not None
+            writer = self.history.first_write(leaf.region, leaf.position, position)
+            if writer is None and self.clashes(op, leaf.region):
+                writer = op
+            if writer is not None:
+                lost[leaf.value.id] = writer
+                values[leaf.value.id] = leaf.value
+        if not lost:
+            return self.keep_smaller(position, operand)
+        culprit = self.wanted_part(operand, set(lost))
+        if culprit is None:
+            culprit = operand
+            if len(lost) == 1 or self.made_by_view(operand):
+                culprit = next(iter(values.values()))
+        writer = next(iter(lost.values()))
+        culprit = self.furthest(culprit, writer)
+        self.overwrites[culprit.id] = writer
+        self.anchor(culprit, "its memory is overwritten")
+        return True
+
+    def furthest(self, value: Value, writer: Operation) -> Value:
+        """What is computed from `value` alone before `writer`: it takes no more memory, and saves computing it."""
+        overwritten = self.positions[id(writer)]
+        while value.shape:
+            users = self.users.get(value.id, [])
+            user = self.tape.operations[users[0]] if len(users) == 1 else None
+            if not isinstance(user, Apply) or RULES[user.primitive].kind != "elementwise":
+                return value
+            out = user.out
+            if out.id in self.reasons or out.nbytes > value.nbytes or users[0] >= overwritten:
+                return value
+            value = out
+        return value
+
+    def keep_smaller(self, position: int, operand: Value) -> bool:
+        """Keep a value of the primal for the reverse sweep when computing it again would keep more memory alive."""
+        if position < self.tape.turn:
+            return False
+        for value in self.primal_parts(operand):
+            leaves = self.leaves(value, contiguous(value.shape), position)
+            buffers = {leaf.region.buffer for leaf in leaves if leaf.region is not None}
+            alive = [self.tape.buffers[id] for id in buffers]
+            if sum(b.span * b.dtype.itemsize for b in alive if not b.visible) > value.nbytes:
+                self.anchor(value, "computing it again would keep larger arrays alive")
+                return True
+        return False
+
+    def primal_parts(self, value: Value) -> Iterator[Value]:
+        """The largest parts of the expression `value` that the primal computed."""
+        made_at, op = self.made[value.id]
+        if value.id in self.reasons or not isinstance(op, Apply):
+            return
+        if made_at < self.tape.turn and op.primitive != "view":
+            yield value
+            return
+        for operand in op.operands:
+            yield from self.primal_parts(operand)
+
+    def wanted_part(self, value: Value, lost: set[int]) -> Value | None:
+        """The innermost part of the expression `value` that the reverse sweep reads and that has all the lost loads.
+
+        Kept, it serves both this use and the reverse sweep; the loads kept instead would serve only this one.
+        """
+        if value.id in self.reasons:
+            return None
+        _, op = self.made[value.id]
+        if not isinstance(op, Apply):
+            return None
+        if op.primitive == "view":
+            return self.wanted_part(op.operands[0], lost)
+        for operand in op.operands:
+            inner = self.wanted_part(operand, lost)
+            if inner is not None:
+                return inner
+        return value if value.id in self.read_in_reverse and lost <= self.loads_of(value) else None
+
+    def loads_of(self, value: Value) -> set[int]:
+        """The loads that the expression `value` is computed from."""
+        if value.id in self.reasons:
+            return set()
+        _, op = self.made[value.id]
+        if isinstance(op, Load):
+            return {value.id}
+        return set().union(*map(self.loads_of, op.inputs))
+
+    def made_by_view(self, value: Value) -> bool:
+        _, op = self.made[value.id]
+        return not (isinstance(op, Apply) and op.primitive != "view")
+
+    def clashes(self, op: Operation, region: Region) -> bool:
+        """Whether `op` writes, at another index than it reads it, an element of `region`."""
+        for written in op.writes:
+            if overlap(written, region) and (
+                isinstance(op, Scatter) or not (same_layout(written.view, region.view) and is_injective(written.view))
+            ):
+                return True
+        return False
+
+
+class NotAffine(Exception):
+    """`value` is seen at places that no single view describes."""
+
+    def __init__(self, value: Value, position: int):
+        super().__init__(value, position)
+        self.value = value
+
+
+def operand_view(operand: Value, out: Value, view: View) -> View:
+    """Where an elementwise operation that is evaluated at `view` of its result reads `operand`."""
+    if operand.shape == () and out.shape != ():
+        return View(0, view.shape, (0,) * len(view.shape))
+    return view
+
+
+def decide_anchors(tape: Tape) -> Anchors:
+    """Requires a simplified tape; ensures that every other value can be evaluated wherever it is used."""
+    anchors = Anchors(tape, WriteHistory(tape))
+    anchors.decide()
+    return anchors

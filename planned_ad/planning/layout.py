@@ -1,0 +1,165 @@
+"""Lay out slots and local buffers in one workspace by lifetime.
+
+Steps are swept in order: what dies before a step frees its place, what is born at it takes the best
+fitting free place. A slot born in the nest where another dies may take that one's place at once when each
+index reads the old number before it writes the new one (in-place reuse).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..regions.regions import contiguous
+from .schedule import BranchStep, LoopStep, Memory, Nest, Read, Step, memories_of
+
+ALIGNMENT = 64
+
+
+@dataclass
+class Arena:
+    """Free places of the workspace, coalesced; the end is free for ever."""
+
+    free: dict[int, int] = field(default_factory=dict)  # offset -> size
+    stops: dict[int, int] = field(default_factory=dict)  # where a free place stops -> its offset
+    end: int = 0
+
+    def take(self, nbytes: int) -> int:
+        """The smallest free place that fits, or a new one at the end."""
+        fitting = [(size, offset) for offset, size in self.free.items() if size >= nbytes]
+        if fitting:
+            size, offset = min(fitting)
+            self.remove(offset)
+            if size > nbytes:
+                self.add(offset + nbytes, size - nbytes)
+            return offset
+        offset = self.end
+        self.end += nbytes
+        return offset
+
+    def give(self, offset: int, nbytes: int) -> None:
+        """Free a place; it joins the free places on both sides."""
+        before = self.stops.get(offset)
+        if before is not None:
+            nbytes += self.remove(before)
+            offset = before
+        if offset + nbytes in self.free:
+            nbytes += self.remove(offset + nbytes)
+        self.add(offset, nbytes)
+
+    def add(self, offset: int, nbytes: int) -> None:
+        self.free[offset] = nbytes
+        self.stops[offset + nbytes] = offset
+
+    def remove(self, offset: int) -> int:
+        nbytes = self.free.pop(offset)
+        del self.stops[offset + nbytes]
+        return nbytes
+
+
+def rounded(nbytes: int) -> int:
+    """Places are multiples of 8 bytes; from a cache line on, of whole lines (so offsets stay aligned)."""
+    unit = ALIGNMENT if nbytes >= ALIGNMENT else 8
+    return -(-nbytes // unit) * unit
+
+
+def lifetimes_in(steps: Sequence[Step], first: int = 0) -> tuple[dict[Memory, tuple[int, int]], int]:
+    """Of each memory the first and last step that use it, numbered from `first` as `walk_steps` goes; the next number.
+
+    Values do not cross iterations: a slot that only one block uses is free again within it. What others use too, and
+    every buffer, is taken throughout the loop or branch.
+    """
+    used: dict[Memory, list[tuple[tuple[int, int], tuple[int, int]]]] = defaultdict(list)  # steps here, steps inside
+    number = first
+    for step in steps:
+        start, inside = number, []
+        number += 1
+        for block in step.blocks if isinstance(step, LoopStep | BranchStep) else ():
+            found, number = lifetimes_in(block, number)
+            inside.append(found)
+        whole, own = (start, number - 1), dict.fromkeys(memories_of(step))
+        for memory in {**own, **{m: None for found in inside for m in found}}:
+            users = [found[memory] for found in inside if memory in found]
+            alone = len(users) == 1 and memory not in own and memory.kind == "slot"
+            used[memory].append((whole, users[0] if alone else whole))
+    return {
+        memory: uses[0][1] if len(uses) == 1 else (uses[0][0][0], uses[-1][0][1]) for memory, uses in used.items()
+    }, number
+
+
+def lay_out(
+    sizes: dict[Memory, int], lifetimes: dict[Memory, tuple[int, int]], steps: list[Step]
+) -> tuple[dict[Memory, int], int, int]:
+    """Offsets of all memories, bytes of the workspace, and the lower bound (most bytes alive at any step).
+
+    Requires for each memory its first and last step; ensures that memories alive at one step do not overlap,
+    except where in-place reuse is legal.
+    """
+    small, large = Arena(), Arena()  # apart, so that small places do not split the aligned ones
+    offsets: dict[Memory, tuple[Arena, int]] = {}
+    births: dict[int, list[Memory]] = defaultdict(list)
+    deaths: dict[int, list[Memory]] = defaultdict(list)
+    for memory, (first, last) in lifetimes.items():
+        births[first].append(memory)
+        deaths[last].append(memory)
+    given: set[Memory] = set()  # dead slots whose place was taken over ...
+    reused: set[Memory] = set()  # ... by these
+    for number in sorted(set(births) | set(deaths)):
+        for memory in sorted(births[number], key=lambda m: (-sizes[m], m.kind, m.id)):
+            arena = large if sizes[memory] >= ALIGNMENT else small
+            donor = next(
+                (
+                    d
+                    for d in deaths[number]
+                    if d not in given and lifetimes[d][0] < number and may_reuse(steps, number, d, memory, sizes)
+                ),
+                None,
+            )
+            if donor is not None:
+                given.add(donor)
+                reused.add(memory)
+                offsets[memory] = offsets[donor]
+            else:
+                offsets[memory] = (arena, arena.take(rounded(sizes[memory])) if sizes[memory] else 0)
+        for memory in deaths[number]:
+            if memory not in given and sizes[memory]:  # empty arrays have no place
+                arena, offset = offsets[memory]
+                arena.give(offset, rounded(sizes[memory]))
+    placed = {m: offset + (large.end if arena is small else 0) for m, (arena, offset) in offsets.items()}
+    return placed, large.end + -(-small.end // ALIGNMENT) * ALIGNMENT, lower_bound(sizes, lifetimes, reused)
+
+
+def may_reuse(steps: list[Step], number: int, old: Memory, new: Memory, sizes: dict[Memory, int]) -> bool:
+    """Whether slot `new` may take the place of slot `old`, which dies in the nest where `new` is born."""
+    nest = steps[number] if number < len(steps) else None
+    if not isinstance(nest, Nest) or old.kind != "slot" or new.kind != "slot" or sizes[old] != sizes[new]:
+        return False
+    if nest.ordered or sizes[new] < ALIGNMENT:
+        return False
+    born = [r for r, write in nest.spills.items() if write.memory == new]
+    if len(born) != 1:
+        return False
+    identity = contiguous(nest.domain)
+    for position, item in enumerate(nest.items):
+        memory = getattr(item, "memory", None)
+        if memory == old and not (isinstance(item, Read) and item.view == identity and position < born[0]):
+            return False
+    same_type = [i.dtype for i in nest.items if isinstance(i, Read) and i.memory == old]
+    return all(t == nest.items[born[0]].dtype for t in same_type)  # type: ignore[union-attr]
+
+
+def lower_bound(sizes: dict[Memory, int], lifetimes: dict[Memory, tuple[int, int]], reused: set[Memory]) -> int:
+    """The most bytes alive at one step: no layout of these steps needs fewer (no rounding, no gaps).
+
+    A slot that takes over the place of one that dies counts from the step after.
+    """
+    change: dict[int, int] = defaultdict(int)
+    for memory, (first, last) in lifetimes.items():
+        change[first + (memory in reused)] += sizes[memory]
+        change[last + 1] -= sizes[memory]
+    alive = peak = 0
+    for step in sorted(change):
+        alive += change[step]
+        peak = max(peak, alive)
+    return peak

@@ -1,0 +1,286 @@
+"""Which statement of the user's program an instruction belongs to: from the code's positions and the syntax."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dis
+import functools
+import linecache
+import types
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from .exit_syntax import has, is_followed
+
+IDENTITY = "is in a function that asks with `is` for the identity of arrays"
+GENERATOR = 0x20  # the flag of code that yields
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The lines that a test decides about, first and last.
+
+    Where it leaves a loop, by what, the line of the loop's statement, and those of all the loops that it leaves. The
+    lines are then those of the loop's body, of which it decides about the rest if the loop's exits are followed; where
+    they are not, `otherwise` is what it decides about, if anything can be said.
+    """
+
+    first: int
+    last: int
+    leaves: str = ""
+    loop: int = 0
+    loops: tuple[int, ...] = ()
+    otherwise: Extent | None = None
+
+    def has(self, line: int) -> bool:
+        return self.first <= line <= self.last
+
+
+def extent_at(frame: types.FrameType) -> Extent | None:
+    """What the test that is running in `frame` decides about; None where the source is not at hand.
+
+    That is the statement it is in. An `if` with a `continue` or `break` in it decides about the rest of the loop's
+    body, one with a `return` about the rest of the function.
+    """
+    return _extent(frame.f_code, frame.f_lasti)
+
+
+@functools.lru_cache(maxsize=4096)
+def _extent(code: types.CodeType, instruction: int) -> Extent | None:
+    line, _, column, _ = list(code.co_positions())[instruction // 2]
+    tree = _syntax(code.co_filename)
+    if line is None or tree is None:
+        return None
+    path = _path(tree, line, column or 0)
+    if not path:
+        return None
+    statement = path[-1]
+    if isinstance(statement, ast.While):
+        lines = Extent(statement.lineno, statement.body[-1].end_lineno or statement.lineno)
+        loop = statement.lineno
+        return Extent(lines.first, lines.last, "end a `while` loop", loop, (loop,))
+    return _reach(path, [statement]) if isinstance(statement, ast.If) else _lines([statement])
+
+
+def extent_after(frame: types.FrameType, line: int, returns: bool) -> Extent:
+    """What a test decides about, after the loop whose statement begins at `line`, whether it was left by something.
+
+    That is the rest of the function, or of a loop around, where it was left by `return`; else the `else` of the loop.
+    """
+    file = frame.f_code.co_filename
+    tree, loop = _syntax(file), next(loop for loop in _loops(file) if loop.lineno == line)
+    assert tree is not None
+    return _reach(_path(tree, line, loop.col_offset), [ast.Return()] if returns else loop.orelse)
+
+
+@functools.lru_cache(maxsize=64)
+def _loops(file: str) -> list[Any]:
+    tree = _syntax(file)
+    return [] if tree is None else [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
+
+
+def _reach(path: list[Any], decided: list[Any]) -> Extent:
+    """What a test decides about that stands before `decided`; `path` are the statements around it."""
+    functions = [k for k, s in enumerate(path) if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inside = path[functions[-1] + 1 :] if functions else path
+    loops = [s for s, within in pairwise(inside) if isinstance(s, ast.For | ast.While) and within not in s.orelse]
+    returns = any(has(s, ast.Return) for s in decided)
+    breaks = any(has(s, ast.Break) for s in decided)
+    function = _lines(path[functions[-1]].body) if functions else None
+    if loops and (returns or breaks):
+        body = _lines(loops[-1].body)
+        left = tuple(loop.lineno for loop in loops) if returns else (loops[-1].lineno,)
+        otherwise = function if returns else _lines([loops[-1]])
+        return Extent(body.first, body.last, "return" if returns else "break", loops[-1].lineno, left, otherwise)
+    if returns and function is not None:
+        return function
+    if loops and any(has(s, ast.Continue) for s in decided):
+        return _lines(loops[-1].body)
+    return _lines([path[-1]])
+
+
+def _lines(statements: list[Any]) -> Extent:
+    return Extent(statements[0].lineno, statements[-1].end_lineno or statements[-1].lineno)
+
+
+def while_part(frame: types.FrameType) -> tuple[Extent, int] | None:
+    """Of a test of a `while` statement that is running: the lines of the statement, and which part of `a and b` it is.
+
+    None where it is not one that can be taken apart so: with `or`, `not`, or a chain of comparisons in it.
+    """
+    return _while_part(frame.f_code, frame.f_lasti)
+
+
+@functools.lru_cache(maxsize=4096)
+def _while_part(code: types.CodeType, instruction: int) -> tuple[Extent, int] | None:
+    line, _, column, _ = list(code.co_positions())[instruction // 2]
+    tree = _syntax(code.co_filename)
+    if line is None or tree is None:
+        return None
+    path = _path(tree, line, column or 0)
+    if not path or not isinstance(path[-1], ast.While):
+        return None
+    if (line, column) == (path[-1].lineno, path[-1].col_offset):  # where compilers put the jump after a call
+        line, column = _before(code, instruction)
+    test = path[-1].test
+    both = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
+    parts = test.values if both else [test]  # type: ignore[attr-defined]
+    for number, part in enumerate(parts):
+        start, end = _span(part)
+        if start <= (line, column or 0) < end:
+            lines = Extent(path[-1].lineno, path[-1].end_lineno or path[-1].lineno)
+            return (lines, number) if _is_one_test(part) else None
+    return None
+
+
+@functools.lru_cache(maxsize=1024)
+def asks_identity(code: types.CodeType) -> bool:
+    """Whether a function asks with `is` whether two variables, attributes or items are one."""
+    if dis.opmap["IS_OP"] not in code.co_code[::2]:
+        return False
+    tree = _syntax(code.co_filename)
+    lines = [line for _, _, line in code.co_lines() if line]
+    if tree is None or not lines:
+        return False
+    return any(
+        isinstance(node, ast.Compare)
+        and min(lines) <= node.lineno <= max(lines)
+        and any(isinstance(operator, ast.Is | ast.IsNot) for operator in node.ops)
+        and all(_may_be_array(operand) for operand in (node.left, *node.comparators))
+        for node in ast.walk(tree)
+    )
+
+
+def _may_be_array(operand: ast.expr) -> bool:
+    if isinstance(operand, ast.Name):
+        return not hasattr(builtins, operand.id)
+    return isinstance(operand, ast.Attribute | ast.Subscript)
+
+
+@dataclass(frozen=True, slots=True)
+class WhileLines:
+    """A `while` statement: its first line, the last one of its test, and of its body."""
+
+    first: int
+    test: int
+    last: int
+    endless: bool  # whether its test is the constant True
+    leaves: bool = False  # whether its body may leave it
+    refused: str = ""  # why its iterations cannot be told apart
+
+    def is_around(self, line: int) -> bool:
+        """Whether a line is one of its body."""
+        return self.test < line <= self.last or (bool(self.refused) and line == self.last)
+
+
+@functools.lru_cache(maxsize=1024)
+def while_statements(code: types.CodeType) -> tuple[WhileLines, ...]:
+    """The `while` statements of a function, in the order of the text; of one that yields, none."""
+    if code.co_flags & GENERATOR:
+        return ()
+    numbers = {line for _, _, line in code.co_lines() if line is not None}
+    lines = linecache.getlines(code.co_filename)
+    if not any("while" in line for line in lines[min(numbers, default=1) - 1 : max(numbers, default=0)]):
+        return ()
+    instructions = {i.offset: i for i in dis.get_instructions(code)}
+    back = [i for i in instructions.values() if i.opcode in dis.hasjrel and i.argval <= i.offset]
+    ends = [i for jump in back for i in (jump, instructions.get(jump.argval))]
+    jumps = {i.positions.lineno for i in ends if i is not None and i.positions is not None}
+    found = [_while_lines(statement) for statement in _whiles(code.co_filename)]
+    # Where no jump back begins or ends in a test, the source is another one by now.
+    found = [lines for lines in found if not is_followed(code, lines.first)]
+    return tuple(lines for lines in found if not jumps.isdisjoint(range(lines.first, lines.test + 1)))
+
+
+@functools.lru_cache(maxsize=64)
+def _whiles(file: str) -> list[ast.While]:
+    return sorted((s for s in _loops(file) if isinstance(s, ast.While)), key=lambda statement: statement.lineno)
+
+
+def _while_lines(statement: ast.While) -> WhileLines:
+    test, body = statement.test, statement.body
+    endless = isinstance(test, ast.Constant) and bool(test.value)
+    refused = ""
+    last_of_test = test.end_lineno or test.lineno
+    if body[0].lineno == last_of_test:
+        refused = "has its test and its body in one line"
+    elif endless and any(has(s, ast.Continue) for s in body):
+        refused = "has a `continue` and no test"
+    leaves = any(has(s, ast.Break, ast.Return) for s in body)
+    return WhileLines(statement.lineno, last_of_test, body[-1].end_lineno or body[-1].lineno, endless, leaves, refused)
+
+
+def breaks_from(frame: types.FrameType, lines: WhileLines) -> bool:
+    """Whether the test running in `frame` is that of an `if` with a `break` or `return` in it that leaves this loop."""
+    return _breaks_from(frame.f_code, frame.f_lasti) == lines.first
+
+
+@functools.lru_cache(maxsize=4096)
+def _breaks_from(code: types.CodeType, instruction: int) -> int | None:
+    """The line of the loop that the `if` at this instruction breaks from."""
+    line, _, column, _ = list(code.co_positions())[instruction // 2]
+    tree = _syntax(code.co_filename)
+    path = [] if line is None or tree is None else _path(tree, line, column or 0)
+    if not path or not isinstance(path[-1], ast.If):
+        return None
+    if not has(path[-1], ast.Break, ast.Return):
+        return None
+    loops = [s for s in path if isinstance(s, ast.For | ast.While)]
+    return loops[-1].lineno if loops else None
+
+
+def _before(code: types.CodeType, instruction: int) -> tuple[int, int]:
+    """Where the instructions in front of this one, and elsewhere in the text, come from."""
+    positions = list(code.co_positions())
+    here = positions[instruction // 2]
+    line, _, column, _ = next((p for p in reversed(positions[: instruction // 2]) if p != here), here)
+    return line or 0, column or 0
+
+
+def _is_one_test(part: ast.expr) -> bool:
+    """Whether Python asks for the truth of a condition just once, and goes on where it holds."""
+    if isinstance(part, ast.Compare):
+        return len(part.ops) == 1
+    return not isinstance(part, ast.BoolOp | ast.IfExp) and not (
+        isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not)
+    )
+
+
+def _path(tree: ast.AST, line: int, column: int) -> list[Any]:
+    """The statements around a position, outermost first."""
+    found: list[Any] = []
+    children = list(ast.iter_child_nodes(tree))
+    while children:
+        inside = None
+        for child in children:
+            if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                start, end = _span(child)
+                if start <= (line, column) < end:
+                    inside = child
+                    break
+        if inside is None:
+            return found
+        if isinstance(inside, ast.stmt):
+            found.append(inside)
+        children = list(ast.iter_child_nodes(inside))
+    return found
+
+
+def _span(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:
+    if isinstance(node, ast.match_case):
+        last = node.body[-1]
+        return (node.pattern.lineno, node.pattern.col_offset), (last.end_lineno or 0, last.end_col_offset or 0)
+    return (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
+
+
+@functools.lru_cache(maxsize=64)
+def _syntax(file: str) -> ast.Module | None:
+    lines = linecache.getlines(file)
+    if not lines:
+        return None
+    try:
+        return ast.parse("".join(lines))
+    except SyntaxError:
+        return None

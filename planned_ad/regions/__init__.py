@@ -1,0 +1,1 @@
+"""Integers and views of memory: affine expressions, strided regions, and questions about them."""

@@ -1,0 +1,1 @@
+"""The intermediate representation: what a tape is, how it is written, printed, run, verified and called."""

@@ -1,0 +1,126 @@
+"""What is said when a guard breaks: the user's line, and what to do.
+
+Nothing here runs the program again: the kernel says which guard it left at, and the guards before that one hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import BranchError, IndexRangeError, LengthError, PlannedADError
+from ..python.source import UNKNOWN, Line
+from .interpret import Interpreter
+from .tape import Apply, Constant, Guard, Load, Operation, Tape, defined_by
+
+REQUIRED = ("index", "length")  # what every run needs: no other trace of the function does without
+STRETCHES = "unless one of them is 1"  # the detail of a guard for lengths that a more general trace can do without
+MOST_LOOKED_AT = 1_000_000  # elements of an index array, to find the one that is out of range
+
+
+class TooFewSteps(BranchError):
+    """A `while` loop runs longer than there is memory for. A plan tries again with more."""
+
+    def __init__(self, message: str, line: Line = UNKNOWN):
+        super().__init__(message)
+        self.line = line
+
+
+def is_limit(op: Operation) -> bool:
+    """Whether an operation guards the number of iterations of a `while` loop."""
+    return isinstance(op, Guard) and op.what == "max_steps"
+
+
+def is_stretch(op: Operation) -> bool:
+    """Whether an operation guards lengths that are equal, or are repeated where the next trace is told so."""
+    return isinstance(op, Guard) and op.detail == STRETCHES
+
+
+def decides(op: Operation) -> bool:
+    """Whether an operation is a guard that other data break by going another way."""
+    return isinstance(op, Guard) and op.what not in REQUIRED and not is_limit(op)
+
+
+def guards_of(tape: Tape) -> list[Guard]:
+    """Outside of all loops, in order."""
+    return [op for op in tape.operations if isinstance(op, Guard)]
+
+
+def endless(line: Line, max_steps: int) -> BranchError:
+    """The error for a `while` loop that goes on and on."""
+    return BranchError(
+        f"a `while` loop does not end within {max_steps:,} iterations, and more are not tried by themselves: "
+        f"{line}: `{line.text}`. Raise compile(..., max_steps=), or see whether it ends at all for these arguments"
+    )
+
+
+def error_of(guard: Guard, name: str, max_steps: int, index: int | None = None) -> PlannedADError:
+    """The error for arguments with which a guard of the function `name` breaks; `index`: the one that is wrong."""
+    line = guard.line
+    if guard.what == "index":
+        what = "an index is out of range" if index is None else f"index {index} is out of bounds"
+        axis = f" for {guard.detail}" if guard.detail else ""
+        return IndexRangeError(f"{line}: {what}{axis}: `{line.text}`")
+    if guard.what == "length":
+        return LengthError(f"{line}: arrays of run-time lengths do not go together, or are empty: `{line.text}`")
+    if guard.what == "max_steps":
+        return TooFewSteps(
+            f"{line}: `{line.text}` does not end within the {max_steps:,} iterations that there is memory "
+            f"for; raise compile(..., max_steps=), or see whether it ends at all for these arguments",
+            line,
+        )
+    return BranchError(
+        f"{name} takes another branch for these arguments than the one recorded, at {line}: `{line.text}` "
+        f"({guard.what}: not {guard.outcome})"
+    )
+
+
+def index_out_of_range(tape: Tape, guard: Guard, memories: Mapping[int, np.ndarray]) -> int | None:
+    """The first index that breaks a guard of `tape`, where it comes from arguments that nothing writes to before.
+
+    `memories`: flat, of the arguments. None where to find it would be to run more of the program than that.
+    """
+    made = defined_by(tape.operations)
+    before = tape.operations[: tape.operations.index(guard)]
+    written = {region.buffer for op in before for region in op.writes}
+    needed: dict[int, Operation] = {}
+    waiting = [guard.predicate.id]
+    while waiting:
+        id = waiting.pop()
+        if id in needed:
+            continue
+        op = made[id]
+        is_read = isinstance(op, Load) and op.region.buffer in memories and op.region.buffer not in written
+        if not (is_read or isinstance(op, Apply | Constant)) or max(v.size for v in op.outputs) > MOST_LOOKED_AT:
+            return None
+        needed[id] = op
+        waiting += [value.id for value in op.inputs]
+    interpreter = Interpreter(tape.buffers, memories)
+    interpreter.run(op for op in before if any(v.id in needed for v in op.outputs))
+    compared = next((op for op in needed.values() if isinstance(op, Apply) and op.primitive == "less"), None)
+    if compared is None:
+        return None
+    numbers, most = map(interpreter.value, compared.operands)
+    wrong = numbers[(numbers < -most) | (numbers >= most)]
+    return int(wrong.flat[0]) if wrong.size else None
+
+
+def known_outcomes(tape: Tape, count: int, position: int) -> list[Guard]:
+    """What a run that broke guard `position` of `count` has shown of the guards of its trace: their outcomes."""
+    guards = guards_of(tape)
+    if len(guards) != count:
+        return []
+    broken = guards[position]
+    other = [replace(broken, outcome=not broken.outcome)] if isinstance(broken.outcome, bool) else []
+    return [*guards[:position], *(other if decides(broken) else [])]
+
+
+def too_many_branches(name: str, tape: Tape, limit: int) -> BranchError:
+    """The error for another variant than there may be."""
+    lines = "; ".join(dict.fromkeys(f"{op.line}: {op.line.text}" for op in guards_of(tape) if decides(op)))
+    return BranchError(
+        f"{name} has taken more than {limit} different branches: {lines}. Use np.where for values that change from "
+        f"call to call, or raise the limit with compile(..., max_variants=)"
+    )

@@ -1,0 +1,216 @@
+"""The meaning of the IR: run a tape with plain NumPy, slowly and obviously.
+
+What the planner and the emitter are tested against; and what answers `bool(tracer)` while a tape is being recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from ..regions.affine import Ragged, at, exact
+from ..regions.regions import Region, View, is_injective, show
+from ..rules import RULES
+from .tape import Apply, Branch, Buffer, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value
+
+OnGuard = Callable[[Guard, object], None]
+
+
+class GuardBroken(Exception):
+    """A guard's predicate has another outcome than the one recorded."""
+
+    def __init__(self, guard: Guard, actual: object):
+        super().__init__(f"{guard.what}: {actual!r} instead of {guard.outcome!r} ({guard.line})")
+        self.guard = guard
+        self.actual = actual
+
+
+def refuse(guard: Guard, actual: object) -> None:
+    """What is done about a broken guard unless the caller says otherwise."""
+    raise GuardBroken(guard, actual)
+
+
+def uninitialised(buffer: Buffer) -> np.ndarray:
+    """Flat memory for `buffer` that no program should read."""
+    return garbage((buffer.span,), buffer.dtype)
+
+
+def garbage(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """nan, or an unlikely integer."""
+    kind = dtype.kind
+    return np.full(shape, np.nan if kind in "fc" else True if kind == "b" else np.iinfo(dtype).max // 3, dtype)
+
+
+def memory_of(buffer: Buffer, array: np.ndarray) -> np.ndarray:
+    """A flat memory for `buffer` that holds `array`. Its element 0 is address `buffer.low`."""
+    memory = uninitialised(buffer)
+    array_of(buffer, memory)[...] = array
+    return memory
+
+
+def array_of(buffer: Buffer, memory: np.ndarray) -> np.ndarray:
+    """The whole array that `memory` holds for `buffer`; a view."""
+    return show(memory, below(buffer.view, buffer, {}))
+
+
+def below(view: View, buffer: Buffer, indices: Mapping[int, int]) -> View:
+    """`view` counted from the lowest address of `buffer`, where the loop indices have the values given."""
+    now = fixed(view, indices)
+    return View(at(now.offset, {}) - at(buffer.low, {}), now.shape, now.strides)
+
+
+def fixed(view: View, indices: Mapping[int, int]) -> View:
+    """`view` where the loop indices have the values given: what it shows in one iteration."""
+    return View(at(view.offset, indices), actual(view.shape, indices), view.strides)
+
+
+def actual(shape: tuple[int, ...], indices: Mapping[int, int]) -> tuple[int, ...]:
+    """`shape` where the loop indices have the values given; an extent below zero is none."""
+    return tuple(max(at(exact(n), indices), 0) for n in shape)
+
+
+class Interpreter:
+    """Runs operations one after another.
+
+    Parameters
+    ----------
+    buffers : the tape's buffers; may be a list that still grows.
+    memories : flat memories by buffer id (see `memory_of`), which are written to. Others are made at their first
+        use, uninitialised; those of captured arrays with what these hold then.
+    on_guard : called with a guard and the actual outcome where that is not the recorded one; raises, or returns to
+        go on.
+    """
+
+    def __init__(
+        self,
+        buffers: Sequence[Buffer],
+        memories: Mapping[int, np.ndarray] | None = None,
+        *,
+        on_guard: OnGuard = refuse,
+    ):
+        self.buffers = buffers
+        self.memories: dict[int, np.ndarray] = dict(memories or {})
+        self.values: dict[int, np.ndarray] = {}
+        self.indices: dict[int, int] = {}
+        self.on_guard = on_guard
+
+    def value(self, value: Value) -> np.ndarray:
+        """The number that `value` has; not to be written to."""
+        return self.values[value.id]
+
+    def run(self, operations: Iterable[Operation]) -> None:
+        """Run `operations` after those run before."""
+        with np.errstate(all="ignore"):
+            for operation in operations:
+                self.step(operation)
+
+    def region(self, region: Region) -> np.ndarray:
+        """The elements of a region now: a view of its buffer's memory."""
+        buffer = self.buffers[region.buffer]
+        if buffer.id not in self.memories:
+            known = buffer.array
+            self.memories[buffer.id] = uninitialised(buffer) if known is None else memory_of(buffer, known)
+        return show(self.memories[buffer.id], below(region.view, buffer, self.indices))
+
+    def step(self, op: Operation) -> None:
+        match op:
+            case Constant():
+                self.define(op.out, op.data)
+            case Apply():
+                self.define(op.out, self.applied(op))
+            case Load():
+                self.define(op.out, self.region(op.region).copy())
+            case Store():
+                self.store(op)
+            case Scatter():
+                self.scatter(op)
+            case Guard():
+                actual = self.value(op.predicate).item()
+                if actual != op.outcome:
+                    self.on_guard(op, actual)
+            case IndexValue():
+                self.define(op.out, np.array(at(op.expression, self.indices), op.out.dtype))
+            case Loop():
+                self.loop(op)
+            case Branch():
+                self.block(op.then if self.value(op.predicate).item() else op.otherwise)
+            case _:
+                raise TypeError(f"the interpreter does not know {type(op).__name__}")
+
+    def define(self, out: Value, number: np.ndarray) -> None:
+        number, shape = np.asarray(number), actual(out.shape, self.indices)
+        if number.shape != shape or number.dtype != out.dtype:
+            raise TypeError(f"v{out.id} is {out.dtype}{list(shape)}, got {number.dtype}{list(number.shape)}")
+        self.values[out.id] = number
+
+    def applied(self, op: Apply) -> np.ndarray:
+        parameters = {name: fixed(p, self.indices) if isinstance(p, View) else p for name, p in op.parameters}
+        of_view = RULES[op.primitive].kind == "view"
+        operands = [self.laid_out(v) if of_view else self.value(v) for v in op.operands]
+        return RULES[op.primitive].evaluate(*operands, **parameters)
+
+    def laid_out(self, value: Value) -> np.ndarray:
+        """The number of `value` as views count its elements: along a ragged axis, as many as there can be."""
+        number = self.value(value)
+        if not any(isinstance(n, Ragged) for n in value.shape):
+            return number
+        memory = garbage(tuple(map(int, value.shape)), number.dtype)
+        memory[tuple(map(slice, number.shape))] = number
+        return memory
+
+    def store(self, op: Store) -> None:
+        target = self.region(op.region)
+        if not op.accumulate:
+            target[...] = self.value(op.value)
+        elif is_injective(op.region.view):
+            target += self.value(op.value)
+        else:  # an element shown several times receives each of its terms
+            memory = self.memories[op.region.buffer]
+            view = below(op.region.view, self.buffers[op.region.buffer], self.indices)
+            np.add.at(memory, show(np.arange(memory.size), view), self.value(op.value))
+
+    def scatter(self, op: Scatter) -> None:
+        target = self.region(op.region)
+        indices = tuple(self.value(i) for i in op.indices)
+        extents, rest = target.shape[: len(indices)], target.shape[len(indices) :]
+        positions = np.ravel_multi_index(indices, extents).reshape(-1)
+        rows = np.broadcast_to(self.value(op.value), indices[0].shape + rest).reshape(positions.size, *rest)
+        if op.accumulate:
+            np.add.at(target, np.unravel_index(positions, extents), rows)
+        else:
+            unique, from_end = np.unique(positions[::-1], return_index=True)
+            target[np.unravel_index(unique, extents)] = rows[positions.size - 1 - from_end]
+
+    def loop(self, op: Loop) -> None:
+        (trips,) = actual((op.trips,), self.indices)
+        if op.count is not None:
+            count = int(self.value(op.count))
+            if count > trips:
+                raise ValueError(f"a loop of at most {trips} iterations is to run {count} times ({op.line})")
+            skipped, trips = trips - count if op.step < 0 else 0, count
+        else:
+            skipped = 0
+        start = at(op.start, self.indices)
+        for trip in range(skipped, skipped + trips):
+            self.indices[op.index] = start + trip * op.step
+            self.block(op.body)
+        self.indices.pop(op.index, None)
+
+    def block(self, operations: Sequence[Operation]) -> None:
+        """Run the operations of a loop or branch; their values are gone afterwards."""
+        for inner in operations:
+            self.step(inner)
+        for inner in operations:
+            for out in inner.outputs:
+                self.values.pop(out.id, None)
+
+
+def interpret(tape: Tape, memories: Mapping[int, np.ndarray], *, on_guard: OnGuard = refuse) -> list[np.ndarray]:
+    """Run `tape` on the flat `memories` of its argument buffers, in place, and return its results."""
+    for id in tape.arguments:
+        if id not in memories:
+            raise KeyError(f"no memory for the argument {tape.buffer(id).label}")
+    interpreter = Interpreter(tape.buffers, memories, on_guard=on_guard)
+    interpreter.run(tape.operations)
+    return [interpreter.value(result).copy() for result in tape.results]

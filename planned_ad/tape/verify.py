@@ -1,0 +1,188 @@
+"""Check that a tape is well formed: what every pass may rely on, and must preserve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..regions.affine import Affine, Extent, Ragged, exact
+from ..regions.bounds import Iterations
+from ..regions.regions import Region, View, covers, show
+from ..rules import RULES
+from .tape import Apply, Branch, Buffer, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value
+
+# Larger regions of arrays with gaps are checked by their bounds only.
+EXACT = 10_000
+
+
+class TapeError(AssertionError):
+    """A tape is ill-formed: a mistake of a pass, never of the user."""
+
+
+def verify(tape: Tape) -> Tape:
+    """Return `tape`, or raise `TapeError` naming the operation that is wrong."""
+    for id, buffer in enumerate(tape.buffers):
+        require(buffer.id == id, f"buffer {buffer.label!r} has id {buffer.id} at position {id}")
+    for id in (*tape.arguments, *tape.active):
+        require(0 <= id < len(tape.buffers), f"argument {id} is no buffer of the tape")
+    require(tape.active <= set(tape.arguments), "an active buffer is not an argument")
+    require(0 <= tape.turn <= len(tape.operations), f"the turn {tape.turn} is not a position of the tape")
+    known = Checker(tape.buffers).check(tape.operations, {}, Iterations())
+    for result in tape.results:
+        require(known.get(result.id) == result, f"the result v{result.id} is not defined")
+    return tape
+
+
+def require(condition: bool, message: str) -> None:
+    if not condition:
+        raise TapeError(message)
+
+
+class Checker:
+    """One walk over the operations; value ids are unique over the whole tape, loops open scopes."""
+
+    def __init__(self, buffers: Sequence[Buffer]):
+        self.buffers = buffers
+        self.taken: set[int] = set()
+
+    def check(
+        self, operations: Sequence[Operation], outside: Mapping[int, Value], around: Iterations
+    ) -> dict[int, Value]:
+        """The values defined after `operations`, which run in the iterations `around`."""
+        known = dict(outside)
+        for op in operations:
+            try:
+                self.operation(op, known, around)
+            except TapeError as error:
+                raise TapeError(f"{type(op).__name__} ({op.line}): {error}") from None
+            inside = around
+            if isinstance(op, Loop):
+                inside = around.inside(op.index, *op.range, exact(op.trips))
+            for block in op.blocks:
+                self.check(block, known, inside)
+            for out in op.outputs:
+                known[out.id] = out
+        return known
+
+    def operation(self, op: Operation, known: Mapping[int, Value], around: Iterations) -> None:
+        for value in read_by(op):
+            require(value.id in known, f"v{value.id} is used before it is defined")
+            require(known[value.id] == value, f"v{value.id} is used as {value}, defined as {known[value.id]}")
+        for out in op.outputs:
+            require(out.id not in self.taken, f"v{out.id} is defined twice")
+            self.taken.add(out.id)
+        match op:
+            case Constant():
+                self.typed(op.out, op.data.shape, op.data.dtype)
+            case Apply():
+                self.applied(op)
+            case IndexValue():
+                self.typed(op.out, (), np.dtype(np.int64))
+                bounds(around, op.expression)
+            case Load():
+                self.inside(op.region, around)
+                self.typed(op.out, op.region.shape, self.buffers[op.region.buffer].dtype)
+            case Store():
+                self.inside(op.region, around)
+                require(op.value.shape in ((), op.region.shape), f"{op.value.shape} stored to {op.region.shape}")
+                self.stored(op)
+            case Scatter():
+                self.inside(op.region, around)
+                self.scattered(op)
+                self.stored(op)
+            case Guard():
+                require(op.predicate.shape == (), "the predicate is not a scalar")
+                require(not around.indices, "a guard inside a loop")
+            case Loop():
+                self.counted(op, around)
+            case Branch():
+                predicate = op.predicate
+                require(predicate.shape == () and predicate.dtype.kind == "b", f"the predicate is {predicate}")
+
+    def counted(self, op: Loop, around: Iterations) -> None:
+        require(op.trips >= 0 and op.index not in around.indices, f"loop index i{op.index}, {op.trips} trips")
+        require(op.step in (1, -1), f"loop index i{op.index} in steps of {op.step}")
+        bounds(around, op.start)
+        self.capacities(around, (op.trips,))
+        if op.count is not None:
+            integer = op.count.shape == () and op.count.dtype == np.int64
+            require(integer, f"the count of iterations is {op.count}")
+
+    def capacities(self, around: Iterations, extents: tuple[int, ...]) -> None:
+        """No extent is larger than memory is laid out for."""
+        for n in extents:
+            if isinstance(n, Ragged):
+                found = bounds(around, n.expression)
+                require(found is None or found[1] <= int(n), f"an extent of {n}, up to {found}, in place of {int(n)}")
+
+    def typed(self, out: Value, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        require(
+            out.shape == shape and out.dtype == dtype,
+            f"v{out.id} is {out.dtype}{list(out.shape)}, should be {dtype}{list(shape)}",
+        )
+
+    def applied(self, op: Apply) -> None:
+        require(op.primitive in RULES, f"there is no rule for {op.primitive}")
+        try:
+            shape, dtype = RULES[op.primitive].infer(op.operands, op.params)
+        except Exception as error:
+            raise TapeError(f"{op.primitive} does not take these operands: {error}") from error
+        self.typed(op.out, shape, dtype)
+
+    def stored(self, op: Store | Scatter) -> None:
+        buffer = self.buffers[op.region.buffer]
+        require(op.value.dtype == buffer.dtype, f"{op.value.dtype} stored to {buffer.label}, of {buffer.dtype}")
+
+    def scattered(self, op: Scatter) -> None:
+        shapes = {i.shape for i in op.indices}
+        require(len(shapes) == 1 and len(op.indices) <= len(op.region.shape), f"indices of shapes {shapes}")
+        require(all(i.dtype == np.int64 for i in op.indices), "indices are not int64")
+        full = op.indices[0].shape + op.region.shape[len(op.indices) :]
+        require(op.value.shape in ((), full), f"{op.value.shape} scattered to {full}")
+
+    def inside(self, region: Region, around: Iterations) -> None:
+        """Every element of `region` is an element of its buffer's array, in every iteration."""
+        require(0 <= region.buffer < len(self.buffers), f"there is no buffer {region.buffer}")
+        buffer, view = self.buffers[region.buffer], region.view
+        require(len(view.shape) == len(view.strides) and min(view.shape, default=0) >= 0, f"view {view}")
+        self.capacities(around, view.shape)
+        within = around.where(*(exact(n) for n in view.shape))
+        low, high = ends(view)
+        least, most = bounds(within, low), bounds(within, high)
+        if least is None or most is None or not view.size:
+            return
+        inside = buffer.low <= least[0] and most[1] < buffer.low + buffer.span
+        require(inside, f"{view} is outside of {buffer.label}, {buffer.view}")
+        steady = isinstance(view.offset, int) and not any(isinstance(n, Ragged) for n in view.shape)
+        if steady and view.size + buffer.span <= EXACT and not covers(buffer.view, buffer.span):
+            addresses = np.arange(buffer.span)
+            shown = show(addresses, View(view.offset - buffer.low, view.shape, view.strides))
+            own = show(addresses, View(buffer.view.offset - buffer.low, buffer.view.shape, buffer.view.strides))
+            require(bool(np.isin(shown, own).all()), f"{view} touches what lies between the elements of {buffer.label}")
+
+
+def read_by(op: Operation) -> tuple[Value, ...]:
+    """The operands of `op` itself; those of operations inside are checked there."""
+    match op:
+        case Loop():
+            return () if op.count is None else (op.count,)
+        case Branch():
+            return (op.predicate,)
+    return op.inputs
+
+
+def ends(view: View) -> tuple[Extent, Extent]:
+    """The lowest and the highest element, by the actual extents."""
+    low = high = view.offset
+    for n, stride in zip(view.shape, view.strides):
+        low, high = low + min(0, stride) * (exact(n) - 1), high + max(0, stride) * (exact(n) - 1)
+    return low, high
+
+
+def bounds(around: Iterations, expression: Extent) -> tuple[int, int] | None:
+    """The least and the greatest value of `expression`; None where there is no iteration."""
+    terms = expression.terms if isinstance(expression, Affine) else ()
+    for index, _ in terms:
+        require(index in around.indices, f"the loop index i{index} is used outside of its loop")
+    return around.bounds(expression)

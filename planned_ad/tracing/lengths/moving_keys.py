@@ -1,0 +1,193 @@
+"""Keys with loop indices in them: `A[i, 1:-1]`, `u[i:i+3]`, `A[i, :i]` show memory at places that the loop moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...regions.affine import Affine, Extent, Ragged, exact, ragged
+from ...regions.regions import View
+from ..record.storage import ShiftedStorage
+from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+    from ..values.array_tracer import ArrayTracer
+
+
+def has_loop_index(key: Any) -> bool:
+    """Whether a key has a loop's index in it, by itself or as a bound of a slice."""
+    kind = type(key)
+    if kind is LoopIndex:
+        return True
+    if kind is tuple:
+        return any(has_loop_index(part) for part in key)
+    return kind is slice and any(type(bound) is LoopIndex for bound in (key.start, key.stop, key.step))
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Part of an axis: `length` elements (a `Ragged` where the loops around move it) from `start` on, `step` apart."""
+
+    start: Extent
+    length: int
+    step: int
+
+
+def element(array: ArrayTracer, key: Any) -> View | None:
+    """Where the one element lies that a key of integers and loop indices names; None for other keys."""
+    return place(array, key)
+
+
+def place(array: Any, key: Any) -> View | None:
+    """As `element`, also of arrays with ragged extents."""
+    parts = key if type(key) is tuple else (key,)
+    layout = array.layout
+    if len(parts) != len(layout.shape) or any(expression_of(part) is None for part in parts):
+        return None
+    offset = layout.offset
+    for axis, (part, extent, stride) in enumerate(zip(parts, layout.shape, layout.strides)):
+        offset = offset + position(array.recorder, extent, axis, part) * stride
+    return View(offset, (), ())
+
+
+def position(recorder: Recorder, extent: int, axis: int, part: Any) -> Extent:
+    """An integer index, counted from the start of its axis; the same way round in all iterations."""
+    expression, total, bounds = expression_of(part), exact(extent), recorder.scopes.bounds
+    assert expression is not None
+    if isinstance(expression, int) and isinstance(total, int):
+        if not -total <= expression < total:
+            raise IndexError(f"index {expression} is out of bounds for axis {axis} with size {total}")
+        return expression + total if expression < 0 else expression
+    if bounds(expression)[1] < 0:
+        expression = expression + total
+    if bounds(expression)[0] >= 0 and bounds(total - 1 - expression)[0] >= 0:
+        return expression
+    raise _other_ends(recorder, expression, total - 1)
+
+
+def _other_ends(recorder: Recorder, expression: Extent, most: Extent) -> BaseException:
+    """What to raise where `expression` leaves the range from 0 to `most` in some iterations.
+
+    Where those are a few at either end of one loop, they are recorded by themselves; else the loop is unrolled.
+    """
+    recorder.mark()
+    scopes = recorder.scopes
+    if isinstance(expression, Affine) and isinstance(most, int) and len(expression.terms) == 1:
+        ((index, step),) = expression.terms
+        scope = next(s for s in scopes.open if s.index == index)
+        if scope.site is not None and all(isinstance(end, int) for end in scope.range):
+            first, last = (expression.constant + step * int(end) for end in scope.range)  # type: ignore[arg-type]
+            for k in range(1, PEEL_MOST + 1):
+                if _one_way_round(first + k * step, last, most):
+                    return scopes.peel(scope, first=k)
+                if _one_way_round(first, last - k * step, most):
+                    return scopes.peel(scope, last=k)
+    around = scopes.loops_in(expression) or scopes.loops_in(most) or scopes.open
+    return scopes.unroll(around, "indexes outside of an array, or from both ends", recorder.builder.line)
+
+
+def _one_way_round(first: int, last: int, most: int) -> bool:
+    """Whether indices from `first` to `last` are all counted from the start of an axis, or all from its end."""
+    low, high = min(first, last), max(first, last)
+    return (low >= 0 and high <= most) or (-most - 1 <= low and high < 0)
+
+
+def stretch(recorder: Recorder, extent: int, part: slice) -> Stretch:
+    """A slice of an axis."""
+    total = exact(extent)
+    bounds = [None if bound is None else expression_of(bound) for bound in (part.start, part.stop, part.step)]
+    step = 1 if part.step is None else bounds[2]
+    if any(b is None and given is not None for b, given in zip(bounds, (part.start, part.stop, part.step))):
+        raise recorder.scopes.unroll_innermost("has a slice with traced bounds", recorder.builder.line)
+    if isinstance(total, int) and all(b is None or isinstance(b, int) for b in bounds):
+        found = range(total)[part]
+        return Stretch(found.start if len(found) else 0, len(found), found.step)
+    if step not in (1, -1):
+        raise recorder.scopes.unroll_innermost("has a slice with a step and moving bounds", recorder.builder.line)
+    if step == 1:
+        start = 0 if bounds[0] is None else _bound(recorder, bounds[0], total, total)
+        stop = total if bounds[1] is None else _bound(recorder, bounds[1], total, total)
+        distance = stop - start
+    else:
+        start = total - 1 if bounds[0] is None else _bound(recorder, bounds[0], total, total - 1)
+        stop = -1 if bounds[1] is None else _bound(recorder, bounds[1], total, total - 1)
+        distance = start - stop
+    if isinstance(distance, int):
+        return Stretch(start if distance > 0 else 0, max(distance, 0), step)
+    return Stretch(start, ragged(recorder.scopes.capacity(distance), distance), step)
+
+
+def _bound(recorder: Recorder, bound: Extent, total: Extent, most: Extent) -> Extent:
+    """A bound of a slice, counted from the start of the axis, where it is not cut off in any iteration."""
+    limits = recorder.scopes.bounds
+    if isinstance(bound, int) and isinstance(total, int) and isinstance(most, int):
+        return max(0, min(bound + total if bound < 0 else bound, most))
+    if limits(bound)[1] < 0:
+        bound = bound + total
+    if limits(bound)[0] >= 0 and limits(most - bound)[0] >= 0:
+        return bound
+    raise _other_ends(recorder, bound, most)
+
+
+def shown(array: Any, key: Any) -> Any:
+    """What a key with loop indices shows."""
+    view, rest = split(array, key)
+    return view if rest is None else view[rest]
+
+
+def split(array: Any, key: Any) -> tuple[Any, tuple[Any, ...] | None]:
+    """The view that the loop indices in a key show, and the key for it that the rest is, if there is a rest."""
+    recorder = array.recorder
+    parts = list(key) if type(key) is tuple else [key]
+    taken = sum(part is not None and part is not Ellipsis for part in parts)
+    if taken > array.ndim:
+        raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional, but {taken} were indexed")
+    missing = [slice(None)] * (array.ndim - taken)
+    where = next((k for k, part in enumerate(parts) if part is Ellipsis), len(parts))
+    parts[where : where + 1] = missing
+    layout = array.layout
+    offset: Extent = layout.offset
+    shape: list[int] = []
+    strides: list[int] = []
+    rest: list[Any] = []  # for the view
+    axis = 0
+    for part in parts:
+        if part is None:
+            shape.append(1)
+            strides.append(0)
+            rest.append(slice(None))
+            continue
+        if type(part) is slice:
+            found = stretch(recorder, layout.shape[axis], part)
+            offset = offset + found.start * layout.strides[axis]
+            shape.append(found.length)
+            strides.append(found.step * layout.strides[axis])
+            rest.append(slice(None))
+        elif expression_of(part) is not None and type(part) is not bool:
+            offset = offset + position(recorder, layout.shape[axis], axis, part) * layout.strides[axis]
+        else:
+            shape.append(layout.shape[axis])
+            strides.append(layout.strides[axis])
+            rest.append(part)
+        axis += 1
+    view = seen(array, View(offset, tuple(shape), tuple(strides)))
+    return view, None if all(type(part) is slice for part in rest) else tuple(rest)
+
+
+def seen(array: Any, view: View) -> Any:
+    """The array that `view`, whose place and extents loops may move, shows of the memory of `array`."""
+    from ..values.array_tracer import ArrayTracer
+    from .ragged import RaggedArray
+
+    recorder, storage = array.recorder, array.storage
+    if any(isinstance(n, Ragged) for n in view.shape):
+        return RaggedArray(recorder, storage, view)
+    memory = storage.memory if type(storage) is ShiftedStorage else storage
+    if isinstance(view.offset, int):
+        return ArrayTracer(recorder, memory, memory.geometry_of(view))
+    lowest = recorder.scopes.bounds(view.offset)[0]  # some place where such a view lies
+    shift = view.offset - lowest
+    assert isinstance(shift, Affine)
+    geometry = memory.geometry_of(View(lowest, view.shape, view.strides))
+    return ArrayTracer(recorder, ShiftedStorage(memory, recorder.builder.line, shift), geometry)

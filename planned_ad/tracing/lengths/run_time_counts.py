@@ -1,0 +1,57 @@
+"""How often a loop can run whose number of iterations is data: no longer than its indices can be in range.
+
+`for j in range(start[i], start[i + 1]): a += value[j]` with a wrong `start` may be told to run for years. Each
+iteration reads `value[j]`, which has n elements at positions from -n to n - 1: of 2 n + 1 iterations one is out of
+range. The guard for that breaks then, and need not see the iterations that follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...tape.tape import Apply, IndexValue, Operation, Value
+from ..record.promotion import INT
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+
+
+def within_range(
+    recorder: Recorder, count: Value, index: int, body: Sequence[Operation], required: Sequence[tuple[Value, int]]
+) -> Value:
+    """`count`, or as many iterations as break what each of them requires: of (value, n), `-n <= value < n`."""
+    motion = Motion(recorder, index, body)
+    steps = [(abs(motion.of(value) or 0), n) for value, n in required]
+    most = min((2 * n // step + 1 for step, n in steps if step), default=None)
+    return count if most is None else recorder.apply("minimum", count, recorder.constant(most, INT))
+
+
+class Motion:
+    """By how much integers in a loop's body change from one iteration to the next."""
+
+    def __init__(self, recorder: Recorder, index: int, body: Sequence[Operation]):
+        self.index = index
+        self.made = {out.id: op for op in body for out in op.outputs}
+        self.constants = {id(value): key[2] for key, value in recorder._numbers.items()}
+
+    def of(self, value: Value) -> int | None:
+        """The difference, the same each time; None where that is not known."""
+        op = self.made.get(value.id)
+        if op is None:
+            return 0
+        if isinstance(op, IndexValue):
+            return dict(op.expression.terms).get(self.index, 0)
+        if not isinstance(op, Apply) or op.primitive not in ("add", "subtract", "multiply"):
+            return None
+        left, right = map(self.of, op.operands)
+        if left is None or right is None:
+            return None
+        if op.primitive != "multiply":
+            return left + right if op.primitive == "add" else left - right
+        factors = zip((left, right), reversed(op.operands))
+        moving = [(step, self.constants.get(id(other))) for step, other in factors if step]
+        if not moving:
+            return 0
+        step, factor = moving[0]
+        return step * factor if len(moving) == 1 and type(factor) is int else None

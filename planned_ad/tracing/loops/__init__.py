@@ -1,0 +1,1 @@
+"""Loops and branches recorded once: what is handed on, compared, chosen and filled."""

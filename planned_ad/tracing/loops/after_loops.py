@@ -1,0 +1,186 @@
+"""What variables hold after a loop that was recorded once: what its last iteration leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...regions.affine import Affine, Extent, Ragged, affine, exact, ragged, substitute
+from ...regions.regions import View, contiguous
+from ...tape.tape import Buffer, Value
+from ..lengths.moving_keys import seen
+from ..lengths.ragged import RaggedArray
+from ..record.aliases import NONE, Copy, array_in
+from ..record.lost_variables import Lost
+from ..record.storage import ShiftedStorage, Storage
+from ..values.array_tracer import ArrayTracer
+from ..values.loop_index import LoopIndex, index_of
+from ..values.scalar_tracer import ScalarTracer
+from .carries import MUTABLE, Carry, Count, Items, Moving, Whole, moved, put_together, taken_apart
+
+if TYPE_CHECKING:
+    from .loops import LoopTrace
+
+
+class Leaving:
+    """What variables hold after a loop: numbers and arrays of the last iteration are left in memory by it."""
+
+    def __init__(self, loop: LoopTrace):
+        self.loop, self.recorder = loop, loop.recorder
+        self.stores: list[tuple[Buffer, Value]] = []
+        self.storages: list[tuple[Storage, Buffer]] = []
+        self.kept: dict[int, tuple[Value, Buffer]] = {}
+        self.held: dict[int, ArrayTracer] = {}
+        self.ran: Buffer | None = None  # the iterations that have begun, of a loop that may be left
+
+    def carried(self, carry: Carry | None, value: Any) -> Any:
+        """Of a variable that was there before the loop."""
+        if self.loop.is_left and counts(carry) and self.ran is None:
+            recorder = self.recorder
+            number = recorder.value_of(index_of(recorder, affine(1, {self.loop.index: 1})), np.int64)
+            self.ran = self.keep(number, "iterations")
+        return value if carry is None else After(carry, value)
+
+    def survivor(self, value: Any) -> Any:
+        """Of something made in the loop."""
+        recorder, depth = self.recorder, self.loop.depth
+        if self.loop.is_left and moves_with(self.loop, value):
+            if type(value) is not LoopIndex:
+                return Lost(recorder, "a view that moves with the index")
+            value = value.traced()
+        if recorder.is_scalar(value):
+            return Kept(self.keep(value.value, "after"), value)
+        if recorder.is_array(value):
+            storage = value.storage
+            if self.loop.copies.is_replaced(value):
+                copy = Copy(recorder.copies.names(storage), NONE, self.loop.copies.refused)
+                return Held(self.keep(value.read(), storage.label()), copy)
+            if storage.value is not None and storage.depth > depth and storage not in [s for s, _ in self.storages]:
+                view = storage.view_of(storage.base)
+                buffer = recorder.builder.new_buffer("local", storage.label(), storage.base.dtype, view)
+                self.storages.append((storage, buffer))
+                self.stores.append((buffer, storage.value))
+            return value
+        parts = taken_apart(value)
+        if parts is not None and parts[0] not in MUTABLE:
+            return put_together(parts[0], parts[1], [self.survivor(item) for item in parts[2]])
+        return value
+
+    def keep(self, value: Value, label: str) -> Buffer:
+        if value.id not in self.kept:
+            buffer = self.recorder.builder.new_buffer("local", label, value.dtype, contiguous(value.shape))
+            self.kept[value.id] = (value, buffer)
+            self.stores.append((buffer, value))
+        return self.kept[value.id][1]
+
+    def finished(self, value: Any) -> Any:
+        """As the program sees it after the loop."""
+        recorder = self.recorder
+        if type(value) is Held:
+            if value.buffer.id not in self.held:
+                self.held[value.buffer.id] = array_in(recorder, value.buffer, value.copy)
+            return self.held[value.buffer.id]
+        if type(value) is Kept:
+            load = recorder.builder.load(value.buffer.whole)
+            return ScalarTracer(recorder, load, value.tracer.is_python)
+        if type(value) is After:
+            return self.after(value.carry)
+        if type(value) is RaggedArray or (recorder.is_array(value) and type(value.storage) is ShiftedStorage):
+            return self.settled(value)
+        if type(value) is LoopIndex:
+            return index_of(recorder, value.expression)
+        parts = taken_apart(value)
+        if (
+            parts is not None
+            and parts[0] not in MUTABLE
+            and any(type(item) in (Kept, Held, After, LoopIndex, ArrayTracer, RaggedArray) for item in parts[2])
+        ):
+            return put_together(parts[0], parts[1], [self.finished(item) for item in parts[2]])
+        return value
+
+    def settled(self, array: Any) -> Any:
+        """A view that the loop has moved, where the last iteration left it."""
+        index, view = self.loop.index, array.layout
+        last = exact(self.loop.whole_trips) - 1
+        shape = tuple(
+            ragged(int(n), substitute(n.expression, index, last)) if isinstance(n, Ragged) else n for n in view.shape
+        )
+        return seen(array, View(substitute(view.offset, index, last), shape, view.strides))
+
+    def after(self, carry: Carry) -> Any:
+        loop = self.loop
+        if isinstance(carry, Whole):
+            return carry.value
+        if self.ran is not None and isinstance(carry, Count):
+            trips = ScalarTracer(self.recorder, self.recorder.builder.load(self.ran.whole), is_python=True)
+            return trips * index_of(self.recorder, carry.step) + index_of(self.recorder, carry.start)
+        may_be_less = loop.count is None and self.recorder.scopes.bounds(exact(loop.whole_trips))[0] < 0
+        if isinstance(carry, Count):
+            if loop.count is not None or may_be_less:
+                trips = ScalarTracer(self.recorder, loop.count or self.none_or(loop.whole_trips), is_python=True)
+                return trips * index_of(self.recorder, carry.step) + index_of(self.recorder, carry.start)
+            total = carry.start + _product(exact(loop.whole_trips), carry.step)
+            return index_of(self.recorder, total)
+        if isinstance(carry, Moving):
+            if may_be_less or loop.is_left:
+                raise loop.unrolled("moves a view, and may be left early or have a length less than zero")
+            return seen(carry.array, moved(carry.view, loop.index, exact(loop.whole_trips) - 1))
+        if isinstance(carry, Items):
+            return put_together(carry.kind, carry.keys, [self.after(item) for item in carry.items])
+        return carry.begin(self.recorder, loop.index)
+
+    def none_or(self, trips: int) -> Value:
+        """How often a loop runs whose length may come out as less than zero."""
+        length = exact(trips)
+        assert isinstance(length, Affine)
+        value = self.recorder.builder.index_value(length)
+        return self.recorder.apply("maximum", value, self.recorder.constant(0, np.int64))
+
+
+def counts(carry: Carry | None) -> bool:
+    """Whether what is handed on tells how many iterations there were."""
+    return isinstance(carry, Count) or (isinstance(carry, Items) and any(map(counts, carry.items)))
+
+
+def moves_with(loop: LoopTrace, value: Any) -> bool:
+    """Whether an integer or a view is another one in each iteration."""
+    if type(value) is LoopIndex:
+        found = [value.expression]
+    elif type(value) is RaggedArray or (type(value) is ArrayTracer and type(value.storage) is ShiftedStorage):
+        found = [value.layout.offset, *(n.expression for n in value.layout.shape if isinstance(n, Ragged))]
+    else:
+        return False
+    return any(isinstance(e, Affine) and loop.index in dict(e.terms) for e in found)
+
+
+def _product(trips: Extent, step: Extent) -> Extent:
+    if isinstance(step, int):
+        return trips * step
+    assert isinstance(trips, int) and isinstance(step, Affine)
+    return step * trips
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A scalar of the last iteration, in memory."""
+
+    buffer: Buffer
+    tracer: ScalarTracer
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An array that the last iteration was handed, in memory."""
+
+    buffer: Buffer
+    copy: Copy
+
+
+@dataclass(frozen=True, slots=True)
+class After:
+    """What a carry has become after the last iteration."""
+
+    carry: Carry
+    value: Any

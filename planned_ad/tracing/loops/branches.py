@@ -1,0 +1,446 @@
+"""Branches on traced values inside symbolic loops: both sides recorded, in different passes over the body.
+
+A pass takes one side. Where it ends, Python's own trace function gives us control before the next statement runs:
+what the side has changed is left in memory, and every changed variable is made to hold what that memory holds, so that
+the rest of the body is recorded the same whichever side was taken. Passes go on until each side is known.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...python.exit_syntax import name_of
+from ...python.shadows import is_user_frame
+from ...python.source import Line
+from ...python.statements import IDENTITY, Extent, asks_identity, extent_at
+from ...tape.tape import Branch, Operation, Value
+from ..record.aliases import NONE, Copy, Names
+from ..record.blocks import APART, CONSTANTS, Block, Made
+from ..record.scopes import Scope
+from .carries import Array, memory_of, same
+from .choices import (  # fmt: skip
+    ABSENT,
+    Nothing,
+    Whole,
+    arrays_in,
+    cannot_be_chosen,
+    choose,
+    hand_on,
+    is_copy,
+    is_private,
+    taken_up,
+)
+from .state import Key, Place, State, capture, write_state
+from .traced_list import follow as follow_growth
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+    from .loops import LoopTrace
+
+GENERATOR = 0x20  # the flag of code that yields
+SIDE = 1 << 24  # value ids of one side
+
+
+@dataclass
+class Side:
+    """One side, as it was recorded last."""
+
+    operations: tuple[Operation, ...]
+    changed: dict[Key, Place]
+    handed_on: frozenset[Key]  # the places that it left in memory
+    prefix: tuple[object, ...]
+    generation: int = 0  # of the forms in which variables come out of branches
+    complete: bool = False  # whether both sides of the branches in it are known
+    made: tuple[tuple[int, int], ...] = ()  # buffers, and how deep they were made
+    times: int = 0  # how often it has been recorded again, from the same state and to the same end
+    reads: set[Any] = field(default_factory=set)  # as of a scope
+    writes: dict[Any, None] = field(default_factory=dict)
+    direct: frozenset[Key] = frozenset()  # the arrays that it left where the loop hands them on
+
+
+@dataclass
+class Node:
+    """A test at one point of the body, reached on one way through it."""
+
+    first_value: dict[bool, int]
+    sides: dict[bool, Side] = field(default_factory=dict)
+    parts: dict[bool, Made] = field(default_factory=lambda: {True: Made(), False: Made()})
+    chosen: dict[Key, Any] = field(default_factory=dict)  # of each changed place the form in which it is handed on
+
+    names: dict[tuple[Key, bool], Names] = field(default_factory=dict)  # the memories to which each side led
+    shared: set[Key] = field(default_factory=set)  # arrays that something else leads to as well
+    indirect: set[Key] = field(default_factory=set)  # arrays that the sides do not leave where the loop hands them on
+
+    def places(self, direct: Container[Key] = ()) -> dict[Key, Place]:
+        changed = {key: place for side in self.sides.values() for key, place in side.changed.items()}
+        return {key: place for key, place in changed.items() if key not in direct}
+
+    def is_known(self, outcome: bool, prefix: tuple[object, ...], generation: int) -> bool:
+        side = self.sides.get(outcome)
+        if side is None or not side.complete or side.generation != generation:
+            return False
+        return side.prefix == prefix and side.handed_on == frozenset(self.places(side.direct))
+
+
+@dataclass
+class Active:
+    """A side that is running."""
+
+    node: Node
+    outcome: bool
+    predicate: Value
+    frame: types.FrameType
+    line: Line  # of the test
+    extent: Extent
+    scope: Scope
+    entry: State
+    frames: list[types.FrameType]
+    prefix: tuple[object, ...]
+    next_value: int
+    number: int  # among the branches of the block around
+    made: int  # how many buffers were made before
+    ordinal: int = 0  # of the next branch inside
+    complete: bool = True
+
+
+@dataclass
+class Branches:
+    """The branches of one loop's body."""
+
+    loop: LoopTrace
+    nodes: dict[tuple[tuple[int, bool], ...], Node] = field(default_factory=dict)
+    active: list[Active] = field(default_factory=list)
+    ordinal: int = 0
+    generation: int = 0
+    handed_on: list[Operation] = field(default_factory=list)  # the stores of sides for the next iteration
+    unknown: bool = False  # whether this pass met a branch of which one side is still to be recorded
+
+    def begin(self) -> None:
+        """A pass begins."""
+        self.ordinal, self.unknown = 0, False
+        self.active.clear()
+
+    def forget(self) -> None:
+        """The body begins from another state than before: no side is as it was."""
+        self.generation += 1
+
+    def restate(self) -> None:
+        """The body has to be recorded once more, from the beginning."""
+        self.generation += 1
+        self.unknown = True
+
+    @property
+    def path(self) -> tuple[tuple[int, bool], ...]:
+        """The sides that are running."""
+        return tuple((a.number, a.outcome) for a in self.active)
+
+    @property
+    def recorder(self) -> Recorder:
+        return self.loop.recorder
+
+    # A test.
+
+    def test(self, predicate: Value, extent: Extent | None = None) -> bool:
+        """Which way this pass goes; `extent` is what the test decides about, where that is known."""
+        recorder = self.recorder
+        frame = next(user_frames(sys._getframe(1)))
+        extent = extent_at(frame) if extent is None else extent
+        if extent is None:
+            raise self.refused("tests a traced value, and its source is not at hand")
+        if extent.leaves:
+            extent = self.reached(frame, extent)
+        prefix = self.prefix()
+        number, node = self.node()
+        outcome = self.next_side(number, node, prefix)
+        frames = list(self.frames_from(frame))
+        builder = recorder.builder
+        active = Active(
+            node=node,
+            outcome=outcome,
+            predicate=predicate,
+            frame=frame,
+            line=builder.line,
+            extent=extent,
+            scope=Scope(outer=builder.operations, apart=Block(Made(node.parts[outcome].apart))),
+            entry=self.captured(frames),
+            frames=frames,
+            prefix=prefix,
+            next_value=builder.next_value,
+            number=number,
+            made=len(builder.made),
+        )
+        recorder.scopes.enter(active.scope, node.first_value[outcome], node.parts[outcome])
+        self.active.append(active)
+        recorder.watch.on(frame)
+        return outcome
+
+    def reached(self, frame: types.FrameType, extent: Extent) -> Extent:
+        """What a test decides about that may leave a loop."""
+        follow(self.recorder, frame, extent)
+        exits = frame.f_locals.get(name_of(extent.loop))
+        if exits is not None and exits.is_recorded:
+            return extent
+        if extent.otherwise is None or (extent.leaves == "return" and frame is self.loop.frame):
+            raise self.refused(f"tests a traced value to {extent.leaves}")
+        return extent.otherwise
+
+    def node(self) -> tuple[int, Node]:
+        """The branch that is met next in the present block: its number there, and what is known of it."""
+        if self.active:
+            ordinal = self.active[-1].ordinal
+            self.active[-1].ordinal += 1
+        else:
+            ordinal = self.ordinal
+            self.ordinal += 1
+        path = (*self.path, (ordinal, True))
+        node = self.nodes.get(path)
+        if node is None:
+            scopes = self.recorder.scopes
+            node = self.nodes[path] = Node({True: scopes.ids_apart(SIDE), False: scopes.ids_apart(SIDE)})
+        return ordinal, node
+
+    def next_side(self, number: int, node: Node, prefix: tuple[object, ...]) -> bool:
+        """The side that is still to be recorded; of two that are known, one that has not been recorded once more."""
+        known = [node.is_known(outcome, prefix, self.generation) for outcome in (True, False)]
+        if not all(known):
+            return not known[0]
+        return bool(self.unverified((*self.path, (number, True)))) or not self.unverified((*self.path, (number, False)))
+
+    def unverified(self, path: tuple[tuple[int, bool], ...] = ()) -> bool:
+        """Whether there is a side, in the one at the end of `path` or it itself, that no pass has confirmed."""
+        for key, node in self.nodes.items():
+            for outcome, side in node.sides.items():
+                own = (*key[:-1], (key[-1][0], outcome))
+                is_inside = own[: len(path)] == path
+                if is_inside and side.generation == self.generation and not side.times:
+                    return True
+        return False
+
+    def prefix(self) -> tuple[object, ...]:
+        """What has been recorded on the way here: a side is as it was only after the same."""
+        blocks = [*(a.scope.outer for a in self.active), self.recorder.builder.operations]
+        return self.recorder.copies.state, *(skeleton(op) for block in blocks for op in block)
+
+    def frames_from(self, frame: types.FrameType) -> Iterator[types.FrameType]:
+        for found in user_frames(frame):
+            yield found
+            if found is self.loop.frame:
+                return
+
+    # The end of a side.
+
+    def close(self) -> None:
+        """The innermost side is over."""
+        active = self.active.pop()
+        recorder, builder, node = self.recorder, self.recorder.builder, active.node
+        frames = [f for f in active.frames if f in running(active.frame)]
+        now = self.captured(frames)
+        changed: dict[Key, Place] = {}
+        known = {owner for owner, _, _ in active.entry.values} | set(active.entry.sizes)
+        for key in {**active.entry.values, **now.values}:
+            place, old = active.entry.values.get(key, (None, ABSENT))
+            place, new = now.values.get(key, (place, ABSENT))
+            if place.kind == "local":  # type: ignore[union-attr]
+                if place.owner not in frames:  # type: ignore[union-attr]
+                    continue
+            elif new is ABSENT or (old is ABSENT and id(place.owner) not in known):  # type: ignore[union-attr]
+                continue  # of something that nobody can reach any more, or that is new itself
+            if new is ABSENT or old is ABSENT or not same(old, new):
+                changed[key] = place  # type: ignore[assignment]
+        for owner, (_, size) in active.entry.sizes.items():
+            if owner in now.sizes and now.sizes[owner][1] != size:
+                recorder.watch.off()
+                follow_growth(recorder, [now.sizes[owner][0]])
+                raise self.refused("lets a list, dict or set grow on one side of a branch")
+        for owner, (_, content) in active.entry.contents.items():
+            if owner in now.contents and now.contents[owner][1] != content:
+                raise self.refused("changes a set, or an array that is not traced, on one side of a branch")
+        before = node.sides.get(active.outcome)
+        node.sides[active.outcome] = Side((), changed, frozenset(), active.prefix)
+        direct = self.direct(active, now)
+        met = node.places(direct).items()
+        places = {key: here for key, place in met if (here := place_in(frames, key, place)) is not None}
+        for key, place in places.items():
+            value = now.values.get(key, (place, ABSENT))[1]
+            old = active.entry.values.get(key, (place, ABSENT))[1]
+            form = node.chosen.get(key)
+            node.names[key, active.outcome] = recorder.copies.names_in(value)
+            reason = cannot_be_chosen(recorder, value, now)
+            if not isinstance(form, Nothing):
+                node.chosen[key] = Nothing(reason) if reason else choose(recorder, place, form, value, old)
+            if node.chosen[key] is not form:
+                self.generation += 1
+        if any(asks_identity(f.f_code) for f in frames) and any(is_copy(form) for form in node.chosen.values()):
+            raise self.refused(IDENTITY)
+        for key in places:
+            value = now.values.get(key, (None, ABSENT))[1]
+            hand_on(recorder, node.chosen[key], value)
+            if key not in node.shared and isinstance(node.chosen[key], Whole) and not is_private(value, now):
+                node.shared.add(key)
+                self.generation += 1
+        stores = [store for key in direct for store in direct[key].leave(recorder, now.values[key][1], self.loop.index)]
+        for buffer, value in stores:  # after all have been read
+            builder.store(buffer.whole, value)
+            self.handed_on.append(builder.operations[-1])
+        operations = tuple(recorder.scopes.leave(active.scope))
+        made = tuple(builder.made[active.made :])
+        node.sides[active.outcome] = Side(
+            operations, changed, frozenset(places), active.prefix, self.generation, active.complete, made,
+            direct=frozenset(direct), reads=active.scope.reads, writes=active.scope.writes,
+        )  # fmt: skip
+        if before is not None and before.generation == self.generation and before.complete and active.complete:
+            node.sides[active.outcome].times = before.times + 1
+        recorder.scopes.absorb(*node.sides.values())
+        builder.next_value = active.next_value
+        for op in active.scope.before:
+            builder.emit(op)
+        other = node.sides.get(not active.outcome)
+        for write in () if other is None else other.writes:
+            recorder.copies.apply(write)
+        if not active.complete or not node.is_known(not active.outcome, active.prefix, self.generation):
+            self.incomplete()
+        rest = () if other is None else other.operations
+        builder.made += () if other is None else other.made  # its operations are put here too
+        then, otherwise = (operations, rest) if active.outcome else (rest, operations)
+        builder.emit(Branch(predicate=active.predicate, then=then, otherwise=otherwise, line=active.line))
+        write_state(
+            {
+                key: (place, taken_up(recorder, node.chosen[key], place, key in node.shared, self.copy(node, key)))
+                for key, place in places.items()
+            }
+            | {key: (now.values[key][0], carry.array(recorder)) for key, carry in direct.items()}
+        )
+        recorder.watch.off_if_idle()
+
+    def copy(self, node: Node, key: Key) -> Copy:
+        """For what the copies stand that hold what either side has left."""
+        names = NONE.union(*(node.names.get((key, outcome), NONE) for outcome in (True, False)))
+        return Copy(names, NONE, self.loop.copies.refused)
+
+    def direct(self, active: Active, now: State) -> dict[Key, Array]:
+        """The arrays that a side which ends with the body leaves where the loop hands them on.
+
+        Not those of which something else would see that they are overwritten already.
+        """
+        loop, indirect = self.loop, active.node.indirect
+        if not active.extent.leaves or active.frame is not loop.frame:
+            return {}
+        known = len(indirect)
+        found = {key: carry for key, carry in loop.carries.items() if type(carry) is Array}
+        for key in found.keys() - indirect:
+            value: Any = now.values.get(key, (None, None))[1]
+            if not self.recorder.is_array(value) or not found[key].fits(value):
+                indirect.add(key)
+        for key, (_, value) in now.values.items():
+            seen = [memory_of(array) for array in arrays_in(value)]
+            if (key in found and key not in indirect) or not seen:
+                continue
+            indirect |= {k for k, carry in found.items() if any(memory is carry.storage for memory in seen)}
+        if len(indirect) > known:
+            self.generation += 1
+        return {key: carry for key, carry in found.items() if key not in indirect}
+
+    def captured(self, frames: list[types.FrameType]) -> State:
+        """The state that code in any of these frames can reach.
+
+        Functions that the loop's body calls run in frames of their own in each pass. Their variables are known by how
+        many calls the function is away from the body.
+        """
+        total = State(frame=self.loop.frame)
+        for calls, frame in enumerate(reversed(frames)):
+            state = capture(frame, self.recorder.consumers.get(frame))
+            total.values |= {
+                (-calls, kind, name) if calls and kind == "local" else (owner, kind, name): found
+                for (owner, kind, name), found in state.values.items()
+            }
+            total.sizes |= state.sizes
+            total.contents |= state.contents
+        return total
+
+    def incomplete(self) -> None:
+        """The body has to be recorded once more."""
+        if self.active:
+            self.active[-1].complete = False
+        else:
+            self.unknown = True
+
+    def finish(self) -> None:
+        """The pass ends: so do all sides."""
+        while self.active:
+            self.close()
+
+    def refused(self, reason: str) -> BaseException:
+        self.recorder.watch.off()
+        return self.recorder.scopes.unroll([self.loop.scope], reason, self.recorder.builder.line)
+
+    # Control between statements.
+
+    def event(self, frame: types.FrameType, event: str) -> None:
+        """A statement of `frame` begins, or it returns."""
+        if event == "line":
+            while self.active and self.active[-1].frame is frame and not self.active[-1].extent.has(frame.f_lineno):
+                self.close()
+        elif event == "return" and not frame.f_code.co_flags & GENERATOR:  # (a generator yields, and goes on)
+            for active in reversed(self.active):
+                if active.frame is not frame:
+                    break
+                self.follow_return(active)
+
+    def follow_return(self, active: Active) -> None:
+        """The function that tested has returned: its side goes on to the end of the caller's statement."""
+        if active.frame is self.loop.frame:
+            raise self.refused("tests a traced value to return")
+        frames = list(user_frames(active.frame))
+        active.frame = frames[1]
+        extent = extent_at(active.frame)
+        if extent is None:
+            raise self.refused("tests a traced value, and its source is not at hand")
+        active.extent = extent
+        self.recorder.watch.on(active.frame)
+
+
+def follow(recorder: Recorder, frame: types.FrameType, extent: Extent) -> None:
+    """A test that leaves loops is met: from now on their exits are followed."""
+    decisions, file = recorder.scopes.decisions, frame.f_code.co_filename
+    if not frame.f_code.co_flags & GENERATOR and not {(file, line) for line in extent.loops} <= decisions.followed:
+        decisions.follow(file, extent.loops)
+        raise recorder.scopes.restart()
+
+
+def follow_exits(recorder: Recorder, frame: types.FrameType) -> None:
+    """A test outside of all loops that are recorded once: one that leaves a loop makes it such a loop, where it can."""
+    extent = extent_at(frame)
+    if extent is not None and extent.leaves:
+        follow(recorder, frame, extent)
+
+
+def skeleton(op: Operation) -> object:
+    """What of an operation the sides after it can tell: not what is inside of blocks, or in front of them."""
+    if op.blocks:
+        return type(op), op.line, getattr(op, "index", None)
+    if any(APART <= value.id < CONSTANTS for value in (*op.inputs, *op.outputs)):
+        return type(op), op.line
+    return op
+
+
+def place_in(frames: list[types.FrameType], key: Key, place: Place) -> Place | None:
+    """A place, which another pass may have met, in this one; None of a function that has returned."""
+    if key[0] >= 0:
+        return place
+    return Place(frames[key[0] - 1], place.key, "local") if len(frames) >= 1 - key[0] else None
+
+
+def user_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
+    """The frames of traced code, from the innermost outwards."""
+    while frame is not None:
+        if is_user_frame(frame):
+            yield frame
+        frame = frame.f_back
+
+
+def running(frame: types.FrameType) -> list[types.FrameType]:
+    return list(user_frames(frame))

@@ -1,0 +1,190 @@
+"""`while` on plain integers, recorded once: a loop whose number of iterations its own test tells.
+
+The first pass over the body runs with the numbers that variables have before the loop, and finds the integers that
+grow evenly. From then on these are expressions of the loop's index, and a comparison of one in the test, or in an
+`if` that breaks, comes out as in the first iteration, for as many iterations as the expression says. The loop has so
+many; what is left to do after it, the last test or the part of an iteration before a `break`, the program does itself.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...python.statements import WhileLines
+from ...regions.affine import Affine, Extent, affine, exact, ragged, substitute
+from ..record.scopes import Unrolled
+from ..values.loop_index import LoopIndex, outcomes
+from .carries import Count, period_of_exchange
+from .loops import LoopTrace
+
+UNEVEN = (
+    "is a `while` that does not end by comparing integers which grow by the same amount in each iteration "
+    "(where they can be counted beforehand, write `for i in range(...)`)"
+)
+NEGATED = {
+    operator.lt: operator.ge,
+    operator.le: operator.gt,
+    operator.gt: operator.le,
+    operator.ge: operator.lt,
+    operator.eq: operator.ne,
+    operator.ne: operator.eq,
+}
+AT_LEAST_ONE: dict[Callable[..., bool], Callable[[Extent], Extent]] = {  # where a comparison with zero is true, only
+    operator.lt: lambda difference: -difference,
+    operator.le: lambda difference: 1 - difference,
+    operator.gt: lambda difference: difference,
+    operator.ge: lambda difference: difference + 1,
+}
+
+
+@dataclass(kw_only=True)
+class CountedWhile(LoopTrace):
+    """The recording of one `while` loop on integers; `trips` is 1 until a pass has found how many there are."""
+
+    lines: WhileLines
+    testing: bool = False  # whether the test is running now
+    limit: Extent | None = None  # the iterations that the comparisons of this pass allow
+    least: Extent | None = None  # those that any pass allowed
+    breaks: bool = False  # whether a comparison outside of the test ends it
+
+    @property
+    def whole_trips(self) -> int:
+        return self.trips
+
+    # One pass.
+
+    def begin(self) -> None:
+        self.limit = None
+        super().begin()
+        self.testing = not self.lines.endless
+
+    def advance(self) -> bool:
+        self.reached()
+        goes_on = super().advance()
+        self.testing = goes_on and not self.lines.endless
+        return goes_on
+
+    def reached(self) -> None:
+        """Take over what the comparisons so far allow."""
+        if self.limit is not None:
+            last = self.recorder.scopes.decisions.last.get(self.site, 0)
+            self.least = self.limit - last if self.least is None else self.lesser(self.least, self.limit - last)
+            if self.recorder.scopes.bounds(self.least)[0] < 0 and (last or self.breaks):
+                raise self.unrolled("may end before it begins")
+
+    def body_begins(self) -> None:
+        """The test has come out true."""
+        self.testing = False
+        known = self.least is not None
+        self.reached()
+        if not known and self.lines.leaves:  # its body may allow fewer, which this pass finds out
+            return
+        if self.least is not None and exact(self.trips) != self.least:
+            self.trips = ragged(self.recorder.scopes.capacity(self.least), self.least)
+            self.scope.range = (0, self.least - 1)
+
+    def retyped(self) -> bool:
+        """Whether the pass was recorded for another number of iterations than it turned out to have."""
+        if self.least is not None and exact(self.trips) != self.least:
+            self.trips = ragged(self.recorder.scopes.capacity(self.least), self.least)
+            return True
+        return super().retyped()
+
+    def rotated(self, failed: dict[Any, Any]) -> bool:
+        if self.passes == 1 and period_of_exchange(failed) > 1:  # how often it runs has to be known first
+            counters = {key: f for key, f in failed.items() if type(f[1]) in (int, LoopIndex)}
+            self.join(counters)
+            self.carries = {key: carry for key, carry in self.carries.items() if isinstance(carry, Count)}
+            return bool(self.carries)
+        if not super().rotated(failed):
+            return False
+        self.carries.clear()
+        self.trips, self.least = 1, None
+        return True
+
+    def close(self, *now: Any) -> None:
+        if self.limit is None:
+            raise self.unrolled(UNEVEN)
+        super().close(*now)
+
+    # A comparison.
+
+    def compared(self, difference: Affine, relation: Callable[..., bool], decides: bool) -> bool | None:
+        """What a comparison of `difference` with zero gives in all iterations; None where that is not for us to say.
+
+        Where it `decides`, the loop goes on only while it is true.
+        """
+        scopes = self.recorder.scopes
+        step = dict(difference.terms).get(self.index, 0)
+        rest = substitute(difference, self.index, 0)
+        found = outcomes(relation, *scopes.bounds(rest))
+        if len(found) > 1 and not decides:
+            return None
+        outcome = True if len(found) > 1 else found.pop()
+        if not step:
+            if self.passes > 1:
+                return None
+            if found and relation in AT_LEAST_ONE:  # the body sees where it is true only
+                self.scope.range = (0, AT_LEAST_ONE[relation](difference) - 1)
+            return outcome
+        trips = self.iterations(rest, step, relation if outcome else NEGATED[relation])
+        if trips is not None:
+            self.breaks |= not self.testing
+            self.limit = trips if self.limit is None else self.lesser(self.limit, trips)
+        return outcome
+
+    def iterations(self, rest: Extent, step: int, relation: Callable[..., bool]) -> Extent | None:
+        """For how many k from 0 on `relation(rest + k * step, 0)` holds; None where it does for all."""
+        if relation in (operator.gt, operator.ge):
+            return self.iterations(-rest, -step, operator.lt if relation is operator.gt else operator.le)
+        if relation is operator.le:
+            return self.iterations(rest - 1, step, operator.lt)
+        if relation is operator.eq:
+            return 1
+        if relation is operator.ne:
+            first, step = (-rest, step) if step > 0 else (rest, -step)  # (zero at first / step, where that is whole)
+            low = self.recorder.scopes.bounds(first)[0]
+            if isinstance(first, int):
+                return first // step if first >= 0 and first % step == 0 else None
+            if low < 0 or first.constant % step:
+                raise self.unrolled("may pass the number that would end it")
+        elif step < 0:
+            return None
+        else:
+            first = -rest
+        if isinstance(first, int):
+            return -(-first // step)
+        if any(c % step for _, c in first.terms):
+            raise self.unrolled("runs a number of times that is no affine expression of the indices around")
+        return affine(-(-first.constant // step), {index: c // step for index, c in first.terms})
+
+    def lesser(self, a: Extent, b: Extent) -> Extent:
+        """The smaller one, in all iterations of the loops around."""
+        low, high = self.recorder.scopes.bounds(a - b)
+        if high <= 0:
+            return a
+        if low >= 0:
+            return b
+        raise self.unrolled("ends by one test in some iterations of the loops around, by another in others")
+
+    # Leaving.
+
+    def left(self) -> None:
+        """The statement is over, and we were not asked: before the first iteration, or inside of one."""
+        recorder = self.recorder
+        nothing = not recorder.builder.operations and not self.before
+        if self.passes == 1 and self.turn == 0 and self.testing and nothing:
+            self.discard()
+            return
+        if self.passes == 1:
+            raise self.peeled("is left early")
+        raise self.unrolled("is left early")
+
+    def unrolled(self, reason: str) -> BaseException:
+        decisions = self.recorder.scopes.decisions
+        decisions.counted.discard(self.site)
+        decisions.uncounted[self.site] = Unrolled(line=self.line, reason=reason)
+        return self.recorder.scopes.restart()

@@ -1,0 +1,349 @@
+"""How the items of a sequence are fetched: one by one, or for a loop that is recorded once."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import itertools
+import sys
+import types
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ConversionError
+from ...python.shadows import is_user_frame
+from ...regions.affine import Affine, exact, ragged
+from ..record.conversions import refuse_number
+from ..record.scopes import Site, Unrolled
+from ..values.loop_index import index_of
+from ..values.scalar_tracer import ScalarTracer
+from .loops import LoopTrace
+
+if TYPE_CHECKING:
+    from ...tape.tape import Value
+    from ..record.recorder import Recorder
+    from .tables import Table
+
+UNKNOWN_TRIPS = 1 << 40  # of a loop whose length is known at run time only
+LEVEL = 1 << 20  # between the sites of the loops that one statement runs
+COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
+GENERATOR = 0x20  # the flag of code that yields
+OURS = "planned_ad."  # the modules between a program and its iterators
+
+
+@dataclass
+class Sequence:
+    """`length` items (an `int`, a `Ragged` where the loops around move it), of which `item(k)` is one."""
+
+    recorder: Recorder
+    length: int
+    item: Callable[[Any], Any]
+    tables: tuple[Table, ...] = ()  # the plain numbers that items are made of
+    is_plain: bool = False  # whether they are made of nothing else
+
+    def __iter__(self) -> Iterator[Any]:
+        return LoopIterator(self)
+
+
+@dataclass
+class Once(Sequence):
+    """A sequence that is an iterator itself, as `enumerate` and `zip` are."""
+
+    iterator: LoopIterator | None = None
+
+    is_iterator = True
+
+    @property
+    def is_open(self) -> bool:
+        return self.iterator is None or self.iterator.is_open
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.iterator is None:
+            self.iterator = LoopIterator(self)
+        return iter(self.iterator)
+
+    def __next__(self) -> Any:
+        return next(iter(self))
+
+
+class RunTime(int):
+    """A length that is known only when the plan runs: `count`. As an `int` it is more than any."""
+
+    count: Value
+
+    @staticmethod
+    def of(count: Value) -> RunTime:
+        found = RunTime(UNKNOWN_TRIPS)
+        found.count = count
+        return found
+
+
+class LoopIterator:
+    """The iterator of a sequence, which a `for` statement asks for the next item.
+
+    Whoever else asks, `zip` or a function of the user's, is given the items one by one. `level` tells apart the loops
+    that one statement runs over several axes.
+    """
+
+    is_iterator = True
+
+    def __init__(self, sequence: Sequence, level: int = 0, exits: Any = None):
+        self.sequence, self.level = sequence, level
+        self.exits = exits  # the ways in which the loop is left, where those are followed
+        self.recorder = sequence.recorder
+        self.statement = asking_statement()
+        self.position = 0
+        self.begin = self.end = -1  # the iterations recorded together; none while negative
+        self.at_first = self.at_last = 0  # iterations recorded one by one of a loop whose length differs
+        self.decided = False
+        self.loop: LoopTrace | None = None
+        self.is_open = (
+            True  # neither at its end nor in a loop of its own: it may be asked, and nobody can put that back
+        )
+
+    def __iter__(self) -> LoopIterator:
+        self.statement = asking_statement()
+        return self
+
+    def __next__(self) -> Any:
+        frame = sys._getframe(1)
+        return self.fetch(frame, is_asked_by(self, frame))
+
+    def fetch(self, frame: types.FrameType, is_asked: bool) -> Any:
+        """The next item for the code that runs in `frame`; `is_asked`: by a statement there that runs over this."""
+        if self.loop is not None:
+            if not is_asked or self.loop.frame is not frame or self.loop.site != self.site(frame):
+                raise self.loop.unrolled("takes items of what it runs over in its body")
+            if self.loop.advance():
+                return self.symbolic_item()
+            self.position = (
+                self.begin + self.loop.whole_trips * self.loop.period if self.end >= 0 else -1 - self.at_last
+            )
+            self.loop, self.is_open = None, True
+        if not self.decided:
+            self.decide(frame, is_asked)
+        if self.position == self.begin and self.begin != self.end:
+            self.loop = self.begin_loop(frame)
+            return self.symbolic_item()
+        if self.position < -1:  # the last ones of a loop whose length differs
+            self.position += 1
+            return self.sequence.item(index_of(self.recorder, exact(self.sequence.length) + self.position))
+        if self.position < 0 or self.position >= self.sequence.length:
+            self.recorder.unrolling.pop(id(self), None)
+            self.is_open = False
+            raise StopIteration
+        self.position += 1
+        return self.sequence.item(self.position - 1)
+
+    def begin_loop(self, frame: types.FrameType) -> LoopTrace:
+        """Begin to record the iterations that are recorded together."""
+        self.recorder.mark()
+        scopes = self.recorder.scopes
+        if self.recorder.unrolling:  # short loops around: unrolled, they would repeat this one
+            scopes.decisions.kept.update(self.recorder.unrolling.values())
+            raise scopes.restart()
+        trips = self.sequence.length if self.end < 0 else self.end - self.begin
+        if self.end < 0 and self.at_first + self.at_last:
+            rest = exact(trips) - self.at_first - self.at_last
+            trips = ragged(self.recorder.scopes.capacity(rest), rest)
+        count = trips.count if type(trips) is RunTime else None
+        trips = UNKNOWN_TRIPS if count is not None else trips
+        self.is_open = False
+        if self.sequence.tables:
+            self.recorder.tabled[self.site(frame)] = self.recorder.builder.line
+        return LoopTrace(self.recorder, frame, self.site(frame), trips, count, targets(frame), exits=self.exits)
+
+    def site(self, frame: types.FrameType) -> Site:
+        return frame.f_code, frame.f_lasti + self.level * LEVEL
+
+    def symbolic_item(self) -> Any:
+        assert self.loop is not None
+        return self.sequence.item(index_of(self.recorder, self.loop.iteration + self.begin))
+
+    def decide(self, frame: types.FrameType, is_asked: bool) -> None:
+        """Which of the iterations to come are recorded together."""
+        recorder, length = self.recorder, self.sequence.length
+        site = self.site(frame)
+        decisions = recorder.scopes.decisions
+        is_followed = is_asked and is_statement(frame, self.recorder.consumers)
+        self.decided = is_followed or self.position > 0
+        together = site not in decisions.unrolled and is_followed
+        if type(length) is RunTime:
+            if not together and recorder.scopes.depth:  # perhaps it is the loops around that decide how long it is
+                raise recorder.scopes.unroll_innermost("runs a loop of another length each time", recorder.builder.line)
+            if not together:
+                raise self.refused(decisions.unrolled.get(site))
+            self.begin, self.end = 0, -1
+            return
+        if isinstance(exact(length), Affine):
+            if not together:
+                raise recorder.scopes.unroll_innermost("runs a loop of another length each time", recorder.builder.line)
+            self.at_first, self.at_last = decisions.first.get(site, 0), decisions.last.get(site, 0)
+            apart = self.at_first + self.at_last
+            if apart and recorder.scopes.bounds(exact(length))[0] < apart:
+                raise recorder.scopes.unroll_innermost("runs a loop of another length each time", recorder.builder.line)
+            self.begin, self.end = self.at_first, -1
+            return
+        first, last = self.position + decisions.first.get(site, 0), decisions.last.get(site, 0)
+        shortest = 1 if site in decisions.kept else recorder.unroll
+        if self.exits is not None:
+            shortest = 0
+        if together and length - first - last > shortest:
+            self.begin, self.end = first, length - last
+        elif together and length - first - last > 1:
+            recorder.unrolling[id(self)] = site
+        elif length > recorder.unroll and is_user_frame(frame) and not is_followed and self.position:
+            recorder.mark()
+            reason = "is in a comprehension or generator, or its items are not fetched by a `for` statement"
+            decisions.unrolled.setdefault(site, Unrolled(line=recorder.builder.line, reason=reason))
+
+    def refused(self, unrolled: Unrolled | None) -> BaseException:
+        """The error for a loop whose length is known at run time only, and that cannot be recorded as a loop."""
+        recorder = self.recorder
+        if unrolled is None:
+            assert type(self.sequence.length) is RunTime
+            count = ScalarTracer(recorder, self.sequence.length.count)
+            return refuse_number(recorder, "range(), a slice bound or a count", count)
+        return ConversionError(
+            f"{unrolled.line}: `{unrolled.line.text}` runs as often as the data say, and cannot be recorded as a loop, "
+            f"since it {unrolled.reason}. Give the loop a bound that is a Python int, or change its body."
+        )
+
+    def __del__(self) -> None:
+        scopes = self.recorder.scopes
+        self.recorder.unrolling.pop(id(self), None)
+        if self.loop is not None and self.loop.scope in scopes.open and not scopes.restarting:  # by break or return
+            self.loop.unrolled("is left early")
+            scopes.pending = True
+
+
+def asking_statement() -> tuple[types.FrameType, int] | None:
+    """The `for` statement, by its frame and the instruction that fetches items, that asks for an iterator now.
+
+    None where something else does: a function, which may be C code that has no frame, or a comprehension, which runs
+    in a frame of its own.
+    """
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and not is_user_frame(frame):
+        if not str(frame.f_globals.get("__name__", "")).startswith(OURS):
+            return None
+        frame = frame.f_back
+    if frame is None:
+        return None
+    fetching = fetching_instructions(frame.f_code).get(frame.f_lasti)
+    return None if fetching is None else (frame, fetching)
+
+
+def is_asked_by(iterator: LoopIterator | NestedIterator, frame: types.FrameType) -> bool:
+    """Whether the statement or comprehension that `frame` is at runs over this iterator, and not over one around it."""
+    if iterator.statement == (frame, frame.f_lasti):
+        return True
+    return frame.f_code.co_name in COMPREHENSIONS and frame.f_locals.get(".0") is iterator
+
+
+@functools.lru_cache(maxsize=256)
+def fetching_instructions(code: types.CodeType) -> dict[int, int]:
+    """From each instruction that asks for the iterator of a `for` statement to the one that fetches the items."""
+    instructions = [i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"]
+    pairs = itertools.pairwise(instructions)
+    return {a.offset: b.offset for a, b in pairs if (a.opname, b.opname) == ("GET_ITER", "FOR_ITER")}
+
+
+def is_statement(frame: types.FrameType, consumers: Container[types.FrameType]) -> bool:
+    """Whether the next item is fetched by a `for` statement of traced code, whose variables can be followed.
+
+    So can those of a generator expression whose items we add up ourselves.
+    """
+    code = frame.f_code
+    if frame not in consumers and (
+        not is_user_frame(frame) or code.co_name in COMPREHENSIONS or code.co_flags & GENERATOR
+    ):
+        return False
+    return (code, frame.f_lasti) in for_statements(code)
+
+
+@functools.lru_cache(maxsize=256)
+def for_statements(code: types.CodeType) -> dict[tuple[types.CodeType, int], tuple[str, ...]]:
+    """The places in `code` where a `for` statement fetches the next item, with the variables that it assigns."""
+    found = {}
+    instructions = list(dis.get_instructions(code))
+    for k, instruction in enumerate(instructions):
+        if instruction.opname != "FOR_ITER":
+            continue
+        rest, names = instructions[k + 1 :], []
+        wanted = 1
+        for following in rest:
+            if following.opname == "UNPACK_SEQUENCE":
+                wanted += following.arg - 1  # type: ignore[operator]
+            elif following.opname in ("STORE_FAST", "STORE_DEREF", "STORE_NAME"):
+                names.append(str(following.argval))
+                wanted -= 1
+            elif following.opname == "STORE_FAST_LOAD_FAST":
+                names.append(following.argval[0])
+                wanted -= 1
+            elif following.opname == "STORE_FAST_STORE_FAST":
+                names += list(following.argval)
+                wanted -= 2
+            else:
+                break
+            if wanted <= 0:
+                break
+        appends = {"LIST_APPEND", "SET_ADD", "MAP_ADD"}
+        target = instruction.argval
+        inside = [i.opname for i in rest if isinstance(target, int) and i.offset < target]
+        if not names or (appends & set(inside) and _is_inlined_comprehension(instructions, k)):
+            continue
+        found[code, instruction.offset] = tuple(names)
+    return found
+
+
+def _is_inlined_comprehension(instructions: list[dis.Instruction], k: int) -> bool:
+    """Whether a FOR_ITER belongs to a comprehension that runs in the frame of its function (Python 3.12 on)."""
+    return any(i.opname == "LOAD_FAST_AND_CLEAR" for i in instructions[max(k - 8, 0) : k])
+
+
+def targets(frame: types.FrameType) -> tuple[str, ...]:
+    """The variables that the `for` statement assigns."""
+    return for_statements(frame.f_code).get((frame.f_code, frame.f_lasti), ())
+
+
+class NestedIterator:
+    """The iterator over all combinations of items, the last sequence running fastest: a nest of loops."""
+
+    is_iterator = True
+
+    @property
+    def is_open(self) -> bool:
+        return not self.iterators or any(iterator.is_open for iterator in self.iterators)
+
+    def __init__(self, sequences: tuple[Sequence, ...], join: Callable[..., Any]):
+        self.sequences, self.join = sequences, join
+        self.iterators: list[LoopIterator] = []
+        self.items: list[Any] = []
+        self.statement: tuple[types.FrameType, int] | None = None
+
+    def __iter__(self) -> NestedIterator:
+        self.statement = asking_statement()
+        return self
+
+    def __next__(self) -> Any:
+        frame = sys._getframe(1)
+        is_asked = is_asked_by(self, frame)
+        while True:
+            level = len(self.items)
+            if level == len(self.sequences):
+                self.items.pop()
+                level -= 1
+            if level == len(self.iterators):
+                self.iterators.append(LoopIterator(self.sequences[level], level))
+            try:
+                self.items.append(self.iterators[level].fetch(frame, is_asked))
+            except StopIteration:
+                self.iterators.pop()
+                if not self.items:
+                    raise
+                self.items.pop()
+                continue
+            if len(self.items) == len(self.sequences):
+                return self.join(*self.items)

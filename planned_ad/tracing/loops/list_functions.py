@@ -1,0 +1,170 @@
+"""What traced code sees where it makes lists, and NumPy's functions on lists that loops have filled."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...python.comprehensions import collected, display
+from ..replacements.builtin_functions import Consumer, is_generator_expression
+from .columns import Number, Stored
+from .traced_list import Segment, TracedList
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+    from ..record.scopes import Site
+
+SEQUENCES = frozenset({  # of arrays, which are more than rows of one array
+    np.block, np.broadcast_arrays, np.choose, np.dstack, np.linalg.multi_dot, np.lexsort, np.meshgrid, np.piecewise,
+    np.select, np.unstack, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.ix_,
+})  # fmt: skip
+
+
+def list_replacements(recorder: Recorder) -> dict[int, object]:
+    """By identity, what makes lists; see `comprehensions`."""
+
+    def collect(items: Any, kind: Any = list) -> Any:
+        frame = sys._getframe(1)
+        site = (frame.f_code, frame.f_lasti)
+        if kind is not list and kind is not tuple:
+            return kind(items)
+        if type(items) is TracedList:
+            items.settle()
+            return TracedList(recorder, items.site, list(items.parts), kind)
+        if site in recorder.scopes.decisions.plain:
+            return kind(items)
+        if recorder.is_array(items) and items.ndim == 1 and len(items) > recorder.unroll:
+            return listed_numbers(recorder, items, site, kind)
+        if not is_generator_expression(items):
+            return kind(items)
+        return collected_items(recorder, items, site, kind)
+
+    def show(items: list) -> Any:
+        frame = sys._getframe(1)
+        site = (frame.f_code, frame.f_lasti)
+        decisions = recorder.scopes.decisions
+        if site in decisions.growing and site not in decisions.plain:
+            recorder.mark()
+            return TracedList(recorder, site, items)
+        recorder.displays[id(items)] = (items, site)
+        return items
+
+    def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+        frame = sys._getframe(1)
+        site = (frame.f_code, frame.f_lasti)
+        if count != -1 or not is_generator_expression(iter) or site in recorder.scopes.decisions.plain:
+            items: Any = list(iter)[: None if count == -1 else count]
+        else:
+            items = collected_items(recorder, iter, site, list)
+        if type(items) is TracedList:
+            return recorder.call(np.array, (items, dtype), {})
+        if not items:
+            return recorder.concrete(np.fromiter(items, dtype))
+        return recorder.call(np.array, (items, dtype), {})
+
+    return {id(collected): collect, id(display): show, id(np.fromiter): fromiter}
+
+
+def collected_items(recorder: Recorder, items: Any, site: Site, kind: Any) -> Any:
+    """The list of the items of a generator expression, whose loops may be recorded as loops."""
+    recorder.mark()
+    found = TracedList(recorder, site, [])
+    consumer, frame = Consumer(found), items.gi_frame
+    recorder.consumers[frame] = consumer
+    try:
+        for item in items:
+            found.append(item)
+    finally:
+        del recorder.consumers[frame]
+    found.settle()
+    found.kind = kind
+    return kind(found.parts) if found.is_plain else found
+
+
+def listed_numbers(recorder: Recorder, array: Any, site: Site, kind: Any) -> TracedList:
+    """The elements of an array as a list."""
+    recorder.mark()
+    found = TracedList(recorder, site, [], kind)
+    memory = array.copy()
+    memory.storage.listed = found
+    found.parts.append(Segment(Stored(recorder, Number(memory.dtype, False), memory), len(array)))
+    return found
+
+
+def has_list(items: Any) -> bool:
+    for item in items:
+        if type(item) is TracedList or ((type(item) is list or type(item) is tuple) and has_list(item)):
+            return True
+    return False
+
+
+def as_arrays(items: Any) -> Any:
+    """Arguments with the lists that loops have filled as arrays."""
+    kind = type(items)
+    if kind is TracedList:
+        return items.traced()
+    if kind is list or kind is tuple:
+        return kind(as_arrays(item) for item in items)
+    return {key: as_arrays(item) for key, item in items.items()} if kind is dict else items
+
+
+def call_on_lists(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict) -> Any:
+    """`function(*args, **kwargs)` where some arguments are lists that loops have filled."""
+    first = args[0] if args else None
+    if type(first) is TracedList and not first.is_plain:
+        if function in JOINING and set(kwargs) <= {"axis"}:
+            return JOINING[function](recorder, first.traced(), *as_arrays(args[1:]), **kwargs)
+        if function in JOINING or function in SEQUENCES:
+            args = (first.elements(), *args[1:])
+    elif type(first) is TracedList:
+        args = (first.elements(), *args[1:])
+    return recorder.call(function, as_arrays(args), as_arrays(kwargs))
+
+
+# Functions of a sequence of arrays, on the array whose rows they are.
+
+
+def stack(recorder: Recorder, rows: Any, axis: int = 0) -> Any:
+    return rows if axis == 0 else np_call(recorder, np.moveaxis, rows, 0, axis).copy()
+
+
+def concatenate(recorder: Recorder, rows: Any, axis: int | None = 0) -> Any:
+    if rows.ndim == 1:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    if axis is None:
+        return rows.reshape(-1)
+    ndim = rows.ndim - 1
+    if not -ndim <= axis < ndim:
+        raise np.exceptions.AxisError(axis, ndim)
+    axis %= ndim
+    shape = list(rows.shape[1:])
+    shape[axis] *= rows.shape[0]
+    return np_call(recorder, np.moveaxis, rows, 0, axis).reshape(shape)
+
+
+def vstack(recorder: Recorder, rows: Any) -> Any:
+    return rows[:, None] if rows.ndim == 1 else rows if rows.ndim == 2 else concatenate(recorder, rows)
+
+
+def hstack(recorder: Recorder, rows: Any) -> Any:
+    return rows if rows.ndim == 1 else concatenate(recorder, rows, 0 if rows.ndim == 2 else 1)
+
+
+def column_stack(recorder: Recorder, rows: Any) -> Any:
+    return rows[None, :] if rows.ndim == 1 else rows.T.copy() if rows.ndim == 2 else concatenate(recorder, rows, 1)
+
+
+def np_call(recorder: Recorder, function: Callable[..., Any], *args: Any) -> Any:
+    return recorder.call(function, args, {})
+
+
+JOINING: dict[Any, Callable[..., Any]] = {
+    np.stack: stack,
+    np.concatenate: concatenate,
+    np.vstack: vstack,
+    np.hstack: hstack,
+    np.column_stack: column_stack,
+}

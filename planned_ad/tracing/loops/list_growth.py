@@ -1,0 +1,243 @@
+"""Lists that grow in a loop by the same number of like elements each time: these become rows of memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...regions.affine import Extent, affine
+from ..record.aliases import Standing, copy_of, rows_of
+from ..record.lost_variables import Lost
+from .carries import number_type
+from .columns import (
+    Column,
+    Fixed,
+    Integer,
+    Nested,
+    Number,
+    Records,
+    Repeated,
+    Spec,
+    element_spec,
+    is_known,
+    joined,
+    merged_specs,
+    new_column,
+    spec_of,
+    stored,
+)
+from .state import Key, Place
+from .traced_list import Segment, TracedList
+
+if TYPE_CHECKING:
+    from .loops import LoopTrace
+
+MOST_MERGED = 64  # elements from before the loop that are put in front of its rows
+
+
+@dataclass
+class Grown:
+    """One such list."""
+
+    target: TracedList
+    before: list[Any]  # its parts before the loop
+    spec: Spec | None = None
+    each: int = 0  # elements per iteration
+    kept: list[Any] = field(default_factory=list)  # of the parts before, those that stay in front of the column
+    first: int = 0  # rows of the column from before the loop
+    column: Column | None = None
+    standing: Standing = field(default_factory=lambda: Standing(object()))  # of the arrays in it
+    begun: list[Any] | None = None  # its parts at the beginning of the pass, where it has grown since
+
+    def begin(self, iterations: Extent) -> None:
+        self.begun = None
+        rows = self.first + iterations * self.each
+        self.target.parts = list(self.before)
+        if self.column is not None:
+            self.target.parts = [*self.kept, Segment(self.column, rows)]
+
+
+@dataclass
+class Growth:
+    """The lists that grow in one loop."""
+
+    loop: LoopTrace
+    lists: dict[int, Grown] = field(default_factory=dict)
+
+    def note(self, grown: TracedList) -> None:
+        """Called before a list grows that was made outside of the loop."""
+        found = self.lists.get(id(grown))
+        if found is None:
+            found = self.lists[id(grown)] = Grown(grown, list(grown.parts))
+        if found.begun is None:
+            found.begun = list(grown.parts)
+
+    def begin(self) -> None:
+        """A pass begins."""
+        for grown in self.lists.values():
+            grown.begin(affine(0, {self.loop.index: 1}))
+            self._stand(grown)
+
+    def restore(self) -> None:
+        """A pass is over, and the loop is recorded once more, or by itself."""
+        for grown in self.lists.values():
+            grown.target.parts = list(grown.before)
+            grown.target.drop_pending()
+
+    def settle(self) -> None:
+        """The body is over, and the sides of its branches are."""
+        for grown in self.lists.values():
+            grown.target.settle()
+
+    def leave(self) -> bool:
+        """At the end of a pass: whether all lists have grown as they did before; if so, that is recorded."""
+        return all([self._leave(grown) for grown in self.lists.values()])
+
+    def _leave(self, grown: Grown) -> bool:
+        loop = self.loop
+        new = self.new(grown)
+        lengths = [part.length if type(part) is Segment else 1 for part in new]
+        if loop.count is not None or type(loop.whole_trips) is not int or not loop.counts_iterations:
+            raise grown.target.refuse()
+        if not all(type(n) is int for n in lengths):
+            raise grown.target.refuse()
+        spec = merged_specs([element_spec(loop.recorder, part, loop.depth) for part in new])
+        each = int(sum(lengths))  # type: ignore[arg-type]
+        if each != 1:
+            spec = stored(spec)
+        grown.standing.left = loop.recorder.copies.names_in(new)
+        for part in new:
+            self._lend(grown.target, part)
+        if grown.column is not None:
+            common = joined(grown.spec, spec) if each == grown.each else None
+            if common == grown.spec and common is not None:
+                self._put(grown, new)
+                return True
+            spec = common
+        if spec is None or is_known(spec):
+            raise grown.target.refuse()
+        loop.recorder.filled.add(grown.target.site)
+        grown.spec, grown.each, grown.column = spec, each, None
+        return False
+
+    def new(self, grown: Grown) -> list[Any]:
+        """What this pass has appended to a list."""
+        parts = grown.target.parts
+        return parts[len(parts if grown.begun is None else grown.begun) :]
+
+    def may_give(self, read: TracedList) -> bool:
+        """Whether a list that is read past its end may turn out to grow in this pass, which is then not the last."""
+        found = self.lists.get(id(read))
+        return found is None or found.column is None
+
+    def holds(self, value: Any) -> bool:
+        """Whether a variable's `value` is a list that this pass has put into another."""
+        return any(_holds(value, part) for grown in self.lists.values() for part in self.new(grown))
+
+    def _lend(self, owner: TracedList, element: Any, always: bool = False) -> None:
+        """A row does not change when the array is written to that was put into the list: such a write is refused."""
+        recorder, depth = self.loop.recorder, self.loop.depth
+        if type(element) is Segment:
+            for value in repeated(element.column):
+                self._lend(owner, value)
+        elif recorder.is_array(element) and (always or not isinstance(spec_of(recorder, element, depth), Fixed)):
+            memory = element.storage
+            memory = getattr(memory, "memory", memory)
+            if memory.carried and memory.lent:
+                raise self.loop.peeled("puts an array into a list that is another one in the first iteration")
+            memory.listed = owner
+            memory.chosen = memory.chosen or memory.depth > depth
+        elif type(element) is list or type(element) is TracedList or isinstance(element, tuple):
+            for item in element.parts if type(element) is TracedList else element:
+                self._lend(owner, item, always)
+
+    def _put(self, grown: Grown, new: list[Any]) -> None:
+        """Record that an iteration's elements go into its rows."""
+        assert grown.column is not None
+        row: Extent = grown.first + affine(0, {self.loop.index: grown.each})
+        for part in new:
+            if type(part) is Segment:
+                grown.column.put_rows(row, part.column, part.length)  # type: ignore[arg-type]
+                row = row + part.length
+            else:
+                grown.column.put(row, part)
+                row = row + 1
+
+    def prepare(self) -> None:
+        """Make memory for the lists that are new, or hold something else than it seemed."""
+        loop, recorder = self.loop, self.loop.recorder
+        for grown in self.lists.values():
+            if grown.column is not None or grown.spec is None:
+                continue
+            grown.kept, merged = self._mergeable(grown)
+            grown.first = len(merged)
+            if merged:
+                grown.spec = stored(grown.spec)
+                assert grown.spec is not None
+            with recorder.scopes.beside(loop.apart):
+                rows = grown.first + grown.each * loop.whole_trips
+                grown.column = new_column(grown.spec, rows, grown.target, loop.index, loop.depth)
+            grown.standing.initial = recorder.copies.names_in(merged)
+            grown.standing.names |= grown.standing.initial
+            for row, part in enumerate(merged):
+                self._lend(grown.target, part, always=True)
+                grown.column.put(row, part)
+
+    def _mergeable(self, grown: Grown) -> tuple[list[Any], list[Any]]:
+        """The parts from before the loop that stay what they are, and the last ones, which become rows."""
+        spec = stored(grown.spec)
+        around = [scope.loop for scope in self.loop.recorder.scopes.open if scope.loop not in (None, self.loop)]
+        outer = [loop.growth.lists.get(id(grown.target)) for loop in around]
+        floor = max((len(o.begun) for o in outer if o is not None and o.begun is not None), default=0)
+        k = len(grown.before)
+        while spec is not None and k > floor and self._fits(spec, grown.before[k - 1]):
+            k -= 1
+        if len(grown.before) - k > MOST_MERGED:
+            k = len(grown.before)
+        return grown.before[:k], grown.before[k:]
+
+    def _fits(self, spec: Spec, element: Any) -> bool:
+        recorder = self.loop.recorder
+        if type(element) is Segment:
+            return False
+        found = spec_of(recorder, element, -1)
+        if isinstance(spec, Number) and isinstance(found, Number | Integer):
+            return np.result_type(number_type(recorder, element)[0], spec.dtype) == spec.dtype
+        return found is not None and joined(spec, stored(found)) == spec
+
+    # The end.
+
+    def close(self, after: dict[Key, tuple[Place, Any]]) -> None:
+        """The loop is over."""
+        loop = self.loop
+        for key, (place, value) in after.items():
+            if self.holds(value):  # what is done to it would have to be seen in the list
+                after[key] = (place, Lost(loop.recorder, place.name))
+        for grown in self.lists.values():
+            grown.begin(loop.whole_trips)
+            self._stand(grown, over=True)
+
+    def _stand(self, grown: Grown, *, over: bool = False) -> None:
+        """Its rows stand for the arrays that were put into the list."""
+        if grown.column is not None:
+            copies = self.loop.recorder.copies
+            copy = copy_of(grown.standing, lambda reason, first: grown.target.refuse(), over=over)
+            for storage in rows_of(grown.column):
+                copies.known[storage.name] = copy  # rows of earlier iterations are not made anew
+
+
+def _holds(value: Any, part: Any) -> bool:
+    if type(value) is tuple:
+        return any(_holds(item, part) for item in value)
+    return type(value) in (list, TracedList) and value is part
+
+
+def repeated(column: Column) -> list[Any]:
+    """What a column holds that is the same in all rows."""
+    if isinstance(column, Records):
+        return [value for part in column.columns for value in repeated(part)]
+    if isinstance(column, Nested):
+        return repeated(column.flat)
+    return [column.value] if isinstance(column, Repeated) else []

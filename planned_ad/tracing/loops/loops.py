@@ -1,0 +1,375 @@
+"""Symbolic loops: a `for` loop recorded once, for all its iterations.
+
+The body runs a few times from the same state of the program: with variables as they are before the loop, then with
+what an iteration hands to the next (`carries`) in their place, until nothing new turns up. The last run is
+the body of the `Loop`. Python sees an ordinary iterator; variables are put back between the runs as a debugger does it.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ...regions.affine import Extent, affine, exact
+from ...tape.tape import Buffer, Loop, Operation, Value, walk
+from ..lengths.run_time_counts import within_range
+from ..record.blocks import Block, Made
+from ..record.lost_variables import Lost
+from ..record.scopes import Scope, Site
+from ..values.array_tracer import ArrayTracer
+from .after_loops import Leaving
+from .branches import Branches
+from .carries import MUTABLE, Array, Carry, Count, Fresh, Joiner, NotCarried, Number, Whole, period_of_exchange, same
+from .list_growth import Growth
+from .loop_aliases import LoopCopies
+from .passes import Comparison
+from .state import Key, Place, State, capture, write_state
+from .traced_list import follow
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+    from .exits import Exits
+
+MOST_PASSES = 60  # and a few more for each branch, of which a pass takes one side
+
+
+@dataclass
+class LoopTrace:
+    """The recording of one loop of `trips` iterations, which runs in `frame`."""
+
+    recorder: Recorder
+    frame: types.FrameType
+    site: Site
+    trips: int
+    count: Value | None  # how many at run time, where that is not known before
+    targets: tuple[str, ...]  # variables that each iteration assigns before it reads them
+    before: list[Operation] = field(default_factory=list)
+    carries: dict[Key, Carry] = field(default_factory=dict)
+    period: int = 1  # iterations of the program in one of the loop
+    turn: int = 0  # which of them is running
+    passes: int = 0
+    more_passes: int = 0  # which only compare what they record
+    made: dict[Key, tuple[Place, Any]] = field(default_factory=dict)  # variables that were not there before
+    promoted: set[object] = field(default_factory=set)  # arrays of the body that a side of a branch writes to
+    exits: Exits | None = None  # the ways in which it is left, where those are followed
+    counts_iterations = True  # whether it is known before how many there are
+
+    def __post_init__(self) -> None:
+        scopes = self.recorder.scopes
+        self.depth = scopes.depth
+        self.index, self.parts = scopes.new_loop()
+        self.apart = Block(Made(self.parts.apart))
+        self.line = self.recorder.builder.line
+        self.first_value = self.recorder.builder.next_value
+        self.scope = Scope(outer=[], apart=self.apart, site=self.site)
+        self.origin = self.capture()
+        for name in self.targets:
+            self.origin.values.pop((id(self.frame), "local", name), None)
+        self.copies = LoopCopies(self)
+        self.joiner = Joiner(self.recorder, self.depth, self.index, self.copies.refused)
+        self.branches = Branches(self)
+        self.growth = Growth(self)
+        self.comparison = Comparison(self)
+        self.refuse_hidden(self.origin)
+        if self.exits is not None:
+            self.exits.begin(self)
+        self.begin()
+
+    def capture(self) -> State:
+        return capture(self.frame, self.recorder.consumers.get(self.frame))
+
+    @property
+    def whole_trips(self) -> int:
+        """Iterations of the loop on the tape."""
+        return self.trips if self.period == 1 else self.trips // self.period
+
+    @property
+    def iteration(self) -> Extent:
+        """The number of the present iteration of the program, as an expression."""
+        return affine(self.turn, {self.index: self.period})
+
+    # One pass.
+
+    def begin(self) -> None:
+        recorder = self.recorder
+        for carry in self.carries.values():
+            if isinstance(carry, Number):
+                carry.changed = False
+        last = exact(self.whole_trips) - 1
+        self.scope = Scope(
+            outer=recorder.builder.operations,
+            apart=self.apart,
+            before=self.before,
+            index=self.index,
+            range=(0, last),
+            site=self.site,
+        )
+        self.scope.loop = self
+        self.branches.begin()
+        recorder.scopes.enter(self.scope, self.first_value, self.parts)
+        self.turn = 0
+        self.passes += 1
+        if self.passes > MOST_PASSES + self.more_passes + 4 * len(self.branches.nodes):
+            raise self.unrolled("changes its variables in another way in each iteration")
+        if self.passes > 1 or self.carries:
+            made = {key: (place, Lost(recorder, place.name)) for key, (place, _) in self.made.items()}
+            write_state(
+                made
+                | {
+                    key: (place, self.carries[key].begin(recorder, self.index) if key in self.carries else value)
+                    for key, (place, value) in self.origin.values.items()
+                }
+            )
+            self.growth.begin()
+
+    def advance(self) -> bool:
+        """Called where the program fetches the next item: whether the body runs once more."""
+        self.branches.finish()
+        if self.turn + 1 < self.period:
+            self.turn += 1
+            self.recorder.scopes.begin_epoch()
+            return True
+        self.growth.settle()
+        now = self.capture()
+        self.refuse_hidden(now)
+        self.refuse_growth(now)
+        if self.recorder.scopes.open[-1] is not self.innermost:
+            inner = self.recorder.scopes.open[-1]
+            raise self.recorder.scopes.unroll([s for s in (self.scope, inner) if s.site], "is left early", self.line)
+        grown = self.growth.leave()
+        stores, failed = self.stores(now)
+        settled = self.copies.settled() and grown
+        if self.period == 1 and failed and self.rotated(failed):
+            self.branches.forget()
+            self.discard()
+            self.begin()
+            return True
+        self.refuse_shared_writes(now)
+        if failed or not settled:
+            self.joiner.then, self.joiner.now = self.origin, now
+            self.join(failed)
+            self.copies.settled()
+            self.comparison.forget()
+        elif not (self.scope.promotes or self.branches.unknown or self.retyped()):
+            if self.comparison.is_complete(now, stores):
+                self.close(now, stores)
+                return False
+            self.more_passes += 1
+        else:
+            self.comparison.forget()
+        if failed or not settled or self.scope.promotes or self.retyped():
+            self.branches.forget()
+        made = {key: found for key, found in now.values.items() if key not in self.origin.values}
+        self.made |= {key: found for key, found in made.items() if found[0].kind != "item"}
+        self.discard()
+        self.prepare()
+        self.begin()
+        return True
+
+    def discard(self) -> None:
+        self.recorder.scopes.leave(self.scope)
+        self.copies.restore()
+        self.growth.restore()
+
+    def stores(self, now: State) -> tuple[list[tuple[Buffer, Value]], dict[Key, tuple[Place, Any, Any]]]:
+        """What the iteration hands on, and the places for which that has no form yet: place, before, after."""
+        stores: list[tuple[Buffer, Value]] = []
+        failed = {}
+        for key, (place, old) in self.origin.values.items():
+            if self.copies.is_unfit(key, place, old, now):
+                continue
+            if key not in now.values:
+                if place.kind == "item" and is_left_behind(place, old, now):
+                    continue
+                raise self.unrolled(f"deletes `{place.name}`")
+            new = now.values[key][1]
+            carry = self.carries.get(key) or Whole(old)
+            try:
+                stores += carry.leave(self.recorder, new, self.index)
+            except NotCarried as problem:
+                if str(problem) or (isinstance(carry, Whole) is False and not isinstance(carry, Count)):
+                    raise self.unrolled(str(problem) or f"changes the type of `{place.name}`") from None
+                failed[key] = (place, old, new)
+        return stores, failed
+
+    def retyped(self) -> bool:
+        """Whether a number that is handed on is of another type than it was begun with."""
+        return any(isinstance(carry, Number) and carry.changed for carry in self.carries.values())
+
+    def join(self, failed: dict[Key, tuple[Place, Any, Any]]) -> None:
+        for key, (place, old, new) in failed.items():
+            if isinstance(self.carries.get(key), Count):
+                self.joiner.no_counts.add(place.name)
+            if self.growth.holds(new):
+                self.carries[key] = Fresh(place.name)
+                continue
+            try:
+                with self.recorder.scopes.beside(self.apart):
+                    self.carries[key] = self.joiner.join(place.name, old, new)
+            except NotCarried as problem:
+                raise self.peeled(str(problem)) from None
+
+    def prepare(self) -> None:
+        """Record in front of the loop what its new carries hold at first."""
+        recorder = self.recorder
+        scopes = recorder.scopes
+        scope = Scope(outer=recorder.builder.operations, apart=self.apart, before=self.before, loop=self)
+        scopes.open.append(scope)
+        with scopes.before(self.depth):
+            for buffer, initial in self.joiner.initial:
+                recorder.builder.store(buffer.whole, recorder.value_of(initial, buffer.dtype))
+            self.growth.prepare()
+        scopes.open.pop()
+        scopes.absorb(scope)
+        self.joiner.initial.clear()
+
+    def rotated(self, failed: dict[Key, tuple[Place, Any, Any]]) -> bool:
+        """Whether variables exchange the arrays that they held before; then several iterations are one of the loop."""
+        period = period_of_exchange(failed)
+        if not self.runs_evenly:  # it may end in the middle of a period
+            return False
+        if type(self.trips) is int and 1 < period <= 4 and self.trips // period > 1:
+            self.period = period
+            return True
+        return False
+
+    # The end.
+
+    def close(self, now: State, stores: list[tuple[Buffer, Value]]) -> None:
+        """Put the loop on the tape, and into the variables what they hold after it."""
+        recorder, builder = self.recorder, self.recorder.builder
+        self.copies.refuse_what_was_read()
+        runs = self.certainly_runs
+        leaving = Leaving(self)
+        after: dict[Key, tuple[Place, Any]] = {}
+        for key, (place, value) in now.values.items():
+            carry = self.carries.get(key)
+            if key in self.origin.values and not isinstance(carry, Fresh):
+                after[key] = (place, leaving.carried(carry, value))
+            elif runs:
+                after[key] = (place, leaving.survivor(value))
+            elif place.kind != "item":
+                after[key] = (place, Lost(recorder, place.name))
+        self.growth.close(after)
+        builder.line = self.line
+        for buffer, value in [*stores, *leaving.stores]:
+            builder.store(buffer.whole, value)
+        self.end_body()
+        body = tuple(recorder.scopes.leave(self.scope))
+        recorder.scopes.absorb(self.scope)
+        recorder.scopes.over.append(self.scope)
+        for op in self.before:
+            builder.emit(op)
+        if self.is_left:
+            body = self.exits.steps(body, self.line)  # type: ignore[union-attr]
+        elif runs:
+            recorder.scopes.closed[self.index] = exact(self.whole_trips) - 1
+        self.emit_loop(body)
+        if self.exits is not None:
+            self.exits.close()
+        recorder.scopes.guard()
+        for storage, buffer in leaving.storages:
+            storage.value, storage.buffer, storage.is_concrete = None, buffer, False
+            storage.depth = self.depth
+            storage.reads.clear()
+        self.copies.close()
+        write_state({key: (place, leaving.finished(value)) for key, (place, value) in after.items()})
+
+    @property
+    def certainly_runs(self) -> bool:
+        """Whether there is at least one iteration."""
+        return self.count is None and self.recorder.scopes.bounds(exact(self.whole_trips))[0] > 0
+
+    @property
+    def runs_evenly(self) -> bool:
+        """Whether how often it runs is known, or an expression of the loops around."""
+        return self.count is None and self.exits is None
+
+    @property
+    def is_left(self) -> bool:
+        """Whether it may be left before its last iteration."""
+        return self.exits is not None and bool(self.exits.ways)
+
+    @property
+    def innermost(self) -> Scope:
+        """The block that is recorded at the end of the body."""
+        return self.scope
+
+    def end_body(self) -> None:
+        """Record what comes last in the body."""
+
+    def emit_loop(self, body: tuple[Operation, ...]) -> None:
+        """Put the loop on the tape."""
+        count = self.count
+        if count is not None:
+            count = within_range(self.recorder, count, self.index, body, self.scope.indices)
+        self.recorder.builder.emit(
+            Loop(
+                index=self.index,
+                start=0,
+                step=1,
+                trips=self.whole_trips,
+                body=body,
+                count=count,
+                stops=self.is_left,
+                line=self.line,
+            )
+        )
+
+    # Refusing.
+
+    def refuse_hidden(self, state: State) -> None:
+        if state.hidden:
+            raise self.unrolled(f"holds an iterator, `{state.hidden}`")
+
+    def refuse_growth(self, now: State) -> None:
+        sizes = [(*found, now.sizes[id][1]) for id, found in self.origin.sizes.items() if id in now.sizes]
+        grown = [container for container, before, after in sizes if before != after]
+        if grown:
+            if self.counts_iterations and self.count is None:
+                follow(self.recorder, grown)
+            raise self.unrolled("lets a list, dict or set grow or shrink")
+        for id, (_, content) in self.origin.contents.items():
+            if id in now.contents and now.contents[id][1] != content:
+                raise self.unrolled("changes a set, or an array that is not traced")
+
+    def refuse_shared_writes(self, now: State) -> None:
+        """An array that is handed on, and written into: its first form may be the program's argument, or have views."""
+        ours = set(map(id, self.branches.handed_on))
+        recorded = walk(tuple(self.recorder.builder.operations))
+        written = {r.buffer for op in recorded if not op.blocks and id(op) not in ours for r in op.writes}
+        for key, carry in self.carries.items():
+            if isinstance(carry, Array) and carry.buffer.id in written and not carry.shared:
+                storage = self.origin.values[key][1].storage
+                users = [v for _, v in self.origin.values.values() if type(v) is ArrayTracer and v.storage is storage]
+                later = now.values[key][1].storage if type(now.values[key][1]) is ArrayTracer else None
+                users += [
+                    v for k, (_, v) in now.values.items() if k != key and type(v) is ArrayTracer and v.storage is later
+                ]
+                if len(users) > 1 or (storage.buffer is not None and storage.buffer.visible) or storage.captured:
+                    raise self.peeled("writes into an array that is another one in the first iteration")
+
+    def unrolled(self, reason: str) -> BaseException:
+        scopes = self.recorder.scopes
+        if self.scope not in scopes.open:
+            scopes.open.append(self.scope)
+        return scopes.unroll([self.scope], reason, self.line)
+
+    def peeled(self, reason: str) -> BaseException:
+        """The first iteration differs: it is recorded by itself, where that has not been tried."""
+        scopes = self.recorder.scopes
+        if scopes.decisions.first.get(self.site, 0) < 2 and type(self.trips) is int:
+            return scopes.peel(self.scope, first=1)
+        return self.unrolled(reason)
+
+
+def is_left_behind(place: Place, value: Any, now: State) -> bool:
+    """Whether a list or dict that nothing leads to any more still holds what it did."""
+    owner = place.owner
+    if id(owner) in now.sizes or type(owner) not in MUTABLE:
+        return False
+    try:
+        return same(owner[place.key], value)
+    except LookupError:
+        return False

@@ -1,0 +1,311 @@
+"""What `for` loops run over: ranges, arrays, and `enumerate`, `zip` and `reversed` of them.
+
+Each is a `Sequence` with a length and an item for each position, also where the position is a loop's index. The
+iterator of one hands out plain integers, or lets a `LoopTrace` record the body once.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...regions.affine import Affine, Extent, exact, ragged
+from ..record.aliases import root_of
+from ..values.loop_index import expression_of, index_of, plain_or_traced
+from .iteration import NestedIterator, Once, RunTime, Sequence
+from .tables import Table, table_of
+from .traced_list import TracedList
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+
+
+class Range:
+    """`range(start, stop, step)` in traced code."""
+
+    def __init__(self, recorder: Recorder, start: Extent, stop: Extent, step: int):
+        self.recorder, self.first, self.end, self.step_ = recorder, start, stop, step
+        is_known = isinstance(start, int) and isinstance(stop, int)
+        self.known = builtins.range(start, stop, step) if is_known else None  # type: ignore[arg-type]
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return builtins.range
+
+    def concrete(self) -> range:
+        """The range itself, where its bounds are known."""
+        if self.known is None:
+            start, stop = index_of(self.recorder, self.first), index_of(self.recorder, self.end)
+            self.known = builtins.range(int(start), int(stop), self.step_)
+        return self.known
+
+    @property
+    def start(self) -> Any:
+        return index_of(self.recorder, self.first)
+
+    @property
+    def stop(self) -> Any:
+        return index_of(self.recorder, self.end)
+
+    @property
+    def step(self) -> int:
+        return self.step_
+
+    def sequence(self) -> Sequence:
+        recorder = self.recorder
+        if self.known is not None:
+            length: int = len(self.known)
+        else:
+            distance = self.end - self.first if self.step_ > 0 else self.first - self.end
+            step = abs(self.step_)
+            if isinstance(distance, Affine) and step > 1:
+                if any(c % step for _, c in distance.terms):
+                    return run_time_range(recorder, self.start, self.stop, self.step_)
+                distance = Affine(-(-distance.constant // step), tuple((i, c // step) for i, c in distance.terms))
+                length = ragged(recorder.scopes.capacity(distance), distance)
+            elif isinstance(distance, int):
+                length = max(-(-distance // step), 0)
+            else:
+                length = ragged(recorder.scopes.capacity(distance), distance)
+        return Sequence(recorder, length, lambda k: k * self.step_ + self.start)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.sequence())
+
+    def __len__(self) -> int:
+        return len(self.concrete())
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.concrete()[key]
+
+    def __contains__(self, value: Any) -> bool:
+        return value in self.concrete()
+
+    def __reversed__(self) -> Iterator[Any]:
+        return iter(reversed_(self.recorder, self))
+
+    def __eq__(self, other: Any) -> bool:
+        return self.concrete() == (other.concrete() if type(other) is Range else other)
+
+    def __hash__(self) -> int:
+        return hash(self.concrete())
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    def __repr__(self) -> str:
+        return repr(self.concrete())
+
+    def index(self, value: Any) -> int:
+        return self.concrete().index(value)
+
+    def count(self, value: Any) -> int:
+        return self.concrete().count(value)
+
+
+# What traced code sees in place of the built-ins.
+
+
+def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
+    """`obj` as a sequence with an item for each position, symbolic ones included; None for anything else."""
+    if type(obj) is Sequence or (type(obj) is Once and obj.iterator is None):
+        return obj
+    if type(obj) is Range:
+        return obj.sequence()
+    if type(obj) is TracedList and not obj.is_plain and isinstance(obj.extent(), int):
+        return Sequence(recorder, len(obj), obj.__getitem__)
+    if recorder.is_array(obj) and obj.ndim:
+        return Sequence(recorder, len(obj), obj.__getitem__)
+    if recorder.is_run_time(obj) and not obj.axis:
+        return Sequence(recorder, RunTime.of(obj.length.count), obj.item_at)
+    if type(obj) is builtins.range:
+        return Sequence(recorder, len(obj), lambda k: k * obj.step + obj.start, is_plain=True)
+    table = table_of(recorder, obj)
+    return None if table is None else Sequence(recorder, len(table), table.item, (table,), True)
+
+
+def tables_of(sequences: Iterable[Sequence | None]) -> tuple[Table, ...]:
+    return tuple(table for sequence in sequences if sequence is not None for table in sequence.tables)
+
+
+def range_(recorder: Recorder, *bounds: Any) -> Any:
+    if any(recorder.is_scalar(bound) and bound.dtype.kind in "iu" for bound in bounds):
+        return run_time_range(recorder, *bounds)
+    expressions = [expression_of(bound) for bound in bounds]
+    if any(e is None for e in expressions) or not 1 <= len(bounds) <= 3:
+        return builtins.range(*bounds)
+    start, stop, step = (0, expressions[0], 1) if len(bounds) == 1 else (*expressions, 1)[:3]
+    if not isinstance(step, int) or step == 0:
+        return builtins.range(*bounds)
+    return Range(recorder, start, stop, step)  # type: ignore[arg-type]
+
+
+def run_time_range(recorder: Recorder, *bounds: Any) -> Any:
+    """A range whose bounds are traced integers."""
+    recorder.mark()
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    if type(step) is not int or step == 0:
+        return builtins.range(*bounds)
+    start, stop = plain_or_traced(start), plain_or_traced(stop)
+    distance = stop - start if step > 0 else start - stop
+    if abs(step) > 1:
+        distance = (distance + (abs(step) - 1)) // abs(step)
+    value = recorder.value_of(distance, np.int64)
+    count = recorder.apply("maximum", value, recorder.constant(0, np.int64))
+    return Sequence(recorder, RunTime.of(count), lambda k: plain_or_traced(k) * step + start)
+
+
+def enumerate_(recorder: Recorder, items: Any, start: Any = 0) -> Any:
+    sequence = sequence_of(recorder, items)
+    if sequence is None:
+        return builtins.enumerate(items, start)
+    return Once(recorder, sequence.length, lambda k: (start + k, sequence.item(k)), sequence.tables, sequence.is_plain)
+
+
+def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
+    sequences = [sequence_of(recorder, item) for item in items]
+    if not items or any(s is None or type(s.length) is not int for s in sequences):
+        return builtins.zip(*items, strict=strict)
+    lengths = {s.length for s in sequences if s is not None}
+    if strict and len(lengths) > 1:
+        return builtins.zip(*items, strict=True)
+    found = [s for s in sequences if s is not None]
+    is_plain = all(s.is_plain for s in found)
+    return Once(recorder, min(lengths), lambda k: tuple(s.item(k) for s in found), tables_of(found), is_plain)
+
+
+def reversed_(recorder: Recorder, items: Any) -> Any:
+    sequence = sequence_of(recorder, items)
+    if sequence is None:
+        return builtins.reversed(items)
+    last = index_of(recorder, exact(sequence.length) - 1)
+    return Once(recorder, sequence.length, lambda k: sequence.item(last - k), sequence.tables)
+
+
+def ndindex(recorder: Recorder, *shape: Any) -> Any:
+    """`numpy.ndindex`."""
+    extents = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+    axes = tuple(range_(recorder, n) for n in extents)
+    if not axes or any(type(axis) is not Range for axis in axes):
+        return np.ndindex(*shape)
+    return NestedIterator(tuple(axis.sequence() for axis in axes), lambda *indices: indices)
+
+
+def product(recorder: Recorder, *items: Any, repeat: int = 1) -> Any:
+    """`itertools.product`."""
+    sequences = [sequence_of(recorder, item) for item in items] * repeat
+    if not sequences or any(s is None for s in sequences):
+        return itertools.product(*items, repeat=repeat)
+    return NestedIterator(tuple(s for s in sequences if s is not None), lambda *found: found)
+
+
+def ndenumerate(recorder: Recorder, array: Any) -> Any:
+    """`numpy.ndenumerate`."""
+    if not recorder.is_array(array):
+        return np.ndenumerate(array)
+    axes = tuple(Sequence(recorder, n, lambda k: k) for n in array.shape)
+    return NestedIterator(axes, lambda *indices: (indices, array[indices])) if axes else iter([((), array[()])])
+
+
+def nditer(recorder: Recorder, op: Any, flags: Any = None, op_flags: Any = None, *args: Any, **options: Any) -> Any:
+    """`numpy.nditer`: of one array that is only read, its elements as they lie in memory."""
+    reads = [["readonly"], ("readonly",), "readonly", None]
+    if not recorder.is_array(op):
+        return np.nditer(op, flags, op_flags, *args, **options)
+    if flags or args or options or (op_flags not in reads and op_flags not in [[flag] for flag in reads]):
+        raise recorder.unsupported(np.nditer)
+    items = op.ravel("K")
+    if items.storage is not op.storage:  # a copy, in which writes to the array would not be seen
+        raise recorder.unsupported(np.nditer)
+    return Once(recorder, items.size, lambda k: items[k])
+
+
+def pairwise(recorder: Recorder, items: Any, /) -> Any:
+    """`itertools.pairwise`."""
+    sequence = sequence_of(recorder, items)
+    if sequence is None or type(sequence.length) is not int:
+        return itertools.pairwise(items)
+    return Once(recorder, max(sequence.length - 1, 0), Pairs(recorder, sequence, items).item, sequence.tables)
+
+
+class Pairs:
+    """The items of `itertools.pairwise`, of which the first was read when it was the second of the pair before."""
+
+    def __init__(self, recorder: Recorder, sequence: Sequence, items: Any):
+        self.recorder, self.sequence = recorder, sequence
+        self.memory = root_of(items.storage) if recorder.is_array(items) and items.ndim == 1 else None
+        self.version = self.written
+        self.second: tuple[int, Any] = (-2, None)  # the pair that was fetched last, and its second item
+
+    @property
+    def written(self) -> int:
+        """How often the memory of the items has been written to; of items that are no copies, it does not matter."""
+        return 0 if self.memory is None else self.memory.version
+
+    def item(self, k: Any) -> tuple[Any, Any]:
+        if type(k) is not int and self.written != self.version:
+            raise self.recorder.scopes.unroll_innermost(
+                "writes to what pairwise() runs over", self.recorder.builder.line
+            )
+        before, self.version = self.second, self.written
+        first = before[1] if type(k) is int and before[0] == k - 1 else self.sequence.item(k)
+        second = self.sequence.item(k + 1)
+        self.second = (k, second) if type(k) is int else (-2, None)
+        return first, second
+
+
+def islice(recorder: Recorder, items: Any, /, *bounds: Any) -> Any:
+    """`itertools.islice`."""
+    sequence = sequence_of(recorder, items)
+    if sequence is None or type(sequence.length) is not int or not all(b is None or type(b) is int for b in bounds):
+        return itertools.islice(items, *bounds)
+    if type(sequence) is Once:  # which goes on behind the slice
+        return itertools.islice(iter(sequence), *bounds)
+    itertools.islice((), *bounds)  # raises what it raises
+    rows = builtins.range(sequence.length)[slice(*bounds)]
+    return Once(recorder, len(rows), lambda k: sequence.item(k * rows.step + rows.start), sequence.tables)
+
+
+def map_(recorder: Recorder, function: Callable[..., Any], /, *items: Any) -> Any:
+    sequences = [sequence_of(recorder, item) for item in items]
+    if all(s is None or s.is_plain for s in sequences):
+        return builtins.map(function, *items)
+    rows = zip_(recorder, *items)
+    if type(rows) is not Once:
+        return builtins.map(function, *items)
+    return Once(recorder, rows.length, lambda k: function(*rows.item(k)), rows.tables)
+
+
+def starmap(recorder: Recorder, function: Callable[..., Any], items: Any, /) -> Any:
+    """`itertools.starmap`."""
+    sequence = sequence_of(recorder, items)
+    if sequence is None or type(sequence.length) is not int or sequence.is_plain:
+        return itertools.starmap(function, items)
+    return Once(recorder, sequence.length, lambda k: function(*sequence.item(k)), sequence.tables)
+
+
+def sequence_replacements(recorder: Recorder) -> dict[int, object]:
+    """By identity, the built-ins that loops run over."""
+    functions: dict[Any, Callable[..., Any]] = {
+        builtins.range: range_,
+        builtins.enumerate: enumerate_,
+        builtins.zip: zip_,
+        builtins.reversed: reversed_,
+        builtins.map: map_,
+        np.ndindex: ndindex,
+        np.ndenumerate: ndenumerate,
+        np.nditer: nditer,
+        itertools.islice: islice,
+        itertools.pairwise: pairwise,
+        itertools.product: product,
+        itertools.starmap: starmap,
+    }
+    return {
+        id(real): functools.wraps(real, ("__name__", "__doc__"), ())(functools.partial(ours, recorder))
+        for real, ours in functions.items()
+    }

@@ -1,0 +1,268 @@
+"""The state of a running Python program, as far as a loop's body can change it: variables, and what they lead to.
+
+A body is recorded several times from the same state, which therefore has to be read, put back and compared: the local
+variables of a frame, the items of lists and dicts, the attributes of the user's objects, and closure cells that can
+be reached from them. Tuples are values.
+"""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import functools
+import itertools
+import sys
+import types
+import weakref
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...python.shadows import ShadowClass, ShadowGlobals, ShadowModule, is_user_class
+from ..record.lost_variables import Lost
+
+CONTAINERS = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
+HIDDEN: tuple[Any, ...] = (  # whose state cannot be seen or put back
+    types.GeneratorType, type(iter([])), type(iter(())), type(iter({})), type(iter(range(0))), zip, map, filter,
+    enumerate, reversed, itertools.count, itertools.cycle, itertools.chain, itertools.islice,
+)  # fmt: skip
+CALLABLE = (
+    types.FunctionType, types.MethodType, types.BuiltinMethodType, types.MethodWrapperType, functools.partial,
+)  # fmt: skip
+LIBRARIES = ("collections", "contextlib", "functools")  # whose objects are followed as the program's own are
+SETTABLE: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()  # what `_has_attributes` says of classes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """One thing that code can assign to."""
+
+    owner: Any
+    key: Any
+    kind: str  # 'local', 'item', 'attribute', 'class' (an attribute of a class) or 'cell'
+
+    @property
+    def name(self) -> str:
+        """As the user knows it, for messages."""
+        if self.kind == "local":
+            return str(self.key)
+        if self.kind in ("attribute", "class"):
+            return f"{(self.owner if self.kind == 'class' else type(self.owner)).__name__}.{self.key}"
+        return f"[{self.key!r}]" if self.kind == "item" else "a variable of an enclosing function"
+
+    def write(self, value: Any) -> None:
+        """Assign; local variables are written by `write_locals`, a frame at a time."""
+        if self.kind == "item":
+            self.owner[self.key] = value
+        elif self.kind == "attribute":
+            object.__setattr__(self.owner, self.key, value)
+        elif self.kind == "class":
+            type.__setattr__(self.owner, self.key, value)
+        else:
+            assert self.kind == "cell"
+            self.owner.cell_contents = value
+
+
+Key = tuple[int, str, Any]
+
+
+@dataclass
+class State:
+    """What each place holds, at one moment."""
+
+    values: dict[Key, tuple[Place, Any]] = field(default_factory=dict)
+    sizes: dict[int, tuple[Any, int]] = field(default_factory=dict)  # of the containers
+    contents: dict[int, tuple[Any, object]] = field(default_factory=dict)  # of sets, and arrays that are not traced
+    lost: dict[Key, Lost] = field(default_factory=dict)  # the places that hold a stand-in for what cannot be told
+    frame: types.FrameType | None = None  # in which the code runs
+    hidden: str = ""  # the name of a variable with an iterator or the like; empty if there is none
+
+    def add(self, place: Place, value: Any) -> None:
+        key = id(place.owner), place.kind, place.key
+        if type(value) is Lost:
+            self.lost[key] = value
+            return
+        self.values[key] = (place, value)
+        if type(value) in HIDDEN or is_advanced(value):
+            self.hidden = place.name
+        if type(value) is np.ndarray:
+            self.contents[id(value)] = (value, zlib.crc32(value.tobytes()))
+        elif type(value) is set:
+            self.contents[id(value)] = (value, frozenset(value))
+
+    def arrays(self) -> list[Any]:
+        """The traced arrays that variables hold."""
+        return [value for _, value in self.values.values() if getattr(type(value), "is_tracer", False)]
+
+
+def is_advanced(value: Any) -> bool:
+    """Whether something is an iterator of ours that the program may ask for more."""
+    return getattr(type(value), "is_iterator", False) and value.is_open
+
+
+def capture(frame: types.FrameType, consumer: Any = None) -> State:
+    """The state that code running in `frame` can reach; of a generator expression also its `consumer`'s value."""
+    state = State(frame=frame)
+    seen: dict[int, Any] = {}  # by identity, which is theirs as long as they are here
+    waiting: list[Any] = []
+    if consumer is not None:
+        state.add(Place(consumer, "value", "attribute"), consumer.value)
+        waiting.append(consumer.value)
+    for name, value in frame.f_locals.items():
+        if name.startswith("."):  # the iterator of a comprehension
+            continue
+        state.add(Place(frame, name, "local"), value)
+        waiting.append(value)
+    if type(frame.f_globals) is ShadowGlobals:
+        waiting.append(frame.f_globals)
+    while waiting:
+        obj = waiting.pop()
+        if type(obj) in HIDDEN or is_advanced(obj):
+            state.hidden = state.hidden or type(obj).__name__
+        if id(obj) in seen or not _has_contents(obj):
+            continue
+        seen[id(obj)] = obj
+        for place, value in _contents(obj):
+            if place is not None:
+                state.add(place, value)
+            waiting.append(value)
+        if getattr(type(obj), "is_traced_list", False):
+            state.sizes[id(obj)] = (obj, 0)  # it takes care of its elements itself
+        elif isinstance(obj, (dict, *CONTAINERS, set)) and type(obj) is not ShadowGlobals:
+            state.sizes[id(obj)] = (obj, len(obj))
+    return state
+
+
+def _has_contents(obj: Any) -> bool:
+    kind = type(obj)
+    return (
+        kind in CONTAINERS
+        or kind is tuple
+        or kind in (set, types.SimpleNamespace, ShadowGlobals, ShadowModule, *CALLABLE)
+        or (isinstance(obj, tuple) and hasattr(obj, "_fields"))
+        or getattr(kind, "is_traced_list", False)
+        or _has_attributes(kind)
+        or (issubclass(kind, type) and (isinstance(obj, ShadowClass) or is_user_class(obj)))
+    )
+
+
+def _has_attributes(kind: type) -> bool:
+    """Whether objects of a class have attributes that the program may set; also of one that traced code defines."""
+    found = SETTABLE.get(kind)
+    if found is None:
+        found = SETTABLE[kind] = _may_be_set(kind)
+    return found
+
+
+def _may_be_set(kind: type) -> bool:
+    return (
+        kind is types.SimpleNamespace
+        or isinstance(kind, ShadowClass)
+        or is_user_class(kind)
+        or (kind.__module__ in LIBRARIES and kind not in (*CONTAINERS, *CALLABLE))
+    )
+
+
+def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
+    """The places that belong to an object, with their values; what it merely leads to has no place."""
+    kind = type(obj)
+    if kind is types.FunctionType:
+        if type(obj.__globals__) is not ShadowGlobals:
+            return
+        yield None, obj.__globals__
+        for value in (*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()):
+            yield None, value  # one by one: what is made here is known by its identity
+        for name, value in vars(obj).items():
+            yield Place(obj, name, "attribute"), value
+        for cell in obj.__closure__ or ():
+            try:
+                yield Place(cell, 0, "cell"), cell.cell_contents
+            except ValueError:
+                continue
+    elif kind in (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType):
+        yield None, obj.__self__
+        yield None, getattr(obj, "__func__", None)
+    elif kind is functools.partial:
+        for value in (obj.func, *obj.args, *obj.keywords.values()):
+            yield None, value
+    elif kind is ShadowGlobals:
+        for name, value in dict.items(obj):
+            if not name.startswith("__"):
+                leads = isinstance(value, ShadowModule | type | types.ModuleType)
+                yield None if leads else Place(obj, name, "item"), value
+    elif kind is ShadowModule or issubclass(kind, type):
+        for name, value in list(vars(obj).items()):
+            if name.startswith("__") or hasattr(type(value), "__get__") or callable(value):
+                if isinstance(value, type):
+                    yield None, value
+            elif not isinstance(value, types.ModuleType):
+                yield Place(obj, name, "class" if kind is not ShadowModule else "attribute"), value
+    elif getattr(kind, "is_traced_list", False):
+        if obj.has_pending:
+            yield Place(obj, "pending", "attribute"), obj.pending
+        for value in obj.parts:
+            yield None, value
+    elif isinstance(obj, dict):
+        for key, value in obj.items():
+            yield Place(obj, key, "item"), value
+    elif isinstance(obj, list | collections.deque):
+        for key, value in enumerate(obj):
+            yield Place(obj, key, "item"), value
+    elif isinstance(obj, tuple | set):
+        for value in obj:
+            yield None, value
+    if _has_attributes(kind):
+        yield None, kind
+        for key, value in vars(obj).items() if hasattr(obj, "__dict__") else ():
+            yield Place(obj, key, "attribute"), value
+        for cls in kind.__mro__:
+            for key in _slots(cls):
+                if key in vars(cls) and hasattr(obj, key):
+                    yield Place(obj, key, "attribute"), getattr(obj, key)
+
+
+def _slots(cls: type) -> tuple[str, ...]:
+    slots = vars(cls).get("__slots__", ())
+    names = (slots,) if isinstance(slots, str) else tuple(slots)
+    return tuple(n for n in names if isinstance(vars(cls).get(n), types.MemberDescriptorType))
+
+
+def held_by_callers(obj: Any, frame: types.FrameType | None) -> bool:
+    """Whether a function that has called that of `frame` leads to an object, too."""
+    frame = user_frame(frame.f_back) if frame is not None else None
+    while frame is not None:
+        if any(value is obj for _, value in capture(frame).values.values()):
+            return True
+        frame = user_frame(frame.f_back)
+    return False
+
+
+def user_frame(frame: types.FrameType | None) -> types.FrameType | None:
+    """The innermost frame of traced code; None where none is running."""
+    while frame is not None and type(frame.f_globals) is not ShadowGlobals:
+        frame = frame.f_back
+    return frame
+
+
+def write_state(values: dict[Key, tuple[Place, Any]]) -> None:
+    """Assign to each place its value."""
+    frames: dict[int, tuple[types.FrameType, dict[str, Any]]] = {}
+    for place, value in values.values():
+        if place.kind == "local":
+            frames.setdefault(id(place.owner), (place.owner, {}))[1][place.key] = value
+        else:
+            place.write(value)
+    for frame, names in frames.values():
+        write_locals(frame, names)
+
+
+def write_locals(frame: types.FrameType, names: dict[str, Any]) -> None:
+    """Assign to local variables (and closure variables) of a running function, as debuggers do."""
+    if sys.version_info >= (3, 13):
+        frame.f_locals.update(names)  # writes through (PEP 667)
+        return
+    frame.f_locals.update(names)
+    ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))

@@ -1,0 +1,90 @@
+"""Plain numbers that a loop runs over, as tables: what differs from iteration to iteration is read from an array.
+
+`zip(x, [0.5, 1.5, ...])` in a loop that is recorded once has `weights[k]` for its second item, as `np.array` would
+give it. Lists, tuples and dict views of numbers are tables, and those of tuples of numbers, item by item.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..record.storage import Storage
+from ..values.array_tracer import ArrayTracer
+from ..values.scalar_tracer import ScalarTracer
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+
+VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+HOLDERS = (list, tuple, collections.deque, *VIEWS)
+NUMBERS = {float: np.float64, int: np.int64, bool: np.bool_}
+MOST = 1 << 62  # of an integer in a table
+
+
+class Table:
+    """The items of `holder`, which are plain numbers or tuples of them.
+
+    In a loop that is recorded once `item(k)` is read from arrays at its index `k`. What the holder holds by then must
+    be what it held at first.
+    """
+
+    def __init__(self, recorder: Recorder, holder: Any, items: tuple[Any, ...], column: Column):
+        self.recorder, self.holder, self.items, self.column = recorder, holder, items, column
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def item(self, k: Any) -> Any:
+        now = tuple(self.holder)
+        if type(k) is int:
+            return now[k]
+        if len(now) != len(self.items) or not all(map(is_same, now, self.items)):
+            recorder = self.recorder
+            raise recorder.scopes.unroll_innermost("changes what it runs over", recorder.builder.line)
+        return self.column(k)
+
+
+Column = Callable[[Any], Any]
+
+
+def table_of(recorder: Recorder, holder: Any) -> Table | None:
+    """The table of what is in a list, a tuple or the like; None where that is no plain numbers, or none at all."""
+    if type(holder) not in HOLDERS or not holder:
+        return None
+    items = tuple(holder)
+    column = column_of(recorder, items)
+    return None if column is None else Table(recorder, holder, items, column)
+
+
+def column_of(recorder: Recorder, items: Sequence[Any]) -> Column | None:
+    """How an item is read at an index that is known at run time; None where that is not possible."""
+    kinds = {type(item) for item in items}
+    if kinds == {tuple}:
+        if len({len(item) for item in items}) != 1:
+            return None
+        parts = [column_of(recorder, part) for part in zip(*items)]
+        return None if None in parts else lambda k: tuple(part(k) for part in parts)  # type: ignore[misc]
+    if all(item is items[0] for item in items):
+        return lambda k: items[0]
+    if not kinds <= set(NUMBERS) or (bool in kinds and len(kinds) > 1):
+        return None
+    if int in kinds and any(type(item) is int and abs(item) > MOST for item in items):
+        return None
+    return numbers(recorder, np.array(items, NUMBERS[float if float in kinds else kinds.pop()]))
+
+
+def numbers(recorder: Recorder, data: np.ndarray) -> Column:
+    """Python numbers, read from an array."""
+    array = ArrayTracer(recorder, Storage(data, recorder.builder.line), data)
+    return lambda k: ScalarTracer(recorder, array[k].value, is_python=True)
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """Whether two items are the same objects; tuples, which dict views make anew, item by item."""
+    if type(a) is tuple and type(b) is tuple:
+        return len(a) == len(b) and all(map(is_same, a, b))
+    return a is b

@@ -1,0 +1,367 @@
+"""A list that a loop fills, or may: its elements one by one, or in columns with a row for each iteration."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...regions.affine import Extent
+from ..record.lost_variables import Lost
+from ..record.storage import ASSIGNMENT
+from ..values.loop_index import PEEL_MOST, expression_of, index_of
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+    from ..record.scopes import Site
+    from .columns import Column
+
+NOTHING = object()
+
+
+@dataclass
+class Segment:
+    """`length` elements in a row of a list; inside the loop that fills it, those of the iterations before."""
+
+    column: Column
+    length: Extent
+
+    def item(self, row: Any) -> Any:
+        return self.column.item(row)
+
+    def array(self) -> Any:
+        assert isinstance(self.length, int)
+        return self.column.array(self.length)
+
+
+class TracedList:
+    """A list (or tuple) of `parts`: elements, and segments of elements that a loop has made.
+
+    What only a list with all its elements can do makes the trace start again, with the list made as Python makes it.
+
+    Attributes
+    ----------
+    site : (code, int)
+        The instruction that made it, or the list that it comes from.
+    depth : int
+        How many loops and branches were around its making.
+    pending : object
+        What has been appended on a side of a branch: once that is over it is what both sides have appended.
+    """
+
+    is_traced_list = True
+
+    def __init__(self, recorder: Recorder, site: Site, parts: list[Any], kind: type = list):
+        self.recorder, self.site, self.parts, self.kind = recorder, site, parts, kind
+        self.depth = recorder.scopes.depth
+        self.line = recorder.builder.line
+        self.pending: Any = NOTHING
+        self.pending_depth = 0
+        self.is_element = False  # made when it was asked for: what is done to it is seen nowhere else
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return self.kind
+
+    @property
+    def has_pending(self) -> bool:
+        return self.pending is not NOTHING
+
+    @property
+    def label(self) -> str:
+        match = ASSIGNMENT.match(self.line.text)
+        return match.group(1) if match else "list"
+
+    def like(self, parts: list[Any]) -> TracedList:
+        """A list that comes from this one."""
+        return TracedList(self.recorder, self.site, parts, self.kind)
+
+    def element(self, parts: list[Any]) -> TracedList:
+        """A list that is an element of this one."""
+        found = TracedList(self.recorder, self.site, parts)
+        found.is_element = True
+        return found
+
+    def refuse(self) -> BaseException:
+        """What to raise for something that a list in columns cannot do."""
+        scopes = self.recorder.scopes
+        scopes.decisions.plain.add(self.site)
+        return scopes.restart()
+
+    # Growing.
+
+    def append(self, value: Any) -> None:
+        if self.kind is tuple:
+            raise AttributeError("'tuple' object has no attribute 'append'")
+        self.settle()
+        if self.is_element:
+            raise self.refuse()
+        scopes = self.recorder.scopes
+        if scopes.depth > self.depth and scopes.open[-1].loop is None:
+            if self.has_pending:
+                raise self.refuse()
+            self._note()
+            self.pending, self.pending_depth = value, scopes.depth
+            return
+        self._grow([value])
+
+    def extend(self, values: Any) -> None:
+        self.settle()
+        scopes = self.recorder.scopes
+        if self.is_element or self.kind is tuple or (scopes.depth > self.depth and scopes.open[-1].loop is None):
+            raise self.refuse()
+        self._grow(list(values.settled().parts) if type(values) is TracedList else list(values))
+
+    def _grow(self, parts: list[Any]) -> None:
+        self._note()
+        self.parts.extend(parts)
+
+    def _note(self) -> None:
+        """Tell the loops around that the list is about to grow."""
+        around = self.recorder.scopes.open[self.depth :]
+        if any(scope.loop is None for scope in around[:-1]):
+            raise self.refuse()
+        for scope in around:
+            if scope.loop is not None:
+                scope.loop.growth.note(self)
+
+    def settle(self) -> None:
+        """Append what the sides of a branch that is over have appended."""
+        if self.pending is NOTHING:
+            return
+        if self.recorder.scopes.depth >= self.pending_depth or type(self.pending) is Lost:
+            raise self.refuse()
+        value, self.pending = self.pending, NOTHING
+        self.append(value)
+
+    def settled(self) -> TracedList:
+        self.settle()
+        return self
+
+    def drop_pending(self) -> None:
+        self.pending = NOTHING
+
+    # Reading.
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its elements are there one by one."""
+        return not any(type(part) is Segment for part in self.parts)
+
+    def extent(self) -> Extent:
+        """Its length, as an expression of the loops around."""
+        self.settle()
+        total: Extent = 0
+        for part in self.parts:
+            total = total + (part.length if type(part) is Segment else 1)
+        return total
+
+    def length(self) -> Any:
+        return index_of(self.recorder, self.extent())
+
+    def __len__(self) -> int:
+        return operator.index(self.length())
+
+    def __bool__(self) -> bool:
+        return bool(self.length() > 0)
+
+    def __getitem__(self, key: Any) -> Any:
+        self.settle()
+        if type(key) is slice:
+            return self._slice(key)
+        recorder = self.recorder
+        recorder.mark()
+        expression = expression_of(key)
+        if expression is None:
+            if recorder.is_scalar(key) and len(self.parts) == 1 and type(self.parts[0]) is Segment:
+                return self.parts[0].item(key)
+            if not self.is_plain or recorder.is_scalar(key):
+                raise self.refuse()
+            return self.parts[key]
+        if self.is_plain and type(key) is int:
+            return self.parts[key]
+        bounds, total = recorder.scopes.bounds, self.extent()
+        if bounds(expression)[1] < 0:
+            expression = expression + total
+        first: Extent = 0
+        for part in self.parts:
+            length = part.length if type(part) is Segment else 1
+            if bounds(expression - first)[0] >= 0 and bounds(first + length - 1 - expression)[0] >= 0:
+                return part.item(index_of(recorder, expression - first)) if type(part) is Segment else part
+            first = first + length
+        return self._elsewhere(expression, total)
+
+    def _elsewhere(self, expression: Extent, total: Extent) -> Any:
+        """For an index past the ends in some iterations, or in one part of the list in some and in another in others.
+
+        Where the list may turn out to grow, some element stands for that one until it has.
+        """
+        recorder = self.recorder
+        scopes = recorder.scopes
+        low, high = scopes.bounds(expression), scopes.bounds(total - 1 - expression)
+        if isinstance(expression, int) and isinstance(total, int):
+            raise IndexError("list index out of range")
+        is_outside = low[0] < 0 or high[0] < 0
+        around = [scope.loop for scope in scopes.open[self.depth :] if scope.loop is not None]
+        if is_outside and self.parts and self.is_plain and any(loop.growth.may_give(self) for loop in around):
+            self._note()
+            return self.parts[-1]
+        apart = [k for k, part in enumerate(self.parts) if type(part) is not Segment]
+        for scope in reversed(scopes.open):
+            if scope.site is None or scope.loop is None or scope.loop.count is not None:
+                continue
+            decisions = scopes.decisions
+            if (low[0] < 0 or 0 in apart) and decisions.first.get(scope.site, 0) < PEEL_MOST:
+                raise scopes.peel(scope, first=1)
+            if (high[0] < 0 or len(self.parts) - 1 in apart) and decisions.last.get(scope.site, 0) < PEEL_MOST:
+                raise scopes.peel(scope, last=1)
+            break
+        raise self.refuse()
+
+    def _slice(self, key: slice) -> Any:
+        if self.is_plain:
+            return self.like(self.parts[key])
+        total = self.extent()
+        given = [bound for bound in (key.start, key.stop, key.step) if bound is not None]
+        if not isinstance(total, int) or not all(type(bound) is int for bound in given):
+            raise self.refuse()
+        rows = range(total)[key]
+        parts: list[Any] = []
+        first = 0
+        for part in self.parts:
+            length: Any = part.length if type(part) is Segment else 1
+            inside = [k - first for k in (rows if len(rows) < PEEL_MOST else ()) if first <= k < first + length]
+            if type(part) is not Segment:
+                parts += [part] if first in rows else []
+            elif rows.step == 1:
+                start, stop = max(rows.start - first, 0), min(rows.stop - first, length)
+                if start < stop:
+                    parts.append(Segment(part.column.part(slice(start, stop)), stop - start))
+            elif len(self.parts) == 1 and rows:
+                stop = rows.stop if rows.stop >= 0 else None  # type: ignore[assignment]
+                parts.append(Segment(part.column.part(slice(rows.start, stop, rows.step)), len(rows)))
+            elif inside or len(rows) >= PEEL_MOST:
+                raise self.refuse()
+            first += length
+        return self.like(parts if rows.step > 0 or len(self.parts) == 1 else parts[::-1])
+
+    def __iter__(self) -> Iterator[Any]:
+        from .iteration import Sequence as Items
+
+        self.settle()
+        if self.is_plain:
+            return iter(self.parts)
+        return iter(Items(self.recorder, len(self), self.__getitem__))
+
+    def traced(self) -> Any:
+        """As the array that `numpy.array` makes of it."""
+        recorder = self.recorder
+        if not isinstance(self.extent(), int):
+            raise self.refuse()
+        if self.is_plain:
+            items = [part.traced() if type(part) is TracedList else part for part in self.parts]
+            return (
+                recorder.concrete(np.array(recorder.plain(items)))
+                if recorder.is_concrete(items)
+                else (recorder.array(recorder.stacked(items)))
+            )
+        pieces: list[Any] = []
+        items = []
+        for part in [*self.parts, NOTHING]:
+            if part is not NOTHING and type(part) is not Segment:
+                items.append(part)
+                continue
+            if items:
+                pieces.append(self.like(items).traced())
+                items = []
+            if type(part) is Segment:
+                pieces.append(part.array())
+        return pieces[0] if len(pieces) == 1 else recorder.call(np.concatenate, (pieces,), {})
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return self.traced().__array__(dtype, copy)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        inputs = tuple(item.traced() if type(item) is TracedList else item for item in inputs)
+        return getattr(ufunc, method)(*inputs, **kwargs)
+
+    # Lists made of lists.
+
+    def copy(self) -> TracedList:
+        return self.like(list(self.settled().parts))
+
+    __copy__ = copy
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, self.kind):
+            return NotImplemented
+        others = other.settled().parts if type(other) is TracedList else list(other)  # type: ignore[call-overload]
+        return self.like([*self.settled().parts, *others])
+
+    def __radd__(self, other: Any) -> Any:
+        return self.like([*list(other), *self.settled().parts]) if type(other) is self.kind else NotImplemented  # type: ignore[call-overload]
+
+    def __iadd__(self, other: Any) -> Any:
+        if self.kind is tuple:
+            return self + other
+        self.extend(other)
+        return self
+
+    def __mul__(self, times: Any) -> Any:
+        return self.like(self.settled().parts * times) if type(times) is int else NotImplemented
+
+    __rmul__ = __mul__
+
+    # What takes all elements, one by one.
+
+    def elements(self) -> Any:
+        """As an ordinary list or tuple."""
+        self.settle()
+        return self.kind(self.parts) if self.is_plain else self.kind(self[k] for k in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<traced list of {self.extent()} elements>"
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: '{self.kind.__name__}'")
+
+    def __eq__(self, other: Any) -> Any:
+        raise self.refuse()
+
+    def __getattr__(self, name: str) -> Any:
+        """The other methods of a list: those that change it, count or search."""
+        if name.startswith("__") or not hasattr(self.kind, name):
+            raise AttributeError(f"'{self.kind.__name__}' object has no attribute '{name}'")
+        raise self.refuse()
+
+
+def is_traced_list(obj: object) -> bool:
+    return type(obj) is TracedList
+
+
+def follow(recorder: Recorder, lists: Iterable[Any]) -> None:
+    """These lists have to be followed: the trace starts again with each a `TracedList`, unless that was tried."""
+    decisions = recorder.scopes.decisions
+    sites = {recorder.displays[id(found)][1] for found in lists if id(found) in recorder.displays}
+    if not sites <= decisions.growing | decisions.plain:
+        decisions.growing |= sites - decisions.plain
+        raise recorder.scopes.restart()
+
+
+def _refusing(name: str) -> None:
+    def method(self: TracedList, *args: Any) -> Any:
+        raise self.refuse()
+
+    method.__name__ = name
+    setattr(TracedList, name, method)
+
+
+for _name in ("__setitem__", "__delitem__", "__contains__", "__lt__", "__le__", "__gt__", "__ge__", "__imul__"):
+    _refusing(_name)
+_refusing("__reversed__")
+_refusing("__deepcopy__")
+_refusing("__reduce_ex__")
+Sequence.register(TracedList)  # for `match`

@@ -1,0 +1,109 @@
+"""Elementwise functions that are not ufuncs, and comparisons that end in a bool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..record.dispatch import implements
+from .reductions import all_
+from .support import asarray, deliver, refuse
+
+
+@implements(np.around)
+@implements(np.round)
+def round_(recorder, a, decimals=0, out=None):
+    """As NumPy: scaled by a power of ten, rounded to even, scaled back."""
+    a = asarray(recorder, a)
+    if a.dtype.kind != "f":
+        if decimals < 0 or a.dtype == bool:
+            refuse("round of integers and booleans", decimals=decimals)
+        return deliver(recorder, recorder.value_of(a), out)
+    scale = np.asarray(10.0 ** abs(decimals), a.dtype)
+    if decimals > 0:
+        result = np.rint(a * scale) / scale
+    else:
+        result = np.rint(a) if decimals == 0 else np.rint(a / scale) * scale
+    return deliver(recorder, recorder.value_of(result), out)
+
+
+@implements(np.fix)
+def fix(recorder, x, out=None):
+    return deliver(recorder, recorder.value_of(np.trunc(x)), out)
+
+
+@implements(np.nan_to_num)
+def nan_to_num(recorder, x, copy=True, nan=0.0, posinf=None, neginf=None):
+    x = asarray(recorder, x)
+    result = x
+    if x.dtype.kind == "f":
+        limits = np.finfo(x.dtype)
+        high = limits.max if posinf is None else posinf
+        low = limits.min if neginf is None else neginf
+        high, low, nan = (np.asarray(number, x.dtype) for number in (high, low, nan))
+        result = np.where(np.isnan(x), nan, np.where(x == np.inf, high, np.where(x == -np.inf, low, x)))
+    if not copy:
+        x[...] = result
+        return x if x.ndim else x[()]
+    return deliver(recorder, recorder.value_of(result))
+
+
+@implements(np.sinc)
+def sinc(recorder, x):
+    """`sin(pi x) / (pi x)`, and 1 at 0, by way of a number too small to matter."""
+    x = asarray(recorder, x)
+    if x.dtype.kind != "f":
+        x = x.astype(np.float64)
+    y = np.pi * np.where(x == 0, np.asarray(1.0e-20, x.dtype), x)
+    return np.sin(y) / y
+
+
+@implements(np.isposinf)
+def isposinf(recorder, x, out=None):
+    return deliver(recorder, recorder.value_of(asarray(recorder, x) == np.inf), out)
+
+
+@implements(np.isneginf)
+def isneginf(recorder, x, out=None):
+    return deliver(recorder, recorder.value_of(asarray(recorder, x) == -np.inf), out)
+
+
+# Comparisons. Those that return a Python bool ask the tracer for one, and so record a guard.
+
+
+@implements(np.isclose)
+def isclose(recorder, a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
+    a, b = (asarray(recorder, x) for x in (a, b))
+    if b.dtype.kind != "f":
+        b = b.astype(np.float64)
+    close = (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b) | (a == b)
+    return close | (np.isnan(a) & np.isnan(b)) if equal_nan else close
+
+
+@implements(np.allclose)
+def allclose(recorder, a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
+    return bool(all_(recorder, isclose(recorder, a, b, rtol, atol, equal_nan)))
+
+
+def _all_equal(recorder: Any, a: Any, b: Any, equal_nan: bool = False) -> bool:
+    same = a == b
+    if equal_nan and a.dtype.kind == b.dtype.kind == "f":
+        same = same | (np.isnan(a) & np.isnan(b))
+    return bool(all_(recorder, same))
+
+
+@implements(np.array_equal)
+def array_equal(recorder, a1, a2, equal_nan=False):
+    a, b = asarray(recorder, a1), asarray(recorder, a2)
+    return a.shape == b.shape and _all_equal(recorder, a, b, equal_nan)
+
+
+@implements(np.array_equiv)
+def array_equiv(recorder, a1, a2):
+    a, b = asarray(recorder, a1), asarray(recorder, a2)
+    try:
+        np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        return False
+    return _all_equal(recorder, a, b)

@@ -1,0 +1,172 @@
+"""Choice and indexing: where, clip, take, put and their kin."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..record.dispatch import implements
+from ..record.promotion import memory_like
+from .support import BOOL, NO_VALUE, asarray, axis_of, broadcast, cast, deliver, refuse, unsupported
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+
+UNSIGNED_OR_INT = "iu"
+CLIP: Any = np._core.umath.clip  # type: ignore[attr-defined]
+
+
+@implements(np.where)
+def where(recorder, condition, x=NO_VALUE, y=NO_VALUE, /):
+    """With one argument, the positions of what is true: their number is fixed by the example (a guard)."""
+    if (x is NO_VALUE) != (y is NO_VALUE):
+        raise ValueError("either both or neither of x and y should be given")
+    if x is NO_VALUE:
+        return asarray(recorder, condition).nonzero()
+    dtype = recorder.result_type(x, y)
+    choice = cast(recorder, recorder.value_of(condition), BOOL)
+    one, other = (recorder.value_of(v, dtype) for v in (x, y))
+    shape = np.broadcast_shapes(choice.shape, one.shape, other.shape)
+    values = (v if v.shape == () else broadcast(recorder, v, shape) for v in (choice, one, other))
+    base = memory_like([condition, x, y], shape, dtype)
+    value = recorder.apply("where", *values)
+    return recorder.array(value) if base is None else recorder.fresh(base, value)
+
+
+@implements(np.nonzero)
+def nonzero(recorder, a):
+    return asarray(recorder, a).nonzero()
+
+
+@implements(np.flatnonzero)
+def flatnonzero(recorder, a):
+    return asarray(recorder, a).ravel().nonzero()[0]
+
+
+@implements(np.select)
+def select(recorder, condlist, choicelist, default=0):
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise ValueError("select takes as many choices as conditions, and at least one")
+    if any(asarray(recorder, c).dtype != BOOL for c in condlist):
+        raise TypeError("invalid entry in condlist: should be boolean ndarray")
+    dtype = recorder.result_type(*choicelist, default)
+    result = recorder.array(recorder.value_of(default, dtype))
+    for condition, choice in reversed(list(zip(condlist, choicelist))):
+        result = where(recorder, condition, recorder.array(recorder.value_of(choice, dtype)), result)
+    return result
+
+
+@implements(np.clip)
+def clip(recorder, a, a_min=NO_VALUE, a_max=NO_VALUE, out=None, *, min=NO_VALUE, max=NO_VALUE, **options):
+    refuse("clip", **options)
+    low, high = (  # as NumPy names them since 2.1, or before
+        None if bound is NO_VALUE else bound
+        for bound in (min if a_min is NO_VALUE else a_min, max if a_max is NO_VALUE else a_max)
+    )
+    a = asarray(recorder, a)
+    if low is None and high is None:
+        return deliver(recorder, recorder.value_of(a), out)
+    if low is None:
+        return np.minimum(a, high, out=out)  # type: ignore[arg-type]
+    return np.maximum(a, low, out=out) if high is None else CLIP(a, low, high, out=out)
+
+
+# Taking elements out.
+
+
+def _wrapped(recorder: Recorder, indices: Any, n: int, mode: str, name: str) -> Any:
+    """Indices as subscripts: NumPy's modes for those out of range."""
+    indices = indices if recorder.is_array(indices) or recorder.is_scalar(indices) else np.asarray(indices)
+    if indices.dtype.kind not in UNSIGNED_OR_INT:
+        raise TypeError(f"{name}: indices must be integers, not {indices.dtype}")
+    if mode == "wrap":
+        return indices % n
+    if mode == "clip":
+        return np.clip(indices, 0, n - 1)
+    if mode != "raise":
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    return indices
+
+
+@implements(np.take)
+def take(recorder, a, indices, axis=None, out=None, mode="raise"):
+    a = asarray(recorder, a)
+    if axis is None:
+        a, axis = a.ravel(), 0
+    axis = axis_of(axis, a.ndim)
+    chosen = _wrapped(recorder, indices, a.shape[axis], mode, "take")
+    result = a[(*(slice(None),) * axis, chosen)]
+    return deliver(recorder, recorder.value_of(result), out)
+
+
+@implements(np.compress)
+def compress(recorder, condition, a, axis=None, out=None):
+    if not recorder.is_concrete(condition):
+        raise unsupported("np.compress with a traced condition", "its result's shape depends on the data; use np.where")
+    return take(recorder, a, np.flatnonzero(recorder.number_of(condition)), axis, out)
+
+
+@implements(np.extract)
+def extract(recorder, condition, arr):
+    return compress(recorder, np.ravel(condition), asarray(recorder, arr).ravel())
+
+
+def _along(recorder: Recorder, a: Any, indices: Any, axis: int | None) -> tuple[Any, tuple[Any, ...]]:
+    """`a` (flat where axis is None) and the subscripts of what `indices` name along `axis`."""
+    indices = indices if recorder.is_array(indices) else np.asarray(indices)
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        a, axis = a.reshape(-1), 0
+    axis = axis_of(axis, a.ndim)
+    if indices.dtype.kind not in UNSIGNED_OR_INT:
+        raise IndexError("`indices` must be an integer array")
+    if indices.ndim != a.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    subscripts: list[Any] = []
+    for k, n in enumerate(a.shape):
+        others = tuple(-1 if j == k else 1 for j in range(a.ndim))
+        subscripts.append(indices if k == axis else np.arange(n).reshape(others))
+    return a, tuple(subscripts)
+
+
+@implements(np.take_along_axis)
+def take_along_axis(recorder, arr, indices, axis=-1):
+    a, subscripts = _along(recorder, asarray(recorder, arr), indices, axis)
+    return a[subscripts]
+
+
+@implements(np.put_along_axis)
+def put_along_axis(recorder, arr, indices, values, axis):
+    if axis is None and arr.ndim != 1:
+        raise unsupported("np.put_along_axis with axis=None", "assign to a flat view, x.reshape(-1)[indices] = values")
+    a, subscripts = _along(recorder, arr, indices, axis)
+    a[subscripts] = values
+
+
+@implements(np.put)
+def put(recorder, a, ind, v, mode="raise"):
+    """Positions count through `a` row by row; too few values are taken again from the first."""
+    size = int(np.prod(a.shape, dtype=np.int64))
+    position = _wrapped(recorder, ind, size, mode, "put").reshape(-1)
+    if position.size == 0:
+        return
+    if mode == "raise":
+        position = np.where(position < 0, position + size, position)
+    subscripts: list[Any] = []
+    for n in reversed(a.shape[1:]):
+        subscripts.append(position % n)
+        position = position // n
+    subscripts.append(position)
+    values = asarray(recorder, v).ravel()
+    count = subscripts[0].shape[0]
+    a[tuple(reversed(subscripts))] = values[np.arange(count) % values.shape[0]]
+
+
+@implements(np.putmask)
+def putmask(recorder, a, mask, values):
+    values = asarray(recorder, values)
+    if values.ndim and values.shape != a.shape:
+        raise unsupported("np.putmask with values of another shape", "use np.where, or assign with a boolean index")
+    a[...] = np.where(mask, values.astype(a.dtype), a)

@@ -1,0 +1,189 @@
+"""Products of vectors and matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from ..record.dispatch import implements
+from .contraction import Labels, pair, single
+from .einsum import chain
+from .support import axis_of, deliver, promoted, refuse, reshape, unsupported
+
+if TYPE_CHECKING:
+    from ...tape.tape import Value
+    from ..record.recorder import Recorder
+
+
+def _labels(prefix: str, count: int) -> Labels:
+    return tuple(f"{prefix}{k}" for k in range(count))
+
+
+def _require(fits: bool, a: Value, b: Value, name: str) -> None:
+    if not fits:
+        raise ValueError(f"{name}: shapes {a.shape} and {b.shape} not aligned")
+
+
+def _last_with(recorder: Recorder, name: str, a: Value, b: Value, axis: int) -> Value:
+    """Sum over the last axis of `a` and `axis` of `b`; the other axes of `a`, then those of `b`, remain."""
+    if a.shape == () or b.shape == ():
+        return pair(
+            recorder,
+            a,
+            _labels("a", len(a.shape)),
+            b,
+            _labels("b", len(b.shape)),
+            _labels("a", len(a.shape)) + _labels("b", len(b.shape)),
+        )
+    axis = axis if len(b.shape) > 1 else -1
+    _require(a.shape[-1] == b.shape[axis], a, b, name)
+    a_labels, b_labels = list(_labels("a", len(a.shape))), list(_labels("b", len(b.shape)))
+    a_labels[-1] = b_labels[axis] = "sum"
+    kept = tuple(k for k in (*a_labels, *b_labels) if k != "sum")
+    return pair(recorder, a, tuple(a_labels), b, tuple(b_labels), kept)
+
+
+@implements(np.dot)
+def dot(recorder, a, b, out=None):
+    a, b = promoted(recorder, a, b)
+    value = _last_with(recorder, "dot", a, b, -2)
+    if out is not None and (out.dtype != value.dtype or out.shape != value.shape or not out.flags.c_contiguous):
+        raise ValueError(f"dot: out must be a C-ordered array of shape {value.shape} and dtype {value.dtype}")
+    return deliver(recorder, value, out)
+
+
+@implements(np.inner)
+def inner(recorder, a, b, /):
+    a, b = promoted(recorder, a, b)
+    return recorder.result(_last_with(recorder, "inner", a, b, -1))
+
+
+@implements(np.vdot)
+def vdot(recorder, a, b, /):
+    a, b = promoted(recorder, a, b)
+    _require(a.size == b.size, a, b, "vdot")
+    a, b = (reshape(recorder, v, (v.size,)) for v in (a, b))
+    return recorder.result(pair(recorder, a, ("sum",), b, ("sum",), ()))
+
+
+@implements(np.linalg.outer)
+@implements(np.outer)
+def outer(recorder, a, b, out=None):
+    a, b = promoted(recorder, a, b)
+    a, b = (reshape(recorder, v, (v.size,)) for v in (a, b))
+    return deliver(recorder, pair(recorder, a, ("a",), b, ("b",), ("a", "b")), out)
+
+
+@implements(np.linalg.tensordot)
+@implements(np.tensordot)
+def tensordot(recorder, a, b, axes=2):
+    a, b = promoted(recorder, a, b)
+    if np.ndim(axes) == 0:
+        over_a, over_b = tuple(range(-int(axes), 0)), tuple(range(int(axes)))
+    else:
+        over_a, over_b = (tuple(np.atleast_1d(k).tolist()) for k in axes)
+    if len(over_a) != len(over_b):
+        raise ValueError("shape-mismatch for sum")
+    over_a, over_b = normalize_axis_tuple(over_a, len(a.shape)), normalize_axis_tuple(over_b, len(b.shape))
+    _require(all(a.shape[i] == b.shape[j] for i, j in zip(over_a, over_b)), a, b, "tensordot")
+    a_labels, b_labels = list(_labels("a", len(a.shape))), list(_labels("b", len(b.shape)))
+    for i, j in zip(over_a, over_b):
+        b_labels[j] = a_labels[i]
+    kept = [k for i, k in enumerate(a_labels) if i not in over_a] + [
+        k for j, k in enumerate(b_labels) if j not in over_b
+    ]
+    return recorder.array(pair(recorder, a, tuple(a_labels), b, tuple(b_labels), tuple(kept)))
+
+
+# Products over the last axes, with the leading ones broadcast.
+
+
+def _batched(recorder: Recorder, name: str, a: Value, a_core: str, b: Value, b_core: str, core: str) -> Value:
+    """A product of the last axes `a_core` and `b_core`; axes before them are a batch, broadcast as NumPy does."""
+    if len(a.shape) < len(a_core) or len(b.shape) < len(b_core):
+        raise ValueError(f"{name}: an operand does not have enough dimensions (shapes {a.shape} and {b.shape})")
+    lengths: dict[str, int] = {}
+    for n, k in (
+        *zip(a.shape[len(a.shape) - len(a_core) :], a_core),
+        *zip(b.shape[len(b.shape) - len(b_core) :], b_core),
+    ):
+        _require(lengths.setdefault(k, n) == n, a, b, name)
+    a_batch, b_batch = len(a.shape) - len(a_core), len(b.shape) - len(b_core)
+    np.broadcast_shapes(a.shape[:a_batch], b.shape[:b_batch])
+    batch = tuple(range(max(a_batch, b_batch)))[::-1]
+    a_labels = (*batch[len(batch) - a_batch :], *a_core)
+    b_labels = (*batch[len(batch) - b_batch :], *b_core)
+    return pair(recorder, a, a_labels, b, b_labels, (*batch, *core))
+
+
+@implements(np.linalg.matmul)
+@implements(np.matmul)
+def matmul(recorder, x1, x2, /, out=None, **options):
+    refuse("matmul", **options)
+    a, b = promoted(recorder, x1, x2)
+    if a.shape == () or b.shape == ():
+        raise ValueError("matmul: an operand is a scalar; use * instead")
+    row, column = "i" * (len(a.shape) > 1), "j" * (len(b.shape) > 1)
+    return deliver(recorder, _batched(recorder, "matmul", a, row + "k", b, "k" + column, row + column), out)
+
+
+def _last_axis_product(function: Any, a_core: str, b_core: str, core: str) -> None:
+    @implements(function)
+    def product(recorder, x1, x2, /, out=None, axis=-1, **options):
+        refuse(function.__name__, axis=None if axis == -1 else axis, **options)
+        a, b = promoted(recorder, x1, x2)
+        return deliver(recorder, _batched(recorder, function.__name__, a, a_core, b, b_core, core), out)
+
+
+for _function, _cores in {"vecdot": ("k", "k", ""), "matvec": ("ik", "k", "i"), "vecmat": ("k", "kj", "j")}.items():
+    if hasattr(np, _function):  # matvec and vecmat: from NumPy 2.2 on
+        _last_axis_product(getattr(np, _function), *_cores)
+
+
+@implements(np.linalg.vecdot)
+def vecdot(recorder, x1, x2, /, *, axis=-1):
+    a, b = promoted(recorder, x1, x2)
+    a, b = (_to_last(recorder, v, axis) for v in (a, b))
+    return recorder.result(_batched(recorder, "vecdot", a, "k", b, "k", ""))
+
+
+def _to_last(recorder: Recorder, value: Value, axis: int) -> Value:
+    axis = axis_of(axis, len(value.shape))
+    labels = _labels("a", len(value.shape))
+    return single(recorder, value, labels, tuple(k for k in labels if k != labels[axis]) + (labels[axis],))
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(recorder, arrays, *, out=None):
+    if len(arrays) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    values = promoted(recorder, *arrays)
+    labels: list[Labels] = [(k, k + 1) for k in range(len(values))]
+    if len(values[0].shape) == 1:
+        labels[0] = (1,)
+    if len(values[-1].shape) == 1:
+        labels[-1] = (len(values) - 1,)
+    ends = (labels[0][:-1] or ()) + (labels[-1][1:] or ())
+    return deliver(recorder, chain(recorder, values, labels, ends), out)
+
+
+@implements(np.linalg.matrix_power)
+def matrix_power(recorder, a, n):
+    if n < 0:
+        raise unsupported("linalg.matrix_power with a negative power", "solve a system by hand, or pass the inverse")
+    value = recorder.value_of(a)
+    if len(value.shape) < 2 or value.shape[-1] != value.shape[-2]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+    result: Value | None = None
+    square = value
+    while n:
+        if n & 1:
+            result = square if result is None else _batched(recorder, "matrix_power", result, "ik", square, "kj", "ij")
+        n >>= 1
+        if n:
+            square = _batched(recorder, "matrix_power", square, "ik", square, "kj", "ij")
+    if result is None:
+        result = recorder.value_of(np.broadcast_to(np.eye(value.shape[-1], dtype=value.dtype), value.shape))
+    return recorder.result(result)

@@ -1,0 +1,119 @@
+"""Diagonals, triangles, and products that build matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..record.dispatch import implements
+from . import shapes
+from .reductions import sum_
+from .support import asarray, refuse, unsupported
+
+
+@implements(np.trace)
+def trace(recorder, a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    return sum_(recorder, shapes.view(recorder, a, np.diagonal, offset, axis1, axis2), -1, dtype, out)
+
+
+@implements(np.linalg.trace)
+def matrix_trace(recorder, x, /, *, offset=0, dtype=None):
+    return trace(recorder, x, offset, -2, -1, dtype)
+
+
+@implements(np.diag)
+def diag(recorder, v, k=0):
+    v = asarray(recorder, v)
+    if v.ndim == 2:
+        return shapes.view(recorder, v, np.diagonal, k)
+    if v.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    n = v.shape[0] + abs(k)
+    out = recorder.empty((n, n), v.dtype)
+    out[...] = 0
+    start = k if k >= 0 else -k * n
+    if v.shape[0]:
+        out.reshape(-1)[start : start + (v.shape[0] - 1) * (n + 1) + 1 : n + 1] = v
+    return out
+
+
+@implements(np.diagflat)
+def diagflat(recorder, v, k=0):
+    return diag(recorder, asarray(recorder, v).ravel(), k)
+
+
+@implements(np.fill_diagonal)
+def fill_diagonal(recorder, a, val, wrap=False):
+    refuse("fill_diagonal", wrap=wrap or None)
+    if a.ndim < 2 or (a.ndim > 2 and len(set(a.shape)) != 1):
+        raise ValueError("array must be at least 2-d, and all dimensions equal where there are more than two")
+    n = min(a.shape)
+    inner = a.geometry[(slice(0, n),) * a.ndim]
+    along = recorder.seen(a, np.einsum(inner, [0] * a.ndim, [0]))
+    if np.ndim(val):
+        val = asarray(recorder, val).ravel()[np.arange(n) % np.size(val)]
+    along[...] = val
+
+
+def _triangle(recorder, m, keep):
+    m = asarray(recorder, m)
+    return np.where(keep(m.shape[-2:]), m, np.zeros((), m.dtype))
+
+
+@implements(np.tril)
+def tril(recorder, m, k=0):
+    return _triangle(
+        recorder, np.broadcast_to(m, _square(m)), lambda shape: np.tri(shape[0], shape[1], k=k, dtype=np.bool)
+    )
+
+
+@implements(np.triu)
+def triu(recorder, m, k=0):
+    return _triangle(
+        recorder, np.broadcast_to(m, _square(m)), lambda shape: ~np.tri(shape[0], shape[1], k=k - 1, dtype=np.bool)
+    )
+
+
+def _square(m):
+    """A vector is taken as each row of a square matrix."""
+    return m.shape * 2 if m.ndim == 1 else m.shape
+
+
+@implements(np.kron)
+def kron(recorder, a, b):
+    a, b = asarray(recorder, a), asarray(recorder, b)
+    if a.ndim == 0 or b.ndim == 0:
+        return recorder.array(recorder.value_of(a * b))
+    ndim = max(a.ndim, b.ndim)
+    a, b = a[(None,) * (ndim - a.ndim)], b[(None,) * (ndim - b.ndim)]
+    product = a[(slice(None), None) * ndim] * b[(None, slice(None)) * ndim]
+    return product.reshape(tuple(n * m for n, m in zip(a.shape, b.shape)))
+
+
+@implements(np.linalg.cross)
+@implements(np.cross)
+def cross(recorder, a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
+    """Of vectors with three components."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a = shapes.view(recorder, a, np.moveaxis, axisa, -1)
+    b = shapes.view(recorder, b, np.moveaxis, axisb, -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise unsupported("np.cross of vectors without three components", "write a[0] * b[1] - a[1] * b[0]")
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    out = recorder.empty(shape, np.result_type(a.dtype, b.dtype))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        out[..., i] = a[..., j] * b[..., k] - a[..., k] * b[..., j]
+    return shapes.view(recorder, out, np.moveaxis, -1, axisc)
+
+
+@implements(np.vander)
+def vander(recorder, x, N=None, increasing=False):
+    x = asarray(recorder, x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    count = len(x) if N is None else N
+    x = x.astype(np.promote_types(x.dtype, int))
+    out = recorder.empty((len(x), count), x.dtype)
+    for k in range(count):
+        out[:, k if increasing else count - 1 - k] = x**k
+    return out

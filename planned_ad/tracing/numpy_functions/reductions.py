@@ -1,0 +1,338 @@
+"""Sums, products, extrema, means and the like along axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..record.dispatch import implements
+from .support import (
+    BOOL,
+    FLOAT,
+    NO_VALUE,
+    asarray,
+    axes_of,
+    axis_of,
+    broadcast,
+    cast,
+    constant,
+    deliver,
+    elementwise,
+    floating,
+    geometry,
+    refuse,
+    reshape,
+    without_axes,
+)
+
+if TYPE_CHECKING:
+    from ...tape.tape import Value
+    from ..record.recorder import Recorder
+
+# What a further number, `initial=`, is joined to the result by.
+JOIN = {"reduce_sum": "add", "reduce_prod": "multiply", "reduce_max": "maximum", "reduce_min": "minimum"}
+
+
+def reduced(recorder: Recorder, primitive: str, value: Value, axis: object, keepdims: object) -> Value:
+    """`value` without the axes `axis` (None: all), or with them of length 1."""
+    axes = axes_of(axis, len(value.shape))
+    out = recorder.apply(primitive, value, axes=axes) if axes else value
+    if keepdims is not NO_VALUE and keepdims:
+        return reshape(recorder, out, tuple(1 if k in axes else n for k, n in enumerate(value.shape)))
+    return out
+
+
+def accumulator(value: Value, dtype: Any, out: Any) -> np.dtype:
+    """The dtype in which NumPy adds up: integers narrower than the machine's, and booleans, in the machine's."""
+    if dtype is not None:
+        return np.dtype(dtype)
+    own = np.add.reduce(np.empty(1, value.dtype)).dtype if value.dtype.kind in "biu" else value.dtype
+    return own if out is None else np.promote_types(own, _only(out).dtype)
+
+
+def _only(out: Any) -> Any:
+    return out[0] if isinstance(out, tuple) else out
+
+
+def _delivered(recorder: Recorder, value: Value, out: Any, like: Any) -> Any:
+    """As `deliver`, but a reduction's result is cast to whatever `out` holds."""
+    return deliver(recorder, value if out is None else cast(recorder, value, _only(out).dtype), out, like)
+
+
+def _accumulate(recorder, primitive, a, axis, dtype, out, keepdims, initial):
+    value = recorder.value_of(a)
+    value = cast(recorder, value, accumulator(value, dtype, out))
+    result = reduced(recorder, primitive, value, axis, keepdims)
+    like = without_axes(geometry(recorder, a), axis, keepdims)
+    return _delivered(recorder, _joined(recorder, primitive, result, initial), out, like)
+
+
+def _joined(recorder, primitive, result, initial):
+    if initial is NO_VALUE or initial is None:
+        return result
+    return elementwise(recorder, JOIN[primitive], result, recorder.value_of(initial, result.dtype))
+
+
+@implements(np.sum)
+def sum_(recorder, a, axis=None, dtype=None, out=None, keepdims=NO_VALUE, initial=NO_VALUE, where=NO_VALUE):
+    refuse("sum", where=None if where is True else where)
+    return _accumulate(recorder, "reduce_sum", a, axis, dtype, out, keepdims, initial)
+
+
+@implements(np.prod)
+def prod(recorder, a, axis=None, dtype=None, out=None, keepdims=NO_VALUE, initial=NO_VALUE, where=NO_VALUE):
+    refuse("prod", where=None if where is True else where)
+    return _accumulate(recorder, "reduce_prod", a, axis, dtype, out, keepdims, initial)
+
+
+def _extremum(recorder, primitive, a, axis, out, keepdims, initial):
+    value = recorder.value_of(a)
+    if value.size == 0 and 0 in (value.shape[k] for k in axes_of(axis, len(value.shape))):
+        if initial is NO_VALUE:
+            raise ValueError("zero-size array to reduction operation max or min, which has no identity; pass initial=")
+        empty = np.zeros(value.shape, value.dtype).sum(axis, keepdims=keepdims is not NO_VALUE and bool(keepdims))
+        start = recorder.value_of(initial, value.dtype)
+        return deliver(recorder, broadcast(recorder, start, np.shape(empty)), out)
+    result = _joined(recorder, primitive, reduced(recorder, primitive, value, axis, keepdims), initial)
+    return _delivered(recorder, result, out, without_axes(geometry(recorder, a), axis, keepdims))
+
+
+@implements(np.amax)
+@implements(np.max)
+def max_(recorder, a, axis=None, out=None, keepdims=NO_VALUE, initial=NO_VALUE, where=NO_VALUE):
+    refuse("max", where=None if where is True else where)
+    return _extremum(recorder, "reduce_max", a, axis, out, keepdims, initial)
+
+
+@implements(np.amin)
+@implements(np.min)
+def min_(recorder, a, axis=None, out=None, keepdims=NO_VALUE, initial=NO_VALUE, where=NO_VALUE):
+    refuse("min", where=None if where is True else where)
+    return _extremum(recorder, "reduce_min", a, axis, out, keepdims, initial)
+
+
+@implements(np.ptp)
+def ptp(recorder, a, axis=None, out=None, keepdims=NO_VALUE):
+    value = recorder.value_of(a)
+    high, low = (reduced(recorder, primitive, value, axis, keepdims) for primitive in ("reduce_max", "reduce_min"))
+    like = without_axes(geometry(recorder, a), axis, keepdims)
+    return deliver(recorder, recorder.apply("subtract", high, low), out, like)
+
+
+@implements(np.any)
+def any_(recorder, a, axis=None, out=None, keepdims=NO_VALUE, *, where=NO_VALUE):
+    refuse("any", where=None if where is True else where)
+    value = cast(recorder, recorder.value_of(a), BOOL)
+    like = without_axes(geometry(recorder, a), axis, keepdims)
+    return deliver(recorder, reduced(recorder, "reduce_any", value, axis, keepdims), out, like)
+
+
+@implements(np.all)
+def all_(recorder, a, axis=None, out=None, keepdims=NO_VALUE, *, where=NO_VALUE):
+    refuse("all", where=None if where is True else where)
+    value = cast(recorder, recorder.value_of(a), BOOL)
+    like = without_axes(geometry(recorder, a), axis, keepdims)
+    return deliver(recorder, reduced(recorder, "reduce_all", value, axis, keepdims), out, like)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(recorder, a, axis=None, *, keepdims=False):
+    value = cast(recorder, cast(recorder, recorder.value_of(a), BOOL), np.int64)
+    like = without_axes(geometry(recorder, a), axis, keepdims)
+    return recorder.result(reduced(recorder, "reduce_sum", value, axis, keepdims), like)
+
+
+# Means. NumPy adds integers up as float64.
+
+
+def _count(value: Value, axis: object) -> int:
+    count = 1
+    for k in axes_of(axis, len(value.shape)):
+        count *= value.shape[k]
+    return count
+
+
+def _mean(recorder: Recorder, value: Value, axis: object, keepdims: object) -> Value:
+    total = reduced(recorder, "reduce_sum", value, axis, keepdims)
+    return recorder.apply("divide", total, constant(recorder, _count(value, axis), value.dtype))
+
+
+def _typed(recorder: Recorder, a: object, dtype: object) -> Value:
+    if dtype is None:
+        return floating(recorder, a)
+    if np.dtype(dtype).kind != "f":  # type: ignore[call-overload]
+        refuse("mean, var and std", dtype=dtype)
+    return cast(recorder, recorder.value_of(a), dtype)
+
+
+@implements(np.mean)
+def mean(recorder, a, axis=None, dtype=None, out=None, keepdims=NO_VALUE, *, where=NO_VALUE):
+    refuse("mean", where=None if where is True else where)
+    like = without_axes(geometry(recorder, a), axis, keepdims)
+    return deliver(recorder, _mean(recorder, _typed(recorder, a, dtype), axis, keepdims), out, like)
+
+
+def _shifted(recorder, a, axis, dtype, given) -> Value:
+    """What is left after the mean is taken off."""
+    value = _typed(recorder, a, dtype)
+    centre = _mean(recorder, value, axis, True) if given is NO_VALUE else recorder.value_of(given, value.dtype)
+    return recorder.apply("subtract", value, broadcast(recorder, centre, value.shape))
+
+
+def _degrees(value: Value, axis: Any, ddof: Any, correction: Any) -> Any:
+    """Of freedom: what the sum of squares is divided by."""
+    if correction is not NO_VALUE:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    return max(_count(value, axis) - ddof, 0)
+
+
+def _variance(recorder, shifted: Value, axis, degrees, keepdims) -> Value:
+    """The mean square: two passes, no cancellation."""
+    total = reduced(recorder, "reduce_sum", recorder.apply("multiply", shifted, shifted), axis, keepdims)
+    return recorder.apply("divide", total, constant(recorder, degrees, shifted.dtype))
+
+
+@implements(np.var)
+def var(
+    recorder,
+    a,
+    axis=None,
+    dtype=None,
+    out=None,
+    ddof=0,
+    keepdims=NO_VALUE,
+    *,
+    where=NO_VALUE,
+    mean=NO_VALUE,
+    correction=NO_VALUE,
+):
+    refuse("var", where=None if where is True else where)
+    like = without_axes(geometry(recorder, a), axis, keepdims)
+    shifted = _shifted(recorder, a, axis, dtype, mean)
+    degrees = _degrees(shifted, axis, ddof, correction)
+    return deliver(recorder, _variance(recorder, shifted, axis, degrees, keepdims), out, like)
+
+
+@implements(np.std)
+def std(
+    recorder,
+    a,
+    axis=None,
+    dtype=None,
+    out=None,
+    ddof=0,
+    keepdims=NO_VALUE,
+    *,
+    where=NO_VALUE,
+    mean=NO_VALUE,
+    correction=NO_VALUE,
+):
+    refuse("std", where=None if where is True else where)
+    shifted = _shifted(recorder, a, axis, dtype, mean)
+    degrees = _degrees(shifted, axis, ddof, correction)
+    if _count(shifted, axis) == 1 and degrees > 0 and mean is NO_VALUE:
+        # x - x for any x: its derivative is zero, and not that of a square root at 0.
+        value = reduced(recorder, "reduce_sum", shifted, axis, keepdims)
+    else:
+        value = recorder.apply("sqrt", _variance(recorder, shifted, axis, degrees, keepdims))
+    like = without_axes(geometry(recorder, a), axis, keepdims)
+    return deliver(recorder, value, out, like)
+
+
+@implements(np.average)
+def average(recorder, a, axis=None, weights=None, returned=False, *, keepdims=NO_VALUE):
+    """As NumPy, save that weights with sum zero give inf or nan instead of a ZeroDivisionError."""
+    value = recorder.value_of(a)
+    least = FLOAT if value.dtype.kind in "biu" else value.dtype
+    if weights is None:
+        total_weight = constant(recorder, _count(value, axis), least)
+        result = _mean(recorder, cast(recorder, value, least), axis, keepdims)
+    else:
+        weight = recorder.value_of(weights)
+        least = np.result_type(least, weight.dtype)
+        value, weight = cast(recorder, value, least), cast(recorder, weight, least)
+        weight = _weights_along(recorder, weight, value.shape, axis)
+        total_weight = reduced(recorder, "reduce_sum", weight, axis, keepdims)
+        total = reduced(recorder, "reduce_sum", recorder.apply("multiply", value, weight), axis, keepdims)
+        result = recorder.apply("divide", total, total_weight)
+    if not returned:
+        return recorder.result(result)
+    return recorder.result(result), recorder.result(broadcast(recorder, total_weight, result.shape))
+
+
+def _weights_along(recorder: Recorder, weight: Value, shape: tuple[int, ...], axis: object) -> Value:
+    if weight.shape == shape:
+        return weight
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = axes_of(axis, len(shape))
+    if weight.shape != tuple(shape[k] for k in axes):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    spread = tuple(n if k in axes else 1 for k, n in enumerate(shape))
+    return broadcast(recorder, reshape(recorder, weight, spread), shape)
+
+
+# Running sums and products.
+
+
+def _cumulate(recorder, operation, a, axis, dtype, out):
+    value, like = recorder.value_of(a), geometry(recorder, a)
+    if axis is None:
+        value, axis, like = reshape(recorder, value, (value.size,)), 0, None
+    value = cast(recorder, value, accumulator(value, dtype, out))
+    axis = axis_of(axis, len(value.shape))
+    running = recorder.apply("cumulate", value, axis=axis, operation=operation, reverse=False, exclusive=False)
+    return _delivered(recorder, running, out, like)
+
+
+@implements(np.cumsum)
+def cumsum(recorder, a, axis=None, dtype=None, out=None):
+    return _cumulate(recorder, "add", a, axis, dtype, out)
+
+
+@implements(np.cumprod)
+def cumprod(recorder, a, axis=None, dtype=None, out=None):
+    return _cumulate(recorder, "multiply", a, axis, dtype, out)
+
+
+# Reductions that pass over NaN.
+
+
+def _replaced(recorder, a, number) -> Any:
+    a = asarray(recorder, a)
+    return np.where(np.isnan(a), number, a) if a.dtype.kind == "f" else a
+
+
+@implements(np.nansum)
+def nansum(recorder, a, axis=None, dtype=None, out=None, keepdims=NO_VALUE, initial=NO_VALUE, where=NO_VALUE):
+    return sum_(recorder, _replaced(recorder, a, 0), axis, dtype, out, keepdims, initial, where)
+
+
+@implements(np.nanprod)
+def nanprod(recorder, a, axis=None, dtype=None, out=None, keepdims=NO_VALUE, initial=NO_VALUE, where=NO_VALUE):
+    return prod(recorder, _replaced(recorder, a, 1), axis, dtype, out, keepdims, initial, where)
+
+
+@implements(np.nanmean)
+def nanmean(recorder, a, axis=None, dtype=None, out=None, keepdims=NO_VALUE, *, where=NO_VALUE):
+    refuse("nanmean", where=where, out=out, dtype=dtype)
+    a = asarray(recorder, a)
+    if a.dtype.kind != "f":
+        return mean(recorder, a, axis, keepdims=keepdims)
+    count = sum_(recorder, ~np.isnan(a), axis, a.dtype, keepdims=keepdims)
+    return nansum(recorder, a, axis, keepdims=keepdims) / count
+
+
+# `np.add.reduce(x)` and the like are these functions, along axis 0 unless told otherwise.
+REDUCTIONS = {
+    np.add: sum_,
+    np.multiply: prod,
+    np.maximum: max_,
+    np.minimum: min_,
+    np.logical_and: all_,
+    np.logical_or: any_,
+}
+ACCUMULATIONS = {np.add: cumsum, np.multiply: cumprod}

@@ -1,0 +1,124 @@
+"""Views with other shapes: they alias what they show, as NumPy's do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..record.dispatch import implements
+from .support import NO_VALUE, asarray, axes_of, unsupported
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+
+
+@implements(np.shape)
+def shape(recorder, a):
+    return asarray(recorder, a).shape
+
+
+@implements(np.ndim)
+def ndim(recorder, a):
+    return asarray(recorder, a).ndim
+
+
+@implements(np.size)
+def size(recorder, a, axis=None):
+    extents = asarray(recorder, a).shape
+    return int(np.prod([extents[k] for k in axes_of(axis, len(extents))], dtype=np.int64))
+
+
+@implements(np.reshape)
+def reshape(recorder, a, /, shape=NO_VALUE, order="C", *, newshape=NO_VALUE, copy=None):
+    shape = newshape if shape is NO_VALUE else shape
+    return asarray(recorder, a).reshape(shape, order=order, copy=copy)
+
+
+@implements(np.ravel)
+def ravel(recorder, a, order="C"):
+    return asarray(recorder, a).ravel(order)
+
+
+def view(recorder: Recorder, a: Any, function: Callable[..., np.ndarray], *arguments: Any, **options: Any) -> Any:
+    """What NumPy's `function` shows of `a`: an array that lies in the same memory."""
+    a = asarray(recorder, a)
+    geometry = function(a.geometry, *arguments, **options)
+    if geometry.size and not np.may_share_memory(geometry, a.geometry):
+        raise unsupported(f"np.{function.__name__} where it makes a copy", "index or reshape the array instead")
+    return recorder.seen(a, geometry)
+
+
+def _implement_view(function: Callable[..., Any]) -> None:
+    @implements(function)
+    def show(recorder: Recorder, a: Any, *arguments: Any, **options: Any) -> Any:
+        return view(recorder, a, function, *arguments, **options)
+
+
+for _function in (
+    np.transpose,
+    np.permute_dims,
+    np.matrix_transpose,
+    np.linalg.matrix_transpose,
+    np.swapaxes,
+    np.moveaxis,
+    np.rollaxis,
+    np.squeeze,
+    np.expand_dims,
+    np.broadcast_to,
+    np.flip,
+    np.fliplr,
+    np.flipud,
+    np.rot90,
+    np.diagonal,
+    np.linalg.diagonal,
+    np.lib.stride_tricks.sliding_window_view,
+):
+    _implement_view(_function)
+
+
+@implements(np.broadcast_arrays)
+def broadcast_arrays(recorder, *args, subok=False):
+    """Repeated elements are read-only (NumPy warns)."""
+    arrays = [asarray(recorder, a) for a in args]
+    shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    return tuple(a if a.shape == shape else view(recorder, a, np.broadcast_to, shape) for a in arrays)
+
+
+def _at_least(function: Callable[..., Any]) -> Callable[..., Any]:
+    @implements(function)
+    def expand(recorder: Recorder, *arys: Any) -> Any:
+        results = tuple(view(recorder, a, function) for a in arys)
+        return results[0] if len(results) == 1 else results
+
+    return expand
+
+
+atleast_1d, atleast_2d, atleast_3d = map(_at_least, (np.atleast_1d, np.atleast_2d, np.atleast_3d))
+
+
+@implements(np.real)
+def real(recorder, val):
+    return asarray(recorder, val)
+
+
+@implements(np.imag)
+def imag(recorder, val):
+    a = asarray(recorder, val)
+    return recorder.concrete(np.zeros(a.shape, a.dtype))
+
+
+@implements(np.iscomplexobj)
+def iscomplexobj(recorder, x):
+    return False
+
+
+@implements(np.isrealobj)
+def isrealobj(recorder, x):
+    return True
+
+
+@implements(np.copy)
+def copy(recorder, a, order="K", subok=False):
+    return asarray(recorder, a).copy(order)

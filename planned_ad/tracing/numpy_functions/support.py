@@ -1,0 +1,136 @@
+"""What the NumPy functions share: axes, output arguments, dtypes, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from ...errors import UnsupportedError
+from ...python.source import current_line
+
+if TYPE_CHECKING:
+    from ...tape.tape import Value
+    from ..record.recorder import Recorder
+
+NO_VALUE: Any = np._NoValue  # NumPy's "argument not given"
+BOOL = np.dtype(bool)
+FLOAT = np.dtype(np.float64)
+
+
+def _here() -> str:
+    """The user's present line, to begin a message with."""
+    line = current_line()
+    return f"{line}, `{line.text}`" if line.text else str(line)
+
+
+def refuse(function: str, **options: object) -> None:
+    """Raise for the first option that was given a value; `None` and NumPy's "not given" are no value."""
+    for name, value in options.items():
+        if value is not NO_VALUE and value is not None:
+            shown = value if isinstance(value, str | int | float | tuple) else "..."
+            raise unsupported(f"the argument {name}={shown!r} of {function}", "leave it out")
+
+
+def unsupported(what: str, instead: str) -> UnsupportedError:
+    return UnsupportedError(f"{_here()}: {what} is not supported for traced values; {instead}")
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that `axis` (None: all) names, in ascending order."""
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple(sorted(normalize_axis_tuple(axis, ndim)))
+
+
+def axis_of(axis: int, ndim: int) -> int:
+    return normalize_axis_index(axis, ndim)
+
+
+def asarray(recorder: Recorder, obj: object) -> Any:
+    """`obj` itself where it is a traced array (writes through it are seen), else an array made of it."""
+    return obj if recorder.is_array(obj) else recorder.array(recorder.value_of(obj))
+
+
+def cast(recorder: Recorder, value: Value, dtype: Any) -> Value:
+    return recorder.builder.cast(value, np.dtype(dtype))
+
+
+def broadcast(recorder: Recorder, value: Value, shape: tuple[int, ...]) -> Value:
+    return recorder.builder.broadcast(value, shape)
+
+
+def reshape(recorder: Recorder, value: Value, shape: tuple[int, ...]) -> Value:
+    return recorder.builder.reshape(value, shape)
+
+
+def constant(recorder: Recorder, number: object, dtype: Any) -> Value:
+    return recorder.builder.constant(number, np.dtype(dtype))
+
+
+def promoted(recorder: Recorder, *objects: object, least: Any = None) -> list[Value]:
+    """The arrays that `objects` are, all of their common dtype (and at least `least`)."""
+    values = [recorder.value_of(obj) for obj in objects]
+    dtype = np.result_type(*(v.dtype for v in values), *([] if least is None else [least]))
+    return [cast(recorder, v, dtype) for v in values]
+
+
+def floating(recorder: Recorder, obj: object) -> Value:
+    """`obj`, integers and booleans as float64."""
+    value = recorder.value_of(obj)
+    return value if value.dtype.kind == "f" else cast(recorder, value, FLOAT)
+
+
+def elementwise(recorder: Recorder, primitive: str, *values: Value) -> Value:
+    """A primitive on values that NumPy would broadcast."""
+    shape = np.broadcast_shapes(*(v.shape for v in values))
+    return recorder.apply(primitive, *(v if v.shape == () else broadcast(recorder, v, shape) for v in values))
+
+
+def deliver(recorder: Recorder, value: Value, out: object = None, like: np.ndarray | None = None) -> Any:
+    """`value` as what a NumPy function returns: a scalar or a fresh array, or `out` after filling it.
+
+    A fresh array lies in memory in row-major order, or in the order of the array `like`, of the same shape.
+    """
+    if isinstance(out, tuple):
+        (out,) = out
+    return recorder.result(value, like) if out is None else store(recorder, value, out)
+
+
+def geometry(recorder: Recorder, obj: object) -> np.ndarray | None:
+    """An array that lies in memory as `obj` does, where `obj` is an array."""
+    if recorder.is_array(obj):
+        return obj.geometry  # type: ignore[attr-defined]
+    return obj if type(obj) is np.ndarray else None
+
+
+def without_axes(array: np.ndarray | None, axis: object, keepdims: object) -> np.ndarray | None:
+    """How NumPy lays out a reduction of `array`: the axes that are left keep their order in memory."""
+    if array is None or array.ndim < 2 or not array.size or array.flags.c_contiguous:
+        return None
+    kept = keepdims is not NO_VALUE and keepdims
+    index = tuple(
+        (slice(0, 1) if kept else 0) if k in axes_of(axis, array.ndim) else slice(None) for k in range(array.ndim)
+    )
+    return np.asarray(array[index])
+
+
+def store(recorder: Recorder, value: Value, out: Any) -> Any:
+    """Fill the `out=` argument as NumPy does: equal shape, casting of the same kind."""
+    if not recorder.is_array(out):
+        raise unsupported("out= with an array made outside the traced function", "pass that array as an argument")
+    if out.shape != value.shape:
+        raise ValueError(f"output array of shape {out.shape} does not match the result's shape {value.shape}")
+    if not np.can_cast(value.dtype, out.dtype, "same_kind"):
+        raise TypeError(f"cannot cast the result from {value.dtype!r} to out's {out.dtype!r} (rule 'same_kind')")
+    out[...] = recorder.array(value)
+    return out
+
+
+def sequence(obj: object) -> Sequence[Any]:
+    """`obj` as the sequence of arrays that `stack` and its kin take."""
+    if not hasattr(obj, "__getitem__"):
+        raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple.')
+    return list(obj)  # type: ignore[call-overload]

@@ -1,0 +1,1 @@
+"""What one trace knows, and how it is written down."""

@@ -1,0 +1,54 @@
+"""What asks a tracer for its number, and the errors where it has none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ConversionError
+from .number_sources import require_numbers
+
+if TYPE_CHECKING:
+    from .recorder import Recorder
+
+INSTEAD = {
+    "float()": "leave out float(): traced scalars behave as floats; math.exp, math.sqrt and the like accept them",
+    "int()": "keep the value traced (np.floor, np.round, .astype(int)), or pass it as a Python int, which is static",
+    "complex()": "complex numbers are not supported; keep real and imaginary part in separate arrays",
+    "hash()": "a traced value cannot be a dict key or a member of a set; use a static argument (int, str) as the key",
+    "range(), a slice bound or a count": "shapes and loop bounds are fixed when tracing: pass the number as a Python "
+    "int, which is static",
+    "numpy.asarray() in code that is not traced": "call NumPy functions on the traced value directly; a function of "
+    "another library, or one that writes to an array made by such a library, cannot be traced through",
+}
+
+
+def refuse_number(recorder: Recorder, what: str, of: Any) -> ConversionError:
+    """The error for a traced value that is asked for its number."""
+    require_numbers(recorder, (of,))
+    if recorder.scopes.depth:  # without loops around it may be one that is known
+        return recorder.scopes.unroll_innermost(f"needs a number for {what}", recorder.builder.line)  # type: ignore[return-value]
+    shape = f" of shape {of.shape}" if of.shape else ""
+    return ConversionError(
+        f"{recorder.here()}: {what} needs the number behind a traced {of.dtype} value{shape}, and there is none while "
+        f"tracing. Instead: {INSTEAD[what]}."
+    )
+
+
+class NoNumbers:
+    """For tracers of arrays that plain code can do nothing with: `_refused(what)` makes what is raised."""
+
+    __slots__ = ()
+
+    def _refused(self, what: str) -> BaseException:
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise self._refused(f"asks for .{name} of")
+
+    def __bool__(self) -> bool:
+        raise self._refused("tests")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise self._refused("passes to code that is not traced")

@@ -1,0 +1,436 @@
+"""The recorder: what one trace knows, and the ways in which tracers and NumPy functions add to its tape."""
+
+from __future__ import annotations
+
+import math
+import sys
+import types
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...errors import TraceError, UnrollLimitError, UnsupportedError
+from ...python.source import Line, current_line
+from ...regions.affine import Ragged
+from ...regions.regions import View, c_strides, is_injective
+from ...tape.builder import TapeBuilder
+from ...tape.captured import view_of
+from ...tape.found_outside import Outside
+from ...tape.tape import Buffer, Value, walk
+from ..lengths.elements import refused as refuse_run_time
+from ..lengths.ragged import RaggedArray, RaggedStorage, has_ragged
+from ..lengths.ragged import call as call_ragged
+from ..lengths.run_time_arrays import RunTimeArray
+from ..lengths.run_time_functions import call as call_run_time
+from ..lengths.run_time_functions import has_run_time
+from ..loops.traced_list import TracedList
+from ..loops.whiles_on_integers import WhilesOnIntegers
+from ..values.array_tracer import ArrayTracer
+from ..values.loop_index import LoopIndex
+from ..values.scalar_tracer import ScalarTracer
+from .aliases import Copies
+from .dispatch import FUNCTIONS, WRITING
+from .example import ExampleRun
+from .number_sources import require_numbers
+from .promotion import KINDS, dtype_of
+from .scopes import Decisions, Restart, Scopes, Site
+from .statement_watch import Watch
+from .storage import Storage
+
+Tracer = ArrayTracer | ScalarTracer
+
+
+class Recorder:
+    """Records one run of a function.
+
+    Parameters
+    ----------
+    max_operations : int
+        More recorded operations than this end in an UnrollLimitError.
+    unroll : int
+        Loops of at most so many iterations are recorded one by one.
+    max_steps : int
+        Loops whose end is decided by traced values run at most so often.
+    decisions : Decisions
+        What earlier runs of this trace have found out about its loops.
+    outside : Outside
+        Is told what the traced function has found outside.
+    """
+
+    def __init__(
+        self,
+        max_operations: int = 200_000,
+        unroll: int = 16,
+        max_steps: int = 1000,
+        decisions: Decisions | None = None,
+        outside: Outside | None = None,
+    ):
+        self.outside = Outside() if outside is None else outside
+        self.builder = TapeBuilder()
+        self.namespace: Any = None  # what the traced code sees
+        self.max_operations = max_operations
+        self.unroll = unroll
+        self.max_steps = max_steps
+        self.whiles: list[Any] = []  # the `while` loops being recorded
+        self.scopes = Scopes(self.builder, Decisions() if decisions is None else decisions)
+        self.unrolling: dict[int, Site] = {}  # short loops whose iterations are recorded one by one now
+        self.whiles_on_integers = WhilesOnIntegers(self)
+        self.watch = Watch(self)
+        self.copies = Copies(self)
+        self.example = ExampleRun(self.builder, self.scopes, max_steps)
+        self.extents: dict[int, tuple[Value, int]] = {}  # by identity, index values known to be from 0 to below this
+        self.captured_arrays: dict[int, tuple[str, np.ndarray]] = {}  # by identity, with their names
+        self.constants: dict[int, np.ndarray] = {}  # of these, those whose numbers were used, by identity
+        self.wrapped: dict[tuple[int, int], Value] = {}  # an index value within an extent, as one that is not negative
+        self.consumers: dict[types.FrameType, Any] = {}  # who adds up the items of a generator expression, by its frame
+        self.filled: set[Site] = set()  # the lists that loops fill, by the instruction that makes them
+        self.verified: set[Site] = set()  # loops of which several passes have been compared
+        self.tabled: dict[Site, Line] = {}  # loops whose items are made of plain numbers
+        self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
+        self.limits: dict[int, tuple[Value, int, int]] = {}  # of integers read in loops, by identity
+        self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
+        self.unchecked = ""  # why the function cannot run by itself, to be compared with its trace
+        self._numbers: dict[tuple[object, ...], Value] = {}
+        self._outcomes: dict[int, object] = {}
+        self._known = iter(self.scopes.decisions.known)
+
+    def mark(self) -> None:
+        """Give the user's present line to what is recorded next. Once for each operation of the user's."""
+        builder = self.builder
+        builder.line = current_line()
+        if self.scopes.pending:
+            raise Restart
+        if self.whiles_on_integers.sites:
+            self.whiles_on_integers.notice(sys._getframe(1))
+        if len(builder.operations) > self.max_operations:
+            self._stop()
+
+    def _stop(self) -> None:
+        lines: Counter[Line] = Counter(op.line for op in walk(tuple(self.builder.operations)))
+        line, count = lines.most_common(1)[0]
+        reasons = [f" The loop at {loop.line} {loop.reason}." for loop in self.scopes.decisions.reported()]
+        raise UnrollLimitError(
+            f"the trace has more than {self.max_operations:,} operations; {count:,} of them come from {line}: "
+            f"`{line.text}`, in a loop that had to be unrolled.{reasons[0] if reasons else ''} Write the body of the "
+            f"loop on whole arrays instead of elements, or raise the limit with max_operations=."
+        )
+
+    # What an object is.
+
+    def is_array(self, obj: object) -> bool:
+        """Whether `obj` is a traced array (also one whose numbers are known)."""
+        return type(obj) is ArrayTracer
+
+    def is_scalar(self, obj: object) -> bool:
+        """Whether `obj` is a traced scalar."""
+        return type(obj) is ScalarTracer
+
+    def is_ragged(self, obj: object) -> bool:
+        """Whether `obj` is a traced array whose extents differ between the iterations of a loop."""
+        return type(obj) is RaggedArray
+
+    def is_run_time(self, obj: object) -> bool:
+        """Whether `obj` is a traced array whose length is known at run time only."""
+        return type(obj) is RunTimeArray
+
+    def is_concrete(self, obj: object) -> bool:
+        """Whether the numbers of `obj` are known while tracing."""
+        kind = type(obj)
+        if kind is ArrayTracer:
+            return obj.storage.is_concrete  # type: ignore[attr-defined]
+        if kind is list or kind is tuple:
+            return all(self.is_concrete(item) for item in obj)  # type: ignore[attr-defined]
+        return kind not in (ScalarTracer, LoopIndex, RaggedArray, RunTimeArray, TracedList)
+
+    def number_of(self, obj: object) -> Any:
+        """The known numbers of `obj`, as an array that must not be written to."""
+        return np.asarray(self.plain(obj))
+
+    def plain(self, obj: Any) -> Any:
+        """`obj` with each known traced array in it replaced by a NumPy array, which must not be written to."""
+        kind = type(obj)
+        if kind is ArrayTracer:
+            self.assume(obj.storage)
+            return obj.geometry
+        if kind is list or kind is tuple:
+            return kind(self.plain(item) for item in obj)
+        if kind is dict:
+            return {key: self.plain(value) for key, value in obj.items()}
+        return obj
+
+    def assume(self, storage: Storage) -> None:
+        """Note that the trace holds only for the present numbers of an array from outside."""
+        self.copies.read(storage)
+        if storage.captured and not self.outside.is_frozen(storage.captured):
+            self.constants[id(storage.base)] = storage.base
+
+    # From objects to values and back.
+
+    def value_of(self, obj: Any, dtype: Any = None) -> Value:
+        """What `obj` (traced, an array, a number, or nested lists of them) holds now; cast to `dtype` if given."""
+        kind = type(obj)
+        if (kind is ScalarTracer or kind is ArrayTracer) and obj.recorder is not self:
+            raise UnsupportedError(f"{self.here()}: uses a value of another trace; pass it as an argument")
+        if kind is ScalarTracer:
+            value = obj.value
+        elif kind is ArrayTracer or kind is RaggedArray:
+            value = obj.read()
+        elif kind is RunTimeArray:
+            raise refuse_run_time(self, "combines with others")
+        elif kind is LoopIndex or kind is TracedList:
+            return self.value_of(obj.traced(), dtype)
+        elif (kind is list or kind is tuple) and not self.is_concrete(obj):
+            value = self.stacked(obj)
+        else:
+            return self.constant(self.plain(obj), dtype)
+        return value if dtype is None else self.builder.cast(value, np.dtype(dtype))
+
+    def constant(self, number: Any, dtype: Any = None) -> Value:
+        """A known number or array as a value. Scalars are recorded once."""
+        kind = type(number)
+        if kind is float or kind is int or kind is bool or isinstance(number, np.generic):
+            dtype = np.dtype(dtype) if dtype is not None else dtype_of(number)
+            key = (dtype, kind, number, math.copysign(1.0, number) if number == 0 else 0)
+            value = self._numbers.get(key)
+            if value is None:
+                self._numbers[key] = value = self._constant(number, dtype)
+            return value
+        return self._constant(number, dtype)
+
+    def _constant(self, number: Any, dtype: Any) -> Value:
+        if isinstance(number, np.generic) and dtype is not None:
+            data = number.astype(dtype)
+        else:
+            data = np.asarray(number)
+            if dtype is not None and data.dtype != dtype:
+                data = np.asarray(number, dtype) if not isinstance(number, np.ndarray) else number.astype(dtype)
+        if data.dtype not in KINDS:
+            raise self.unsupported_dtype(data.dtype)
+        return self.builder.constant(data)
+
+    def unsupported_dtype(self, dtype: object) -> UnsupportedError:
+        return UnsupportedError(
+            f"{self.here()}: an array of dtype {dtype} takes part in a traced computation. float64, float32, integers "
+            f"and booleans are supported; convert it first, for example with .astype(np.float64)."
+        )
+
+    def here(self) -> str:
+        """The user's present line, with its text, to begin a message with."""
+        line = current_line()
+        return f"{line}, `{line.text}`" if line.text else str(line)
+
+    def result(self, value: Value, like: Any = None) -> Any:
+        """A value as NumPy returns it: a scalar for shape (), else a fresh array (in the memory order of `like`)."""
+        if value.shape == ():
+            return ScalarTracer(self, value)
+        if any(isinstance(n, Ragged) for n in value.shape):
+            return self.ragged(value)
+        return self.array(value, like)
+
+    def ragged(self, value: Value) -> RaggedArray:
+        """A fresh array, some of whose extents differ between the iterations of the loops around."""
+        storage = RaggedStorage(self.builder.line, value, self.scopes.depth)
+        storage.born(self)
+        return RaggedArray(self, storage, storage.own)
+
+    def array(self, value: Value, like: Any = None) -> ArrayTracer:
+        """A fresh array, which may have shape (); in row-major order, or that of `like`, an array of that shape."""
+        if like is None:
+            base = np.empty(value.shape, value.dtype)
+        else:
+            base = np.empty_like(like.geometry if type(like) is ArrayTracer else like, value.dtype, subok=False)
+        return self.fresh(base, value)
+
+    def fresh(self, base: np.ndarray, value: Value) -> ArrayTracer:
+        """A fresh array that lies in memory as `base` does."""
+        storage = Storage(base, self.builder.line, value=value, depth=self.scopes.depth)
+        storage.born(self)
+        return ArrayTracer(self, storage, base)
+
+    def concrete(self, number: Any, captured: str = "") -> Any:
+        """A known array as a traced one (of which it becomes the memory); scalars stay what they are."""
+        if type(number) is not np.ndarray:
+            return number
+        if number.dtype not in KINDS:
+            return number
+        depth = 0 if captured else self.scopes.depth
+        storage = Storage(number, self.builder.line, captured=captured, depth=depth)
+        if not captured:
+            storage.born(self)
+        return ArrayTracer(self, storage, number)
+
+    def captured(self, array: np.ndarray, name: str) -> Any:
+        """An array from outside: read from its own memory, unless the trace needs its numbers (or it cannot be)."""
+        self.captured_arrays[id(array)] = name, array
+        known = id(array) in self.scopes.decisions.constants or self.outside.is_frozen(name)
+        view = None if known else view_of(array)
+        if view is None:
+            return self.concrete(array, captured=name)
+        buffer = self.builder.captured(name, array, view)
+        self.example.provide(buffer, array)
+        return ArrayTracer(self, Storage(array, self.builder.line, buffer=buffer, captured=name), array)
+
+    def take_captured_as_constants(self) -> bool:
+        """Have the next run of the trace know the numbers of captured arrays; whether this one did not."""
+        found = {id(b.array): b.array for b in self.builder.buffers if b.array is not None}
+        self.scopes.decisions.constants |= found
+        return bool(found)
+
+    def empty(self, shape: Any, dtype: Any = np.float64, order: Any = "C") -> ArrayTracer:
+        """A fresh array to be written to; zero until then."""
+        return self.concrete(np.zeros(shape, dtype, order))
+
+    def stacked(self, items: Any, dtype: Any = None) -> Value:
+        """Nested lists with traced items, as the value of the array that `numpy.array` makes of them."""
+        from ..values.creation import array_of_items
+
+        return array_of_items(self, items, dtype).read()
+
+    def apply(self, primitive: str, *values: Value, **parameters: object) -> Value:
+        return self.builder.apply(primitive, *values, **parameters)
+
+    def transposed(self, value: Value) -> Value:
+        """`value` with its axes in reverse order."""
+        strides = c_strides(value.shape)
+        return self.builder.view(value, View(0, value.shape[::-1], strides[::-1]))
+
+    def result_type(self, *objects: object) -> np.dtype:
+        """`numpy.result_type`, where Python numbers are weak."""
+        from .promotion import operand
+
+        types = [operand(self, obj)[0] for obj in objects]
+        return np.result_type(*(kind(0) if isinstance(kind, type) else kind for kind in types))
+
+    # Views.
+
+    def view_of(self, array: ArrayTracer) -> View:
+        """Where `array` lies in its memory."""
+        return array.layout
+
+    def viewed(self, array: ArrayTracer, view: View) -> ArrayTracer:
+        """The array that `view` shows of the memory of `array`."""
+        return ArrayTracer(self, array.storage, array.storage.geometry_of(view))
+
+    def seen(self, array: ArrayTracer, geometry: np.ndarray) -> ArrayTracer:
+        """An array that lies in the memory of `array` as `geometry` does."""
+        return ArrayTracer(self, array.storage, geometry)
+
+    def broadcast_view(self, array: ArrayTracer, shape: tuple[int, ...]) -> ArrayTracer:
+        return self.seen(array, np.broadcast_to(array.geometry, shape))
+
+    def diagonal_view(self, array: ArrayTracer, axis1: int, axis2: int) -> ArrayTracer:
+        return self.seen(array, array.geometry.diagonal(0, axis1, axis2))
+
+    # Calls.
+
+    def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """What `function(*args, **kwargs)` gives for arguments of which some are traced."""
+        self.mark()
+        args, kwargs = traced_indices(args), traced_indices(dict(kwargs))
+        items = (*args, *kwargs.values())
+        if has_run_time(self, items):
+            return call_run_time(self, function, args, dict(kwargs))
+        if has_ragged(items):
+            return call_ragged(self, function, args, dict(kwargs))
+        known = all(self.is_concrete(item) for item in items)
+        if known and function not in WRITING and kwargs.get("out") is None:
+            return self.adopt(function(*self.plain(args), **self.plain(dict(kwargs))), items)
+        implementation = FUNCTIONS.get(function)
+        if implementation is None:
+            require_numbers(self, items)
+            raise self.unsupported(function)
+        try:
+            return implementation(self, *args, **kwargs)
+        except UnsupportedError as error:
+            require_numbers(self, items)
+            if self.here() in str(error):
+                raise
+            raise UnsupportedError(f"{self.here()}: {error}") from None
+
+    def unsupported(self, function: Any) -> UnsupportedError:
+        name = getattr(function, "__name__", str(function))
+        module = getattr(function, "__module__", None) or "numpy"
+        return UnsupportedError(
+            f"{self.here()}: {module}.{name} has no rule for traced values. Write it with functions that have one, "
+            f"or compute it outside the traced function and pass its result as an argument."
+        )
+
+    def adopt(self, result: Any, sources: Iterable[Any] = ()) -> Any:
+        """NumPy's results as traced arrays; those that show the memory of a source go on showing it."""
+        kind = type(result)
+        if kind is np.ndarray:
+            for source in _arrays_in(sources):
+                if np.may_share_memory(source.storage.base, result):
+                    return self.seen(source, result)
+            return self.concrete(result)
+        if kind is list or kind is tuple:
+            return kind(self.adopt(item, sources) for item in result)
+        if isinstance(result, tuple) and hasattr(result, "_fields"):
+            return kind(*(self.adopt(item, sources) for item in result))
+        return result
+
+    # Run-time choices.
+
+    def outcome(self, predicate: Value, what: str, detail: str = "") -> Any:
+        """The scalar that `predicate` is for the example arguments; the tape holds only while it is that."""
+        if self.scopes.depth:
+            raise self.scopes.unroll_innermost("tests a traced value", self.builder.line)
+        known = self._outcomes.get(predicate.id)
+        if known is None:
+            known = self._known_outcome(what)
+            if known is None:
+                known = self.example.number(predicate).item()
+            self._outcomes[predicate.id] = known
+            self.builder.guard(predicate, known, what, detail)
+        return known
+
+    def _known_outcome(self, what: str) -> Any:
+        """What a run of another trace has shown of the guard that is next, if it came as far."""
+        line = self.builder.line
+        return next((g.outcome for g in self._known if g.what == what and g.line == line), None)
+
+    def known_limits(self, index: Value) -> tuple[int, int]:
+        """The least and the greatest number that an integer may be, where they are known; else those of its type."""
+        known = self.limits.get(id(index))
+        if known is not None:
+            return known[1:]
+        info = np.iinfo(np.int64)
+        return int(info.min), int(info.max)
+
+    def argument(self, label: str, array: np.ndarray, active: bool) -> Buffer:
+        """A new argument buffer laid out as the example `array`."""
+        size = array.itemsize
+        if any(s % size for s in array.strides):
+            raise TraceError(
+                f"the strides of the argument `{label}` are no whole number of elements; pass a copy of it"
+            )
+        strides = tuple(s // size for s in array.strides) if array.size else c_strides(array.shape)
+        view = View(0, array.shape, strides)
+        if not is_injective(view):
+            raise TraceError(
+                f"elements of the argument `{label}` overlap in memory (it is broadcast); pass a copy of it"
+            )
+        buffer = self.builder.new_buffer("argument", label, array.dtype, view)
+        self.example.provide(buffer, array)
+        return buffer
+
+
+def traced_indices(items: Any) -> Any:
+    """Arguments with the indices of loops among them as traced integers, and lists that loops have filled as arrays."""
+    if type(items) is LoopIndex or type(items) is TracedList:
+        return items.traced()
+    if type(items) in (tuple, list):
+        return type(items)(traced_indices(item) for item in items)
+    if type(items) is dict:
+        return {key: traced_indices(item) for key, item in items.items()}
+    return items
+
+
+def _arrays_in(items: Iterable[Any]) -> Iterable[ArrayTracer]:
+    for item in items:
+        if type(item) is ArrayTracer:
+            yield item
+        elif type(item) is list or type(item) is tuple:
+            yield from _arrays_in(item)

@@ -1,0 +1,359 @@
+"""Where recording stands: the symbolic loops and branches around it, and what earlier runs of the trace have decided.
+
+A trace may find that it began wrongly: a loop whose body needs the number behind its index, say. It then starts again
+(`Restart`), with that decision made from the beginning. Tracing is deterministic, so decisions hold for the next run.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import types
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from ...python.source import Line
+from ...regions.affine import Affine, Extent, Ranges, extremes
+from ...regions.bounds import Iterations
+from ...regions.regions import contiguous
+from ...tape.builder import TapeBuilder
+from ...tape.tape import Buffer, Guard, Operation, Value
+from .blocks import Block, Blocks, Made
+
+Site = tuple[types.CodeType, int]  # a loop: its code and the instruction that fetches the next item
+
+
+class Restart(BaseException):
+    """The trace has to start again; what it learned is in its `Decisions`. Never seen by the user."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unrolled:
+    """A loop whose iterations were recorded one by one, and why."""
+
+    line: Line
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """What a line in a loop requires, told apart so that the guard after the loop names the line."""
+
+    what: str
+    detail: str
+    line: Line
+
+
+@dataclass
+class Decisions:
+    """What the runs of one trace have found out about its loops."""
+
+    unrolled: dict[Site, Unrolled] = field(default_factory=dict)
+    first: dict[Site, int] = field(default_factory=dict)  # iterations at the beginning recorded one by one
+    last: dict[Site, int] = field(default_factory=dict)  # and at the end
+    kept: set[Site] = field(default_factory=set)  # short loops around loops that are recorded once: they are too
+    stored: set[Line] = field(default_factory=set)  # lines whose arrays of run-time lengths are memory from the first
+    keeps: bool = False  # all values of what is differentiated, since some are used apart from its results
+    counters: dict[Site, set[str]] = field(default_factory=dict)  # integers that end a `while` loop
+    counted: set[Site] = field(default_factory=set)  # `while` loops on integers that are recorded once
+    uncounted: dict[Site, Unrolled] = field(default_factory=dict)  # and those that cannot be, with the reason
+    long: dict[Site, Unrolled] = field(default_factory=dict)  # of these, the ones that have many iterations
+    growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
+    plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
+    stretched: set[Line] = field(default_factory=set)  # where arrays of a run-time length of 1 are repeated
+    known: Sequence[Guard] = ()  # that the example begins with, from a run of another trace
+    followed: set[tuple[str, int]] = field(default_factory=set)  # loops whose exits are: file and line of the statement
+    constants: dict[int, Any] = field(default_factory=dict)  # captured arrays whose numbers it needs, by identity
+
+    def copied(self) -> Decisions:
+        """The same decisions, to which others can be added."""
+        return replace(self, **{f.name: copy.copy(getattr(self, f.name)) for f in fields(self)})
+
+    def followed_in(self, code: types.CodeType) -> set[int]:
+        """The lines of loops, in the file of this code, whose exits are followed."""
+        return {line for file, line in self.followed if file == code.co_filename}
+
+    def follow(self, file: str, lines: Iterable[int]) -> None:
+        """From now on, follow the exits of these loops: their functions are other code, of which nothing is known."""
+        self.followed |= {(file, line) for line in lines}
+        for known in (self.unrolled, self.first, self.last, self.uncounted, self.long):
+            for site in [site for site in known if getattr(site[0], "co_filename", None) == file]:
+                del known[site]
+
+    def knows(self, site: Site) -> bool:
+        """Whether it is decided how a `while` loop on integers is recorded, and told where needed."""
+        return site in self.counted or site in self.unrolled or site in self.long
+
+    def learn_numbers(self, filled: set[Site], tabled: dict[Site, Line]) -> bool:
+        """Make lists as Python makes them, and give loops their plain numbers; whether that is something new."""
+        tabled = {site: line for site, line in tabled.items() if site not in self.unrolled}
+        filled = filled | self.growing
+        if filled <= self.plain and not tabled:
+            return False
+        self.plain |= filled
+        reason = "asks for more of the plain numbers that it runs over than a table of them has"
+        self.unrolled |= {site: Unrolled(line=line, reason=reason) for site, line in tabled.items()}
+        return True
+
+    def reported(self) -> tuple[Unrolled, ...]:
+        """The loops whose iterations were recorded one by one although they are many."""
+        return tuple({**self.long, **self.unrolled}.values())
+
+
+@dataclass
+class Scope:
+    """A block of operations being recorded: the body of a loop, or a side of a branch.
+
+    `before` receives what belongs in front of the loop or branch: the contents of memory that it is the first to
+    write to, initial values.
+    """
+
+    outer: list[Operation]
+    apart: Block  # what is made in front of it
+    before: list[Operation] = field(default_factory=list)
+    index: int | None = None  # of a loop
+    range: tuple[Extent, Extent] = (0, 0)
+    site: Site | None = None
+    loop: Any = None  # the recording of the loop
+    indices: list[tuple[Value, int]] = field(default_factory=list)  # (v, n): each iteration requires -n <= v < n
+    reads: set[Any] = field(default_factory=set)  # the names of memories that the program has read in it
+    writes: dict[Any, None] = field(default_factory=dict)  # what it has written to, in order
+    promotes: bool = False  # an array made outside turned out to be written to: what was read of it is another value
+
+
+@dataclass
+class Scopes:
+    """The blocks around what is being recorded, outermost first."""
+
+    builder: TapeBuilder
+    decisions: Decisions
+    open: list[Scope] = field(default_factory=list)
+    loops: int = 0  # loop indices given out
+    apart: int = 1 << 30  # value ids given out to sides of branches
+    epoch: int = 0  # what was read from memory in another epoch is read again
+    epochs: int = 0  # that have begun
+    closed: dict[int, Extent] = field(default_factory=dict)  # the last value of the index of a loop that is over
+    over: list[Scope] = field(default_factory=list)  # loops that are over
+    flags: dict[Required, Buffer] = field(default_factory=dict)  # whether what the loops require holds so far
+    restarting: bool = False  # a `Restart` is on its way
+    dropped: set[int] = field(default_factory=set)  # values of what was differentiated that are there no more
+    pending: bool = False  # a loop was left early: the trace starts again as soon as it can
+
+    @property
+    def depth(self) -> int:
+        return len(self.open)
+
+    @property
+    def blocks(self) -> Blocks:
+        """The passes of the builder; from the first block on it keeps account of what is seen where."""
+        if self.builder.blocks is None:
+            self.builder.blocks = Blocks(self.builder, self.dead)
+        return self.builder.blocks
+
+    def require(self, condition: Value, what: str = "index", detail: str = "") -> None:
+        """The replay leaves, after the outermost loop, unless `condition` holds in all iterations."""
+        builder = self.builder
+        required = Required(what, detail, builder.line)
+        flag = self.flags.get(required)
+        if flag is None:
+            with self.before(0):
+                flag = self.flags[required] = builder.new_buffer("local", what, condition.dtype, contiguous(()))
+                builder.store(flag.whole, builder.constant(True))
+        both = builder.apply("logical_and", builder.load(flag.whole), condition)
+        builder.store(flag.whole, both)
+
+    def require_after(self, condition: Value, what: str, detail: str = "") -> None:
+        """The replay leaves unless `condition` holds, here and in all iterations of the loops around."""
+        if self.open:
+            self.require(condition, what, detail)
+        else:
+            self.builder.guard(condition, True, what, detail)
+
+    def guard(self) -> None:
+        """Outside of all loops: record the guards for what they require."""
+        if not self.open:
+            for required, flag in self.flags.items():
+                holds = self.builder.load(flag.whole)
+                self.builder.guard(holds, True, required.what, required.detail, required.line)
+            self.flags.clear()
+
+    def sees(self, value: Value | int) -> bool:
+        """Whether a value is that of a block around."""
+        blocks = self.builder.blocks
+        is_inner = blocks is not None and isinstance(value, Value) and value.id >= blocks.first
+        return not is_inner or self.blocks.defined.get(value.id) is value  # type: ignore[union-attr]
+
+    def dead(self, value: Value) -> BaseException:
+        """What to raise where something from inside a block is used outside of it, or what a derivative has dropped."""
+        if value.id in self.dropped:
+            self.decisions.keeps = True
+            return self.restart()
+        sites = [scope for scope in [*self.open, *self.over] if scope.site is not None]
+        return self.unroll(sites, "leaves something behind in a way that cannot be followed", self.builder.line)
+
+    def enter(self, scope: Scope, first_value: int, made: Made) -> None:
+        self.blocks.begin(first_value, made)
+        self.open.append(scope)
+        self.builder.depth = len(self.open)
+        self.builder.operations = []
+        self.begin_epoch()
+
+    def leave(self, scope: Scope) -> list[Operation]:
+        """Close the innermost block; its operations."""
+        assert self.open.pop() is scope
+        self.builder.depth = len(self.open)
+        operations, self.builder.operations = self.builder.operations, scope.outer
+        self.blocks.end()
+        self.begin_epoch()
+        return operations
+
+    def begin_epoch(self) -> None:
+        self.epochs += 1
+        self.epoch = self.epochs
+
+    def absorb(self, *parts: Any) -> None:
+        """What was read and written in blocks that are over has been so in the block around."""
+        if self.open:
+            for part in parts:
+                self.open[-1].reads |= part.reads
+                self.open[-1].writes |= part.writes
+
+    @property
+    def root(self) -> list[Operation]:
+        """The operations outside of all blocks."""
+        return self.open[0].outer if self.open else self.builder.operations
+
+    @contextmanager
+    def before(self, depth: int) -> Iterator[None]:
+        """Record in front of the outermost block that is deeper than `depth`."""
+        if depth >= self.depth:
+            yield
+            return
+        epoch = self.epoch
+        self.begin_epoch()
+        saved = self.blocks.begin_apart(self.open[depth].apart)
+        self.builder.operations = self.open[depth].before
+        inside, self.builder.depth = self.builder.depth, depth
+        try:
+            yield
+        finally:
+            self.builder.depth = inside
+            self.blocks.end_apart(saved)
+            self.epoch = epoch  # what was read before is what it was: nothing in front writes to what is there already
+
+    @contextmanager
+    def beside(self, apart: Block) -> Iterator[None]:
+        """Make buffers that belong to a block, but to no pass over it."""
+        self.blocks.stack.append(apart)
+        try:
+            yield
+        finally:
+            self.blocks.stack.pop()
+
+    def promote(self, depth: int) -> None:
+        """Note that an array made at `depth` is memory from now on."""
+        for scope in self.open[depth:]:
+            scope.promotes = True
+
+    def is_side(self, depth: int) -> bool:
+        """Whether the block at this depth is a side of a branch."""
+        return depth < self.depth and self.open[depth].loop is None
+
+    def birth(self) -> object:
+        """A name for what is made now, the same in each pass over the loop around."""
+        block = self.blocks.stack[-1]
+        if self.blocks.set_apart:
+            return None
+        block.births += 1
+        return self.loop.branches.path, block.births
+
+    # Loop indices.
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """Those of the loops around."""
+        return tuple([scope.index for scope in self.open if scope.index is not None])
+
+    def new_loop(self) -> tuple[int, Made]:
+        """The index of a loop, and what it makes, the same in each pass over the block around."""
+        self.loops += 1
+        return self.blocks.loop(self.loops - 1)
+
+    def ids_apart(self, count: int) -> int:
+        """The first of `count` value ids that nothing else has."""
+        self.apart += count
+        return self.apart - count
+
+    @property
+    def loop(self) -> Any:
+        """The recording of the innermost loop."""
+        return next(scope.loop for scope in reversed(self.open) if scope.loop is not None)
+
+    @property
+    def ranges(self) -> Ranges:
+        return {scope.index: scope.range for scope in self.open if scope.index is not None}
+
+    def bounds(self, expression: Extent) -> tuple[int, int]:
+        """The least and the greatest value of an expression over the iterations of the loops around that run."""
+        return self.bounds_over(expression, self.ranges)
+
+    def bounds_over(self, expression: Extent, ranges: Ranges) -> tuple[int, int]:
+        if isinstance(expression, int):
+            return expression, expression
+        if all(isinstance(end, int) for ends in ranges.values() for end in ends):
+            return extremes(expression, ranges)
+        return _bounds(expression, tuple(ranges.items()))
+
+    def capacity(self, expression: Extent) -> int:
+        """The most that an extent is, anywhere in the loops that move it.
+
+        Loops inside of those do not count: what has this extent may be moved out of them, to where they need not run.
+        """
+        ranges = self.ranges
+        terms = dict(expression.terms) if isinstance(expression, Affine) else {}
+        while ranges and next(reversed(ranges)) not in terms:
+            ranges.popitem()
+        return max(self.bounds_over(expression, ranges)[1], 0)
+
+    def loops_in(self, expression: Extent) -> Sequence[Scope]:
+        """The loops around whose index `expression` has."""
+        terms = dict(expression.terms) if not isinstance(expression, int) else {}
+        return [scope for scope in self.open if scope.index in terms]
+
+    # Starting again.
+
+    def unroll(self, scopes: Sequence[Scope], reason: str, line: Line) -> Restart:
+        """The trace starts again with the innermost of these loops unrolled."""
+        self.restarting = True
+        for scope in reversed(scopes or self.over):
+            if scope.site is not None:
+                self.decisions.unrolled[scope.site] = Unrolled(line=line, reason=reason)
+                break
+        return Restart()
+
+    def restart(self) -> Restart:
+        """The trace starts again."""
+        self.restarting = True
+        return Restart()
+
+    def unroll_innermost(self, reason: str, line: Line) -> Restart:
+        return self.unroll([s for s in self.open if s.site is not None], reason, line)
+
+    def peel(self, scope: Scope, *, first: int = 0, last: int = 0) -> Restart:
+        """The trace starts again with more iterations at an end of this loop recorded one by one."""
+        assert scope.site is not None
+        self.restarting = True
+        decisions = self.decisions
+        decisions.first[scope.site] = decisions.first.get(scope.site, 0) + first
+        decisions.last[scope.site] = decisions.last.get(scope.site, 0) + last
+        return Restart()
+
+
+@functools.lru_cache(maxsize=4096)
+def _bounds(expression: Affine, ranges: tuple[tuple[int, tuple[Extent, Extent]], ...]) -> tuple[int, int]:
+    iterations = Iterations()
+    for index, (first, last) in ranges:
+        iterations = iterations.inside(index, first, last, last - first + 1)
+    return iterations.bounds(expression) or (0, 0)

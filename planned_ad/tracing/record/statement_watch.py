@@ -1,0 +1,64 @@
+"""Control between the statements of traced code, by Python's own trace function, as debuggers have it."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .recorder import Recorder
+
+
+class Watch:
+    """Tells branches and `while` loops under way when a statement begins, and when a function returns.
+
+    Only frames that they run in are watched, and only for so long. A debugger or a coverage tool that
+    has a trace function of its own is set aside meanwhile.
+    """
+
+    def __init__(self, recorder: Recorder):
+        self.recorder = recorder
+        self.saved: tuple[Any] | None = None  # the trace function that ours stands in for
+        self.frames: dict[types.FrameType, Any] = {}
+        self.codes: Collection[types.CodeType] = ()
+
+    def begin(self, codes: Collection[types.CodeType] = ()) -> None:
+        """Watch each frame of these codes from its beginning on."""
+        self.codes = codes
+        if self.saved is None:
+            self.saved = (sys.gettrace(),)
+            sys.settrace(lambda frame, event, argument: self.event if frame.f_code in self.codes else None)
+
+    def on(self, frame: types.FrameType) -> None:
+        self.begin(self.codes)
+        self.frames.setdefault(frame, frame.f_trace)
+        frame.f_trace = self.event
+        frame.f_trace_lines = True
+
+    def off_if_idle(self) -> None:
+        """Stop where no branch or `while` loop is under way."""
+        branches = any(scope.loop is not None and scope.loop.branches.active for scope in self.recorder.scopes.open)
+        if not (branches or self.recorder.whiles or self.codes or self.recorder.whiles_on_integers.visits):
+            self.off()
+
+    def off(self) -> None:
+        if self.saved is not None:
+            sys.settrace(self.saved[0])
+            self.saved = None
+            for frame, trace in self.frames.items():
+                frame.f_trace = trace
+            self.frames.clear()
+        self.recorder.whiles_on_integers.visits.clear()
+
+    def event(self, frame: types.FrameType, event: str, argument: Any) -> Any:
+        scopes = self.recorder.scopes
+        if scopes.restarting:
+            return None
+        for loop in [scope.loop for scope in reversed(scopes.open) if scope.loop is not None]:
+            loop.branches.event(frame, event)
+        for loop in self.recorder.whiles:
+            loop.event(frame, event)
+        self.recorder.whiles_on_integers.event(frame, event)
+        return self.event

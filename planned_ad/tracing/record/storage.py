@@ -1,0 +1,382 @@
+"""One piece of the traced program's memory: several array tracers may show it, as NumPy views do."""
+
+from __future__ import annotations
+
+import re
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import CapturedWriteError, TraceError
+from ...python.source import Line
+from ...regions.affine import Affine
+from ...regions.regions import Region, View, contiguous
+from ...tape.tape import Buffer, Value
+
+if TYPE_CHECKING:
+    from .recorder import Recorder
+
+Name = tuple[Any, ...]  # of a memory: the indices of the loops that make it, and what tells it from others there
+ASSIGNMENT = re.compile(r"^(\w+)\s*(?::[^=]+)?=[^=]")
+
+
+class Live(threading.local):
+    """The storages that a traced program may still get at; each trace runs in one thread."""
+
+    def __init__(self) -> None:
+        self.storages: weakref.WeakSet[Storage] = weakref.WeakSet()
+
+
+LIVE = Live()
+
+
+def address_of(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
+class Storage:
+    """Memory, laid out as the NumPy array `base` is.
+
+    Its contents are one of: the numbers in `base` itself (`is_concrete`), an immutable `value` (of `base.shape`),
+    or a `buffer` of the tape, from the first write on and for arguments. In the last two cases the elements of
+    `base` are never read.
+
+    Attributes
+    ----------
+    captured : str
+        The user's name of an array found in globals or a closure, which must not be written; else empty. It is read
+        from its own memory (it has a `buffer`), or its numbers are in the program (`is_concrete`).
+    shared_with : str
+        The name of another argument that has memory in common with this one; else empty.
+    birth, loop
+        A name for it that is the same in each pass over the body of the loop that makes it; None outside of loops.
+    name
+        What it is told from others by: the same in each pass over the loops that make it.
+    chosen : bool
+        Whether it holds what a branch or loop chose among arrays; it must not be written to.
+    lent : bool
+        Whether something else leads to the memory that it stands for in the first iteration of a loop.
+    carried : bool
+        Whether a loop hands it on from one iteration to the next.
+    listed : TracedList or None
+        A list that a loop fills, and that holds what was in it then; so it must not be written to.
+    depth : int
+        How many loops and branches were around its making.
+    version : int
+        How often it has been written to.
+    reads : dict of View to Value
+        What has been read since the last write, in one epoch of the trace.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "address",
+        "base",
+        "birth",
+        "buffer",
+        "captured",
+        "carried",
+        "chosen",
+        "depth",
+        "epoch",
+        "is_concrete",
+        "lent",
+        "line",
+        "listed",
+        "loop",
+        "name",
+        "reads",
+        "shared_with",
+        "value",
+        "version",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        base: np.ndarray,
+        line: Line,
+        *,
+        value: Value | None = None,
+        buffer: Buffer | None = None,
+        captured: str = "",
+        shared_with: str = "",
+        depth: int = 0,
+    ):
+        self.base = base
+        self.address = address_of(base)
+        self.line = line
+        self.value = value
+        self.buffer = buffer
+        self.is_concrete = value is None and buffer is None
+        self.captured = captured
+        self.shared_with = shared_with
+        self.depth = depth
+        self.chosen = self.lent = self.carried = False
+        self.listed: Any = None
+        self.birth: object = None
+        self.loop: Any = None
+        self.name: Name = ((), object()) if not depth else ((), line, base.shape)
+        self.epoch = -1
+        self.version = 0
+        self.reads: dict[View, Value] = {}
+        LIVE.storages.add(self)
+
+    def view_of(self, geometry: np.ndarray) -> View:
+        """Where an array that lies in this memory lies in it, in elements from the first element of `base`."""
+        size = geometry.itemsize
+        if geometry.size == 0:
+            return View(0, geometry.shape, (0,) * geometry.ndim)
+        offset = (address_of(geometry) - self.address) // size
+        return View(offset, geometry.shape, tuple([s // size for s in geometry.strides]))
+
+    def geometry_of(self, view: View) -> np.ndarray:
+        """The array that `view` describes: the inverse of `view_of`."""
+        size = self.base.itemsize
+        if view.size == 0:
+            return np.empty(view.shape, self.base.dtype)
+        interface = {
+            "version": 3,
+            "typestr": self.base.dtype.str,
+            "shape": view.shape,
+            "strides": tuple(s * size for s in view.strides),
+            "data": (self.address + view.offset * size, not self.base.flags.writeable),
+        }
+        return np.asarray(_Window(interface, self.base))
+
+    def read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
+        """What `view` shows now."""
+        recorder.copies.read(self)
+        if self.epoch != recorder.scopes.epoch:
+            self.reads.clear()
+            self.epoch = recorder.scopes.epoch
+        value = self.reads.get(view)
+        if value is None:
+            self.reads[view] = value = self._read(recorder, view, geometry)
+        return value
+
+    def born(self, recorder: Recorder) -> None:
+        """Made in a loop's body: memory from the first where an earlier pass wrote to it on one side of a branch."""
+        if recorder.scopes.depth:
+            self.birth, self.loop = recorder.scopes.birth(), recorder.scopes.loop
+            if self.birth is not None:
+                self.name = (recorder.scopes.indices, self.birth)
+            if self.birth in self.loop.promoted:
+                self.writable_buffer(recorder)
+
+    def holds_numbers(self, recorder: Recorder) -> bool:
+        """Whether known numbers may be written into it as numbers: not in a block that it was made outside of."""
+        return self.is_concrete and self.depth >= recorder.scopes.depth
+
+    def _read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
+        builder = recorder.builder
+        if self.buffer is not None:
+            return builder.load(Region(self.buffer.id, view))
+        if self.is_concrete:
+            recorder.assume(self)
+            if isinstance(view.offset, int) and geometry is not None:
+                return recorder.constant(geometry)
+        memory = recorder.constant(self.base) if self.value is None else self.value
+        if view.size == 0:
+            return builder.view(memory, view)
+        whole = self.view_of(self.base)
+        if view == whole:
+            return memory
+        if self.base.flags.c_contiguous:
+            return builder.view(memory, view)
+        # The value as its memory lies, so that `view` can be applied to it.
+        axes = sorted(range(self.base.ndim), key=lambda k: -whole.strides[k])
+        own = contiguous(self.base.shape)
+        in_memory = View(0, tuple(own.shape[k] for k in axes), tuple(own.strides[k] for k in axes))
+        return builder.view(builder.view(memory, in_memory), view)
+
+    def write(self, recorder: Recorder, view: View, value: Value) -> None:
+        """Overwrite what `view` shows with a value of its shape, or a scalar."""
+        buffer = self.writable_buffer(recorder)
+        self.changed(recorder)
+        if view.size:
+            recorder.builder.store(Region(buffer.id, view), value)
+
+    def scatter(
+        self, recorder: Recorder, view: View, indices: tuple[Value, ...], value: Value, accumulate: bool = False
+    ) -> None:
+        """Overwrite, or add to, what `indices` select of the leading axes of `view`."""
+        buffer = self.writable_buffer(recorder)
+        self.changed(recorder)
+        if value.size:
+            recorder.builder.scatter(Region(buffer.id, view), indices, value, accumulate)
+
+    def changed(self, recorder: Recorder) -> None:
+        """Note that it has been written to."""
+        recorder.copies.written(self)
+        self.reads.clear()
+        self.version += 1
+
+    def is_same(self, other: Storage) -> bool:
+        """Whether equal geometries show equal elements of this and the other storage."""
+        return self is other
+
+    def check_writeable(self, geometry: np.ndarray, line: Line) -> None:
+        if self.captured:
+            raise CapturedWriteError(
+                f"{line} writes to `{self.captured}`, an array from outside the traced function, which a plan only "
+                f"reads: pass it as an argument, or work on a copy, `{self.captured.split('.')[-1]}.copy()`."
+            )
+        if self.listed is not None:
+            raise self.listed.refuse()
+        if not geometry.flags.writeable:
+            raise ValueError("assignment destination is read-only")
+        if self.shared_with:
+            argument = f"the argument `{self.buffer.label}`" if self.buffer else "an argument"
+            raise TraceError(
+                f"{line} writes to {argument}, which shares memory with the argument `{self.shared_with}`. Pass a copy "
+                f"of one of them."
+            )
+
+    def writable_buffer(self, recorder: Recorder) -> Buffer:
+        """The buffer that holds this memory from now on; its contents so far are stored into it."""
+        if self.listed is not None:
+            raise self.listed.refuse()
+        if self.chosen:
+            raise recorder.scopes.unroll_innermost("writes to an array that a branch chose", recorder.builder.line)
+        if self.buffer is None:
+            builder = recorder.builder
+            view = self.view_of(self.base)
+            writing, builder.line = builder.line, self.line
+            recorder.scopes.promote(self.depth)
+            if self.birth is not None and recorder.scopes.is_side(self.depth):
+                self.loop.promoted.add(self.birth)
+                self.loop.branches.restate()
+            with recorder.scopes.before(self.depth):  # it was made there, and holds this until now
+                contents = self._uniform(recorder) if self.is_concrete else self.value
+                assert contents is not None
+                self.buffer = builder.new_buffer("local", self.label(), self.base.dtype, view)
+                if view.size:
+                    builder.store(self.buffer.whole, contents)
+            builder.line = writing
+            self.value, self.is_concrete = None, False
+        return self.buffer
+
+    def _uniform(self, recorder: Recorder) -> Value:
+        """The known contents, as a scalar where all elements are the same."""
+        base = self.base
+        if base.size:
+            first = base[(0,) * base.ndim]
+            is_uniform = first == first and bool((base == first).all())
+            if is_uniform and (first or base.dtype.kind != "f" or not np.signbit(base).any()):
+                return recorder.constant(first)
+        return recorder.constant(base)
+
+    def label(self) -> str:
+        """The variable that the line which made this memory assigns to, for messages and listings."""
+        match = ASSIGNMENT.match(self.line.text)
+        return match.group(1) if match else "temporary"
+
+
+class MovingStorage(Storage):
+    """What `x[k]` shows for integers `k` known at run time: memory of `x`, at a distance known at run time.
+
+    Geometries lie where they would for indices 0.
+    """
+
+    __slots__ = ("extents", "indices", "memory", "strides")
+
+    def __init__(
+        self,
+        memory: Storage,
+        line: Line,
+        indices: tuple[Value, ...],
+        extents: tuple[int, ...],
+        strides: tuple[int, ...],
+    ):
+        super().__init__(
+            memory.base, line, captured=memory.captured, shared_with=memory.shared_with, depth=memory.depth
+        )
+        self.is_concrete = False
+        self.memory, self.indices, self.extents, self.strides = memory, indices, extents, strides
+
+    def view_of(self, geometry: np.ndarray) -> View:
+        return self.memory.view_of(geometry)
+
+    def geometry_of(self, view: View) -> np.ndarray:
+        return self.memory.geometry_of(view)
+
+    def _places(self, view: View) -> View:
+        """All that `view` may show, the run-time indices counting along the leading axes."""
+        return View(view.offset, (*self.extents, *view.shape), (*self.strides, *view.strides))
+
+    def read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
+        places = self._places(view)
+        geometry = self.memory.geometry_of(places) if self.memory.is_concrete else geometry
+        return recorder.apply("gather", self.memory.read(recorder, places, geometry), *self.indices)
+
+    def write(self, recorder: Recorder, view: View, value: Value) -> None:
+        value = recorder.builder.broadcast(value, view.shape)
+        self.memory.scatter(recorder, self._places(view), self.indices, value)
+
+    def scatter(
+        self, recorder: Recorder, view: View, indices: tuple[Value, ...], value: Value, accumulate: bool = False
+    ) -> None:
+        builder = recorder.builder
+        common = indices[0].shape
+        own = tuple(builder.broadcast(i, common) for i in self.indices)
+        self.memory.scatter(recorder, self._places(view), (*own, *indices), value, accumulate)
+
+    def writable_buffer(self, recorder: Recorder) -> Buffer:
+        return self.memory.writable_buffer(recorder)
+
+    def is_same(self, other: Storage) -> bool:
+        return (
+            isinstance(other, MovingStorage)
+            and self.memory.is_same(other.memory)
+            and (self.indices, self.strides) == (other.indices, other.strides)
+        )
+
+
+class ShiftedStorage(Storage):
+    """What `x[i]` shows for an index `i` of a symbolic loop: memory of `x`, at a distance that the loop moves.
+
+    Geometries lie where they would for indices 0.
+    """
+
+    __slots__ = ("memory", "shift")
+
+    def __init__(self, memory: Storage, line: Line, shift: Affine):
+        super().__init__(
+            memory.base, line, captured=memory.captured, shared_with=memory.shared_with, depth=memory.depth
+        )
+        self.is_concrete = False
+        self.memory, self.shift = memory, shift
+
+    def view_of(self, geometry: np.ndarray) -> View:
+        view = self.memory.view_of(geometry)
+        return View(view.offset + self.shift, view.shape, view.strides)
+
+    def geometry_of(self, view: View) -> np.ndarray:
+        return self.memory.geometry_of(View(view.offset - self.shift, view.shape, view.strides))
+
+    def read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
+        return self.memory.read(recorder, view, geometry)
+
+    def write(self, recorder: Recorder, view: View, value: Value) -> None:
+        self.memory.write(recorder, view, value)
+
+    def scatter(
+        self, recorder: Recorder, view: View, indices: tuple[Value, ...], value: Value, accumulate: bool = False
+    ) -> None:
+        self.memory.scatter(recorder, view, indices, value, accumulate)
+
+    def writable_buffer(self, recorder: Recorder) -> Buffer:
+        return self.memory.writable_buffer(recorder)
+
+    def is_same(self, other: Storage) -> bool:
+        return isinstance(other, ShiftedStorage) and self.memory.is_same(other.memory)
+
+
+class _Window:
+    """A piece of memory for `numpy.asarray`, keeping its owner alive."""
+
+    def __init__(self, interface: dict[str, Any], owner: np.ndarray):
+        self.__array_interface__ = interface
+        self.owner = owner

@@ -1,0 +1,235 @@
+"""What traced code sees in place of `math` and of those built-ins that would ask a tracer for its number."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import operator
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import special
+
+from ..loops.traced_list import TracedList
+from ..values.elementwise import elementwise
+from ..values.loop_index import LoopIndex, plain_or_traced
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+
+# One operand: the ufunc that computes the same (where `math` raises for a domain error, it gives nan).
+UNARY = {
+    math.fabs: np.absolute, math.sqrt: np.sqrt, math.cbrt: np.cbrt, math.exp: np.exp, math.exp2: np.exp2,
+    math.expm1: np.expm1, math.log1p: np.log1p, math.log2: np.log2, math.log10: np.log10, math.sin: np.sin,
+    math.cos: np.cos, math.tan: np.tan, math.asin: np.arcsin, math.acos: np.arccos, math.atan: np.arctan,
+    math.sinh: np.sinh, math.cosh: np.cosh, math.tanh: np.tanh, math.asinh: np.arcsinh, math.acosh: np.arccosh,
+    math.atanh: np.arctanh, math.degrees: np.degrees, math.radians: np.radians, math.erf: special.erf,
+    math.erfc: special.erfc, math.lgamma: special.gammaln, math.isnan: np.isnan, math.isinf: np.isinf,
+    math.isfinite: np.isfinite,
+}  # fmt: skip
+BINARY = {
+    math.pow: np.power, math.atan2: np.arctan2, math.copysign: np.copysign, math.fmod: np.fmod, math.ldexp: np.ldexp,
+}  # fmt: skip
+
+
+def _is_tracer(recorder: Recorder, obj: Any) -> bool:
+    return recorder.is_scalar(obj) or recorder.is_array(obj) or type(obj) is LoopIndex
+
+
+def _number(recorder: Recorder, obj: Any) -> Any:
+    """An argument of `math`, which takes numbers and arrays of one element, as a traced Python float."""
+    obj = plain_or_traced(obj)
+    if recorder.is_array(obj):
+        obj = obj.item()
+    if recorder.is_scalar(obj):
+        value = recorder.value_of(obj, np.float64)
+        obj = type(obj)(recorder, value, is_python=True)
+    return obj
+
+
+def _recorded(recorder: Recorder, function: Callable[..., Any], record: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, or `record(*numbers)` where an argument is traced and not known."""
+
+    @functools.wraps(function, ("__name__", "__doc__"), ())
+    def replaced(*args, **kwargs):
+        if any(_is_tracer(recorder, a) and not recorder.is_concrete(a) for a in args):
+            recorder.mark()
+            return record(*(_number(recorder, a) for a in args), **kwargs)
+        return function(*args, **kwargs)
+
+    return replaced
+
+
+def math_replacements(recorder: Recorder) -> dict[int, object]:
+    """By identity, the functions of `math` that accept tracers."""
+
+    def by_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
+        return lambda *numbers: elementwise(recorder, ufunc, numbers, is_operator=True)
+
+    def log(a: Any, base: Any = None) -> Any:
+        result = by_ufunc(np.log)(a)
+        return result if base is None else result / math_log(base)
+
+    def hypot(*coordinates: Any) -> Any:
+        return functools.reduce(by_ufunc(np.hypot), coordinates, 0.0)
+
+    def gamma(a: Any) -> Any:
+        raise recorder.unsupported(math.gamma)
+
+    def isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:
+        gap, size = abs(a - b), by_ufunc(np.maximum)(abs(a), abs(b))
+        return gap <= by_ufunc(np.maximum)(rel_tol * size, abs_tol)
+
+    records: dict[Callable[..., Any], Callable[..., Any]] = {f: by_ufunc(u) for f, u in (UNARY | BINARY).items()}
+    records |= {math.log: log, math.hypot: hypot, math.gamma: gamma, math.isclose: isclose}
+    found: dict[int, Any] = {
+        id(function): _recorded(recorder, function, record) for function, record in records.items()
+    }
+    math_log = found[id(math.log)]
+
+    def fsum(items: Any) -> Any:
+        if is_generator_expression(items):
+            return joined(recorder, items, 0.0, operator.add)
+        items = list(items)
+        return sum(items) if any(_is_tracer(recorder, item) for item in items) else math.fsum(items)
+
+    def prod(items: Any, *, start: Any = 1) -> Any:
+        if is_generator_expression(items):
+            return joined(recorder, items, start, operator.mul)
+        for item in items:
+            start = start * item
+        return start
+
+    def dist(p: Any, q: Any) -> Any:
+        p, q = list(p), list(q)
+        return found[id(math.sqrt)](sum((a - b) ** 2 for a, b in zip(p, q)))
+
+    return found | {id(math.fsum): fsum, id(math.prod): prod, id(math.dist): dist}
+
+
+def builtin_replacements(recorder: Recorder) -> dict[int, object]:
+    """By identity, the built-ins that choose between numbers, which a trace does without fixing the choice."""
+
+    def choosing(function: Callable[..., Any], compare: np.ufunc) -> Callable[..., Any]:
+        @functools.wraps(function, ("__name__", "__doc__"), ())
+        def choose(*args, **options):
+            given = args[0] if len(args) == 1 else None
+            is_filled = type(given) is TracedList and not given.is_plain
+            if options.get("key") is None and (is_filled or is_generator_expression(given)):
+                return best_of(given, options)
+            items = list(args[0]) if len(args) == 1 else list(args)
+            if options.get("key") is not None or not items or not any(_is_scalar(recorder, item) for item in items):
+                return function(items, **options)  # by comparisons: each is a guard
+            recorder.mark()
+            best = items[0]
+            for item in items[1:]:
+                best = better(best, item)
+            return best
+
+        def better(best: Any, item: Any) -> Any:
+            if not _is_scalar(recorder, item) and not _is_scalar(recorder, best):
+                return function(best, item)
+            return _where(recorder, elementwise(recorder, compare, (item, best), is_operator=True), item, best)
+
+        def best_of(items: Any, options: dict[str, Any]) -> Any:
+            """Of items that a loop may compare."""
+            recorder.mark()
+            if type(items) is TracedList:
+                return joined(recorder, (item for item in items[1:]), items[0], better)
+            best = joined(recorder, items, None, lambda best, item: item if best is None else better(best, item))
+            return function((), **options) if best is None else best
+
+        return choose
+
+    def total(items: Any, /, start: Any = 0) -> Any:
+        if is_generator_expression(items):
+            return joined(recorder, items, start, operator.add)
+        if recorder.is_array(items) and not recorder.is_concrete(items) and start == 0 and items.ndim:
+            return items.sum(axis=0)
+        if recorder.is_run_time(items) and start == 0:
+            return items.sum(axis=0)
+        if type(items) is TracedList and not items.is_plain:
+            recorder.mark()
+            return joined(recorder, (item for item in items), start, operator.add)
+        return builtins.sum(items, start)
+
+    def length(obj: Any, /) -> Any:
+        if (recorder.is_ragged(obj) or recorder.is_run_time(obj)) and obj.ndim:
+            return obj.shape[0]
+        return obj.length() if type(obj) is TracedList else builtins.len(obj)
+
+    def deciding(function: Callable[..., Any], combine: np.ufunc, decided: bool) -> Callable[..., Any]:
+        """`any` and `all`: of traced truths the combination, all of them looked at."""
+
+        def both(so_far: Any, item: Any) -> Any:
+            if not _is_scalar(recorder, item) and not recorder.is_scalar(so_far):
+                return decided if so_far is decided else bool(item)
+            found = elementwise(recorder, combine, (so_far, _truth(recorder, item)))
+            return found.item() if recorder.is_scalar(found) else bool(found)
+
+        @functools.wraps(function, ("__name__", "__doc__"), ())
+        def decide(items: Any, /) -> Any:
+            if not is_generator_expression(items):
+                return function(items)
+            recorder.mark()
+            found = joined(recorder, items, not decided, both, decided)
+            return found if recorder.scopes.depth else bool(found)
+
+        return decide
+
+    return {
+        id(max): choosing(max, np.greater), id(min): choosing(min, np.less), id(sum): total, id(len): length,
+        id(any): deciding(any, np.logical_or, True), id(all): deciding(all, np.logical_and, False),
+    }  # fmt: skip
+
+
+def _truth(recorder: Recorder, item: Any) -> Any:
+    """A number's truth, as Python tests it."""
+    is_truth = item.dtype.kind == "b" if hasattr(item, "dtype") else type(item) is bool
+    return item if is_truth else item != 0
+
+
+@dataclass
+class Consumer:
+    """Who asks a generator expression for its items: part of the state that the loops in it change."""
+
+    value: Any
+
+
+def is_generator_expression(items: Any) -> bool:
+    return type(items) is types.GeneratorType and items.gi_code.co_name == "<genexpr>" and items.gi_frame is not None
+
+
+def joined(recorder: Recorder, items: Any, start: Any, join: Callable[[Any, Any], Any], last: Any = None) -> Any:
+    """`join` of all the items of a generator expression up to `last`, whose loops may be recorded as loops."""
+    consumer, frame = Consumer(start), items.gi_frame
+    assert frame is not None
+    recorder.consumers[frame] = consumer
+    try:
+        for item in items:
+            consumer.value = join(consumer.value, item)
+            if last is not None and consumer.value is last:
+                break
+    finally:
+        del recorder.consumers[frame]
+    return consumer.value
+
+
+def _is_scalar(recorder: Recorder, item: Any) -> bool:
+    return recorder.is_scalar(item) or (recorder.is_array(item) and not item.ndim and not recorder.is_concrete(item))
+
+
+def _where(recorder: Recorder, condition: Any, a: Any, b: Any) -> Any:
+    """`a if condition else b` for scalars."""
+    if not recorder.is_scalar(condition):
+        return a if condition else b
+    dtype = recorder.result_type(a, b)
+    value = recorder.apply("where", condition.value, recorder.value_of(a, dtype), recorder.value_of(b, dtype))
+    is_python = all(type(v) in (float, int, bool) or (recorder.is_scalar(v) and v.is_python) for v in (a, b))
+    result = recorder.result(value)
+    result.is_python = is_python
+    return result

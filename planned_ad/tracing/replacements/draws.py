@@ -1,0 +1,163 @@
+"""Generators of random numbers that a traced function makes from a seed: each draw is a constant of its own.
+
+They give the same numbers at each call, as the function does. What a loop draws differs from iteration to iteration
+while nothing that the program holds does: a draw unrolls the loops that are around it and not around the making of its
+generator. Generators from outside, and those without a seed, give other numbers at each call, which a plan cannot.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+import sys
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import TraceError
+from ...python.shadows import ShadowGlobals
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+
+KINDS = (np.random.Generator, np.random.RandomState, random.Random)
+SEEDED = (
+    np.random.default_rng, np.random.SeedSequence, np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937,
+    np.random.Philox, np.random.SFC64,
+)  # fmt: skip
+ADVICE = "Draw the numbers outside and pass them as an argument"
+SEED = "or make a generator in the function from a fixed seed: numpy.random.default_rng(seed), random.Random(seed)"
+
+
+def draw_replacements(recorder: Recorder) -> dict[int, object]:
+    """By identity, what traced code sees in place of what draws random numbers."""
+    found: dict[int, object] = {id(kind): seeded(kind) for kind in KINDS}
+    for make in SEEDED:
+        found[id(make)] = _requiring_a_seed(recorder, make)
+    owners: list[tuple[Any, list[str]]] = [
+        (np.random, [n for n in np.random.__all__ if n[0].islower() and n != "default_rng"]),
+        (random, [n for n in random.__all__ if n[0].islower()]),
+    ]
+    for owner, names in owners:
+        found |= {id(getattr(owner, name)): _refusing(recorder, getattr(owner, name)) for name in names}
+    return found
+
+
+def _refusing(recorder: Recorder, function: Any) -> Callable[..., Any]:
+    def refused(*args, **kwargs):
+        if function.__name__ == "seed":
+            what = "seeds the generator of the whole process, whose numbers depend on what else draws from it"
+        else:
+            what = "gives another result at each call, which a plan cannot"
+        raise TraceError(f"{recorder.here()}: {function.__name__} {what}. {ADVICE}, {SEED}.")
+
+    return refused
+
+
+def _requiring_a_seed(recorder: Recorder, make: Any) -> Callable[..., Any]:
+    @functools.wraps(make, ("__name__", "__doc__"), ())
+    def made(seed=None, **options):
+        if seed is None and not options:
+            raise TraceError(
+                f"{recorder.here()}: {make.__name__}() without a seed gives other numbers at each call, which a plan "
+                f"cannot. {ADVICE}, or give it a fixed seed."
+            )
+        seed = recorder.plain(seed)
+        result = make(seed, **options) if seed is not None else make(**options)
+        if make is np.random.default_rng and not isinstance(seed, np.random.Generator):
+            return seeded(np.random.Generator)(result.bit_generator)
+        return result
+
+    return made
+
+
+def draws_from_outside(recorder: Recorder, obj: object, name: str) -> object | None:
+    """For a generator from outside, a stand-in that raises when it is used; None for anything else."""
+    return Outside(recorder, name) if isinstance(obj, KINDS) else None
+
+
+class Outside:
+    """What traced code sees in place of a random generator that it finds in its globals or arguments."""
+
+    def __init__(self, recorder: Recorder, name: str):
+        self.recorder, self.name = recorder, name
+
+    def __getattr__(self, attribute: str) -> Any:
+        raise TraceError(
+            f"{self.recorder.here()}: `{self.name}.{attribute}` gives other numbers at each call, which a plan "
+            f"cannot. {ADVICE}, {SEED}."
+        )
+
+
+@functools.cache
+def seeded(kind: type) -> type:
+    """A kind of generator that tells the trace in which it is used of each draw."""
+    names = [name for name in dir(kind) if name[0] != "_" and callable(getattr(kind, name))]
+    methods = {name: _noted(getattr(kind, name)) for name in names}
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        recorder = current_recorder()
+        if not args and not kwargs and recorder is not None:
+            raise TraceError(
+                f"{recorder.here()}: {kind.__name__}() without a seed gives other numbers at each call, which a plan "
+                f"cannot. {ADVICE}, or give it a fixed seed."
+            )
+        kind.__init__(self, *args, **kwargs)  # type: ignore[misc]
+        self.depth = 0 if recorder is None else recorder.scopes.depth
+
+    methods["__init__"] = __init__
+    return types.new_class(kind.__name__, (kind,), exec_body=lambda names: names.update(methods))
+
+
+def _noted(method: Any) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def draw(self, *args, **kwargs):
+        recorder = current_recorder()
+        if recorder is None or not hasattr(self, "depth"):
+            return method(self, *args, **kwargs)
+        recorder.mark()
+        scopes = recorder.scopes
+        around = [scope for scope in scopes.open[self.depth :] if scope.site is not None]
+        if around:
+            raise scopes.unroll(around, "draws random numbers", recorder.builder.line)
+        array = args[0] if args else None
+        if recorder.is_array(array) and method.__name__ in ON_ARRAYS:
+            return ON_ARRAYS[method.__name__](recorder, method, self, array, *args[1:], **kwargs)
+        known = [recorder.plain(a) if recorder.is_array(a) else a for a in args]
+        return recorder.adopt(method(self, *known, **kwargs))
+
+    return draw
+
+
+def current_recorder() -> Recorder | None:
+    """The recorder of the traced code that is running."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if type(frame.f_globals) is ShadowGlobals:
+            return frame.f_globals.namespace.recorder
+        frame = frame.f_back
+    return None
+
+
+# Draws from an array that is traced: what is drawn are its indices.
+
+
+def shuffle(recorder: Recorder, method: Any, generator: Any, array: Any, axis: int = 0) -> None:
+    order = np.arange(array.shape[axis])
+    method(generator, order)
+    array[...] = recorder.call(np.take, (array, order), {"axis": axis})
+
+
+def permutation(recorder: Recorder, method: Any, generator: Any, array: Any, axis: int = 0) -> Any:
+    return recorder.call(np.take, (array, method(generator, array.shape[axis])), {"axis": axis})
+
+
+def choice(recorder: Recorder, method: Any, generator: Any, array: Any, *args: Any, **options: Any) -> Any:
+    axis = options.pop("axis", 0)
+    drawn = method(generator, array.shape[axis], *recorder.plain(args), **recorder.plain(options))
+    return recorder.call(np.take, (array, drawn), {"axis": axis})
+
+
+ON_ARRAYS: dict[str, Callable[..., Any]] = {"shuffle": shuffle, "permutation": permutation, "choice": choice}

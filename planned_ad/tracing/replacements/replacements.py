@@ -1,0 +1,167 @@
+"""What traced code sees in place of NumPy's functions and of random generators."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import TraceError
+from ..lengths.ragged import MAKERS, RaggedArray
+from ..lengths.run_time_arrays import RunTimeArray
+from ..loops.exits import exit_replacements
+from ..loops.list_functions import call_on_lists, has_list, list_replacements
+from ..loops.sequences import sequence_replacements
+from ..record.dispatch import FUNCTIONS
+from ..record.promotion import KINDS
+from ..values import creation as _creation  # noqa: F401 (registers what it implements)
+from ..values.loop_index import is_loop_index
+from .builtin_functions import builtin_replacements, math_replacements
+from .draws import draw_replacements, draws_from_outside
+from .stand_ins import ndarray, with_classes
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+
+
+def replacements(recorder: Recorder) -> dict[int, object]:
+    """From `id(real)` to what traced code sees instead: NumPy's functions, `math`, built-ins."""
+    found: dict[int, object] = {}
+    for function in _numpy_functions():
+        found[id(function)] = _tracing(recorder, function)
+    for name in ("mgrid", "ogrid"):
+        found[id(getattr(np, name))] = _Grid(recorder, getattr(np, name))
+    found[id(np.r_)] = _Joined(recorder, False)
+    found[id(np.c_)] = _Joined(recorder, True)
+    found[id(np.ndarray)] = ndarray(recorder, found[id(np.empty)])  # type: ignore[arg-type]
+    return with_classes(
+        found
+        | math_replacements(recorder)
+        | builtin_replacements(recorder)
+        | draw_replacements(recorder)
+        | sequence_replacements(recorder)
+        | list_replacements(recorder)
+        | exit_replacements(recorder)
+    )
+
+
+@functools.cache
+def _numpy_functions() -> tuple[Callable[..., Any], ...]:
+    """NumPy's public functions that may make or take arrays, and those of other libraries that we implement."""
+    found: dict[int, Any] = {}
+    for module in (np, np.linalg, np.fft):
+        for name in dir(module):
+            if name.startswith("_") or name in np.__former_attrs__ or name in np.__expired_attributes__:
+                continue
+            value = getattr(module, name)
+            if callable(value) and not isinstance(value, type | np.ufunc | types.ModuleType):
+                found[id(value)] = value
+    for function in FUNCTIONS:
+        if not isinstance(function, np.ufunc):
+            found[id(function)] = function
+    return tuple(found.values())
+
+
+def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, recorded where an argument is traced; its arrays as traced arrays whose numbers are known."""
+
+    def traced(*args, **kwargs):
+        if has_list((*args, *kwargs.values())):
+            recorder.mark()
+            return call_on_lists(recorder, function, args, kwargs)
+        if _has_tracer(recorder, (*args, *kwargs.values())):
+            return recorder.call(function, args, kwargs)
+        if function in MAKERS and args and _has_index(args[0]):
+            recorder.mark()
+            return MAKERS[function](recorder, *args, **kwargs)
+        result = function(*args, **kwargs)
+        recorder.mark()
+        if function is np.empty:
+            result[...] = 0  # a trace must not depend on what the memory held
+        return _adopted(recorder, result)
+
+    return functools.update_wrapper(traced, function, ("__name__", "__qualname__", "__doc__", "__module__"), ())
+
+
+def _adopted(recorder: Recorder, result: Any) -> Any:
+    if type(result) is np.ndarray:
+        if result.dtype not in KINDS:
+            return result
+        if not result.flags.owndata:
+            result = result.copy(order="K") if result.base is not None else result
+    return recorder.adopt(result)
+
+
+def _has_tracer(recorder: Recorder, items: Any) -> bool:
+    for item in items:
+        if recorder.is_array(item) or recorder.is_scalar(item) or type(item) in (RaggedArray, RunTimeArray):
+            return True
+        if (type(item) is list or type(item) is tuple) and _has_tracer(recorder, item):
+            return True
+    return False
+
+
+def _has_index(shape: Any) -> bool:
+    return is_loop_index(shape) or (type(shape) in (tuple, list) and any(map(is_loop_index, shape)))
+
+
+class _Grid:
+    """`numpy.mgrid` and `ogrid`, giving traced arrays."""
+
+    def __init__(self, recorder: Recorder, grid: Any):
+        self.recorder, self.grid = recorder, grid
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.recorder.adopt(self.grid[key])
+
+
+class _Joined:
+    """`numpy.r_` and `numpy.c_` without their directives in strings."""
+
+    def __init__(self, recorder: Recorder, columns: bool):
+        self.recorder, self.columns = recorder, columns
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = []
+        for part in key if type(key) is tuple else (key,):
+            if isinstance(part, str):
+                raise self.recorder.unsupported("numpy.r_ with a directive in a string")
+            part = np.r_[part] if isinstance(part, slice) else part
+            part = self.recorder.array(self.recorder.value_of(part)) if not self.recorder.is_array(part) else part
+            part = part.reshape(-1) if not part.ndim else part
+            parts.append(part[:, None] if self.columns and part.ndim == 1 else part)
+        return self.recorder.call(np.concatenate, (parts,), {"axis": -1 if self.columns else 0})
+
+
+def refuse_generators(recorder: Recorder) -> Callable[[object, str], object]:
+    """For objects from outside that are random generators or iterators, a stand-in that raises when it is used."""
+
+    def refuse(obj: object, name: str) -> object:
+        found = draws_from_outside(recorder, obj, name)
+        if found is not None:
+            return found
+        return Iterating(recorder, name) if isinstance(obj, Iterator) else obj
+
+    return refuse
+
+
+class Iterating:
+    """What traced code sees in place of an iterator that it finds outside: an open generator, `itertools.count()`."""
+
+    def __init__(self, recorder: Recorder, name: str):
+        self.recorder, self.name = recorder, name
+
+    def __next__(self) -> Any:
+        raise TraceError(
+            f"{self.recorder.here()}: `{self.name}`, an iterator from outside of the traced function, gives other "
+            f"items at each call, which a plan cannot. Take them outside and pass them as an argument, or make the "
+            f"iterator in the function."
+        )
+
+    __iter__ = __next__
+
+    def __getattr__(self, attribute: str) -> Any:  # such as `send`
+        return self.__next__()

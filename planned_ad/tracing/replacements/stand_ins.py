@@ -1,0 +1,104 @@
+"""Classes in place of `range`, `zip`, `numpy.ndarray` and the like: called they are ours, asked they are the real ones.
+
+So `range(n)` in traced code makes our range, and `isinstance(v, range)`, `range | list`, `case range():` and what has
+been registered for the class do what they do elsewhere.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+
+TRACERS = "planned_ad.tracing."
+
+
+class StandIn(type):
+    """The metaclass: a stand-in for the class `__wrapped__`, whose instances `make` makes."""
+
+    __wrapped__: type
+    make: Callable[..., Any]
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
+        if not bases:
+            return super().__new__(mcs, name, bases, body)
+        real = tuple(base.__wrapped__ if isinstance(base, StandIn) else base for base in bases)
+        return type(real[0])(name, real, body)  # a class of the user's, made while tracing
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        made = cls.make(*args, **kwargs)
+        if not isinstance(made, (cls.__wrapped__, types.GeneratorType)):
+            made.made_by = cls.__wrapped__
+        return made
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.__wrapped__) or getattr(instance, "made_by", None) is cls.__wrapped__
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(getattr(subclass, "__wrapped__", subclass), cls.__wrapped__)
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is other or cls.__wrapped__ is other
+
+    def __hash__(cls) -> int:
+        return hash(cls.__wrapped__)
+
+    def __getattr__(cls, name: str) -> Any:
+        found = getattr(cls.__wrapped__, name)
+        if isinstance(found, types.MethodDescriptorType | types.WrapperDescriptorType):
+            return lambda instance, *args, **kwargs: getattr(instance, name)(*args, **kwargs)  # may be one of ours
+        return found
+
+    def __repr__(cls) -> str:
+        return repr(cls.__wrapped__)
+
+
+def stand_in(real: type, make: Callable[..., Any]) -> type:
+    """A class that is `real` but for its call."""
+    names = {"__wrapped__": real, "make": staticmethod(make), "__doc__": real.__doc__, "__module__": real.__module__}
+    return StandIn(real.__name__, (), names)
+
+
+def with_classes(found: dict[int, object]) -> dict[int, object]:
+    """Replacements by identity, with classes in place of the functions that replace classes."""
+    real = {key: getattr(item, "__wrapped__", None) for key, item in found.items()}
+    classes = {key: stand_in(cls, found[key]) for key, cls in real.items() if isinstance(cls, type)}  # type: ignore[arg-type]
+    found = found | classes
+    return found | {id(type): kind_of(found)}
+
+
+def kind_of(found: dict[int, object]) -> type:
+    """`type`, which of a traced thing is the class that it stands for, as traced code sees that."""
+
+    def make(obj: Any, *definition: Any) -> Any:
+        if definition:
+            return type(obj, *definition)
+        kind = type(obj)
+        if kind.__module__.startswith(TRACERS):
+            kind = getattr(obj, "made_by", obj.__class__)
+        return found.get(id(kind), kind)
+
+    return stand_in(type, make)
+
+
+def ndarray(recorder: Recorder, empty: Callable[..., Any]) -> type:
+    """`numpy.ndarray`, which makes uninitialised arrays, by the tracing version of `numpy.empty`."""
+
+    def make(
+        shape: Any, dtype: Any = float, buffer: Any = None, offset: int = 0, strides: Any = None, order: Any = None
+    ) -> Any:
+        if buffer is not None or offset or strides is not None:
+            raise UnsupportedError(
+                f"{recorder.here()}: numpy.ndarray with buffer, offset or strides shows memory in a way of its own, "
+                f"which a trace does not follow; write it with slices, reshape and transpose of the array itself"
+            )
+        return empty(shape, dtype, "C" if order is None else order)
+
+    return stand_in(np.ndarray, make)

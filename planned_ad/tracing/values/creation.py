@@ -1,0 +1,171 @@
+"""Arrays that are made inside the traced function, by `zeros_like`, `array`, `asarray` and the like."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..record.dispatch import implements
+from ..record.promotion import dtype_of
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+    from .array_tracer import ArrayTracer
+
+
+def array_of_items(recorder: Recorder, items: Any, dtype: Any = None, order: Any = "C") -> ArrayTracer:
+    """`numpy.array(items)` for nested lists and tuples with traced items: a fresh array with a store for each item."""
+    leaves: list[tuple[tuple[int, ...], Any]] = []
+    shape = _shape_of(recorder, items, (), leaves)
+    dtype = np.dtype(dtype) if dtype is not None else recorder.result_type(*(_typed(recorder, v) for _, v in leaves))
+    out = recorder.empty(shape, dtype, order)
+    for position, leaf in leaves:
+        out[(*position, ...)] = leaf
+    return out
+
+
+def _typed(recorder: Recorder, leaf: Any) -> Any:
+    """A Python number in a list of items is not weak."""
+    if recorder.is_scalar(leaf) or recorder.is_array(leaf):
+        return np.empty((), leaf.dtype)
+    return np.empty((), dtype_of(leaf))
+
+
+def _shape_of(recorder: Recorder, item: Any, position: tuple[int, ...], leaves: list) -> tuple[int, ...]:
+    if type(item) is list or type(item) is tuple:
+        shapes = [_shape_of(recorder, part, (*position, k), leaves) for k, part in enumerate(item)]
+        if len(set(shapes)) > 1:
+            raise ValueError(
+                "setting an array element with a sequence. The requested array has an inhomogeneous shape after "
+                f"{len(position) + 1} dimensions."
+            )
+        return (len(item), *(shapes[0] if shapes else ()))
+    leaves.append((position, item))
+    return item.shape if recorder.is_array(item) else np.shape(item) if isinstance(item, np.ndarray) else ()
+
+
+def _as_array(recorder: Recorder, obj: Any, dtype: Any, order: Any, copy: bool | None) -> Any:
+    """`numpy.array(obj, dtype, copy=copy, order=order)` for traced `obj`."""
+    recorder.mark()
+    if recorder.is_array(obj):
+        array = obj
+        order = "K" if order is None else order
+        wanted = array.dtype if dtype is None else np.dtype(dtype)
+        fits = order in "KA" or array.geometry.flags[f"{order}_CONTIGUOUS"]
+        if not copy and wanted == array.dtype and fits:
+            return array
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return array.astype(wanted, order)
+    if recorder.is_scalar(obj):
+        return recorder.array(recorder.value_of(obj, dtype))
+    return array_of_items(recorder, obj, dtype, "F" if order == "F" else "C")
+
+
+@implements(np.array)
+def array(recorder, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
+    result = _as_array(recorder, object, dtype, order, copy)
+    return result[(*(None,) * (ndmin - result.ndim), ...)] if ndmin > result.ndim else result
+
+
+@implements(np.asarray)
+def asarray(recorder, a, dtype=None, order=None, *, device=None, copy=None, like=None):
+    return _as_array(recorder, a, dtype, order, copy)
+
+
+@implements(np.asanyarray)
+def asanyarray(recorder, a, dtype=None, order=None, **options):
+    return _as_array(recorder, a, dtype, order, None)
+
+
+@implements(np.ascontiguousarray)
+def ascontiguousarray(recorder, a, dtype=None, *, like=None):
+    result = _as_array(recorder, a, dtype, "C", None)
+    return result if result.ndim else result[None]
+
+
+@implements(np.asfortranarray)
+def asfortranarray(recorder, a, dtype=None, *, like=None):
+    return _as_array(recorder, a, dtype, "F", None)
+
+
+@implements(np.asarray_chkfinite)
+def asarray_chkfinite(recorder, a, dtype=None, order=None):
+    return _as_array(recorder, a, dtype, order, None)
+
+
+@implements(np.require)
+def require(recorder, a, dtype=None, requirements=None, *, like=None):
+    order = "F" if "F" in (requirements or "") else "C" if "C" in (requirements or "") else None
+    return _as_array(recorder, a, dtype, order, None)
+
+
+def _like(recorder: Recorder, prototype: Any, dtype: Any, order: Any, shape: Any, number: Any) -> Any:
+    prototype = prototype.geometry if recorder.is_array(prototype) else np.empty(prototype.shape, prototype.dtype)
+    base = np.empty_like(prototype, dtype, order, True, shape)
+    base[...] = number
+    return recorder.concrete(base)
+
+
+@implements(np.zeros_like)
+@implements(np.empty_like)
+def zeros_like(recorder, a, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    return _like(recorder, a, dtype, order, shape, 0)
+
+
+@implements(np.ones_like)
+def ones_like(recorder, a, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    return _like(recorder, a, dtype, order, shape, 1)
+
+
+@implements(np.full_like)
+def full_like(recorder, a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    result = _like(recorder, a, dtype, order, shape, 0)
+    result[...] = fill_value
+    return result
+
+
+@implements(np.full)
+def full(recorder, shape, fill_value, dtype=None, order="C", *, device=None, like=None):
+    dtype = np.dtype(dtype) if dtype is not None else recorder.value_of(fill_value).dtype
+    result = recorder.empty(shape, dtype, order)
+    result[...] = fill_value
+    return result
+
+
+@implements(np.copyto)
+def copyto(recorder, dst, src, casting="same_kind", where=True):
+    given = recorder.value_of(src)
+    if not recorder.is_array(dst):
+        raise TypeError(f"copyto() argument 1 must be numpy.ndarray, not {type(dst).__name__}")
+    if not np.can_cast(given.dtype, dst.dtype, casting) and not isinstance(src, int | float):
+        raise TypeError(
+            f"Cannot cast array data from {given.dtype!r} to {dst.dtype!r} according to the rule {casting!r}"
+        )
+    if where is True:
+        dst[...] = src
+        return
+    value = recorder.array(recorder.builder.cast(given, dst.dtype))
+    dst[...] = np.where(where, value, dst)
+
+
+@implements(np.shares_memory)
+@implements(np.may_share_memory)
+def shares_memory(recorder, a, b, max_work=None):
+    if not (recorder.is_array(a) and recorder.is_array(b)):
+        return False
+    if a.storage is not b.storage:
+        recorder.copies.compared(a.storage, b.storage)
+        return False
+    return np.shares_memory(a.geometry, b.geometry, max_work)
+
+
+@implements(np.result_type)
+def result_type(recorder, *arrays_and_dtypes):
+    return recorder.result_type(*arrays_and_dtypes)
+
+
+@implements(np.isscalar)
+def isscalar(recorder, element):
+    return recorder.is_scalar(element)

@@ -1,0 +1,250 @@
+"""Ufuncs on traced operands: promotion, broadcasting, `out=`, `where=`, and the ufunc methods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import UnsupportedError
+from ...regions.affine import Ragged
+from ..loops.traced_list import TracedList
+from ..record.dispatch import FUNCTIONS
+from ..record.promotion import BOOL, INT, NotAnOperand, common_shape, memory_like, operand, resolved
+from . import identity
+from .loop_index import LoopIndex
+from .ufuncs import UFUNCS, known_power
+
+if TYPE_CHECKING:
+    from ...tape.tape import Value
+    from ..record.recorder import Recorder
+
+ARITHMETIC = (np.add, np.subtract, np.multiply, np.negative)
+PYTHON = (float, int, bool)
+POWERS = (np.power, np.float_power)
+REDUCED: dict[Any, Any] = {(np.add, "reduce"): np.sum, (np.multiply, "reduce"): np.prod, (np.maximum, "reduce"): np.max}
+
+
+def operate(recorder: Recorder, ufunc: np.ufunc, *operands: Any) -> Any:
+    """An operator such as `a + b`; NotImplemented for operands that it is not defined for."""
+    try:
+        return elementwise(recorder, ufunc, operands, is_operator=True)
+    except NotAnOperand:
+        return NotImplemented
+
+
+def elementwise(
+    recorder: Recorder,
+    ufunc: np.ufunc,
+    operands: tuple[Any, ...],
+    *,
+    out: Any = None,
+    where: Any = True,
+    dtype: Any = None,
+    casting: str = "same_kind",
+    is_operator: bool = False,
+) -> Any:
+    """`ufunc(*operands)`, recorded; computed where all operands are known numbers.
+
+    An operator on Python floats gives a Python float (`is_operator`), as a ufunc does not.
+    """
+    recorder.mark()
+    if any([recorder.is_run_time(o) for o in operands]):
+        from ..lengths.run_time_keys import elementwise as of_run_time
+
+        return of_run_time(recorder, ufunc, operands, out, where, {} if dtype is None else {"dtype": dtype}, casting)
+    operands = tuple([o.traced() if type(o) is LoopIndex or type(o) is TracedList else o for o in operands])
+    facts = [operand(recorder, obj) for obj in operands]
+    if out is None and where is True and all(known for _, _, known in facts):
+        plain = recorder.plain(operands)
+        return recorder.adopt(ufunc(*plain) if dtype is None else ufunc(*plain, dtype=dtype))
+    emit = UFUNCS.get(ufunc)
+    if emit is None:
+        raise recorder.unsupported(ufunc)
+    if (
+        is_operator
+        and ufunc in ARITHMETIC
+        and all(kind is BOOL for kind, _, _ in facts)
+        and _all_python(recorder, operands)
+    ):
+        operands = tuple(
+            recorder.result(recorder.value_of(obj, INT)).item() for obj in operands
+        )  # Python's truths add up
+        return elementwise(recorder, ufunc, operands, is_operator=True)
+    dtypes = resolved(ufunc, tuple([kind for kind, _, _ in facts]), None if dtype is None else np.dtype(dtype))
+    shapes = [shape for _, shape, _ in facts]
+    is_ragged = any(isinstance(n, Ragged) for shape in shapes for n in shape)
+    shape = ragged_shape(recorder, shapes) if is_ragged else common_shape(shapes)
+    exponent = _known_exponent(recorder, ufunc, operands, facts, dtypes)
+    try:
+        if exponent is None:
+            values = [_value(recorder, obj, kind, shape) for obj, kind in zip(operands, dtypes)]
+            result = emit(recorder, *values)
+        else:
+            result = known_power(recorder, _value(recorder, operands[0], dtypes[0], shape), exponent)
+    except (KeyError, TypeError) as error:
+        names = ", ".join(str(kind) for kind in dtypes[: ufunc.nin])
+        raise UnsupportedError(f"{recorder.here()}: numpy.{ufunc.__name__} of {names} has no rule yet") from error
+    if ufunc.nout > 1:
+        results = [_finish(recorder, v, d, operands, shape) for v, d in zip(result, dtypes[ufunc.nin :])]
+        return tuple(_python_or_not(recorder, r, operands) if is_operator else r for r in results)
+    if out is not None:
+        return _into(recorder, ufunc, out, recorder.builder.cast(result, dtypes[-1]), where, casting)
+    if where is not True:
+        raise UnsupportedError(
+            f"{recorder.here()}: where= without out= leaves elements undefined; "
+            f"use numpy.where(condition, numpy.{ufunc.__name__}(...), other), or give out="
+        )
+    result = _finish(recorder, result, dtypes[-1], operands, shape)
+    return _python_or_not(recorder, result, operands) if is_operator and shape == () else result
+
+
+def _python_or_not(recorder: Recorder, result: Any, operands: tuple[Any, ...]) -> Any:
+    """Mark a scalar as a Python number where all operands are; known at once where its identity is asked for."""
+    if recorder.is_scalar(result):
+        result.is_python = _all_python(recorder, operands)
+        if result.is_python and result.dtype.kind == "b" and identity.is_asked():
+            if recorder.scopes.depth:
+                raise recorder.scopes.unroll_innermost("asks whether a truth `is` True", recorder.builder.line)
+            return bool(result)
+    return result
+
+
+def _all_python(recorder: Recorder, operands: tuple[Any, ...]) -> bool:
+    """Whether all operands are Python numbers, so that an operator's result is one."""
+    return all([type(o) in PYTHON or (recorder.is_scalar(o) and o.is_python) for o in operands])
+
+
+def _value(recorder: Recorder, obj: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Value:
+    value = recorder.value_of(obj, dtype)
+    return value if value.shape == () or value.shape == shape else recorder.builder.broadcast(value, shape)
+
+
+def _finish(recorder: Recorder, value: Value, dtype: np.dtype, operands: Any, shape: Any) -> Any:
+    value = recorder.builder.cast(value, dtype)
+    if shape == ():
+        return recorder.result(value)
+    value = recorder.builder.broadcast(value, shape)
+    if any(isinstance(n, Ragged) for n in shape):
+        return recorder.ragged(value)
+    base = memory_like(list(operands), shape, dtype)
+    return recorder.array(value) if base is None else recorder.fresh(base, value)
+
+
+def _known_exponent(recorder: Recorder, ufunc: Any, operands: Any, facts: Any, dtypes: Any) -> float | None:
+    """The exponent of a power, where it is a number that is known."""
+    if ufunc not in POWERS or not facts[1][2] or facts[1][1] != ():
+        return None
+    exponent = recorder.number_of(operands[1]).item()
+    if dtypes[0].kind != "f" and exponent < 0:
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    return exponent if math.isfinite(exponent) else None
+
+
+def _into(recorder: Recorder, ufunc: Any, out: Any, value: Value, where: Any, casting: Any) -> Any:
+    """Fill `out` with a ufunc's result, where `where` holds."""
+    if isinstance(out, tuple):
+        (out,) = out
+    if recorder.is_ragged(out):
+        if where is not True or not np.can_cast(value.dtype, out.dtype, casting):
+            raise recorder.unsupported(ufunc)
+        out.write(value)
+        return out
+    if not recorder.is_array(out):
+        raise UnsupportedError(
+            f"{recorder.here()}: a traced result cannot be written to an array that was made outside the traced "
+            f"function (or by a library function that is not traced); pass that array as an argument"
+        )
+    if not np.can_cast(value.dtype, out.dtype, casting):
+        # As NumPy words it, and of NumPy's type.
+        ufunc(*[np.zeros((), value.dtype)] * ufunc.nin, out=np.zeros((), out.dtype), casting=casting)
+        raise TypeError(f"Cannot cast ufunc {ufunc.__name__!r} output from {value.dtype} to {out.dtype}")
+    shape = out.geometry.shape
+    if value.shape != shape and np.broadcast_shapes(value.shape, shape) != shape:
+        text = [str(s).replace(" ", "") for s in (shape, np.broadcast_shapes(value.shape, shape))]
+        raise ValueError(
+            f"non-broadcastable output operand with shape {text[0]} doesn't match the broadcast shape {text[1]}"
+        )
+    if where is not True:
+        mask = recorder.value_of(where)
+        if mask.dtype.kind != "b":
+            raise TypeError("where= must be boolean")
+        old = out.read()
+        parts = [recorder.builder.cast(value, out.dtype), old]
+        parts = [v if v.shape == () else recorder.builder.broadcast(v, shape) for v in (mask, *parts)]
+        value = recorder.apply("where", *parts)
+    out.write(value)
+    return out
+
+
+def array_ufunc(recorder: Recorder, ufunc: np.ufunc, method: str, inputs: tuple, kwargs: Mapping[str, Any]) -> Any:
+    """The NumPy protocol: `ufunc(*inputs, **kwargs)` or one of the ufunc's methods, some input being traced."""
+    options = {name: value for name, value in kwargs.items() if not _is_default(name, value)}
+    out = options.get("out")
+    if isinstance(out, tuple) and len(out) == 1:
+        options["out"] = out = out[0]
+    if isinstance(out, tuple) and any(o is not None for o in out):
+        raise UnsupportedError(f"{recorder.here()}: out= for a function with several results is not supported")
+    if method == "at" and any(recorder.is_run_time(obj) for obj in inputs):
+        from ..lengths.run_time_keys import update_at
+
+        return update_at(recorder, ufunc, *inputs)
+    in_parts = any(recorder.is_ragged(obj) or recorder.is_run_time(obj) for obj in inputs)
+    if in_parts and (method != "__call__" or ufunc is np.matmul):
+        return recorder.call(REDUCED.get((ufunc, method), ufunc), inputs, options)
+    if method == "__call__":
+        function = FUNCTIONS.get(ufunc)
+        if function is not None:
+            return recorder.call(ufunc, inputs, options)
+        surplus = set(options) - {"out", "where", "dtype", "casting"}
+        if surplus:
+            raise UnsupportedError(f"{recorder.here()}: numpy.{ufunc.__name__} with {', '.join(sorted(surplus))}=")
+        try:
+            return elementwise(recorder, ufunc, inputs, **options)
+        except NotAnOperand:
+            return NotImplemented
+    recorder.mark()
+    if out is None and method != "at" and all(recorder.is_concrete(obj) for obj in inputs):
+        return recorder.adopt(getattr(ufunc, method)(*recorder.plain(inputs), **recorder.plain(dict(options))))
+    if method == "at":
+        return _at(recorder, ufunc, *inputs)
+    if method == "outer":
+        a, b = (recorder.array(recorder.value_of(obj)) for obj in inputs)
+        return elementwise(recorder, ufunc, (a[(..., *(None,) * b.ndim)], b), **options)
+    from ..numpy_functions.reductions import ACCUMULATIONS, REDUCTIONS
+
+    tables: dict[str, Mapping[Any, Any]] = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}
+    table = tables.get(method, {})
+    if ufunc not in table:
+        raise UnsupportedError(f"{recorder.here()}: numpy.{ufunc.__name__}.{method} has no rule for traced values")
+    names = ("axis", "dtype", "out", "keepdims") if method == "reduce" else ("axis", "dtype", "out")
+    options = dict(zip(names, inputs[1:])) | options
+    options.setdefault("axis", 0)
+    if options.get("dtype", 0) is None:
+        del options["dtype"]
+    return table[ufunc](recorder, inputs[0], **options)
+
+
+def ragged_shape(recorder: Recorder, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+    from ..lengths.ragged import common_shape as common
+
+    return common(recorder, shapes)
+
+
+def _is_default(name: str, value: Any) -> bool:
+    return value is None if name in ("out", "dtype") else name == "where" and value is True
+
+
+def _at(recorder: Recorder, ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
+    """`ufunc.at`: unbuffered, so that an index that occurs twice counts twice."""
+    from .indexing import accumulate
+
+    if ufunc is np.add:
+        return accumulate(array, index, operands[0])
+    if ufunc is np.subtract:
+        return accumulate(array, index, -operands[0])
+    raise UnsupportedError(
+        f"{recorder.here()}: numpy.{ufunc.__name__}.at has no rule for traced values; numpy.add.at and subtract.at do"
+    )

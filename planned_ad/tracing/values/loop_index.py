@@ -1,0 +1,335 @@
+"""The index of a loop that is recorded once for all its iterations: an integer known only as an expression."""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...regions.affine import Affine, Extent, affine, substitute
+from ..loops.state import user_frame
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+
+PEEL_MOST = 3  # iterations at either end of a loop that are recorded one by one to decide a comparison
+
+
+class LoopIndex:
+    """An affine expression of the indices of the loops around.
+
+    Sums, differences and multiples stay expressions; comparisons are decided by the bounds of the loops where they can
+    be. In arithmetic with other things it is a traced integer. What needs the number itself makes the trace start
+    again with the loop unrolled.
+    """
+
+    __slots__ = ("_expression", "recorder")
+
+    def __init__(self, recorder: Recorder, expression: Affine):
+        self.recorder = recorder
+        self._expression: Extent = expression
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return int
+
+    @property
+    def expression(self) -> Extent:
+        """In terms of the loops around now: the index of a loop that is over is its last one."""
+        scopes = self.recorder.scopes
+        open_indices = {scope.index for scope in scopes.open}
+        found = self._expression
+        while isinstance(found, Affine):
+            over = [index for index, _ in found.terms if index not in open_indices]
+            if not over:
+                break
+            if over[0] not in scopes.closed:
+                raise scopes.unroll_innermost("uses the index of another pass", self.recorder.builder.line)
+            found = substitute(found, over[0], scopes.closed[over[0]])
+        self._expression = found
+        return found
+
+    @property
+    def loops(self) -> Any:
+        return self.recorder.scopes.loops_in(self.expression)
+
+    def traced(self) -> Any:
+        """As a traced Python integer."""
+        from .scalar_tracer import ScalarTracer
+
+        recorder, expression = self.recorder, self.expression
+        if isinstance(expression, int):
+            return expression
+        return ScalarTracer(recorder, recorder.builder.index_value(expression), is_python=True)
+
+    def escape(self, what: str) -> BaseException:
+        """What to raise where the number itself is asked for."""
+        recorder = self.recorder
+        recorder.mark()
+        return recorder.scopes.unroll(self.loops, f"needs the index as a number, for {what}", recorder.builder.line)
+
+    def number(self, what: str) -> int:
+        expression = self.expression
+        if isinstance(expression, int):
+            return expression
+        raise self.escape(what)
+
+    def __index__(self) -> int:
+        if isinstance(self.expression, Affine):
+            from ..loops.traced_list import follow
+
+            frame = user_frame(sys._getframe(1))
+            follow(self.recorder, frame.f_locals.values() if frame is not None else ())
+        return self.number("a list, a count or a call that is not traced")
+
+    def __int__(self) -> int:
+        return self.number("int()")
+
+    def __float__(self) -> float:
+        return float(self.number("float()"))
+
+    def __hash__(self) -> int:
+        return hash(self.number("a dict key or a member of a set"))
+
+    def __repr__(self) -> str:
+        return repr(self.number("printing it"))
+
+    def __format__(self, specification: str) -> str:
+        return format(self.number("printing it"), specification)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.asarray(self.number("a call that is not traced"), dtype)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        inputs = tuple(plain_or_traced(item) for item in inputs)
+        return getattr(ufunc, method)(*inputs, **kwargs)
+
+    def __bool__(self) -> bool:
+        return bool(self != 0)
+
+    def __neg__(self) -> Any:
+        return index_of(self.recorder, -self.expression)
+
+    def __pos__(self) -> LoopIndex:
+        return self
+
+    def __abs__(self) -> Any:
+        low, high = self.recorder.scopes.bounds(self.expression)
+        return self if low >= 0 else -self if high <= 0 else abs(plain_or_traced(self))
+
+    def __add__(self, other: Any) -> Any:
+        return _combine(self, other, operator.add, np.add)
+
+    def __radd__(self, other: Any) -> Any:
+        return _combine(self, other, lambda a, b: b + a, np.add, reflected=True)
+
+    def __sub__(self, other: Any) -> Any:
+        return _combine(self, other, operator.sub, np.subtract)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _combine(self, other, lambda a, b: b - a, np.subtract, reflected=True)
+
+    def __mul__(self, other: Any) -> Any:
+        return _multiply(self, other, reflected=False)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _multiply(self, other, reflected=True)
+
+    def __floordiv__(self, other: Any) -> Any:
+        whole = _divided(self, other)
+        return operate_on(self, other, np.floor_divide) if whole is None else whole[0]
+
+    def __mod__(self, other: Any) -> Any:
+        whole = _divided(self, other)
+        return operate_on(self, other, np.remainder) if whole is None else whole[1]
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __lt__(self, other: Any) -> Any:
+        return _compare(self, other, operator.lt, np.less)
+
+    def __le__(self, other: Any) -> Any:
+        return _compare(self, other, operator.le, np.less_equal)
+
+    def __gt__(self, other: Any) -> Any:
+        return _compare(self, other, operator.gt, np.greater)
+
+    def __ge__(self, other: Any) -> Any:
+        return _compare(self, other, operator.ge, np.greater_equal)
+
+    def __eq__(self, other: Any) -> Any:
+        return _compare(self, other, operator.eq, np.equal)
+
+    def __ne__(self, other: Any) -> Any:
+        return _compare(self, other, operator.ne, np.not_equal)
+
+
+def _power(index: LoopIndex, other: Any, reflected: bool) -> Any:
+    """Powers of integers have no rule, and none is needed: exponents are numbers that unrolling knows."""
+    if expression_of(other) is None:
+        return operate_on(index, other, np.power, reflected)
+    number = index.number("an integer power")
+    return pow(other, number) if reflected else pow(number, other)
+
+
+setattr(LoopIndex, "__pow__", lambda self, other: _power(self, other, False))  # noqa: B010
+setattr(LoopIndex, "__rpow__", lambda self, other: _power(self, other, True))  # noqa: B010
+
+
+def _by_tracer(name: str, ufunc: np.ufunc) -> None:
+    setattr(LoopIndex, f"__{name}__", lambda self, other: operate_on(self, other, ufunc))
+    setattr(LoopIndex, f"__r{name}__", lambda self, other: operate_on(self, other, ufunc, reflected=True))
+
+
+for _name, _ufunc in {
+    "truediv": np.true_divide,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
+}.items():
+    _by_tracer(_name, _ufunc)
+
+for _name, _ufunc in {"floordiv": np.floor_divide, "mod": np.remainder}.items():
+    setattr(LoopIndex, f"__r{_name}__", lambda self, other, u=_ufunc: operate_on(self, other, u, reflected=True))
+
+
+def index_of(recorder: Recorder, expression: Extent) -> Any:
+    """An expression as traced code sees it: a plain integer where it is one."""
+    return LoopIndex(recorder, expression) if isinstance(expression, Affine) else expression
+
+
+def is_loop_index(obj: object) -> bool:
+    return type(obj) is LoopIndex
+
+
+def expression_of(obj: Any) -> Extent | None:
+    """A loop index or a known integer as an expression; None for anything else."""
+    kind = type(obj)
+    if kind is LoopIndex:
+        return obj.expression
+    if kind is int or kind is bool or issubclass(kind, np.integer):
+        return int(obj)
+    return None
+
+
+def plain_or_traced(obj: Any) -> Any:
+    """A loop index as a traced integer, anything else as it is."""
+    return obj.traced() if type(obj) is LoopIndex else obj
+
+
+def operate_on(index: LoopIndex, other: Any, ufunc: np.ufunc, reflected: bool = False) -> Any:
+    """An operator on the traced integer that `index` is."""
+    from .elementwise import operate
+
+    recorder = index.recorder
+    recorder.mark()
+    operands = (plain_or_traced(index), plain_or_traced(other))
+    return operate(recorder, ufunc, *(operands[::-1] if reflected else operands))
+
+
+def _combine(index: LoopIndex, other: Any, combine: Callable[..., Any], ufunc: Any, reflected: bool = False) -> Any:
+    expression = expression_of(other)
+    if expression is None:
+        return operate_on(index, other, ufunc, reflected)
+    return index_of(index.recorder, combine(index.expression, expression))
+
+
+def _multiply(index: LoopIndex, other: Any, reflected: bool) -> Any:
+    if type(other) in (list, tuple, str):
+        return other * index.number("the length of a list")
+    factor, own = expression_of(other), index.expression
+    if isinstance(factor, Affine) and isinstance(own, int):
+        factor, own = own, factor
+    if factor is None or isinstance(factor, Affine):
+        return operate_on(index, other, np.multiply, reflected)
+    return index_of(index.recorder, own * factor)
+
+
+def _divided(index: LoopIndex, by: Any) -> tuple[Any, Any] | None:
+    """Quotient and remainder where both are expressions: all coefficients divisible, or one quotient throughout."""
+    own = index.expression
+    if isinstance(own, int):
+        return divmod(own, by) if isinstance(by, int) and type(by) is not LoopIndex else None
+    if type(by) is not int or by <= 0:
+        return None
+    recorder = index.recorder
+    low, high = recorder.scopes.bounds(own)
+    if low // by == high // by:
+        return low // by, index_of(recorder, own - low // by * by)
+    if all(c % by == 0 for _, c in own.terms):
+        quotient, rest = divmod(own.constant, by)
+        return index_of(recorder, affine(quotient, {i: c // by for i, c in own.terms})), rest
+    return None
+
+
+def _compare(index: LoopIndex, other: Any, relation: Callable[..., bool], ufunc: np.ufunc) -> Any:
+    """Decided where it comes out the same in all iterations; near the ends of a loop by recording those apart."""
+    expression = expression_of(_whole(other, relation))
+    recorder = index.recorder
+    if expression is None:
+        if other is None or isinstance(other, str):
+            return relation is operator.ne
+        return operate_on(index, other, ufunc)
+    difference = index.expression - expression
+    if isinstance(difference, int):
+        return relation(difference, 0)
+    given = recorder.whiles_on_integers.compared(difference, relation)
+    if given is not None:
+        return given
+    found = outcomes(relation, *recorder.scopes.bounds(difference))
+    if len(found) == 1:
+        return found.pop()
+    recorder.whiles_on_integers.undecided()
+    peeled = _peel(recorder, difference, relation)
+    if peeled is not None:
+        raise peeled
+    return operate_on(index, other, ufunc)
+
+
+def _whole(bound: Any, relation: Callable[..., bool]) -> Any:
+    """The integer that integers compare with as they do with `bound`, where there is one; else `bound`."""
+    if type(bound) is not float or not math.isfinite(bound):
+        return bound
+    if relation in (operator.eq, operator.ne):
+        return int(bound) if bound.is_integer() else bound
+    return math.ceil(bound) if relation in (operator.lt, operator.ge) else math.floor(bound)
+
+
+def outcomes(relation: Callable[..., bool], low: int, high: int) -> set[bool]:
+    """What a comparison with zero may give for the integers from `low` to `high`, or `low` if there are none."""
+    if low < 0 < high and relation in (operator.eq, operator.ne):
+        return {True, False}
+    return {relation(low, 0), relation(max(low, high), 0)}
+
+
+def _peel(recorder: Recorder, difference: Affine, relation: Callable[..., bool]) -> BaseException | None:
+    """A restart with the iterations recorded apart in which a comparison comes out otherwise, where those are few."""
+    scopes = recorder.scopes
+    for index, step in reversed(difference.terms):
+        scope = next(s for s in scopes.open if s.index == index)
+        if scope.site is None or scope.loop is None or scope.loop.count is not None:
+            continue
+        start, stop = scope.range
+        at_first, at_last = substitute(difference, index, start), substitute(difference, index, stop)
+        for k in range(1, PEEL_MOST + 1):
+            if _settled(recorder, relation, at_first + k * step, at_last):
+                return scopes.peel(scope, first=k)
+            if scope.loop.exits is None and _settled(recorder, relation, at_first, at_last - k * step):
+                return scopes.peel(scope, last=k)
+    return None
+
+
+def _settled(recorder: Recorder, relation: Callable[..., bool], first: Extent, last: Extent) -> bool:
+    """Whether a comparison with zero comes out the same everywhere from `first` to `last`."""
+    bounds = (*recorder.scopes.bounds(first), *recorder.scopes.bounds(last))
+    low, high = min(bounds), max(bounds)
+    if relation in (operator.eq, operator.ne):
+        return low > 0 or high < 0
+    return relation(low, 0) == relation(high, 0)

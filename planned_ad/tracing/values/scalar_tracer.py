@@ -1,0 +1,193 @@
+"""A traced scalar: behaves as a NumPy scalar, or as a Python float where the program has one."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..loops.state import user_frame
+from ..record.conversions import refuse_number
+from .elementwise import operate
+from .operators import Operators
+
+if TYPE_CHECKING:
+    from ...tape.tape import Value
+    from ..record.recorder import Recorder
+
+
+class ScalarTracer(Operators):
+    """A number that is known only when the plan runs. Immutable.
+
+    Attributes
+    ----------
+    is_python : bool
+        Whether the program holds a Python float here, whose dtype gives way to its partner's (NEP 50).
+    """
+
+    __slots__ = ("dtype", "is_python", "recorder", "value")
+
+    shape: tuple[int, ...] = ()
+    ndim = 0
+    size = 1
+    strides: tuple[int, ...] = ()
+
+    def __init__(self, recorder: Recorder, value: Value, is_python: bool = False):
+        self.recorder = recorder
+        self.value = value
+        self.dtype = value.dtype
+        self.is_python = is_python
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """So that `isinstance(s, float)` holds where it does of the scalar this stands for."""
+        if self.is_python:
+            return bool if self.dtype.kind == "b" else int if self.dtype.kind in "iu" else float
+        return self.dtype.type
+
+    @property
+    def T(self) -> ScalarTracer:
+        return self
+
+    @property
+    def real(self) -> ScalarTracer:
+        return self
+
+    @property
+    def imag(self) -> Any:
+        return self.dtype.type(0)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.dtype.itemsize
+
+    def item(self) -> ScalarTracer:
+        """As a Python number."""
+        kind = {"f": np.float64, "b": bool}.get(self.dtype.kind, np.int64)
+        return ScalarTracer(self.recorder, self.recorder.value_of(self, kind), is_python=True)
+
+    tolist = item
+
+    def copy(self, order: str = "C") -> ScalarTracer:
+        return self
+
+    def __copy__(self) -> ScalarTracer:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> ScalarTracer:
+        return self
+
+    def conj(self) -> ScalarTracer:
+        return self
+
+    conjugate = conj
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        self.recorder.mark()
+        return ScalarTracer(self.recorder, self.recorder.value_of(self, dtype))
+
+    def is_integer(self) -> Any:
+        return np.equal(self, np.floor(self)) if self.dtype.kind == "f" else np.True_
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
+        return self.recorder.array(self.value).reshape(*shape, **kwargs)
+
+    def ravel(self, order: str = "C") -> Any:
+        return self.reshape(-1)
+
+    flatten = ravel
+
+    def __getitem__(self, key: Any) -> Any:
+        if self.is_python:
+            raise TypeError("'float' object is not subscriptable")
+        if key == () or key is Ellipsis:
+            return self if key == () else self.recorder.array(self.value)
+        if key is None or (isinstance(key, tuple) and all(k is None or k is Ellipsis for k in key)):
+            return self.recorder.array(self.value)[key]
+        raise IndexError("invalid index to scalar variable.")
+
+    def __iter__(self) -> Any:
+        raise TypeError(f"'{'float' if self.is_python else self.dtype}' object is not iterable")
+
+    def __bool__(self) -> bool:
+        from ..loops.branches import follow_exits
+        from ..loops.while_loops import test_while
+
+        self.recorder.mark()
+        recorder = self.recorder
+        predicate = recorder.builder.cast(self.value, np.dtype(bool))
+        frame = user_frame(sys._getframe(1))
+        going_on = None if frame is None else test_while(recorder, frame, predicate)
+        if going_on is not None:
+            return going_on
+        if recorder.scopes.depth:
+            return recorder.scopes.loop.branches.test(predicate)
+        if frame is not None:
+            follow_exits(recorder, frame)
+        return bool(recorder.outcome(predicate, "branch"))
+
+    def __float__(self) -> float:
+        raise refuse_number(self.recorder, "float()", self)
+
+    def __int__(self) -> int:
+        raise refuse_number(self.recorder, "int()", self)
+
+    __trunc__ = __floor__ = __ceil__ = __int__
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu":
+            raise TypeError(f"'{self.dtype}' object cannot be interpreted as an integer")
+        raise refuse_number(self.recorder, "range(), a slice bound or a count", self)
+
+    def __complex__(self) -> complex:
+        raise refuse_number(self.recorder, "complex()", self)
+
+    def __hash__(self) -> int:
+        raise refuse_number(self.recorder, "hash()", self)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        raise refuse_number(self.recorder, "numpy.asarray() in code that is not traced", self)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits is None:
+            raise refuse_number(self.recorder, "int()", self)
+        result = self.recorder.call(np.round, (self, digits), {})
+        return result.item() if self.is_python else result
+
+    def __mul__(self, other: Any) -> Any:
+        if type(other) in (list, tuple, str) and self.dtype.kind in "iu":
+            return self.__index__() * other
+        return operate(self.recorder, np.multiply, self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        if type(other) in (list, tuple, str) and self.dtype.kind in "iu":
+            return other * self.__index__()
+        return operate(self.recorder, np.multiply, other, self)
+
+    def __repr__(self) -> str:
+        return f"<traced {self.dtype} scalar>"
+
+    def __format__(self, specification: str) -> str:
+        return repr(self)
+
+
+def _by_function(name: str, function: Any) -> None:
+    def method(self, *args, **kwargs):
+        return self.recorder.call(function, (self, *args), kwargs)
+
+    method.__name__ = name
+    setattr(ScalarTracer, name, method)
+
+
+METHODS = [
+    "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "cumsum", "cumprod", "clip", "round",
+    "squeeze", "repeat", "take", "dot",
+]  # fmt: skip
+for _name in METHODS:
+    if hasattr(np, _name):
+        _by_function(_name, getattr(np, _name))

@@ -1,0 +1,239 @@
+"""How each NumPy ufunc is recorded: a primitive of the same name, or a composition of primitives.
+
+An entry is `(recorder, *values) -> value`; the values have the dtypes of NumPy's loop, and one shape or shape ().
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import special
+
+from ..record.promotion import BOOL, FLOAT
+
+if TYPE_CHECKING:
+    from ...tape.tape import Value
+    from ..record.recorder import Recorder
+
+Emit = Callable[..., Any]
+
+UFUNCS: dict[np.ufunc, Emit] = {}
+
+
+def primitive(name: str) -> Emit:
+    def emit(recorder: Recorder, *values: Value) -> Value:
+        return recorder.builder.apply(name, *values)
+
+    emit.__name__ = name
+    return emit
+
+
+def on_floats(name: str) -> Emit:
+    """A primitive for floats that leaves integers and booleans, which are whole, as they are."""
+
+    def emit(recorder: Recorder, a: Value) -> Value:
+        return recorder.apply(name, a) if a.dtype.kind == "f" else a
+
+    return emit
+
+
+def test_of_floats(name: str) -> Emit:
+    """A test that integers are put to as floats."""
+
+    def emit(recorder: Recorder, a: Value) -> Value:
+        return recorder.apply(name, a if a.dtype.kind == "f" else recorder.builder.cast(a, FLOAT))
+
+    return emit
+
+
+def of_truths(name: str) -> Emit:
+    """A logical primitive: numbers count as whether they differ from 0."""
+
+    def emit(recorder: Recorder, *values: Value) -> Value:
+        return recorder.apply(name, *(recorder.builder.cast(v, BOOL) for v in values))
+
+    return emit
+
+
+def times(factor: float) -> Emit:
+    def emit(recorder: Recorder, a: Value) -> Value:
+        return recorder.apply("multiply", a, recorder.constant(factor, a.dtype))
+
+    return emit
+
+
+def same(recorder: Recorder, a: Value) -> Value:
+    return a
+
+
+def square(recorder: Recorder, a: Value) -> Value:
+    return recorder.apply("multiply", a, a)
+
+
+def reciprocal(recorder: Recorder, a: Value) -> Value:
+    name = "divide" if a.dtype.kind == "f" else "floor_divide"
+    return recorder.apply(name, recorder.constant(1, a.dtype), a)
+
+
+def absolute(recorder: Recorder, a: Value) -> Value:
+    return a if a.dtype.kind in "bu" else recorder.apply("absolute", a)
+
+
+def fmod(recorder: Recorder, a: Value, b: Value) -> Value:
+    """The remainder with the sign of `a`: exact, as C's."""
+    if a.dtype.kind == "u":
+        return recorder.apply("remainder", a, b)
+    size = recorder.apply("remainder", recorder.apply("absolute", a), recorder.apply("absolute", b))
+    if a.dtype.kind == "f":
+        return recorder.apply("copysign", size, a)
+    negative = recorder.apply("less", a, recorder.constant(0, a.dtype))
+    return recorder.apply("where", negative, recorder.apply("negative", size), size)
+
+
+def divmod_(recorder: Recorder, a: Value, b: Value) -> tuple[Value, Value]:
+    return recorder.apply("floor_divide", a, b), recorder.apply("remainder", a, b)
+
+
+def modf(recorder: Recorder, a: Value) -> tuple[Value, Value]:
+    whole = recorder.apply("trunc", a)
+    part = recorder.apply("subtract", a, whole)
+    infinite = recorder.apply("isinf", a)
+    part = recorder.apply("where", infinite, recorder.constant(0, a.dtype), part)
+    return recorder.apply("copysign", part, a), whole
+
+
+def heaviside(recorder: Recorder, a: Value, at_zero: Value) -> Value:
+    zero, one = recorder.constant(0, a.dtype), recorder.constant(1, a.dtype)
+    step = recorder.apply("where", recorder.apply("greater", a, zero), one, zero)
+    step = recorder.apply("where", recorder.apply("equal", a, zero), at_zero, step)
+    return recorder.apply("where", recorder.apply("isnan", a), a, step)
+
+
+def logaddexp2(recorder: Recorder, a: Value, b: Value) -> Value:
+    ln2 = recorder.constant(math.log(2), a.dtype)
+    a, b = (recorder.apply("multiply", v, ln2) for v in (a, b))
+    return recorder.apply("divide", recorder.apply("logaddexp", a, b), ln2)
+
+
+def ndtr(recorder: Recorder, a: Value) -> Value:
+    """The normal distribution function: `erfc(-a / sqrt(2)) / 2`."""
+    scaled = recorder.apply("multiply", a, recorder.constant(-math.sqrt(0.5), a.dtype))
+    return recorder.apply("multiply", recorder.apply("erfc", scaled), recorder.constant(0.5, a.dtype))
+
+
+def log_expit(recorder: Recorder, a: Value) -> Value:
+    """`-log(1 + exp(-a))`."""
+    zero = recorder.constant(0, a.dtype)
+    return recorder.apply("negative", recorder.apply("logaddexp", zero, recorder.apply("negative", a)))
+
+
+def entr(recorder: Recorder, a: Value) -> Value:
+    """`-a log a`, 0 at 0, -inf below."""
+    value = recorder.apply("negative", recorder.apply("xlogy", a, a))
+    below = recorder.apply("less", a, recorder.constant(0, a.dtype))
+    return recorder.apply("where", below, recorder.constant(-math.inf, a.dtype), value)
+
+
+def rel_entr(recorder: Recorder, a: Value, b: Value) -> Value:
+    """`a log(a / b)`, 0 at `a == 0 <= b`, inf outside the domain."""
+    zero = recorder.constant(0, a.dtype)
+    value = recorder.apply("xlogy", a, recorder.apply("divide", a, b))
+    at_zero = recorder.apply("equal", a, zero)
+    inside = recorder.apply("logical_and", recorder.apply("greater", a, zero), recorder.apply("greater", b, zero))
+    edge = recorder.apply("logical_and", at_zero, recorder.apply("greater_equal", b, zero))
+    infinite = recorder.constant(math.inf, a.dtype)
+    value = recorder.apply("where", inside, value, recorder.apply("where", edge, zero, infinite))
+    missing = recorder.apply("logical_or", recorder.apply("isnan", a), recorder.apply("isnan", b))
+    return recorder.apply("where", missing, recorder.apply("add", a, b), value)
+
+
+def xlog1py(recorder: Recorder, a: Value, b: Value) -> Value:
+    """`a log1p(b)`, 0 at `a == 0` unless `b` is nan."""
+    zero = recorder.constant(0, a.dtype)
+    still = recorder.apply("equal", a, zero)
+    still = recorder.apply("logical_and", still, recorder.apply("logical_not", recorder.apply("isnan", b)))
+    safe = recorder.apply("where", still, zero, b)
+    return recorder.apply("multiply", a, recorder.apply("log1p", safe))
+
+
+def clip(recorder: Recorder, a: Value, low: Value, high: Value) -> Value:
+    return recorder.apply("minimum", recorder.apply("maximum", a, low), high)
+
+
+def ldexp(recorder: Recorder, a: Value, exponent: Value) -> Value:
+    return recorder.apply("multiply", a, recorder.apply("exp2", recorder.builder.cast(exponent, a.dtype)))
+
+
+def power(recorder: Recorder, a: Value, b: Value) -> Value:
+    """A power with an exponent that is not known while tracing, or not a small whole number."""
+    return recorder.apply("power", a, b)
+
+
+def known_power(recorder: Recorder, a: Value, n: float) -> Value:
+    """`a ** n` for a known number `n`."""
+    if n == 0.5:
+        return recorder.apply("sqrt", a)
+    if n != int(n) or (abs(n) > 16 and a.dtype.kind == "f"):
+        return recorder.apply("power", a, recorder.constant(n, a.dtype))
+    n = int(n)
+    if n == 0:
+        return recorder.builder.broadcast(recorder.constant(1, a.dtype), a.shape)
+    if n == 1:
+        return a
+    if n == 2:
+        return recorder.apply("multiply", a, a)
+    if n == -1:
+        return recorder.apply("divide", recorder.constant(1, a.dtype), a)
+    return recorder.apply("integer_power", a, n=n)
+
+
+SAME_NAME = [
+    "add", "subtract", "multiply", "divide", "negative", "floor_divide", "remainder", "exp", "exp2", "expm1", "log",
+    "log1p", "log2", "log10", "sqrt", "cbrt", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "sinh",
+    "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot", "logaddexp", "minimum", "maximum", "fmin", "fmax",
+    "copysign", "sign", "rint", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift",
+]  # fmt: skip
+for _name in SAME_NAME:
+    UFUNCS[getattr(np, _name)] = primitive(_name)
+for _name in ("floor", "ceil", "trunc"):
+    UFUNCS[getattr(np, _name)] = on_floats(_name)
+for _name in ("isnan", "isinf", "isfinite", "signbit"):
+    UFUNCS[getattr(np, _name)] = test_of_floats(_name)
+for _name in ("logical_and", "logical_or", "logical_xor", "logical_not"):
+    UFUNCS[getattr(np, _name)] = of_truths(_name)
+for _name, _function in {
+    "expit": "expit", "logit": "logit", "erf": "erf", "erfc": "erfc", "gammaln": "gammaln", "psi": "digamma",
+    "xlogy": "xlogy", "exp2": "exp2", "expm1": "expm1", "log1p": "log1p", "cbrt": "cbrt",
+}.items():  # fmt: skip
+    UFUNCS[getattr(special, _name)] = primitive(_function)
+UFUNCS |= {
+    np.positive: same,
+    np.conjugate: same,
+    np.power: power,
+    np.float_power: power,
+    np.absolute: absolute,
+    np.fabs: absolute,
+    np.square: square,
+    np.reciprocal: reciprocal,
+    np.fmod: fmod,
+    np.divmod: divmod_,
+    np.modf: modf,
+    np.heaviside: heaviside,
+    np.logaddexp2: logaddexp2,
+    np.ldexp: ldexp,
+    np.invert: primitive("bitwise_invert"),
+    np.deg2rad: times(math.pi / 180),
+    np.radians: times(math.pi / 180),
+    np.rad2deg: times(180 / math.pi),
+    np.degrees: times(180 / math.pi),
+    special.ndtr: ndtr,
+    special.log_expit: log_expit,
+    special.entr: entr,
+    special.rel_entr: rel_entr,
+    special.xlog1py: xlog1py,
+    np._core.umath.clip: clip,  # type: ignore[attr-defined]
+}
