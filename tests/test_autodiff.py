@@ -18,9 +18,9 @@ from planned_ad import (
     ForwardWithPrimal,
     Reverse,
     ReverseWithPrimal,
+    autodiff,
     make_zero,
 )
-from planned_ad.enzyme import autodiff
 from planned_ad.enzyme.autodiff import _plans
 from planned_ad.errors import ArgumentError, NotDifferentiableError, OverlapError, ShapeError, UnsupportedError
 
