@@ -94,7 +94,7 @@ def _target_machine() -> llvm.TargetMachine:
 def _new_target_machine() -> llvm.TargetMachine:
     """This machine, as Numba compiles for it."""
     initialize_llvm()
-    options = {"opt": config.OPT}
+    options = {"opt": config.OPT}  # type: ignore[attr-defined]
     cpu_target.target_context.codegen()._customize_tm_options(options)
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(**options)
 
@@ -102,8 +102,9 @@ def _new_target_machine() -> llvm.TargetMachine:
 def _empty_engine() -> llvm.ExecutionEngine:
     """An engine without a module, with a target machine of its own, which it only asks how data are laid out."""
     module = llvm.parse_assembly("")
-    engine = llvm.create_mcjit_compiler(module, _new_target_machine(), use_lmm=config.USE_LLVMLITE_MEMORY_MANAGER)
-    if config.ENABLE_PROFILING:
+    own_memory = config.USE_LLVMLITE_MEMORY_MANAGER  # type: ignore[attr-defined]
+    engine = llvm.create_mcjit_compiler(module, _new_target_machine(), use_lmm=own_memory)
+    if config.ENABLE_PROFILING:  # type: ignore[attr-defined]
         engine.enable_jit_events()
     engine.remove_module(module)
     module.close()
