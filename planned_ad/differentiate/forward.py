@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..analysis.singularities import Singularities, singularities, strengthened
 from ..errors import UnsupportedError
 from ..passes.boundary import store_results
 from ..passes.inline import write_out_calls
@@ -32,6 +33,7 @@ class Pushforward:
     shadows: dict[int, Buffer] = field(default_factory=dict)
     tangents: dict[int, Value] = field(default_factory=dict)
     loops: tuple[Loop, ...] = ()  # around
+    facts: Singularities = field(default_factory=Singularities)  # of the primal, and of what has been written
 
     def shadow(self, region: Region) -> Region:
         """The region of the shadow that belongs to a region of the primal."""
@@ -55,7 +57,7 @@ def forward(tape: Tape, *, keep_results: bool = True) -> Tape:
     tape = write_out_calls(tape, keep=has_rule)
     values, buffers = activity(tape)
     builder = rebuilt(tape)
-    state = Pushforward(builder, values)
+    state = Pushforward(builder, values, facts=singularities(tape.operations))
     arguments = list(tape.arguments)
     written = {id for id in tape.arguments if tape.buffers[id].kind in ("shadow", "result")}
     for id in sorted(buffers | written):
@@ -129,6 +131,9 @@ def push_apply(state: Pushforward, op: Apply) -> None:
             f"{op.line}: {op.primitive} has no derivative yet where a loop changes the extents of arrays; "
             f"use arrays of full extent there"
         )
+    given = [t.id for t in tangents if t is not None]
+    unbounded = any(v.id in state.facts.suspect for v in op.operands)
+    builder.operations[before:] = strengthened(builder.operations[before:], given, state.facts, unbounded)
     if total is not None:
         state.tangents[op.out.id] = builder.broadcast(total.value, op.out.shape)
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.dependence import Overwrites
+from ..analysis.singularities import Singularities, singularities, strengthened
 from ..errors import UnsupportedError
 from ..passes.boundary import store_results
 from ..passes.counted_exits import with_counts
@@ -70,6 +71,7 @@ class Sweep:
     defined: frozenset[int] = frozenset()  # values of the block that is being transposed; of inner sweeps
     totals: dict[int, tuple[Value, Region]] = field(default_factory=dict)
     counts: dict[int, Value] = field(default_factory=dict)  # by index, how often loops that stop have run
+    facts: Singularities = field(default_factory=Singularities)  # of the primal, and of what has been written
 
     def contribute(self, value: Value, cotangent: Value | Part) -> None:
         if value.id in self.active:
@@ -255,7 +257,13 @@ def reverse(
     tape, counts = with_counts(tape) if counted else (tape, {})
     values, buffers = activity(tape)
     builder = continued(tape)
-    sweep = Sweep(builder, values, overwrites=Overwrites(tape.buffers, tape.operations), counts=counts)
+    sweep = Sweep(
+        builder,
+        values,
+        overwrites=Overwrites(tape.buffers, tape.operations),
+        counts=counts,
+        facts=singularities(tape.operations),
+    )
     arguments = list(tape.arguments)
     returned = store_results(builder, tape.results) if keep_results else []
     turn = len(builder.operations)
@@ -370,6 +378,8 @@ def transpose_apply(sweep: Sweep, op: Apply) -> None:
                 f"{op.line}: {op.primitive} has no derivative yet where a loop changes the extents of arrays; "
                 f"use arrays of full extent there"
             )
+        unbounded = op.out.id in sweep.facts.unbounded
+        builder.operations[before:] = strengthened(builder.operations[before:], [cotangent.id], sweep.facts, unbounded)
         part = result.value
         if part.shape != operand.shape and rule.kind == "elementwise":
             if operand.shape == ():
