@@ -7,7 +7,7 @@ is added. Overflow, as of `exp`, does not count: of finite operands only rows th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ..rules.table import RULES
@@ -106,7 +106,7 @@ class Singularities:
                     self.unbounded.add(value.id)
 
 
-def singularities(operations: Sequence[Operation]) -> Singularities:
+def singularities(operations: tuple[Operation, ...]) -> Singularities:
     """Requires operations in order; ensures that nothing is missing of `suspect` and `unbounded`, over loops too."""
     found = Singularities()
     every = list(walk(operations))
