@@ -6,7 +6,6 @@ import collections
 import copy
 import dataclasses
 import math
-import operator
 
 import numba
 import numpy as np
@@ -851,7 +850,6 @@ def line_of(error):
         (lambda x: complex(x[0]), "complex()"),
         (lambda x: {x[0]: 1}, "hash()"),
         (lambda x: {x: 1}, "hash()"),
-        (lambda x: operator.index(x[0]), "cannot be interpreted"),
         (lambda x: scipy.special.factorial(np.zeros(3)) + np.piecewise(x, [x > 0], [1.0]), "np.piecewise"),
         (lambda x: scipy.special.softmax, ""),
     ],
