@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from .calls.entries import is_scalar_loss
 from .differentiate.reverse import activity
@@ -15,9 +15,11 @@ from .tape.guards import decides
 from .tape.tape import Scatter, Store, walk
 from .trace import Trace
 
+Result = TypeVar("Result")
+
 
 def compile(
-    f: Callable[..., Any],
+    f: Callable[..., Result],
     example_args: Any,
     example_kwargs: dict[str, Any] | None = None,
     *,
@@ -30,7 +32,7 @@ def compile(
     memory_limit: int | None = None,
     check: bool = True,
     frozen: Sequence[str] = (),
-) -> Plan:
+) -> Plan[Result]:
     """Trace `f` once, plan its memory, and compile it with its derivatives.
 
     Parameters
