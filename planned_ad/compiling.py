@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from .calls.entries import is_scalar_loss
 from .differentiate.reverse import activity
 from .errors import ArgumentError, NotDifferentiableError
 from .plan import Plan
 from .python.options import function, one_of, whole_number
+from .python.type_variables import Result
 from .tape.guards import decides
 from .tape.tape import Scatter, Store, walk
 from .trace import Trace
-
-Result = TypeVar("Result")
 
 
 def compile(

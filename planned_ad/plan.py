@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, Generic, overload
 
 import numpy as np
 
@@ -24,18 +24,9 @@ from .python.callbacks import raise_pending
 from .python.options import one_of, whole_number
 from .python.signatures import bind
 from .python.source import Line
+from .python.type_variables import Arguments, Given, Result
 from .tape.guards import decides
 from .tape.tape import Guard
-
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar as TypeVarWithDefault
-
-    Result = TypeVarWithDefault("Result", default=Any)  # what the plan's function returns; `Plan` alone: anything
-else:
-    Result = TypeVar("Result")
-Arguments = ParamSpec("Arguments")
-Given = TypeVar("Given")
 
 
 class CompiledCall(Generic[Arguments, Given]):

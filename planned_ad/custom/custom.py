@@ -6,7 +6,7 @@ import copy
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, overload
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..differentiate.transposition import pullback_tape, pushforward_tape
 from ..errors import TraceError, UnsupportedError
 from ..python.source import Line
 from ..python.structure import Structure
+from ..python.type_variables import Arguments, Decorated, Given
 from ..tape.callees import Callee, Derivative, Type, call
 from ..tape.tape import Tape
 from ..trace import Trace
@@ -23,15 +24,16 @@ from .operands import Form, Operand, Static, form_of, matched
 from .subtrace import TRACERS, Closed, Options, closed_tape, note, options_of
 
 RESULT = "result"
+Names = str | Sequence[str] | None  # of parameters, and RESULT
 
 
-class CustomFunction:
+class CustomFunction(Generic[Arguments, Given]):
     """A function with a derivative of its own. Made by `custom_rule`, `opaque` and `numba_rule`.
 
     Outside of traced code, calling it calls the function. `vjp` and `jvp` give it its derivatives.
     """
 
-    def __init__(self, function: Callable[..., Any], parameters_of: Any = None):
+    def __init__(self, function: Callable[Arguments, Given], parameters_of: Any = None):
         self.function = function
         self.__name__: str = getattr(function, "__name__", type(function).__name__)
         functools.update_wrapper(self, function, updated=())
@@ -48,7 +50,11 @@ class CustomFunction:
     def __repr__(self) -> str:
         return f"<planned_ad function {self.__name__} with a derivative of its own>"
 
-    def vjp(self, function: Callable[..., Any] | None = None, *, needs: str | Sequence[str] | None = None) -> Any:
+    @overload
+    def vjp(self, function: Decorated, *, needs: Names = None) -> Decorated: ...
+    @overload
+    def vjp(self, function: None = None, *, needs: Names = None) -> Callable[[Decorated], Decorated]: ...
+    def vjp(self, function: Any = None, *, needs: Names = None) -> Any:
         """Decorator: how a cotangent of the result becomes cotangents of the arguments.
 
         Parameters
@@ -69,7 +75,11 @@ class CustomFunction:
         self._vjp = Rule(function, self._needs(needs, "vjp"))
         return function
 
-    def jvp(self, function: Callable[..., Any] | None = None, *, needs: str | Sequence[str] | None = None) -> Any:
+    @overload
+    def jvp(self, function: Decorated, *, needs: Names = None) -> Decorated: ...
+    @overload
+    def jvp(self, function: None = None, *, needs: Names = None) -> Callable[[Decorated], Decorated]: ...
+    def jvp(self, function: Any = None, *, needs: Names = None) -> Any:
         """Decorator: how tangents of the arguments become the tangent of the result.
 
         The decorated `(*needs, *tangents)` gets one tangent for each parameter (None for what is not floating), and
@@ -81,7 +91,7 @@ class CustomFunction:
         self._jvp = Rule(function, self._needs(needs, "jvp"))
         return function
 
-    def _needs(self, needs: str | Sequence[str] | None, what: str) -> tuple[str, ...]:
+    def _needs(self, needs: Names, what: str) -> tuple[str, ...]:
         if needs is None:
             return self.parameters
         names = tuple(n.strip() for n in needs.split(",") if n.strip()) if isinstance(needs, str) else tuple(needs)
@@ -103,7 +113,7 @@ class CustomFunction:
 
     # Calls.
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Given:
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         leaves, form = form_of(dict(bound.arguments))
@@ -377,7 +387,7 @@ def definition(function: Any) -> Line:
     return Line(file=code.co_filename, number=code.co_firstlineno, function=name)
 
 
-def custom_rule(function: Callable[..., Any]) -> CustomFunction:
+def custom_rule(function: Callable[Arguments, Given]) -> CustomFunction[Arguments, Given]:
     """Decorator: a Python function that gets a derivative of its own, in place of that of its code.
 
     The function, and its `vjp` or `jvp`, are traced as other code is; all are differentiated again where a derivative
