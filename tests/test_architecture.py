@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "planned_ad"
 # The way of the data. A module imports its own folder and what stands above it here: at the top of the file, inside of
 # functions, and for types alike. A name that is no folder is a module at the top of the package.
 ORDER = """
-    errors control python regions rules tape analysis
+    errors python control regions rules tape analysis
     tracing.record tracing.values tracing.lengths tracing.numpy_functions tracing.loops tracing.replacements trace
     passes passes.vectorise differentiate.keep differentiate custom
     planning planner kernels.llvm kernels.maths kernels.nests kernels.library kernels.entry kernels

@@ -1,4 +1,4 @@
-"""A program with types, as users write them: what mypy is to know of what `planned_ad` returns. Run, it does what it says.
+"""A program with types, as users write them: what mypy is to know of what `planned_ad` returns.
 
 `make lint` and `test_typing.py` check it with the rules of `mypy --strict`.
 """

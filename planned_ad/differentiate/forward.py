@@ -1,5 +1,32 @@
 """Forward mode: a tape that computes tangents beside the primal, operation by operation.
 
+>>> import numpy as np
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = trace(lambda x: np.sin(x[0] * x[1]), (np.zeros(2),)).tape
+>>> print(brief(tape))
+v0 = x[0]
+v1 = x[1]
+v2 = multiply(v0, v1)
+v3 = sin(v2)
+return v3
+>>> print(brief(forward(tape)))
+v0 = x[0]
+v4 = dx#1[0]
+v1 = x[1]
+v5 = dx#1[1]
+v2 = multiply(v0, v1)
+v6 = multiply(v4, v1)
+v7 = multiply(v5, v0)
+v8 = add(v6, v7)
+v3 = sin(v2)
+v9 = cos(v2)
+v10 = multiply(v8, v9)
+result#2[...] = v3
+result#3[...] = v10
+
+Requires a tape, a primal or one that was differentiated before; ensures its effects, and the tangents of its results.
+
 The result is again a tape. Nothing is kept: the tangent of a value is computed right after the value, that of memory
 lives in a shadow of the same layout, and loops and branches carry both (Griewank & Walther, Evaluating Derivatives,
 2nd ed., 3.1).

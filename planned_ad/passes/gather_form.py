@@ -1,5 +1,33 @@
 """Write sums of shifted contributions in gather form: one pass over memory that reads its neighbours.
 
+>>> import numpy as np
+>>> from planned_ad.differentiate.reverse import reverse
+>>> from planned_ad.passes.pipeline import simplify
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = trace(lambda u: u[1:] - u[:-1], (np.zeros(101),)).tape
+>>> tape = simplify(reverse(tape, accumulate=True, loss=False))
+>>> print(brief(tape))
+# reverse sweep
+v3: float64[100] = cotangent#2[...]
+v4: float64[100] = negative(v3)
+du#1[0:100] += v4
+du#1[1:101] += v3
+>>> print(brief(gather_form(tape)))
+# reverse sweep
+v3: float64[100] = cotangent#2[...]
+v4: float64[100] = negative(v3)
+v5: float64[1] = view(v4, view={+0 [1] by [1]})
+du#1[0:1] += v5
+v6: float64[99] = view(v4, view={+1 [99] by [1]})
+v7: float64[99] = view(v3, view={+0 [99] by [1]})
+v8: float64[99] = add(v6, v7)
+du#1[1:100] += v8
+v9: float64[1] = view(v3, view={+99 [1] by [1]})
+du#1[100:101] += v9
+
+Requires a simplified tape; ensures the same sums (reassociated), each element stored once per group.
+
 The adjoint of `u[1:] - u[:-1]` adds to `du[1:]` and to `du[:-1]`: a pass over `du` for each, the later ones
 reading what the earlier wrote. Here the regions of such a group are cut at one another's boundaries into
 boxes, and each box is stored once, as the sum of what the group adds to it. Almost all elements lie in one

@@ -1,4 +1,4 @@
-"""What the annotations of the public functions speak of: they say to type checkers that a function's types go through."""
+"""What the annotations of public functions speak of: a function's types go through what is made of it."""
 
 from __future__ import annotations
 
