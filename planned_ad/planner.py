@@ -26,6 +26,8 @@ for i0 in [4]:
 
 Primal and reverse sweep have become one loop over registers, `r0` to `r3`, and nothing is kept.
 
+Requires a simplified tape; ensures that each access finds the number that the tape means. In order:
+
 0. `reciprocals`, `early_uses`: divisions as products; computing from what is about to be overwritten before it is.
 1. `anchors`: for each value, reload, recompute or keep (alias and overwrite analysis on regions).
 2. `placement`: fuse operations into loop nests, in an order that keeps every dependence.
