@@ -47,7 +47,7 @@ NAMED_FILE = re.compile(r"`([\w./-]+\.py)`")
 FOLDERS = [ROOT, ROOT / "planned_ad", ROOT / "tests", ROOT / "asv_bench"]
 DOCUMENTS = [ROOT / page for page in (*PAGES, "CONTRIBUTING.md")]
 SOURCES = [file for folder in FOLDERS[1:] for file in sorted(folder.rglob("*.py"))]
-EXISTING = {f"/{file.relative_to(folder).as_posix()}" for folder in FOLDERS for file in SOURCES if folder in file.parents}
+EXISTING = {f"/{file.relative_to(base).as_posix()}" for base in FOLDERS for file in SOURCES if base in file.parents}
 USERS = {"code.py"}  # files of users
 
 

@@ -42,8 +42,8 @@ class CustomFunction(Generic[Arguments, Given]):
         self.__signature__ = self.signature
         self.parameters = tuple(self.signature.parameters)
         self.line = definition(function)
-        self._vjp: Rule | None = None
-        self._jvp: Rule | None = None
+        self._vjp: UserRule | None = None
+        self._jvp: UserRule | None = None
         if RESULT in self.parameters:
             raise TypeError(f"{self.__name__}: a parameter cannot be called `{RESULT}`, the name of what it returns")
 
@@ -72,7 +72,7 @@ class CustomFunction(Generic[Arguments, Given]):
         """
         if function is None:
             return functools.partial(self.vjp, needs=needs)
-        self._vjp = Rule(function, self._needs(needs, "vjp"))
+        self._vjp = UserRule(function, self._needs(needs, "vjp"))
         return function
 
     @overload
@@ -88,7 +88,7 @@ class CustomFunction(Generic[Arguments, Given]):
         """
         if function is None:
             return functools.partial(self.jvp, needs=needs)
-        self._jvp = Rule(function, self._needs(needs, "jvp"))
+        self._jvp = UserRule(function, self._needs(needs, "jvp"))
         return function
 
     def _needs(self, needs: Names, what: str) -> tuple[str, ...]:
@@ -184,7 +184,7 @@ class CustomFunction(Generic[Arguments, Given]):
     def _closed(self, closed: Closed) -> CustomFunction:
         """This function where its code is, or was defined in, no part of the trace."""
         function = closed.function(self.function)
-        rules = [rule and Rule(closed.function(rule.function), rule.needs) for rule in (self._vjp, self._jvp)]
+        rules = [rule and UserRule(closed.function(rule.function), rule.needs) for rule in (self._vjp, self._jvp)]
         if function is self.function and all(
             new is None or new.function is old.function  # type: ignore[union-attr]
             for new, old in zip(rules, (self._vjp, self._jvp))
@@ -246,7 +246,7 @@ class CustomFunction(Generic[Arguments, Given]):
         inner = traced_callee(f"{missing} of {self.__name__}", operands, results, tape, self.line)
         return Derivative(callee=inner, needs=other.needs, targets=tuple(floating))
 
-    def _pullback(self, rule: Rule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
+    def _pullback(self, rule: UserRule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
         needs, needed = self._needed(rule, form, result)
         cotangents = [o for o in result.operands if o.is_floating]
         name = f"vjp of {self.__name__}"
@@ -262,7 +262,7 @@ class CustomFunction(Generic[Arguments, Given]):
 
         return self._derivative(rule, callee, name, needs, needed, cotangents, form, begin, finish, options)
 
-    def _pushforward(self, rule: Rule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
+    def _pushforward(self, rule: UserRule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
         needs, needed = self._needed(rule, form, result)
         tangents = [o for o in form.operands if o.is_floating]
         name = f"jvp of {self.__name__}"
@@ -281,7 +281,7 @@ class CustomFunction(Generic[Arguments, Given]):
 
     def _derivative(
         self,
-        rule: Rule,
+        rule: UserRule,
         callee: Callee,
         name: str,
         needs: list[int],
@@ -299,7 +299,7 @@ class CustomFunction(Generic[Arguments, Given]):
         targets = tuple(k for k, o in enumerate(target.operands) if o.is_floating)
         return Derivative(callee=inner, needs=tuple(needs), targets=targets)
 
-    def _needed(self, rule: Rule, form: Form, result: Form) -> tuple[list[int], Form]:
+    def _needed(self, rule: UserRule, form: Form, result: Form) -> tuple[list[int], Form]:
         """The numbers of the operands and results that a derivative reads, and how it gets them: as a tuple."""
         own = {name: (part, numbers) for name, part, numbers in form.parts()}
         first = len(form.operands)
@@ -324,7 +324,7 @@ class CustomFunction(Generic[Arguments, Given]):
         return [leaf for (p, part, _), own in zip(parts, found) for leaf in matched(part, own, p, refuse)]
 
 
-class Rule:
+class UserRule:
     """A derivative as the user wrote it, and what it reads."""
 
     def __init__(self, function: Callable[..., Any], needs: tuple[str, ...]):

@@ -14,7 +14,7 @@ from ..python.callbacks import NumbaCallback, PythonCallback, Type
 from ..python.structure import flatten
 from ..python.type_variables import Arguments, Given
 from ..tape.callees import Callee, Derivative, Native
-from .custom import CustomFunction, Names, Rule, definition
+from .custom import CustomFunction, Names, UserRule, definition
 from .operands import Form, Operand, Static, form_of
 from .subtrace import Options
 
@@ -46,7 +46,7 @@ class NativeFunction(CustomFunction[Arguments, Given]):
         raise NotImplementedError
 
     def _native_pullback(
-        self, rule: Rule, callee: Callee, needs: list[int], given: Sequence[Operand], form: Form, native: Native
+        self, rule: UserRule, callee: Callee, needs: list[int], given: Sequence[Operand], form: Form, native: Native
     ) -> Derivative:
         """A pullback that is not traced."""
 
@@ -117,7 +117,7 @@ class OpaqueFunction(NativeFunction[Arguments, Given]):
 
         return PythonCallback(run, [o.type for o in form.operands], [o.type for o in result.operands])
 
-    def _pullback(self, rule: Rule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
+    def _pullback(self, rule: UserRule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
         if not self._vjp_is_opaque:
             return super()._pullback(rule, callee, form, result, options)
         needs, needed = self._needed(rule, form, result)
@@ -152,7 +152,7 @@ class NumbaFunction(NativeFunction[..., Any]):
     def __init__(self, function: Any, result: Callable[..., Any], adjoint: Any, needs: Names = None):
         super().__init__(function, result, parameters_of=result)
         if adjoint is not None:
-            self._vjp = Rule(adjoint, self._needs(needs, "adjoint"))
+            self._vjp = UserRule(adjoint, self._needs(needs, "adjoint"))
         self._vjp_is_compiled = adjoint is not None
         self._callbacks: dict[Any, NumbaCallback] = {}
 
@@ -184,7 +184,7 @@ class NumbaFunction(NativeFunction[..., Any]):
             self._callbacks[key] = NumbaCallback(function, operands, [o.type for o in results], fixed, zeroed)
         return self._callbacks[key]
 
-    def _pullback(self, rule: Rule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
+    def _pullback(self, rule: UserRule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
         if not self._vjp_is_compiled:
             return super()._pullback(rule, callee, form, result, options)
         needs, needed = self._needed(rule, form, result)

@@ -40,7 +40,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..analysis.dependence import Place
-from ..analysis.mirrored_loops import never_runs
+from ..analysis.enclosing import never_runs
 from ..regions.regions import Region
 from ..tape.builder import TapeBuilder
 from ..tape.tape import Branch, Loop, Operation, Value

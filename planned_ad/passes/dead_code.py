@@ -34,9 +34,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..analysis.enclosing import certainly_runs, is_fixed, never_runs
+from ..analysis.enclosing import certainly_runs, never_runs
 from ..analysis.memory_cells import cells_of, fixed
-from ..regions.regions import Region, View, overlap
+from ..regions.regions import Region, View, is_fixed, overlap
 from ..tape.tape import Branch, Guard, Loop, Operation, Scatter, Store, Tape
 
 WORK = 50_000_000  # elements that may be looked at before settling for less

@@ -40,9 +40,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..analysis.enclosing import is_ragged
 from ..regions.affine import Affine, Extent
-from ..regions.regions import Region, View, contiguous, is_injective
+from ..regions.regions import Region, View, contiguous, is_injective, is_ragged
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.tape import Constant, Operation, Store, Tape, Value, walk
 
@@ -69,7 +68,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Window:
     """Which box of a buffer's indices a region shows, one to one.
 
     `axes`: of each axis of the region, the buffer's axis; along the others the box has one element. `moving`: the
@@ -157,7 +156,7 @@ class _Gathering:
             close(buffer)
         return groups
 
-    def place_of(self, region: Region) -> Place | None:
+    def place_of(self, region: Region) -> Window | None:
         return place_of(self.tape.buffers[region.buffer].view, region.view)
 
     def boxes_of(self, operations: Sequence[Operation], group: Sequence[int]) -> list[Box]:
@@ -188,7 +187,7 @@ class _Gathering:
             self.builder.store(Region(buffer, shown(whole, piece, axes, places[0].moving)), total, accumulate=keeps)
 
 
-def place_of(whole: View, view: View) -> Place | None:
+def place_of(whole: View, view: View) -> Window | None:
     """Where `view` lies in the array `whole`; None where it shows no box of it, or one that changes its extents.
 
     Addresses are divided by the strides of `whole`, the largest first. What moves is left aside; then the largest
@@ -212,7 +211,7 @@ def place_of(whole: View, view: View) -> Place | None:
     inside = all(k in free or (a >= 0 and a + n <= m) for k, (a, n, m) in enumerate(zip(starts, extents, whole.shape)))
     if rest or not inside:
         return None
-    return Place(Box(tuple(starts), tuple(a + n for a, n in zip(starts, extents))), axes, moving)
+    return Window(Box(tuple(starts), tuple(a + n for a, n in zip(starts, extents))), axes, moving)
 
 
 def matching_axes(whole: View, view: View) -> tuple[int, ...] | None:
@@ -261,7 +260,7 @@ def cut_boxes(boxes: Sequence[Box]) -> list[Box]:
     return [piece for piece in pieces if any(box.contains(piece) for box in boxes)]
 
 
-def part(builder: TapeBuilder, value: Value, place: Place, piece: Box) -> Value:
+def part(builder: TapeBuilder, value: Value, place: Window, piece: Box) -> Value:
     """What `value`, stored at `place`, puts into `piece`."""
     if value.shape == ():
         return value

@@ -31,7 +31,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..analysis.enclosing import is_fixed
+from ..regions.regions import is_fixed
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.callees import Callee, is_call, packed
 from ..tape.renaming import Copier

@@ -34,18 +34,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..analysis.enclosing import (
-    certainly_runs,
-    indices_of,
-    inside,
-    is_fixed,
-    is_ragged,
-    is_within,
-    never_runs,
-    stays_inside,
-)
+from ..analysis.enclosing import certainly_runs, indices_of, inside, is_within, never_runs, stays_inside
 from ..regions.bounds import Iterations
-from ..regions.regions import View, overlap
+from ..regions.regions import View, is_fixed, is_ragged, overlap
 from ..rules.table import RULES
 from ..tape.tape import Apply, Buffer, Constant, IndexValue, Load, Loop, Operation, Tape
 from .rewrite import worth_keeping

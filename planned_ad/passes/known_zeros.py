@@ -32,10 +32,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..analysis.enclosing import certainly_runs, is_fixed, is_ragged
+from ..analysis.enclosing import certainly_runs
 from ..analysis.memory_cells import cells_of, fixed
 from ..regions.affine import Affine
-from ..regions.regions import Region, View, contains, is_injective, overlap, same_layout
+from ..regions.regions import Region, View, contains, is_fixed, is_injective, is_ragged, overlap, same_layout
 from ..tape.tape import Branch, Constant, Load, Loop, Operation, Scatter, Store, Tape, walk
 
 WORK = 50_000_000  # elements that may be looked at before settling for less

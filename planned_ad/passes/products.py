@@ -31,8 +31,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..analysis.enclosing import is_ragged
-from ..regions.regions import View, c_strides, contiguous
+from ..regions.regions import View, c_strides, contiguous, is_ragged
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.tape import Apply, Load, Operation, Tape, Value, walk
 

@@ -32,9 +32,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..analysis.enclosing import is_fixed, is_ragged, never_runs
+from ..analysis.enclosing import never_runs
 from ..analysis.known_contents import KnownContents
-from ..regions.regions import Region, View, compose, contiguous, is_identity
+from ..regions.regions import Region, View, compose, contiguous, is_fixed, is_identity, is_ragged
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.tape import Apply, Branch, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value

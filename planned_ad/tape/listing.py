@@ -20,15 +20,15 @@ WIDEST = 72  # comments start no further right
 
 def tape_listing(tape: Tape) -> str:
     """The whole tape: buffers, operations, results."""
-    return aligned([*((f"# {b.kind} {declared(b)}", None) for b in tape.buffers), *rows_of(tape)])
+    return aligned([*((f"# {b.kind} {declared(b)}", None) for b in tape.buffers), *listing_rows(tape)])
 
 
 def brief(tape: Tape) -> str:
     """Operations and results alone, as in the miniatures that passes open with."""
-    return "\n".join(text for text, _ in rows_of(tape))
+    return "\n".join(text for text, _ in listing_rows(tape))
 
 
-def rows_of(tape: Tape) -> Iterator[tuple[str, Line | None]]:
+def listing_rows(tape: Tape) -> Iterator[tuple[str, Line | None]]:
     """Operations, and results, each with its source line."""
     for position, op in enumerate(tape.operations):
         if position == tape.turn:

@@ -31,11 +31,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...analysis.enclosing import certainly_runs, indices_of, is_ragged, stays_inside
+from ...analysis.enclosing import certainly_runs, indices_of, stays_inside
 from ...analysis.independence import EXTREMA, Carry, NotIndependent, Sharing, coefficient, moves
 from ...regions.affine import Affine, Ragged, substitute
 from ...regions.bounds import Iterations
-from ...regions.regions import Region, View, c_strides, is_injective
+from ...regions.regions import Region, View, c_strides, is_injective, is_ragged
 from ...rules.table import RULES
 from ...tape.builder import TapeBuilder
 from ...tape.tape import Apply, IndexValue, Load, Loop, Operation, Scatter, Store, Value
