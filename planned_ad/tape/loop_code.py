@@ -257,11 +257,8 @@ class LoopCode:
                 return found
         if op.primitive in SAME:
             return operands[0]
-        if any(is_ragged(v.shape) for v in (op.out, *op.operands)) and rule.kind not in (
-            "elementwise",
-            "reduce",
-            "contract",
-        ):
+        ragged = any(is_ragged(v.shape) for v in (op.out, *op.operands))
+        if ragged and rule.kind not in ("elementwise", "reduce", "contract"):
             return None
         if isinstance(rule.evaluate, np.ufunc) and not parameters:
             return self.ufunc(rule.evaluate, operands, dtypes)
