@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
 
-def within(recorder: Recorder, positions: Any, count: int) -> Any:
+def positions_below(recorder: Recorder, positions: Any, count: int) -> Any:
     """`positions`, of which it is known that they are at least 0 and below `count`."""
     value = recorder.value_of(positions)
     recorder.extents[id(value)] = value, count
@@ -29,7 +29,9 @@ def within(recorder: Recorder, positions: Any, count: int) -> Any:
 
 def order_of(recorder: Recorder, a: Any, axis: int) -> Any:
     """The permutation that sorts each line along `axis`."""
-    return within(recorder, recorder.result(recorder.apply("argsort", recorder.value_of(a), axis=axis)), a.shape[axis])
+    return positions_below(
+        recorder, recorder.result(recorder.apply("argsort", recorder.value_of(a), axis=axis)), a.shape[axis]
+    )
 
 
 def lined(recorder: Recorder, a: Any, axis: int | None) -> tuple[Any, int]:
@@ -76,13 +78,13 @@ def lexsort(recorder, keys, axis=-1):
     order = order_of(recorder, keys[0], axis)
     for key in keys[1:]:
         order = np.take_along_axis(order, order_of(recorder, np.take_along_axis(key, order, axis), axis), axis)
-    return within(recorder, order, keys[0].shape[axis])
+    return positions_below(recorder, order, keys[0].shape[axis])
 
 
 # Positions of extrema.
 
 
-def position(recorder: Recorder, a: Any, axis: int | None, keepdims: Any, extremum: Any) -> Any:
+def extremum_at(recorder: Recorder, a: Any, axis: int | None, keepdims: Any, extremum: Any) -> Any:
     """Of the first element that is the extremum of its line, or of its first nan."""
     whole = axis is None
     given = asarray(recorder, a)
@@ -97,17 +99,17 @@ def position(recorder: Recorder, a: Any, axis: int | None, keepdims: Any, extrem
     found = np.min(np.where(best, places, count - 1), axis=axis, keepdims=bool(keepdims) and keepdims is not NO_VALUE)
     if whole and keepdims is not NO_VALUE and keepdims:
         found = found.reshape((1,) * given.ndim)
-    return within(recorder, found, count)
+    return positions_below(recorder, found, count)
 
 
 @implements(np.argmax)
 def argmax(recorder, a, axis=None, out=None, *, keepdims=NO_VALUE):
-    return deliver(recorder, recorder.value_of(position(recorder, a, axis, keepdims, np.max)), out)
+    return deliver(recorder, recorder.value_of(extremum_at(recorder, a, axis, keepdims, np.max)), out)
 
 
 @implements(np.argmin)
 def argmin(recorder, a, axis=None, out=None, *, keepdims=NO_VALUE):
-    return deliver(recorder, recorder.value_of(position(recorder, a, axis, keepdims, np.min)), out)
+    return deliver(recorder, recorder.value_of(extremum_at(recorder, a, axis, keepdims, np.min)), out)
 
 
 def without_nan(recorder: Recorder, a: Any, number: float) -> Any:
@@ -183,7 +185,9 @@ def quantiles(recorder: Recorder, a: Any, q: Any, axis: Any, keepdims: Any, meth
     if ignored:
         count: Any = np.sum(~np.isnan(lines), axis=-1, keepdims=True).astype(np.float64)
         low, high, share = positions_between(q.reshape(-1), count, method)
-        low, high = (within(recorder, np.clip(place, 0, lines.shape[-1] - 1), lines.shape[-1]) for place in (low, high))
+        low, high = (
+            positions_below(recorder, np.clip(place, 0, lines.shape[-1] - 1), lines.shape[-1]) for place in (low, high)
+        )
         chosen = [np.take_along_axis(lines, place, -1) for place in (low, high)]
     else:
         low, high, share = positions_between(q.reshape(-1), float(lines.shape[-1]), method)
@@ -259,7 +263,7 @@ def searchsorted(recorder, a, v, side="left", sorter=None):
     before = a < each if side == "left" else a <= each
     if v.dtype.kind == "f":
         before = before | (np.isnan(each) & (~np.isnan(a) if side == "left" else np.True_))
-    return within(recorder, np.sum(before, axis=-1, dtype=np.int64), a.shape[0] + 1)
+    return positions_below(recorder, np.sum(before, axis=-1, dtype=np.int64), a.shape[0] + 1)
 
 
 @implements(np.digitize)
@@ -289,7 +293,7 @@ def interp(recorder, x, xp, fp, left=None, right=None, period=None):
     left, right = fp[0] if left is None else left, fp[-1] if right is None else right
     if count == 1:
         return np.where(x < xp[0], left, np.where(x > xp[0], right, fp[0]))
-    at = within(recorder, np.clip(np.searchsorted(xp, x, side="right") - 1, 0, count - 2), count - 1)
+    at = positions_below(recorder, np.clip(np.searchsorted(xp, x, side="right") - 1, 0, count - 2), count - 1)
     share = (x - xp[at]) / (xp[at + 1] - xp[at])
     inside = fp[at] + share * (fp[at + 1] - fp[at])
     found = np.where(x < xp[0], left, np.where(x > xp[-1], right, np.where(x == xp[-1], fp[-1], inside)))
@@ -346,7 +350,7 @@ def histogram(recorder, a, bins=10, range=None, density=None, weights=None):
     last = edges[-1]
     inside = (a >= edges[0]) & (a <= last)
     bin = np.searchsorted(edges, a, side="right") - 1
-    bin = within(recorder, np.where(inside, np.where(a == last, count - 1, bin), count), count + 1)
+    bin = positions_below(recorder, np.where(inside, np.where(a == last, count - 1, bin), count), count + 1)
     weights = None if weights is None else asarray(recorder, weights).ravel()
     counts = np.zeros_like(asarray(recorder, np.zeros(count + 1, np.int64 if weights is None else weights.dtype)))
     np.add.at(counts, bin, np.ones(a.shape, np.int64) if weights is None else weights)
