@@ -282,7 +282,7 @@ def parameters(trace: Trace, entry: Entry, leaves: tuple[NativeParameter, ...]) 
 def broken_guard(trace: Trace, entry: Entry, name: str, on_branch: str) -> tuple[type[Exception], str]:
     """The exception for arguments with which the guards of all variants break, and what can be done."""
     guards = [op for op in trace.tape.operations if isinstance(op, Guard)]
-    lines, full = lines_of(guards), lines_of(op for op in entry.tape.operations if is_room(op))
+    lines, full = guarded_lines(guards), guarded_lines(op for op in entry.tape.operations if is_room(op))
     kinds, others = {op.what for op in guards}, bool(full) or entry.spec.watch is not None
     if kinds == {"index"} and not others:
         return IndexRangeError, f"{name}: an index is out of range: {lines}"
@@ -300,5 +300,5 @@ def broken_guard(trace: Trace, entry: Entry, name: str, on_branch: str) -> tuple
     return BranchError, f"{name}: {', or '.join(found)}" + advice * (on_branch == "retrace" or bool(full))
 
 
-def lines_of(operations: Iterable[Operation]) -> str:
+def guarded_lines(operations: Iterable[Operation]) -> str:
     return "; ".join(dict.fromkeys(f"{op.line}: `{op.line.text}`" for op in operations))
