@@ -850,7 +850,7 @@ def line_of(error):
         (lambda x: complex(x[0]), "complex()"),
         (lambda x: {x[0]: 1}, "hash()"),
         (lambda x: {x: 1}, "hash()"),
-        (lambda x: scipy.special.factorial(np.zeros(3)) + np.piecewise(x, [x > 0], [1.0]), "np.piecewise"),
+        (lambda x: scipy.special.factorial(np.zeros(3)) + np.spacing(x), "spacing"),
         (lambda x: scipy.special.softmax, ""),
     ],
 )
