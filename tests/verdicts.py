@@ -64,18 +64,18 @@ class TooSlow(BaseException):
 
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise `TooSlow` after so many seconds of this process, of which others do not take any, at the next line."""
+    """Raise `TooSlow` at the next line of Python after so many seconds of work, whatever else the machine does."""
 
     def stop(*_: object) -> None:
         raise TooSlow
 
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def examine(
