@@ -7,7 +7,7 @@ import gc
 import sys
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numba
 import numpy as np
@@ -20,8 +20,10 @@ from planned_ad.kernels.llvm import codelibrary
 
 
 @pytest.fixture
-def libraries(monkeypatch) -> Callable[[], int]:
+def libraries(monkeypatch) -> Iterator[Callable[[], int]]:
     """How many libraries are left of those made in the test."""
+    gc.collect()
+    gc.freeze()  # what other tests have made need not be looked through each time
     walker(), nowhere()  # what stays for ever is there from here on
     made, make = [], codelibrary._empty_engine
 
@@ -35,7 +37,8 @@ def libraries(monkeypatch) -> Callable[[], int]:
         return sum(not engine.closed for engine in made)
 
     monkeypatch.setattr(codelibrary, "_empty_engine", empty_engine)
-    return count
+    yield count
+    gc.unfreeze()
 
 
 def square(x):
