@@ -11,23 +11,29 @@ import threading
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..calls.kinds import CallKind, sweep
 from ..compiling import default_options
 from ..errors import ArgumentError, NotDifferentiableError, UnsupportedError
 from ..functional.derivatives import Jacobian
-from ..functional.transformed import recorder_of, signature
+from ..functional.transformed import kind_of, recorder_of, share_memory, signature
 from ..plan import Plan
+from ..python.shadows import ShadowGlobals
 from ..python.structure import Const, Leaf, flatten, is_object_class
 from ..trace import Trace
 from .annotations import Active, BatchDuplicated, Duplicated, DuplicatedNoNeed, Mode
-from .sweeps import Outcome, Sweep, swept
+from .sweeps import Outcome, swept, swept_fast
 
 Annotation = Const | Active | Duplicated | BatchDuplicated
 ANNOTATIONS = (Const, Active, Duplicated, DuplicatedNoNeed, BatchDuplicated)
 MOST_PLANS = 256  # kept; the one that was used least recently goes
 
 _plans: OrderedDict[Any, Any] = OrderedDict()
+_prepared: dict[Any, Prepared] = {}
 _lock = threading.Lock()
 
 
@@ -89,34 +95,98 @@ def autodiff(mode: Mode, f: Any, *annotated: Any) -> tuple[Any, ...]:
     >>> dx
     array([2., 4.])
     """
+    key = prepared_key(mode, f, annotated)
+    ready = None if key is None or type(sys._getframe(1).f_globals) is ShadowGlobals else _prepared.get(key)
+    if ready is not None:
+        arguments = annotated[ready.first :]
+        outcome = swept_fast(ready.plan, ready.row, *taken_apart(arguments), ready.seed)
+        if outcome is not NotImplemented:
+            return ready.returned(outcome, arguments, 0)
     if not isinstance(mode, Mode):
         raise ArgumentError(f"autodiff: mode is planned_ad.Reverse, Forward or one of these WithPrimal, not {mode!r}")
     refuse_traced("autodiff", annotated, sys._getframe(1))
-    of_result = None
-    if annotated and isinstance(annotated[0], type) and issubclass(annotated[0], ANNOTATIONS):
-        of_result, *annotated = annotated  # type: ignore[assignment]
-    own = [checked(each, number, mode) for number, each in enumerate(annotated)]
+    of_result, own = None, list(annotated)
+    if own and isinstance(own[0], type) and issubclass(own[0], ANNOTATIONS):
+        of_result = own.pop(0)
+    own = [checked(each, number, mode) for number, each in enumerate(own)]
     function, owners = function_of(f)
     arguments = [*owners, *own]
-    width = width_of(arguments)
     plan = plan_of(function, [Const(a.value) if isinstance(a, Const) else a.value for a in arguments])
     traced = plan._variants[0].trace
     if not mode.is_forward:
         of_result = reverse_activity(traced, of_result)
-    outcome = swept(
-        plan,
-        Sweep(is_forward=mode.is_forward, width=width),
-        [a.value for a in arguments],
-        [shadows_of(a) for a in arguments],
-        0.0 if of_result is Const else 1.0,
+    ready = Prepared(
+        plan=plan,
+        mode=mode,
+        row=sweep(mode.is_forward, width_of(arguments)),
+        seed=0.0 if of_result is Const else 1.0,
+        has_tangent=of_result is not Const and traced.result_structure.kind is not type(None),
+        first=len(annotated) - len(own),
     )
-    is_batch = any(isinstance(a, BatchDuplicated) for a in arguments)
-    primal = (outcome.primal,) if mode.with_primal else ()
-    if not mode.is_forward:
-        return (derivatives(outcome, arguments, is_batch)[len(owners) :], *primal)
-    if of_result is Const or traced.result_structure.kind is type(None):
-        return primal
-    return (tuple(outcome.tangents) if is_batch else outcome.tangents[0], *primal)
+    outcome = swept(plan, ready.row, *taken_apart(arguments), ready.seed)
+    if key is not None and not owners:
+        if len(_prepared) >= MOST_PLANS:
+            _prepared.clear()
+        _prepared[key] = ready
+    return ready.returned(outcome, arguments, len(owners))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What has been found out about calls like one before.
+
+    Attributes
+    ----------
+    plan : Plan
+    mode : Mode
+    row : CallKind
+        The sweep.
+    seed : float
+        The cotangent of the result.
+    has_tangent : bool
+        Whether a tangent of the result is returned, in forward mode.
+    first : int
+        The number of the first argument among the annotations.
+    """
+
+    plan: Plan
+    mode: Mode
+    row: CallKind
+    seed: float
+    has_tangent: bool
+    first: int
+
+    def returned(self, outcome: Outcome, arguments: Sequence[Annotation], owners: int) -> tuple[Any, ...]:
+        """What `autodiff` returns."""
+        shadows, tangents, value = outcome
+        is_batch = any(isinstance(a, BatchDuplicated) for a in arguments)
+        primal = (value,) if self.mode.with_primal else ()
+        if not self.mode.is_forward:
+            return (derivatives(shadows, arguments, is_batch)[owners:], *primal)
+        return ((tangents if is_batch else tangents[0]), *primal) if self.has_tangent else primal
+
+
+def taken_apart(annotated: Sequence[Annotation]) -> tuple[list[Any], list[Any]]:
+    """Arguments, and of each its shadows."""
+    return [a.value for a in annotated], [shadows_of(a) for a in annotated]
+
+
+def prepared_key(mode: Mode, f: Any, annotated: Sequence[Any]) -> Any:
+    """What calls are like one another by, of plain functions of arrays and numbers; None of others."""
+    if type(f) is not types.FunctionType:
+        return None
+    values, kinds = [], []
+    for a in annotated:
+        kind = type(a)
+        if kind is type:
+            kinds.append(a)
+            continue
+        value = a.value if kind in ANNOTATIONS else None
+        if type(value) not in (np.ndarray, float, int, bool):
+            return None
+        values.append(value)
+        kinds.append((kind, kind_of(value), len(a.shadows) if kind is BatchDuplicated else 1))
+    return mode, f, tuple(kinds), len(values) > 1 and share_memory(values)
 
 
 def refuse_traced(name: str, items: Sequence[Any], frame: types.FrameType) -> None:
@@ -235,11 +305,11 @@ def reverse_activity(traced: Trace, chosen: type | None) -> type:
     raise ArgumentError(f"{where}, and is marked {chosen.__name__}: in reverse mode a result is Active or Const")
 
 
-def derivatives(outcome: Outcome, arguments: Sequence[Annotation], is_batch: bool) -> tuple[Any, ...]:
+def derivatives(shadows: Sequence[Any], arguments: Sequence[Annotation], is_batch: bool) -> tuple[Any, ...]:
     """Of each argument the derivative that is returned, or None."""
     return tuple(
-        None if not isinstance(a, Active) or found is None else tuple(found) if is_batch else found[0]
-        for a, found in zip(arguments, outcome.shadows)
+        None if not isinstance(a, Active) or not found else found if is_batch else found[0]
+        for a, found in zip(arguments, shadows)
     )
 
 

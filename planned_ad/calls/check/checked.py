@@ -28,7 +28,7 @@ from ...tape.loop_code import costs, interpreted
 from ...tape.tape import Loop, Tape, walk
 from ...trace import ArgumentLeaf, Trace, trace, with_plain_lists
 from ...tracing.record.scopes import Unrolled
-from ..replay import rebound_value, rebuild
+from .returned import rebound_value, rebuild
 from .comparison import Difference, Pair, first_difference, noise_of, rounded, same_bits
 from .time_limit import within
 

@@ -15,13 +15,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core.registry import cpu_target
 
 from ..llvm.codelibrary import CodeLibrary, Optimization, compile_module, unique_symbol
 from . import headers, watchtable
 from .callemit import CallEmitter, emit_entry, emit_kernel_function
-from .callspec import ArgumentResult, CallSpec, FloatResult, Result, TupleResult, address_of, match
+from .callspec import (
+    ArgumentResult,
+    CallSpec,
+    ConstantResult,
+    ConvertedResult,
+    DictResult,
+    FloatResult,
+    ListResult,
+    NewArray,
+    Result,
+    TupleResult,
+    address_of,
+    match,
+)
 from .workspace import KernelRunner, WorkspacePool, aligned_bytes
 
 EmitKernel = Callable[[ir.IRBuilder, Any, list[ir.Value], ir.Value], ir.Value]
@@ -122,6 +136,7 @@ def make_builtin(
         fast_path = headers.supported() and (spec.watch is None or watchtable.supported())
     symbol = unique_symbol(name)
     claim, workspace = ctypes.c_int32(0), aligned_bytes(spec.workspace_nbytes, spec.sparse)
+    alive: list[Any] = []
 
     def emit(module: ir.Module) -> None:
         kernel = emit_kernel_function(module, f"{symbol}.body", spec)
@@ -132,13 +147,14 @@ def make_builtin(
         if fast_path:
             emitter = CallEmitter(module, symbol, spec, slow_path)
             emitter.emit(kernel, workspace.ctypes.data, ctypes.addressof(claim))
+            alive.append(emitter.alive)
 
     library = compile_module(symbol, emit, optimization)
     kernel_address = library.get_pointer_to_function(f"{symbol}.kernel")
     run = KernelRunner(kernel_address, WorkspacePool(spec.workspace_nbytes, spec.sparse), spec.release_gil)
     if fast_path:
         address = library.get_pointer_to_function(symbol)
-        kept = (spec, slow_path, workspace, claim, library, keep)
+        kept = (spec, slow_path, workspace, claim, library, keep, alive)
         function = _builtin_function(name, f"{name}{text_signature}\n--\n\n{doc}", address, kept)
     else:
         function = _python_function(name, doc, text_signature, spec, run, slow_path)
@@ -192,6 +208,21 @@ def build_result(result: Result, arguments: Sequence[Any], outputs: Sequence[flo
             return arguments[result.position]
         case FloatResult():
             return outputs[result.output]
-        case TupleResult():
-            return tuple(build_result(item, arguments, outputs) for item in result.items)
+        case ConstantResult():
+            return result.value
+        case NewArray():
+            return new_array(result)
+        case ConvertedResult():
+            return result.function(build_result(result.item, arguments, outputs))
+        case TupleResult() | ListResult() | DictResult():
+            items = [build_result(item, arguments, outputs) for item in result.items]
+            if isinstance(result, DictResult):
+                return dict(zip(result.keys, items))
+            return items if isinstance(result, ListResult) else tuple(items)
     return None
+
+
+def new_array(result: NewArray) -> np.ndarray:
+    spec = result.spec
+    memory = (np.zeros if result.is_zero else np.empty)(spec.byte_range[1], np.uint8)
+    return np.ndarray(spec.shape, spec.dtype, memory, strides=spec.strides)
