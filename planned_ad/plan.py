@@ -264,6 +264,8 @@ class Plan:
 
     def bind(self, *args: Any, **kwargs: Any) -> Callable[[], Any]:
         """`gradient` on fixed memory: a callable without arguments, for the tightest loops."""
+        order = [parameter.name for parameter in self._variants[0].entry("gradient").parameters]
+        kwargs = dict(sorted(kwargs.items(), key=lambda item: order.index(item[0]) if item[0] in order else 0))
         return functools.partial(self.gradient, *args, **kwargs)
 
     @functools.cached_property

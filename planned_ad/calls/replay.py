@@ -114,7 +114,8 @@ class Call:
         if len(self.extra) > len(names):
             first = [*(p.name for p in entry.of(ARGUMENT, TAPE)), *names]
             count = len(first) - len(names) + len(self.extra)
-            raise ArgumentError(f"{self.name}: takes {', '.join(first)}; {count} arguments were given")
+            what = ", ".join(first) if names else f"only the arguments of {self.trace.name}"
+            raise ArgumentError(f"{self.name}: takes {what}; {count} arguments were given")
         for key, value in self.keywords.items():
             if key not in names or key in slots:
                 raise ArgumentError(f"{self.name}: unexpected or repeated argument {key!r}")

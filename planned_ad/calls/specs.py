@@ -42,6 +42,8 @@ def call_spec(trace: Trace, row: CallKind, parameters: Sequence[Parameter], kept
     """What the machine code of a call checks, makes and returns; not yet in which memory it works."""
     passed = [p for p in parameters if p.is_passed]
     specs = tuple(spec_of(trace, row, p, kept) for p in passed)
+    if any(place.buffer.dtype != np.float64 for p in parameters if not p.is_passed for place in p.places if place.buffer):
+        specs = (SequenceSpec(type=Never, items=specs[:1]), *specs[1:])  # numbers come back as doubles
     missing = [(k, made(trace, row, p, spec)) for k, (p, spec) in enumerate(zip(passed, specs))]
     signature = trace.signature
     by_name = {name for name in (*signature.by_name, *signature.keywords)}
