@@ -364,8 +364,9 @@ def _slow_path(plan: Plan, row: CallKind, variant: Variant, *arguments: Any, **k
     try:
         raise_pending()  # of a callback in the call that has just been tried
     except BaseException:
-        if row.writes_tape:
-            called(variant.trace).tape.forget()
+        tape = called(variant.trace).tape if row.writes_tape else None
+        if tape is not None:
+            tape.forget()
         raise
     if not row.takes_arguments:
         return run_reverse(plan, variant.trace.name, arguments, keywords)

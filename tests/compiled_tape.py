@@ -27,7 +27,10 @@ class CompiledTape:
         self.tape = verify(tape)
         self.memory = plan_memory(tape)
         spec = CallSpec(
-            arguments=tuple(leaf_spec(Place(path="", kind="array", buffer=tape.buffers[id], is_written=True)) for id in tape.arguments),
+            arguments=tuple(
+                leaf_spec(Place(path="", kind="array", buffer=tape.buffers[id], is_written=True))
+                for id in tape.arguments
+            ),
             workspace_nbytes=self.memory.workspace_nbytes + scratch_nbytes(cut(self.memory.steps)),
         )
         emitter = KernelEmitter(self.memory, cut(self.memory.steps), tape.arguments, self.memory.workspace_nbytes)

@@ -106,8 +106,6 @@ def check_array(
             f"{call}: {path} has strides {value.strides}, and the plan was compiled for {strides}; "
             f"pass a copy in that layout (np.ascontiguousarray or np.asfortranarray), or compile a plan for this layout"
         )
-    if value.size and value.ctypes.data % dtype.itemsize:
-        raise LayoutError(f"{call}: {path} is not aligned to its dtype; pass {path}.copy()")
     return value
 
 

@@ -6,7 +6,7 @@ An entry knows its parameters (`parameters`), and so how what is passed maps to 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..differentiate.keep.decisions import record_decisions
@@ -62,6 +62,7 @@ class Entry:
     call: BuiltCall
     kept: KeptLayout | None = None  # of a half of a split plan: the layout of its tape
     reruns: tuple[Rerun, ...] = ()  # loops that the reverse sweep runs again
+    copied: set[str] = field(default_factory=set)  # arguments that calls have had to copy, since they are not aligned
 
     def of(self, *roles: Role) -> list[Parameter]:
         """Its parameters in some of the roles."""

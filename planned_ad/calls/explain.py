@@ -234,6 +234,7 @@ def fallbacks(entry: Entry) -> tuple[str, ...]:
         if in_python(step):
             op = step.operation
             found.append(f"a callback into Python, which allocates: {op.params['callee']}, {op.line}  {op.line.text}")
+    found += [f"{path} has been passed not aligned to its dtype: such calls copy it" for path in sorted(entry.copied)]
     if not entry.call.fast_path:
         found.append("the call path checks arguments in Python: object headers are not laid out as expected here")
     for step in entry.memory.steps:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-
 class Role(Enum):
     """What a parameter of a call is for."""
 

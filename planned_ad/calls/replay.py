@@ -23,7 +23,7 @@ from .arguments import check_arguments, check_array, check_overlaps, check_shado
 from .check.returned import rebound_value
 from .entries import Entry
 from .kinds import ARGUMENT, COTANGENT, RESULT, SHADOW, TANGENT, TAPE, CallKind
-from .parameters import TAPE_BUFFER, Parameter, new_array, shadowed, strides_of
+from .parameters import TAPE_BUFFER, Parameter, Place, new_array, shadowed, strides_of
 from .split_tape import TapeMemory
 
 Named = list[tuple[str, np.ndarray, bool]]  # arrays of a call, with whether they are written to
@@ -54,7 +54,12 @@ class Call:
     def _complete(self) -> int:
         """How many arguments are passed where all are: those by keyword only may be passed by position then."""
         takes = self.row.takes
-        return len(self.trace.names) + (SHADOW in takes) * len(shadowed(self.trace)) + (COTANGENT in takes) + (TAPE in takes)
+        return (
+            len(self.trace.names)
+            + (SHADOW in takes) * len(shadowed(self.trace))
+            + (COTANGENT in takes)
+            + (TAPE in takes)
+        )
 
     def _take_tape(self) -> TapeMemory:
         tape = self.keywords.pop("tape", None)
@@ -190,7 +195,9 @@ class Call:
 
         def finish() -> Any:
             """The object passed, with its floats brought up to date; or a new one."""
-            final = [float(v) if p.kind == "float" and p.buffer is not None else v for p, v in zip(parameter.places, values)]
+            final = [
+                float(v) if p.kind == "float" and p.buffer is not None else v for p, v in zip(parameter.places, values)
+            ]
             if given is None:
                 return parameter.structure.unflatten(final)
             return updated(given, parameter.structure, iter(final), is_mutable)
@@ -270,6 +277,7 @@ class Placed:
     def __init__(self, entry: Entry, named: Sequence[tuple[str, np.ndarray, bool]]):
         self.entry = entry
         self.memory: dict[int, Any] = {}
+        self.copies: list[tuple[Place, np.ndarray, np.ndarray]] = []  # in place of arrays that are not aligned
         self.named: Named = [*named]
         self.finish: list[Finish] = []  # of what is passed
         self.tape: TapeMemory | None = None
@@ -278,16 +286,30 @@ class Placed:
         """Run the kernel; the number of the guard that broke (and nothing was written), if one did."""
         entry, layout = self.entry, self.entry.kept
         pointers = {id: memory.__array_interface__["data"][0] for id, memory in self.memory.items()}
+        for parameter in entry.parameters:
+            self.copy_unaligned(parameter)
+        pointers |= {place.id: copy.__array_interface__["data"][0] for place, _, copy in self.copies}
         if self.tape is not None and layout is not None:
             block = self.tape.room(layout.nbytes) if entry.row.writes_tape else self.tape._memory
             pointers[TAPE_BUFFER] = block.__array_interface__["data"][0]
         status = entry.call.run([pointers[id] for id in entry.buffers])
         if status == 0:
+            for place, array, copy in self.copies:
+                if place.is_written:
+                    array[...] = copy
             if self.tape is not None and entry.row.writes_tape:
                 self.tape._filled = layout
             return None
         raise_pending()
         return status - FIRST_GUARD
+
+    def copy_unaligned(self, parameter: Parameter) -> None:
+        """Have the kernel work on copies of arrays that are not aligned to their dtype, as those of files may be."""
+        for place in parameter.places:
+            array = None if place.buffer is None else self.memory[place.buffer.id]
+            if array is not None and not array.flags.aligned:
+                self.copies.append((place, array, restored(array, array.strides)))
+                self.entry.copied.add(place.path)
 
     def result(self) -> Any:
         """What the call returns."""

@@ -1,4 +1,4 @@
-"""Parameters as the machine code of a call takes them: what it checks, what it makes where it is missing, and returns."""
+"""Parameters as machine code takes them: what it checks, what it makes where it is missing, and what it returns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def call_spec(trace: Trace, row: CallKind, parameters: Sequence[Parameter], kept
     """What the machine code of a call checks, makes and returns; not yet in which memory it works."""
     passed = [p for p in parameters if p.is_passed]
     specs = tuple(spec_of(trace, row, p, kept) for p in passed)
-    if any(place.buffer.dtype != np.float64 for p in parameters if not p.is_passed for place in p.places if place.buffer):
+    if any(
+        place.buffer.dtype != np.float64 for p in parameters if not p.is_passed for place in p.places if place.buffer
+    ):
         specs = (SequenceSpec(type=Never, items=specs[:1]), *specs[1:])  # numbers come back as doubles
     missing = [(k, made(trace, row, p, spec)) for k, (p, spec) in enumerate(zip(passed, specs))]
     signature = trace.signature
@@ -85,11 +87,9 @@ def spec_of(trace: Trace, row: CallKind, parameter: Parameter, kept: KeptLayout 
         return SequenceSpec(type=Never, items=tuple(leaves))
 
 
-def nested(
-    structure: Structure, places: Iterator[Place], row: CallKind, parameter: Parameter, is_fixed: bool
-) -> Spec:
+def nested(structure: Structure, places: Iterator[Place], row: CallKind, parameter: Parameter, is_fixed: bool) -> Spec:
     """The specification of a container and what is in it; `is_fixed`: in a container that cannot be changed."""
-    kind = structure.kind
+    kind: Any = structure.kind
     if kind is Leaf:
         place = next(places)
         if place.kind == "static":
@@ -144,10 +144,9 @@ def made(trace: Trace, row: CallKind, parameter: Parameter, spec: Spec) -> Resul
         return None
     if isinstance(spec, SequenceSpec) and spec.type is Never:
         return None
-    items = (
-        ConstantResult(0.0) if place.kind == "float" else NewArray(leaf_spec(place), row.is_in_out and role is not RESULT)
-        for place in parameter.places
-    )
+    leaves = map(leaf_spec, parameter.places)
+    is_zero = row.is_in_out and role is not RESULT
+    items = (NewArray(leaf, is_zero) if isinstance(leaf, ArraySpec) else ConstantResult(0.0) for leaf in leaves)
     return container(parameter.structure, items)
 
 
@@ -209,7 +208,9 @@ def result_of(trace: Trace, row: CallKind, parameters: Sequence[Parameter]) -> R
             found += returned(trace, row, [items[id(p)] for p in mine])
         elif row.is_sweep:
             numbers = range(len(trace.names))
-            found.append(TupleResult(tuple(TupleResult(tuple(items[id(p)] for p in mine if p.number == n)) for n in numbers)))
+            found.append(
+                TupleResult(tuple(TupleResult(tuple(items[id(p)] for p in mine if p.number == n)) for n in numbers))
+            )
         else:
             several = [items[id(p)] for p in mine]
             found.append(several[0] if len(several) == 1 else TupleResult(tuple(several)) if several else None)
@@ -260,5 +261,3 @@ def disjoint_pairs(arrays: Sequence[ArraySpec]) -> tuple[tuple[int, int], ...]:
         for j in range(i + 1, len(arrays))
         if np.prod(arrays[i].shape) and np.prod(arrays[j].shape) and (arrays[i].writeable or arrays[j].writeable)
     )
-
-

@@ -55,6 +55,9 @@ class Traced(Protocol):
 
     def _forget_calls(self) -> None: ...
 
+    @property
+    def kernel(self) -> Any: ...
+
 
 class Variant:
     """One trace of the function (one outcome of its branches), and the entries compiled from it."""
@@ -241,7 +244,7 @@ def replay(
         if plan._variants[0] not in tried:
             put_first(plan, plan._variants[-1:])
         if "kernel" in plan.__dict__:
-            plan.__dict__["kernel"]._extend()
+            plan.kernel._extend()
     return result
 
 

@@ -47,7 +47,9 @@ def swept(plan: Plan, row: CallKind, arguments: Sequence[Any], shadows: Sequence
     seed : float
         Reverse: the cotangents of all floating results.
     """
-    found = swept_fast(plan, row, arguments, shadows, seed)
+    entry = entry_of(plan._variants[0], row)
+    given = passed_after(entry, shadows, seed)
+    found = given if given is NotImplemented else entry.call.function(*arguments, *given)
     if found is not NotImplemented:
         return found
     return replay(
@@ -55,13 +57,12 @@ def swept(plan: Plan, row: CallKind, arguments: Sequence[Any], shadows: Sequence
     )
 
 
-def swept_fast(plan: Plan, row: CallKind, arguments: Sequence[Any], shadows: Sequence[Any], seed: float) -> Any:
-    """The same in machine code; NotImplemented where something is not as the first variant takes it."""
-    entry = entry_of(plan._variants[0], row)
-    given = [given_for(p, shadows, seed) for p in entry.parameters if p.is_passed and p.role not in (ARGUMENT, RESULT)]
-    if any(shadows[p.number] is not None for p in entry.parameters if not p.is_passed and p.role is row.follows):
-        return NotImplemented  # shadows of floats
-    return entry.call.function(*arguments, *given)
+def passed_after(entry: Entry, shadows: Sequence[Any], seed: float) -> Any:
+    """What machine code is passed after the arguments; NotImplemented where there are shadows that it does not take."""
+    if any(shadows[p.number] is not None for p in entry.of(entry.row.follows) if not p.is_passed):  # of floats
+        return NotImplemented
+    after = [p for p in entry.parameters if p.is_passed and p.role not in (ARGUMENT, RESULT)]
+    return tuple(given_for(parameter, shadows, seed) for parameter in after)
 
 
 def given_for(parameter: Parameter, shadows: Sequence[Any], seed: float) -> Any:

@@ -1,4 +1,4 @@
-"""What a run of a traced function has given, as Python has it: its result, and what attributes of its arguments hold."""
+"""What a run of a traced function has given, as Python has it: its result, and what its arguments hold."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ that makes reading it safe: an object's type before its fields, an array's dimen
 
 import ctypes
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,33 +18,20 @@ from . import headers
 from .callspec import (
     ANY_TYPES,
     AnySpec,
-    ArgumentResult,
     ArraySpec,
     CallSpec,
-    ConstantResult,
-    ConvertedResult,
-    DictResult,
     DictSpec,
-    FloatResult,
     FloatSpec,
-    ListResult,
-    NewArray,
     ObjectSpec,
     Result,
     SequenceSpec,
     SlotsSpec,
     Spec,
     StaticSpec,
-    TupleResult,
 )
 from .forms import SIGNATURE, arranger, table_of
+from .objectemit import DOUBLE, INT32, INT64, POINTER, VOID, ObjectEmitter, Path, address_of, as_signed, object_at
 from .watchtable import walker
-
-VOID = ir.VoidType()
-INT32 = ir.IntType(32)
-INT64 = ir.IntType(64)
-DOUBLE = ir.DoubleType()
-POINTER = ir.IntType(8).as_pointer()
 
 
 def emit_kernel_function(module: ir.Module, symbol: str, spec: CallSpec) -> ir.Function:
@@ -81,27 +68,16 @@ def emit_entry(module: ir.Module, symbol: str, kernel: ir.Function) -> None:
     builder.ret(builder.call(kernel, [*pointers, workspace]))
 
 
-Path = tuple[int, ...]  # where something is in the arguments: the position of one, of an item in it, ...
-
-
-class CallEmitter:
+class CallEmitter(ObjectEmitter):
     """Emits one built-in function, ``PyObject* symbol(self, args, nargs, kwnames)``."""
 
     def __init__(self, module: ir.Module, symbol: str, spec: CallSpec, slow_path: Callable[..., Any]) -> None:
-        signature = ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT64, POINTER])
-        self.module = module
+        super().__init__(module, symbol)
         self.spec = spec
         self.slow_path = slow_path
-        self.function = ir.Function(module, signature, symbol)
-        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.slow, self.exit = self._block("slow"), self._block("exit")
-        self.returned = ir.IRBuilder(self.exit).phi(POINTER)
         self.pointers: list[ir.Value] = []
         self.ranges: list[tuple[ir.Value, int]] = []
         self.held: list[ir.Value] = []
-        self.made: list[ir.Value] = []  # cells of arguments that are made here, and dropped at the end
-        self.seen: dict[Path, ir.Value] = {}  # arguments and what is in them; of a float, the copy of its number
-        self.alive: list[Any] = []  # what the code refers to
 
     def emit(self, kernel: ir.Function, workspace: int, claim: int) -> None:
         """Emit the whole function, given the addresses of the plan's own workspace and of the flag that claims it."""
@@ -111,9 +87,9 @@ class CallEmitter:
         self._require_zero(overlap_bits(builder, [*self.ranges, *fixed], spec.apart))
         self._check_outside()
         outputs = [self._slot() for _ in range(spec.outputs)]
-        operands = [*self.pointers, *outputs, _address(workspace)]
+        operands = [*self.pointers, *outputs, address_of(workspace)]
         # While the GIL is held nobody else can be inside, so only a call that releases it has to claim.
-        flag = _address(claim, INT32) if spec.release_gil and spec.workspace_nbytes else None
+        flag = address_of(claim, INT32) if spec.release_gil and spec.workspace_nbytes else None
         if flag is not None:
             claimed = builder.extract_value(builder.cmpxchg(flag, INT32(0), INT32(1), "acquire", "monotonic"), 1)
             self._require(claimed)
@@ -160,7 +136,7 @@ class CallEmitter:
         integers = INT64.as_pointer()
         places = [builder.bitcast(place, integers) for place in (arguments, ordered)]
         arrange = builder.inttoptr(INT64(arranger()), SIGNATURE.as_pointer())
-        row = _address(ctypes.addressof(table), INT64)
+        row = address_of(ctypes.addressof(table), INT64)
         status = builder.call(arrange, [row, places[0], count, keywords, places[1]])
         self._require(builder.icmp_signed("==", status, INT32(0)))
         last = builder.block
@@ -175,7 +151,7 @@ class CallEmitter:
         """An argument, or what is made in its place where it is None."""
         builder, cell = self.builder, self._cell()
         before, make, go = builder.block, self._block("make"), self._block("given")
-        builder.cbranch(builder.icmp_signed("==", value, _object(None)), make, go)
+        builder.cbranch(builder.icmp_signed("==", value, object_at(None)), make, go)
         builder.position_at_end(make)
         new = self._result(result, [], unfinished=())
         builder.store(new, cell)
@@ -186,17 +162,6 @@ class CallEmitter:
         found.add_incoming(value, before)
         found.add_incoming(new, last)
         return found
-
-    def _cell(self) -> ir.Value:
-        """A place for a reference that is dropped at the end."""
-        cell = self._alloca(POINTER)
-        with self.builder.goto_entry_block():
-            self.builder.store(POINTER(None), cell)
-        self.made.append(cell)
-        return cell
-
-    def _keep(self, value: ir.Value) -> None:
-        self.builder.store(value, self._cell())
 
     def _emit_ends(self) -> None:
         """The slow path, and the way out; both drop what was made here."""
@@ -211,12 +176,8 @@ class CallEmitter:
             if block is self.exit:
                 builder.ret(self.returned)
             else:
-                passed = [_object(self.slow_path), arguments, count, keywords]
+                passed = [object_at(self.slow_path), arguments, count, keywords]
                 builder.ret(builder.call(vectorcall, passed, tail=True))
-
-    def _return(self, value: ir.Value) -> None:
-        self.returned.add_incoming(value, self.builder.block)
-        self.builder.branch(self.exit)
 
     # Checks -----------------------------------------------------------------------------------------------------------
 
@@ -274,12 +235,12 @@ class CallEmitter:
         builder = self.builder
         self.alive.append(expected)
         same, other = self._block("key.same"), self._block("key.other")
-        builder.cbranch(builder.icmp_signed("==", key, _object(expected)), same, other).set_weights([99, 1])
+        builder.cbranch(builder.icmp_signed("==", key, object_at(expected)), same, other).set_weights([99, 1])
         builder.position_at_end(other)
         if type(expected) is str:
             self._require(self._has_type(key, str))
             compare = self._c_api("PyUnicode_Compare", INT32, [POINTER, POINTER])
-            self._require(builder.icmp_signed("==", builder.call(compare, [key, _object(expected)]), INT32(0)))
+            self._require(builder.icmp_signed("==", builder.call(compare, [key, object_at(expected)]), INT32(0)))
             builder.branch(same)
         else:
             builder.branch(self.slow)
@@ -311,11 +272,11 @@ class CallEmitter:
         builder = self.builder
         descr = self._field(array, headers.ARRAY_DESCR, POINTER)
         own, equal = self._block("dtype.own"), self._block("dtype.equal")
-        builder.cbranch(builder.icmp_signed("==", descr, _object(np.dtype(dtype.char))), own, equal).set_weights(
+        builder.cbranch(builder.icmp_signed("==", descr, object_at(np.dtype(dtype.char))), own, equal).set_weights(
             [99, 1]
         )
         builder.position_at_end(equal)
-        word = builder.and_(self._field(descr, headers.DESCR_WORD, INT64), INT64(_as_signed(headers.DESCR_WORD_MASK)))
+        word = builder.and_(self._field(descr, headers.DESCR_WORD, INT64), INT64(as_signed(headers.DESCR_WORD_MASK)))
         builder.cbranch(builder.icmp_signed("==", word, INT64(headers.descr_word(dtype))), own, self.slow)
         builder.position_at_end(own)
 
@@ -329,7 +290,7 @@ class CallEmitter:
 
     def _check_static(self, spec: StaticSpec, value: ir.Value) -> None:
         builder = self.builder
-        same = builder.icmp_signed("==", value, _object(spec.value))
+        same = builder.icmp_signed("==", value, object_at(spec.value))
         if not spec.is_int64:
             self._require(same)
             return
@@ -363,7 +324,7 @@ class CallEmitter:
         table = None if self.spec.watch is None else self.spec.watch.table
         if table is not None:
             kind = ir.FunctionType(INT32, [POINTER]).as_pointer()
-            differs = self.builder.call(self.builder.inttoptr(INT64(walker()), kind), [_address(table.address)])
+            differs = self.builder.call(self.builder.inttoptr(INT64(walker()), kind), [address_of(table.address)])
             self._require(self.builder.icmp_signed("==", differs, INT32(0)))
 
     # Kernel and result ------------------------------------------------------------------------------------------------
@@ -376,97 +337,6 @@ class CallEmitter:
         status = builder.call(kernel, operands)
         builder.call(self._c_api("PyEval_RestoreThread", VOID, [POINTER]), [thread])
         return status
-
-    def _result(self, result: Result, outputs: list[ir.Value], unfinished: tuple[ir.Value, ...]) -> ir.Value:
-        """A new reference; without memory for it, drop the `unfinished` containers around it and return NULL."""
-        builder = self.builder
-        match result:
-            case None:
-                return self._incref(_object(None))
-            case ConstantResult():
-                return self._incref(_object(result.value))
-            case ArgumentResult():
-                return self._incref(self.seen[result.position,])
-            case FloatResult():
-                return self._new_float(outputs[result.output], unfinished)
-            case NewArray():
-                return self._new_array(result, unfinished)
-            case TupleResult():
-                return self._filled(tuple, [self._item(item, outputs) for item in result.items], unfinished)
-            case ListResult():
-                return self._filled(list, [self._item(item, outputs) for item in result.items], unfinished)
-            case DictResult():
-                new = self._new("PyDict_New", [], [], unfinished)
-                for key, item in zip(result.keys, result.items):
-                    value = self._result(item, outputs, (*unfinished, new))
-                    self._put("PyDict_SetItem", new, _object(key), value, (*unfinished, new))
-                    self._decref(value)
-                return new
-            case ConvertedResult():
-                self.alive.append(result.function)
-                item = self._result(result.item, outputs, unfinished)
-                new = builder.call(
-                    self._c_api("PyObject_CallOneArg", POINTER, [POINTER] * 2), [_object(result.function), item]
-                )
-                self._decref(item)
-                self._return_if_null(new, unfinished)
-                return new
-
-    def _item(self, item: Result, outputs: list[ir.Value]) -> Callable[[tuple[ir.Value, ...]], ir.Value]:
-        return lambda unfinished: self._result(item, outputs, unfinished)
-
-    def _filled(
-        self, kind: type, items: list[Callable[[tuple[ir.Value, ...]], ir.Value]], unfinished: tuple[ir.Value, ...]
-    ) -> ir.Value:
-        """A new tuple or list of `items`, each made in its turn."""
-        name = "PyTuple" if kind is tuple else "PyList"
-        new = self._new(f"{name}_New", [INT64], [INT64(len(items))], unfinished)
-        set_item = self._c_api(f"{name}_SetItem", INT32, [POINTER, INT64, POINTER])
-        for position, item in enumerate(items):
-            value = item((*unfinished, new))
-            self.builder.call(set_item, [new, INT64(position), value])  # takes over the reference; cannot fail
-        return new
-
-    def _new(
-        self, name: str, kinds: list[ir.Type], arguments: list[ir.Value], unfinished: tuple[ir.Value, ...]
-    ) -> ir.Value:
-        new = self.builder.call(self._c_api(name, POINTER, kinds), arguments)
-        self._return_if_null(new, unfinished)
-        return new
-
-    def _new_float(self, slot: ir.Value, unfinished: tuple[ir.Value, ...] = ()) -> ir.Value:
-        number = self.builder.load(self.builder.bitcast(slot, DOUBLE.as_pointer()))
-        return self._new("PyFloat_FromDouble", [DOUBLE], [number], unfinished)
-
-    def _new_array(self, result: NewArray, unfinished: tuple[ir.Value, ...]) -> ir.Value:
-        """As `np.empty` or `np.zeros`, by what these call; an array of another order has its strides said."""
-        builder, spec = self.builder, result.spec
-        count, words, is_c = len(spec.shape), INT64.as_pointer(), spec.is_c_ordered
-        dtype = self._incref(_object(np.dtype(spec.dtype.char)))  # the call takes over the reference
-        extents = self._constants(spec.shape)
-        if is_c:
-            kind = ir.FunctionType(POINTER, [INT32, words, POINTER, INT32])
-            address = headers.numpy_function("zeros" if result.is_zero else "empty")
-            make = builder.inttoptr(INT64(address), kind.as_pointer())
-            new = builder.call(make, [INT32(count), extents, dtype, INT32(0)])
-        else:
-            kind = ir.FunctionType(POINTER, [POINTER, POINTER, INT32, words, words, POINTER, INT32, POINTER])
-            make = builder.inttoptr(INT64(headers.numpy_function("new")), kind.as_pointer())
-            strides, nothing = self._constants(spec.strides), POINTER(None)
-            new = builder.call(
-                make, [_object(np.ndarray), dtype, INT32(count), extents, strides, nothing, INT32(0), nothing]
-            )
-        self._return_if_null(new, unfinished)
-        if result.is_zero and not is_c:
-            fill = self._c_api("memset", POINTER, [POINTER, INT32, INT64])
-            builder.call(fill, [self._field(new, headers.ARRAY_DATA, POINTER), INT32(0), INT64(spec.byte_range[1])])
-        return new
-
-    def _constants(self, numbers: Sequence[int]) -> ir.Value:
-        """The address of these numbers."""
-        table = (ctypes.c_int64 * max(len(numbers), 1))(*numbers)
-        self.alive.append(table)
-        return _address(ctypes.addressof(table), INT64)
 
     def _updated(self, spec: Spec, path: Path) -> ir.Value | None:
         """A new reference to what stands in the place of a float, or of a tuple that holds one, after the kernel.
@@ -483,7 +353,7 @@ class CallEmitter:
             make = functools.partial(tuple.__new__, spec.type)
             self.alive.append(make)
             call = self._c_api("PyObject_CallOneArg", POINTER, [POINTER] * 2)
-            named = self.builder.call(call, [_object(make), new])
+            named = self.builder.call(call, [object_at(make), new])
             self._decref(new)
             self._return_if_null(named, ())
             return named
@@ -492,7 +362,7 @@ class CallEmitter:
             if value is None:
                 continue
             if isinstance(spec, DictSpec):
-                self._put("PyDict_SetItem", self.seen[path], _object(spec.keys[k]), value, ())
+                self._put("PyDict_SetItem", self.seen[path], object_at(spec.keys[k]), value, ())
                 self._decref(value)
             else:  # it takes over the reference, and fails where the list was shortened while the GIL was released
                 self._put("PyList_SetItem", self.seen[path], INT64(k), value, ())
@@ -507,89 +377,9 @@ class CallEmitter:
 
         return part
 
-    def _put(
-        self, name: str, items: ir.Value, key: ir.Value, value: ir.Value, unfinished: tuple[ir.Value, ...]
-    ) -> None:
-        builder = self.builder
-        set_item = self._c_api(name, INT32, [POINTER, key.type, POINTER])
-        failed = builder.icmp_signed("<", builder.call(set_item, [items, key, value]), INT32(0))
-        self._leave_if(failed, unfinished)
-
-    def _return_if_null(self, value: ir.Value, unfinished: tuple[ir.Value, ...]) -> None:
-        self._leave_if(self.builder.icmp_signed("==", value, POINTER(None)), unfinished)
-
-    def _leave_if(self, failed: ir.Value, unfinished: tuple[ir.Value, ...]) -> None:
-        """Return NULL where an exception has been raised."""
-        builder = self.builder
-        leave, go_on = self._block("failed"), self._block("made")
-        builder.cbranch(failed, leave, go_on).set_weights([1, 99])
-        builder.position_at_end(leave)
-        for new in unfinished:
-            self._decref(new)
-        self._return(POINTER(None))
-        builder.position_at_end(go_on)
-
-    # Building blocks --------------------------------------------------------------------------------------------------
-
-    def _require(self, condition: ir.Value) -> None:
-        """Go on where `condition` holds, and to the slow path where not."""
-        block = self._block("checked")
-        self.builder.cbranch(condition, block, self.slow).set_weights([99, 1])
-        self.builder.position_at_end(block)
-
-    def _require_zero(self, words: list[ir.Value]) -> None:
-        """Go on where all `words` are zero: several comparisons for one branch."""
-        if words:
-            union = words[0]
-            for word in words[1:]:
-                union = self.builder.or_(union, word)
-            self._require(self.builder.icmp_signed("==", union, union.type(0)))
-
-    def _field(self, value: ir.Value, offset: int, kind: ir.Type) -> ir.Value:
-        address = self.builder.gep(value, [INT64(offset)])
-        return self.builder.load(self.builder.bitcast(address, kind.as_pointer()))
-
-    def _has_type(self, value: ir.Value, wanted: type) -> ir.Value:
-        return self.builder.icmp_signed("==", self._field(value, headers.OBJECT_TYPE, POINTER), _object(wanted))
-
-    def _alloca(self, kind: ir.Type) -> ir.Value:
-        with self.builder.goto_entry_block():
-            return self.builder.alloca(kind)
-
-    def _slot(self) -> ir.Value:
-        slot = self._alloca(DOUBLE)
-        return self.builder.bitcast(slot, POINTER)
-
-    def _incref(self, value: ir.Value) -> ir.Value:
-        self.builder.call(self._c_api("Py_IncRef", VOID, [POINTER]), [value])
-        return value
-
-    def _decref(self, value: ir.Value) -> None:
-        self.builder.call(self._c_api("Py_DecRef", VOID, [POINTER]), [value])
-
-    def _block(self, name: str) -> ir.Block:
-        return self.function.append_basic_block(name)
-
-    def _c_api(self, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
-        known = self.module.globals.get(name)
-        return known or ir.Function(self.module, ir.FunctionType(result, arguments), name)
-
 
 def changes_within(spec: Spec) -> bool:
     """Whether a float that the kernel writes to is in an argument."""
     if isinstance(spec, ArraySpec | StaticSpec | AnySpec):
         return False
     return spec.written if isinstance(spec, FloatSpec) else any(map(changes_within, spec.items))
-
-
-def _address(address: int, kind: ir.Type | None = None) -> ir.Value:
-    return INT64(address).inttoptr(POINTER if kind is None else kind.as_pointer())
-
-
-def _object(value: object) -> ir.Value:
-    """A pointer to an object, which the function's `CompiledCall` keeps alive."""
-    return _address(id(value))
-
-
-def _as_signed(word: int) -> int:
-    return word - 2**64 if word >= 2**63 else word
