@@ -288,7 +288,9 @@ class Placed:
         pointers = {id: memory.__array_interface__["data"][0] for id, memory in self.memory.items()}
         for parameter in entry.parameters:
             self.copy_unaligned(parameter)
-        pointers |= {place.id: copy.__array_interface__["data"][0] for place, _, copy in self.copies}
+        for place, _, copy in self.copies:
+            assert place.buffer is not None
+            pointers[place.buffer.id] = copy.__array_interface__["data"][0]
         if self.tape is not None and layout is not None:
             block = self.tape.room(layout.nbytes) if entry.row.writes_tape else self.tape._memory
             pointers[TAPE_BUFFER] = block.__array_interface__["data"][0]
