@@ -436,6 +436,17 @@ def test_autodiff_of_calls_that_are_not_like_the_one_before() -> None:
         planned_ad.autodiff(Reverse, f, Active, Active(np.ones(3)), Active(np.ones(3)))
 
 
+def test_without_headers_that_are_known_every_call_is_slow_and_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("planned_ad.kernels.entry.headers.supported", lambda: False)
+    plan = planned_ad.compile(lambda x, k: np.sum(x * x) * k, (x(), 2.0))
+    dx = np.empty(3)
+    assert plan.gradient(x(), 2.0, dx)[0] is dx and plan(x(), 2.0) == 28.0
+    np.testing.assert_array_equal(dx, 4 * x())
+    assert "object headers are not laid out" in str(plan.explain().fallbacks)
+    planned_ad.autodiff(Reverse, lambda x: np.sum(x * x), Duplicated(x(), dx))
+    np.testing.assert_array_equal(dx, 6 * x())
+
+
 # Arrays that are not aligned.
 
 

@@ -30,7 +30,7 @@ from .callspec import (
     StaticSpec,
 )
 from .forms import SIGNATURE, arranger, table_of
-from .objectemit import DOUBLE, INT32, INT64, POINTER, VOID, ObjectEmitter, Path, address_of, as_signed, object_at
+from .objectemit import DOUBLE, INT32, INT64, POINTER, VOID, ObjectEmitter, Path, as_signed, object_at, pointer_to
 from .watchtable import walker
 
 
@@ -87,9 +87,9 @@ class CallEmitter(ObjectEmitter):
         self._require_zero(overlap_bits(builder, [*self.ranges, *fixed], spec.apart))
         self._check_outside()
         outputs = [self._slot() for _ in range(spec.outputs)]
-        operands = [*self.pointers, *outputs, address_of(workspace)]
+        operands = [*self.pointers, *outputs, pointer_to(workspace)]
         # While the GIL is held nobody else can be inside, so only a call that releases it has to claim.
-        flag = address_of(claim, INT32) if spec.release_gil and spec.workspace_nbytes else None
+        flag = pointer_to(claim, INT32) if spec.release_gil and spec.workspace_nbytes else None
         if flag is not None:
             claimed = builder.extract_value(builder.cmpxchg(flag, INT32(0), INT32(1), "acquire", "monotonic"), 1)
             self._require(claimed)
@@ -136,7 +136,7 @@ class CallEmitter(ObjectEmitter):
         integers = INT64.as_pointer()
         places = [builder.bitcast(place, integers) for place in (arguments, ordered)]
         arrange = builder.inttoptr(INT64(arranger()), SIGNATURE.as_pointer())
-        row = address_of(ctypes.addressof(table), INT64)
+        row = pointer_to(ctypes.addressof(table), INT64)
         status = builder.call(arrange, [row, places[0], count, keywords, places[1]])
         self._require(builder.icmp_signed("==", status, INT32(0)))
         last = builder.block
@@ -324,7 +324,7 @@ class CallEmitter(ObjectEmitter):
         table = None if self.spec.watch is None else self.spec.watch.table
         if table is not None:
             kind = ir.FunctionType(INT32, [POINTER]).as_pointer()
-            differs = self.builder.call(self.builder.inttoptr(INT64(walker()), kind), [address_of(table.address)])
+            differs = self.builder.call(self.builder.inttoptr(INT64(walker()), kind), [pointer_to(table.address)])
             self._require(self.builder.icmp_signed("==", differs, INT32(0)))
 
     # Kernel and result ------------------------------------------------------------------------------------------------

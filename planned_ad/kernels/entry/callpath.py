@@ -5,8 +5,8 @@ specification says costs some tens of nanoseconds and allocates nothing, and tha
 path with the very same arguments, before anything has been written.
 
 The function has the C signature of ``METH_FASTCALL | METH_KEYWORDS``, which is also that of ``PyObject_Vectorcall``, so
-that handing a call over is a jump. Where object headers are not laid out as `headers` knows them, a Python function
-does the same checks and runs the same kernel: `BuiltCall.fast_path` tells which of the two was made.
+that handing a call over is a jump. Where object headers are not laid out as `headers` knows them, all calls take the
+slow path: `BuiltCall.fast_path` tells.
 """
 
 import ctypes
@@ -33,8 +33,6 @@ from .callspec import (
     NewArray,
     Result,
     TupleResult,
-    address_of,
-    match,
 )
 from .workspace import KernelRunner, WorkspacePool, aligned_bytes
 
@@ -157,7 +155,7 @@ def make_builtin(
         kept = (spec, slow_path, workspace, claim, library, keep, alive)
         function = _builtin_function(name, f"{name}{text_signature}\n--\n\n{doc}", address, kept)
     else:
-        function = _python_function(name, doc, text_signature, spec, run, slow_path)
+        function = _slow_function(name, doc, text_signature, slow_path)
     return BuiltCall(function=function, fast_path=fast_path, kernel_address=kernel_address, run=run, library=library)
 
 
@@ -172,33 +170,16 @@ _new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_o
 )
 
 
-def _python_function(
-    name: str, doc: str, text_signature: str, spec: CallSpec, run: KernelRunner, slow_path: Callable[..., Any]
-) -> Callable[..., Any]:
-    """The stand-in: `match` in place of machine code, with the same results."""
+def _slow_function(name: str, doc: str, text_signature: str, slow_path: Callable[..., Any]) -> Callable[..., Any]:
+    """The stand-in: the slow path, described as the built-in function is."""
 
     def function(*arguments: Any, **keywords: Any) -> Any:
-        leaves = None if keywords else match(spec, arguments)
-        if leaves is None:
-            return slow_path(*arguments, **keywords)
-        pointers, scalars = leaf_pointers(leaves, spec.outputs)
-        if run(pointers):
-            return slow_path(*arguments, **keywords)
-        return build_result(spec.result, arguments, scalars[len(scalars) - spec.outputs :])
+        return slow_path(*arguments, **keywords)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     function.__signature__ = inspect.signature(eval(f"lambda {text_signature.strip('()')}: None"))  # type: ignore[attr-defined]
     return function
-
-
-def leaf_pointers(leaves: Sequence[Any], outputs: int) -> tuple[list[int], ctypes.Array]:
-    """Addresses of the leaves and outputs, and the memory of those that are scalars: floats first, then outputs."""
-    numbers = [leaf for leaf in leaves if isinstance(leaf, float)]
-    scalars = (ctypes.c_double * (len(numbers) + outputs))(*numbers)
-    slots = iter(range(ctypes.addressof(scalars), ctypes.addressof(scalars) + ctypes.sizeof(scalars), 8))
-    pointers = [next(slots) if isinstance(leaf, float) else address_of(leaf) for leaf in leaves]
-    return [*pointers, *slots], scalars
 
 
 def build_result(result: Result, arguments: Sequence[Any], outputs: Sequence[float]) -> Any:

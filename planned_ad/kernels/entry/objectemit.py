@@ -154,7 +154,7 @@ class ObjectEmitter:
         """The address of these numbers."""
         table = (ctypes.c_int64 * max(len(numbers), 1))(*numbers)
         self.alive.append(table)
-        return address_of(ctypes.addressof(table), INT64)
+        return pointer_to(ctypes.addressof(table), INT64)
 
     def _put(
         self, name: str, items: ir.Value, key: ir.Value, value: ir.Value, unfinished: tuple[ir.Value, ...]
@@ -224,13 +224,13 @@ class ObjectEmitter:
         return known or ir.Function(self.module, ir.FunctionType(result, arguments), name)
 
 
-def address_of(address: int, kind: ir.Type | None = None) -> ir.Value:
+def pointer_to(address: int, kind: ir.Type | None = None) -> ir.Value:
     return INT64(address).inttoptr(POINTER if kind is None else kind.as_pointer())
 
 
 def object_at(value: object) -> ir.Value:
     """A pointer to an object, which the function's `CompiledCall` keeps alive."""
-    return address_of(id(value))
+    return pointer_to(id(value))
 
 
 def as_signed(word: int) -> int:
