@@ -222,8 +222,8 @@ def njit_spec(trace: Trace, entry: Entry, on_branch: str) -> NjitSpec:
     spec, returns = entry.spec, only_tuples(entry.spec.result)
     passed = [p for p in entry.parameters if p.is_passed]
     numbers = [p for p in entry.parameters if not p.is_passed]
-    leaves = [native(place) for p in passed for place in p.places if place.id is not None]
-    outputs = [native(place, is_output=returns) for p in numbers for place in p.places]
+    leaves = [native_parameter(place) for p in passed for place in p.places if place.id is not None]
+    outputs = [native_parameter(place, is_output=returns) for p in numbers for place in p.places]
     order = passed
     if not returns:
         results = sorted((p for p in entry.of(RESULT)), key=lambda p: p.number)
@@ -255,7 +255,7 @@ def only_tuples(result: Result) -> bool:
     return result is None or isinstance(result, ArgumentResult | FloatResult)
 
 
-def native(place: Place, is_output: bool = False) -> NativeParameter:
+def native_parameter(place: Place, is_output: bool = False) -> NativeParameter:
     """A leaf as a parameter of the C function."""
     assert place.buffer is not None
     return NativeParameter(path=place.path, spec=leaf_spec(place), dtype=place.buffer.dtype, is_output=is_output)

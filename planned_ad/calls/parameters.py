@@ -97,14 +97,14 @@ def parameters_of(trace: Trace, row: CallKind, tape: Tape) -> tuple[Parameter, .
 def arguments(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
     """The function's own."""
     written = {region.buffer for op in tape.operations for region in op.writes}
-    for number, (child, leaves) in enumerate(children(trace)):
+    for number, (child, leaves) in enumerate(arguments_with_leaves(trace)):
         places = tuple(
             Place(
                 path=leaf.path,
                 kind=leaf.kind,
                 buffer=None if leaf.buffer is None else tape.buffers[leaf.buffer],
                 value=leaf.value,
-                is_written=leaf.buffer in written,
+                is_written=leaf.kind == "array" and leaf.buffer in written,
             )
             for leaf in leaves
         )
@@ -117,7 +117,7 @@ def followers(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
     for id in tape.arguments:
         if tape.buffers[id].kind == row.follows.value:
             buffers.setdefault(tape.buffers[id].shadow_of, []).append(tape.buffers[id])
-    for number, (child, leaves) in enumerate(children(trace)):
+    for number, (child, leaves) in enumerate(arguments_with_leaves(trace)):
         several = [buffers.get(leaf.buffer, ()) if leaf.buffer is not None else () for leaf in leaves]
         is_number = child.kind is Leaf and leaves[0].kind == "float" and row.is_reverse
         for copy in range(row.width if any(several) else 0):
@@ -167,7 +167,7 @@ def tapes(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
 READERS = {ARGUMENT: arguments, TAPE: tapes, COTANGENT: cotangents, RESULT: results}
 
 
-def children(trace: Trace) -> Iterator[tuple[Structure, Sequence[ArgumentLeaf]]]:
+def arguments_with_leaves(trace: Trace) -> Iterator[tuple[Structure, Sequence[ArgumentLeaf]]]:
     """Of each argument its structure and its leaves."""
     start = 0
     for child in trace.structure.children:
@@ -180,14 +180,14 @@ def shadowed(trace: Trace) -> list[int]:
     """Positions of the arguments that have a shadow argument: all that are active, but for lone floats."""
     return [
         number
-        for number, (child, leaves) in enumerate(children(trace))
+        for number, (child, leaves) in enumerate(arguments_with_leaves(trace))
         if any(leaf.active for leaf in leaves) and not (child.kind is Leaf and leaves[0].kind == "float")
     ]
 
 
 def lone_floats(trace: Trace) -> frozenset[int]:
     """Buffers of float arguments that are no part of a container: their derivative is returned, not accumulated."""
-    found = (leaves[0] for child, leaves in children(trace) if child.kind is Leaf)
+    found = (leaves[0] for child, leaves in arguments_with_leaves(trace) if child.kind is Leaf)
     return frozenset(leaf.buffer for leaf in found if leaf.kind == "float" and leaf.buffer is not None)
 
 

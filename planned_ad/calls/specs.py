@@ -41,7 +41,7 @@ from .split_tape import KeptLayout
 def call_spec(trace: Trace, row: CallKind, parameters: Sequence[Parameter], kept: KeptLayout | None) -> CallSpec:
     """What the machine code of a call checks, makes and returns; not yet in which memory it works."""
     passed = [p for p in parameters if p.is_passed]
-    specs = tuple(spec_of(trace, row, p, kept) for p in passed)
+    specs = tuple(parameter_spec(trace, row, p, kept) for p in passed)
     if any(
         place.buffer.dtype != np.float64 for p in parameters if not p.is_passed for place in p.places if place.buffer
     ):
@@ -69,10 +69,10 @@ class Never(tuple):
 
 
 class LeftToSlowPath(Exception):
-    """Raised within `spec_of` where machine code does not take a parameter."""
+    """Raised within `parameter_spec` where machine code does not take a parameter."""
 
 
-def spec_of(trace: Trace, row: CallKind, parameter: Parameter, kept: KeptLayout | None) -> Spec:
+def parameter_spec(trace: Trace, row: CallKind, parameter: Parameter, kept: KeptLayout | None) -> Spec:
     """What the machine code of a call checks of one parameter."""
     if parameter.role is TAPE:
         assert kept is not None
@@ -81,13 +81,15 @@ def spec_of(trace: Trace, row: CallKind, parameter: Parameter, kept: KeptLayout 
     try:
         if replaced and parameter.role is not RESULT:  # attributes of objects get other values
             raise LeftToSlowPath
-        return nested(parameter.structure, iter(parameter.places), row, parameter, False)
+        return nested_spec(parameter.structure, iter(parameter.places), row, parameter, False)
     except LeftToSlowPath:
         leaves = (leaf_spec(place) for place in parameter.places if place.buffer is not None)
         return SequenceSpec(type=Never, items=tuple(leaves))
 
 
-def nested(structure: Structure, places: Iterator[Place], row: CallKind, parameter: Parameter, is_fixed: bool) -> Spec:
+def nested_spec(
+    structure: Structure, places: Iterator[Place], row: CallKind, parameter: Parameter, is_fixed: bool
+) -> Spec:
     """The specification of a container and what is in it; `is_fixed`: in a container that cannot be changed."""
     kind: Any = structure.kind
     if kind is Leaf:
@@ -108,13 +110,13 @@ def nested(structure: Structure, places: Iterator[Place], row: CallKind, paramet
     if is_object and any(place.kind == "float" and place.is_written for place in parameter.places):
         raise LeftToSlowPath
     is_fixed = is_object or issubclass(kind, tuple)
-    items = tuple(nested(child, places, row, parameter, is_fixed) for child in structure.children)
+    items = tuple(nested_spec(child, places, row, parameter, is_fixed) for child in structure.children)
     if kind is list or issubclass(kind, tuple):
         return SequenceSpec(type=kind, items=items)
     if kind is dict:
         return DictSpec(keys=structure.keys, items=items)
     slots = slots_of(kind) if is_object else ()
-    if is_object and not slots:
+    if is_object and not slots and kind.__dictoffset__:
         return ObjectSpec(type=kind, keys=structure.keys, items=items)
     if is_object and set(slots) == set(structure.keys) and not kind.__dictoffset__:
         return SlotsSpec(type=kind, names=structure.keys, items=items)
@@ -154,17 +156,17 @@ def container(structure: Structure, leaves: Iterable[Result]) -> Result:
     """Leaves put together."""
     leaves = tuple(leaves)
     if all(kind in (list, tuple, dict, Leaf, type(None)) or is_namedtuple(kind) for kind in kinds_in(structure)):
-        return native(structure, iter(leaves))
+        return native_container(structure, iter(leaves))
     return ConvertedResult(TupleResult(leaves), structure.unflatten)
 
 
-def native(structure: Structure, leaves: Iterator[Result]) -> Result:
+def native_container(structure: Structure, leaves: Iterator[Result]) -> Result:
     kind = structure.kind
     if kind is Leaf:
         return next(leaves)
     if kind is type(None):
         return None
-    items = tuple(native(child, leaves) for child in structure.children)
+    items = tuple(native_container(child, leaves) for child in structure.children)
     if kind is dict:
         return DictResult(structure.keys, items)
     if kind is list:
@@ -222,18 +224,18 @@ def returned(trace: Trace, row: CallKind, values: Sequence[Result]) -> list[Resu
     if row.of_loss:
         return list(values)
     count = len(trace.tape.results)
-    primal = rebuilt(trace, values[:count])
+    primal = function_result(trace, values[:count])
     if not row.is_sweep:
         return [primal]
     tangents: list[Result] = []
     for copy in range(row.width if not row.is_reverse else 0):
         rest = iter(values[count + copy :: row.width])
         whole = [next(rest) if v.dtype.kind == "f" else values[k] for k, v in enumerate(trace.tape.results)]
-        tangents.append(rebuilt(trace, whole))
+        tangents.append(function_result(trace, whole))
     return [TupleResult(tuple(tangents)), primal]
 
 
-def rebuilt(trace: Trace, values: Sequence[Result]) -> Result:
+def function_result(trace: Trace, values: Sequence[Result]) -> Result:
     """What the function returns, from its traced results."""
     leaves: list[Result] = []
     for (kind, what), result_kind in zip(trace.result_leaves, trace.result_kinds):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..calls.entries import check_loss
-from ..calls.parameters import children
+from ..calls.parameters import arguments_with_leaves
 from ..plan import DERIVATIVES, Plan
 from ..trace import Trace
 from .derivatives import Gradient, HessianVector, Jacobian, Pushforward
@@ -56,7 +56,9 @@ def identifier(name: str) -> str:
 
 def active_arguments(trace: Trace) -> list[int]:
     """Positions of the arguments in which something is active."""
-    return [number for number, (_, leaves) in enumerate(children(trace)) if any(leaf.active for leaf in leaves)]
+    return [
+        number for number, (_, leaves) in enumerate(arguments_with_leaves(trace)) if any(leaf.active for leaf in leaves)
+    ]
 
 
 def transformed_of(plan: Plan, made: type[Transformed], *options: Any) -> tuple[Transformed, Trace, list[int]]:

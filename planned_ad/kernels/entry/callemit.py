@@ -29,7 +29,7 @@ from .callspec import (
     Spec,
     StaticSpec,
 )
-from .forms import SIGNATURE, arranger, table_of
+from .forms import SIGNATURE, arranger, forms_table
 from .objectemit import DOUBLE, INT32, INT64, POINTER, VOID, ObjectEmitter, Path, as_signed, object_at, pointer_to
 from .watchtable import walker
 
@@ -126,7 +126,7 @@ class CallEmitter(ObjectEmitter):
         if spec.forms is None or not spec.arguments:
             self._require(plain)
             return arguments
-        table = table_of(spec.forms)
+        table = forms_table(spec.forms)
         self.alive.append(table)
         before, other, ready = builder.block, self._block("other"), self._block("ready")
         builder.cbranch(plain, ready, other).set_weights([99, 1])

@@ -192,7 +192,7 @@ def build_result(result: Result, arguments: Sequence[Any], outputs: Sequence[flo
         case ConstantResult():
             return result.value
         case NewArray():
-            return new_array(result)
+            return array_like(result)
         case ConvertedResult():
             return result.function(build_result(result.item, arguments, outputs))
         case TupleResult() | ListResult() | DictResult():
@@ -203,7 +203,7 @@ def build_result(result: Result, arguments: Sequence[Any], outputs: Sequence[flo
     return None
 
 
-def new_array(result: NewArray) -> np.ndarray:
+def array_like(result: NewArray) -> np.ndarray:
     spec = result.spec
     memory = (np.zeros if result.is_zero else np.empty)(spec.byte_range[1], np.uint8)
     return np.ndarray(spec.shape, spec.dtype, memory, strides=spec.strides)

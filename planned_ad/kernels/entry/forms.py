@@ -18,7 +18,7 @@ LITTLE = Optimization(level=2, loop_vectorize=False, loop_unroll=False)
 HEADER, FIELDS = 4, 3  # of a table: numbers before, and for each parameter
 
 
-def table_of(forms: Forms) -> ctypes.Array:
+def forms_table(forms: Forms) -> ctypes.Array:
     """How many arguments, how many by position, `None`, how many together; of each its name, whether it may be missing,
     and whether it is one of those together. Names are interned, so that they are compared by address."""
     optional = dict(forms.made)
