@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -31,7 +32,7 @@ from ..kernels.entry.callspec import (
     StaticSpec,
     TupleResult,
 )
-from ..python.structure import Leaf, Structure, is_object_class, slots_of
+from ..python.structure import Leaf, Repeated, Structure, is_object_class, set_attribute, slots_of
 from ..trace import Trace
 from .kinds import ARGUMENT, COTANGENT, RESULT, SHADOW, TAPE, CallKind
 from .parameters import Parameter, Place, is_certain, strides_of
@@ -155,9 +156,9 @@ def made(trace: Trace, row: CallKind, parameter: Parameter, spec: Spec) -> Resul
 def container(structure: Structure, leaves: Iterable[Result]) -> Result:
     """Leaves put together."""
     leaves = tuple(leaves)
-    if all(kind in (list, tuple, dict, Leaf, type(None)) or is_namedtuple(kind) for kind in kinds_in(structure)):
-        return native_container(structure, iter(leaves))
-    return ConvertedResult(TupleResult(leaves), structure.unflatten)
+    if Repeated in kinds_in(structure) or types.MethodType in kinds_in(structure):
+        return ConvertedResult(TupleResult(leaves), structure.unflatten)
+    return native_container(structure, iter(leaves))
 
 
 def native_container(structure: Structure, leaves: Iterator[Result]) -> Result:
@@ -167,20 +168,26 @@ def native_container(structure: Structure, leaves: Iterator[Result]) -> Result:
     if kind is type(None):
         return None
     items = tuple(native_container(child, leaves) for child in structure.children)
-    if kind is dict:
-        return DictResult(structure.keys, items)
+    if issubclass(kind, dict):
+        made = DictResult(structure.keys, items)
+        return made if kind is dict else ConvertedResult(made, kind)
     if kind is list:
         return ListResult(items)
-    return TupleResult(items) if kind is tuple else ConvertedResult(TupleResult(items), maker(kind))
+    return TupleResult(items) if kind is tuple else ConvertedResult(TupleResult(items), maker(kind, structure.keys))
 
 
-def maker(kind: Any) -> Callable[[tuple], Any]:
-    """What makes a namedtuple of a tuple."""
-    return functools.partial(tuple.__new__, kind)
+def maker(kind: Any, names: Sequence[str]) -> Callable[[tuple], Any]:
+    """What makes a namedtuple, or an object, of a tuple of its parts."""
+    if issubclass(kind, tuple):
+        return functools.partial(tuple.__new__, kind)
 
+    def make(values: tuple) -> Any:
+        made = kind() if kind is types.SimpleNamespace else object.__new__(kind)
+        for name, value in zip(names, values):
+            set_attribute(made, name, value)
+        return made
 
-def is_namedtuple(kind: type) -> bool:
-    return issubclass(kind, tuple) and kind is not tuple
+    return make
 
 
 def kinds_in(structure: Structure) -> Iterator[type]:
