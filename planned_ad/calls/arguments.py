@@ -20,7 +20,7 @@ from ..errors import (
     ShapeError,
     StaticArgumentError,
 )
-from ..python.structure import Structure, flatten_arguments, paths
+from ..python.structure import flatten_arguments
 from ..tape.tape import Buffer
 from ..trace import ArgumentLeaf, Trace
 from ..tracing.replacements.rebinding import shared_owner
@@ -129,7 +129,3 @@ def check_overlaps(named: Sequence[tuple[str, np.ndarray, bool]], call: str) -> 
                 raise OverlapError(
                     f"{call}: {path} shares memory with {other_path}, and the call writes to one of them; pass a copy"
                 )
-
-
-def names_of(structure: Structure, prefix: str) -> list[str]:
-    return [prefix + path for path in paths(structure)]
