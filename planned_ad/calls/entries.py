@@ -11,6 +11,7 @@ from typing import Any
 
 from ..differentiate.keep.decisions import record_decisions
 from ..differentiate.keep.memory_limit import Rerun, within_limit
+from ..differentiate.keep.rooms import capacities, last_with_room
 from ..differentiate.keep.split import split
 from ..differentiate.reverse import activity, reverse
 from ..errors import NotDifferentiableError
@@ -69,22 +70,21 @@ class Entry:
         return [parameter for parameter in self.parameters if parameter.role in roles]
 
 
-def entry_tape(trace: Trace, row: CallKind, preserve_args: bool) -> Tape:
+def entry_tape(trace: Trace, row: CallKind, preserve_args: bool, room: int = 1) -> Tape:
     """The tape that an entry runs: traced, on private copies where needed, differentiated, simplified."""
-    return finished(differentiated(trace, row, preserve_args))
+    return finished(differentiated(trace, row, preserve_args, room=room))
 
 
 def limited_tape(
-    trace: Trace, row: CallKind, preserve_args: bool, memory_limit: int | None
+    trace: Trace, row: CallKind, preserve_args: bool, memory_limit: int | None, room: int = 1
 ) -> tuple[Tape, tuple[Rerun, ...]]:
     """`entry_tape`, with loops that its reverse sweep runs again so that no more than `memory_limit` bytes are kept."""
     if memory_limit is None:
-        return entry_tape(trace, row, preserve_args), ()
-    tape = differentiated(trace, row, preserve_args, counted=False)
+        return entry_tape(trace, row, preserve_args, room), ()
     return within_limit(
         memory_limit,
         trace.name,
-        tape,
+        differentiated(trace, row, preserve_args, room=room),
         lambda: differentiated(trace, row, preserve_args, record_decisions, counted=False),
         finished,
         (lambda tape: split(tape).nbytes) if row is SPLIT else (lambda tape: plan_memory(tape).cached_nbytes),
@@ -97,16 +97,19 @@ def differentiated(
     preserve_args: bool,
     prepared: Callable[[Tape], Tape] = lambda tape: tape,
     counted: bool = True,
+    room: int = 1,
 ) -> Tape:
     """The traced program on private copies where needed, `prepared`, with its reverse sweep.
 
-    Loops that stop early are `counted` unless they may have to be cut into segments.
+    Loops that stop early are `counted` unless they are to be cut into segments. `room`: times as much as there is
+    at first, for those in other loops.
     """
     tape = trace.tape
+    rooms = capacities(tape, room) if counted and row.is_reverse else {}
     if preserve_args:
         tape = privatise(tape, written_arguments(tape), write_back=False)
     else:
-        early = written_before_guards(tape)
+        early = written_before_guards(tape, last_with_room(tape, rooms))
         if early:
             tape = privatise(tape, early, write_back=True)
     tape = prepared(hoist_invariants(vectorise(tape), loads=True))
@@ -121,6 +124,7 @@ def differentiated(
         keep_results=row.keeps_results,
         loss=row.of_loss,
         counted=counted,
+        capacities=rooms,
     )
 
 

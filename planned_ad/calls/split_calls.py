@@ -100,9 +100,10 @@ def build_halves(
     slow_path: Callable[[CallKind], Callable[..., Any]],
     owner: object,
     watch: Watch,
+    room: int,
 ) -> dict[str, Entry]:
     """Plan and compile both halves for one trace."""
-    tape, reruns = limited_tape(trace, SPLIT, preserve_args, memory_limit)
+    tape, reruns = limited_tape(trace, SPLIT, preserve_args, memory_limit, room)
     halves = split(tape)
     layout = KeptLayout(halves, owner, trace, preserve_args, len(shadowed(trace)))
     forward = build_entry(trace, FORWARD, halves.forward, slow_path(FORWARD), reruns, layout, watch)

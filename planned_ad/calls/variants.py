@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..differentiate.keep.rooms import MORE
 from ..errors import BranchError, PlannedADError
 from ..planning.schedule import guard_steps
 from ..python.source import Line
@@ -22,6 +23,7 @@ from ..tape.guards import (
     guards_of,
     index_out_of_range,
     is_limit,
+    is_room,
     is_stretch,
     known_outcomes,
     too_many_branches,
@@ -70,13 +72,15 @@ class Variant:
         memory_limit: int | None,
         slow_path: Callable[[CallKind, Variant], Callable[..., Any]],
         owner: object,
+        room: int = 1,
     ):
-        self.trace, self.checked = traced, checked
+        self.trace, self.checked, self.room = traced, checked, room
         self.watch = Watch(traced.outside)
         self.entries: dict[str, Entry] = {}
         self.preserve_args = preserve_args
         self._memory_limit = memory_limit
         self._slow_path = lambda row: slow_path(row, self)
+        self._with_room = lambda room: Variant(traced, checked, preserve_args, memory_limit, slow_path, owner, room)
         self._owner = owner
         self._lock = threading.Lock()
 
@@ -97,12 +101,16 @@ class Variant:
         return found
 
     def _compiled(self, row: CallKind) -> Entry:
-        tape, reruns = limited_tape(self.trace, row, self.preserve_args, self._memory_limit)
+        tape, reruns = limited_tape(self.trace, row, self.preserve_args, self._memory_limit, self.room)
         return build_entry(self.trace, row, tape, self._slow_path(row), reruns, watch=self.watch)
+
+    def roomier(self) -> Variant:
+        """The same trace, with more room for the iterations of loops that stop."""
+        return self._with_room(self.room * MORE)
 
     def _halves(self) -> dict[str, Entry]:
         return build_halves(
-            self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner, self.watch
+            self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner, self.watch, self.room
         )
 
 
@@ -126,8 +134,9 @@ class Broken:
 
 def broken(call: Call, variant: Variant, entry: Entry, number: int) -> Broken:
     """That guard `number` of an entry broke. What no run does without is an error at once."""
-    guards = [step.operation for step in guard_steps(entry.memory.steps)]
-    guard = guards[number]
+    steps = [step.operation for step in guard_steps(entry.memory.steps)]
+    guard, number = steps[number], number - sum(map(is_room, steps[:number]))
+    guards = [guard for guard in steps if not is_room(guard)]  # those of the trace
     if guard.what not in REQUIRED or is_stretch(guard):
         return Broken(variant, guard, number, len(guards))
     traced, index = variant.trace, None
@@ -141,6 +150,11 @@ def broken(call: Call, variant: Variant, entry: Entry, number: int) -> Broken:
         }
         index = index_out_of_range(traced.tape, recorded[number], memories)
     raise error_of(guard, traced.name, traced.max_steps, index)
+
+
+def more_telling(found: Broken | None, other: Broken) -> Broken:
+    """What to say of two variants that broke, in this order: one that only lacks room takes the right branch."""
+    return found if found is not None and is_room(found.guard) else other
 
 
 def add_variant(
@@ -234,14 +248,19 @@ def replay(
             raise changed(plan._variants[0])
         kept, steps = list(plan._variants), plan._options["max_steps"]
         try:
-            if result is None or decides(result.guard):
-                done, result = attempt([another(plan, len(tried), result, call)], called, entry_of, final=True)
+            while not done and result is not None and is_room(result.guard):
+                found = wider(plan, result, call)
+                done, result = attempt([found], called, entry_of, final=True)
+            if not done and (result is None or decides(result.guard)):
+                found = another(plan, len(tried), result, call)
+                done, result = attempt([found], called, entry_of, final=True)
             while not done:
-                done, result = attempt([wider(plan, result, call)], called, entry_of, final=True)
+                found = wider(plan, result, call)
+                done, result = attempt([found], called, entry_of, final=True)
         except BaseException:
             plan._variants[:], plan._options["max_steps"] = kept, steps
             raise
-        if plan._variants[0] not in tried:
+        if plan._variants[0] not in (*tried, found):
             put_first(plan, plan._variants[-1:])
         if "kernel" in plan.__dict__:
             plan.kernel._extend()
@@ -258,7 +277,7 @@ def attempt(
 
     A cotangent of another shape than a variant's result may belong to another branch: then that variant is passed over.
     """
-    found = None
+    found: Broken | None = None
     for variant in variants:
         call = called(variant.trace)
         entry = entry_of(variant)
@@ -273,13 +292,15 @@ def attempt(
             if not variant.preserve_args:
                 call.rebind(placed.memory)
             return True, placed.result()
-        found = broken(call, variant, entry, number)
+        found = more_telling(found, broken(call, variant, entry, number))
     return False, found
 
 
 def refuse_another(plan: Traced, broken: Broken | None) -> None:
     """With `on_branch="raise"`, only what the trace has taken too narrowly is traced again."""
-    if plan._options["on_branch"] == "raise" and broken is not None and not is_stretch(broken.guard):
+    if plan._options["on_branch"] != "raise" or broken is None:
+        return
+    if not is_stretch(broken.guard) and not is_room(broken.guard):
         raise broken.error()
 
 
@@ -295,8 +316,14 @@ def wider(plan: Traced, broken: Broken, call: Call) -> Variant:
     """In place of a variant that is too narrow for these arguments, one that is not.
 
     Its `while` loops end too early: there is memory for more iterations. Or lengths differ, one of which may be 1.
-    It takes the place of all that were traced with less. Other guards break for a reason, which is raised.
+    It takes the place of all that were traced with less. Other guards break for a reason, which is raised. Room for
+    loops that stop is no matter of the trace.
     """
+    if is_room(broken.guard):
+        roomier = broken.variant.roomier()
+        plan._variants[:] = [roomier if v is broken.variant else v for v in plan._variants]
+        plan._forget_calls()
+        return roomier
     if is_limit(broken.guard):
         more_steps(plan, broken.guard.line)
         narrow = is_limit
