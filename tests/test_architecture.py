@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "planned_ad"
 # functions, and for types alike. A name that is no folder is a module at the top of the package.
 ORDER = """
     errors control python regions rules tape analysis
-    tracing.record tracing.values tracing.lengths tracing.numpy_functions tracing.loops tracing.replacements trace
+    tracing.record tracing.values tracing.numpy_functions tracing.lengths tracing.loops tracing.replacements trace
     passes passes.vectorise differentiate.keep differentiate custom
     planning planner kernels.llvm kernels.maths kernels.nests kernels.library kernels.entry kernels
     calls.outside calls.check calls plan compiling
@@ -28,43 +28,33 @@ LEFT: dict[str, set[str]] = {
     "calls.replay": {"plan"},
     "calls.split_calls": {"plan"},
     "calls.variants": {"plan"},
-    "rules.algebra": {"tape.builder", "tape.tape"},
-    "tape.builder": {"tracing.record.blocks"},
-    "tracing.lengths.ragged": {"tracing.loops.iteration", "tracing.numpy_functions.contraction"},
-    "tracing.lengths.run_time_arrays": {"tracing.loops.iteration"},
-    "tracing.loops.list_functions": {"tracing.replacements.builtin_functions"},
-    "tracing.record.aliases": {"tracing.loops.columns", "tracing.loops.traced_list", "tracing.values.array_tracer"},
-    "tracing.record.recorder": {
-        "tracing.lengths.elements",
-        "tracing.lengths.ragged",
-        "tracing.lengths.run_time_arrays",
-        "tracing.lengths.run_time_functions",
-        "tracing.loops.traced_list",
-        "tracing.loops.whiles_on_integers",
-        "tracing.values.array_tracer",
-        "tracing.values.creation",
-        "tracing.values.loop_index",
-        "tracing.values.scalar_tracer",
-    },
-    "tracing.replacements.rebinding": {"trace"},
-    "tracing.values.array_tracer": {"tracing.loops.iteration"},
-    "tracing.values.elementwise": {
-        "tracing.lengths.ragged",
-        "tracing.lengths.run_time_keys",
-        "tracing.loops.traced_list",
-        "tracing.numpy_functions.reductions",
-    },
-    "tracing.values.identity": {"tracing.loops.state"},
-    "tracing.values.indexing": {
-        "tracing.lengths.moving_keys",
-        "tracing.lengths.run_time_arrays",
-        "tracing.lengths.run_time_keys",
-        "tracing.lengths.run_time_slices",
-        "tracing.loops.traced_list",
-    },
-    "tracing.values.loop_index": {"tracing.loops.state", "tracing.loops.traced_list"},
-    "tracing.values.scalar_tracer": {"tracing.loops.branches", "tracing.loops.state", "tracing.loops.while_loops"},
 }
+# And these files still import one another in a circle.
+CIRCLES_LEFT: list[set[str]] = [
+    {"calls.entries", "calls.split_tape"},
+    {
+        "calls.check.checked",
+        "calls.explain",
+        "calls.kernel_functions",
+        "calls.replay",
+        "calls.split_calls",
+        "calls.variants",
+        "plan",
+    },
+    {"differentiate.reverse", "differentiate.reverse_blocks"},
+    {"planning.placement", "planning.placement_blocks"},
+    {"tracing.loops.carries", "tracing.loops.columns", "tracing.loops.list_carries"},
+    {
+        "tracing.loops.after_loops",
+        "tracing.loops.branches",
+        "tracing.loops.exits",
+        "tracing.loops.iteration",
+        "tracing.loops.list_growth",
+        "tracing.loops.loop_aliases",
+        "tracing.loops.loops",
+        "tracing.loops.passes",
+    },
+]
 FRONT_DOORS = 10  # modules at the top of the package, at most
 LONG = 500  # lines
 
@@ -151,6 +141,12 @@ def test_no_circle_of_folders() -> None:
         if folder(module) in graph and module not in LEFT:
             graph[folder(module)] |= {folder(name) for name in imports(module)} & set(graph) - {folder(module)}
     assert not circles(graph)
+
+
+def test_no_circle_of_files() -> None:
+    """Those that are left may become smaller: then they are to be struck, or told as they are."""
+    found = [set(circle) for circle in circles({module: imports(module) & set(MODULES) for module in MODULES})]
+    assert sorted(map(sorted, found)) == sorted(map(sorted, CIRCLES_LEFT))
 
 
 def test_files_are_short_enough_to_read() -> None:

@@ -13,21 +13,9 @@ import numpy as np
 from ..python.source import UNKNOWN, Line
 from ..regions.affine import Affine, Extent, exact, loop_index
 from ..regions.regions import Region, View
-from .tape import Apply, Branch, Buffer, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value
+from .operations import Apply, Branch, Buffer, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Value
 
 WIDEST = 72  # comments start no further right
-
-
-def tape_listing(tape: Tape) -> str:
-    """The whole tape: buffers, operations, results."""
-    rows: list[tuple[str, Line | None]] = [(f"# {b.kind} {declared(b)}", None) for b in tape.buffers]
-    for position, op in enumerate(tape.operations):
-        if position == tape.turn:
-            rows.append(("# reverse sweep", None))
-        rows += [(text, line) for text, line in operation_rows(op, tape.buffers)]
-    if tape.results:
-        rows.append((f"return {', '.join(map(name, tape.results))}", None))
-    return aligned(rows)
 
 
 def aligned(rows: Sequence[tuple[str, Line | None]]) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import UnsupportedError
 from ...regions.affine import loop_index
 from ...regions.regions import contiguous
 from ...tape.tape import Buffer, Loop, Value
@@ -142,16 +141,3 @@ def stretched_length(recorder: Recorder, lengths: list[Length | int], into: Leng
             own = apply("where", apply("equal", number, one), count, number)
             count = apply("minimum", count, own)
     return Length(count, most)
-
-
-def refused(recorder: Recorder, what: str) -> BaseException:
-    """What to raise for a use of an array of a run-time length that there is no way for."""
-    recorder.mark()
-    scopes = recorder.scopes
-    if any(scope.site is not None for scope in scopes.open):  # its bounds may be numbers that are known
-        return scopes.unroll_innermost(f"{what} an array whose length is known at run time only", recorder.builder.line)
-    return UnsupportedError(
-        f"{recorder.here()}: {what} an array whose length is known at run time only, for which there is no rule. Use "
-        f"arithmetic, slices, sums, products and assignments of it, write a loop over its elements, or give the slice "
-        f"bounds that are Python ints."
-    )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...python.exit_syntax import name_of
-from ...python.shadows import is_user_frame
+from ...python.frames import user_frames
 from ...python.source import Line
 from ...python.statements import IDENTITY, Extent, asks_identity, extent_at
 from ...tape.tape import Branch, Operation, Value
@@ -35,7 +35,6 @@ from .choices import (  # fmt: skip
     taken_up,
 )
 from .state import Key, Place, State, capture, write_state
-from .traced_list import follow as follow_growth
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -254,7 +253,7 @@ class Branches:
         for owner, (_, size) in active.entry.sizes.items():
             if owner in now.sizes and now.sizes[owner][1] != size:
                 recorder.watch.off()
-                follow_growth(recorder, [now.sizes[owner][0]])
+                recorder.follow_lists([now.sizes[owner][0]])
                 raise self.refused("lets a list, dict or set grow on one side of a branch")
         for owner, (_, content) in active.entry.contents.items():
             if owner in now.contents and now.contents[owner][1] != content:
@@ -432,14 +431,6 @@ def place_in(frames: list[types.FrameType], key: Key, place: Place) -> Place | N
     if key[0] >= 0:
         return place
     return Place(frames[key[0] - 1], place.key, "local") if len(frames) >= 1 - key[0] else None
-
-
-def user_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
-    """The frames of traced code, from the innermost outwards."""
-    while frame is not None:
-        if is_user_frame(frame):
-            yield frame
-        frame = frame.f_back
 
 
 def running(frame: types.FrameType) -> list[types.FrameType]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...regions.affine import Affine, Extent, exact, ragged
-from ..record.aliases import root_of
+from ..lengths.run_time_arrays import RunTimeArray
 from ..values.loop_index import expression_of, index_of, plain_or_traced
 from .iteration import NestedIterator, Once, RunTime, Sequence
 from .tables import Table, table_of
@@ -121,7 +121,7 @@ def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
         return Sequence(recorder, len(obj), obj.__getitem__)
     if recorder.is_array(obj) and obj.ndim:
         return Sequence(recorder, len(obj), obj.__getitem__)
-    if recorder.is_run_time(obj) and not obj.axis:
+    if type(obj) is RunTimeArray and not obj.axis:
         return Sequence(recorder, RunTime.of(obj.length.count), obj.item_at)
     if type(obj) is builtins.range:
         return Sequence(recorder, len(obj), lambda k: k * obj.step + obj.start, is_plain=True)
@@ -238,7 +238,7 @@ class Pairs:
 
     def __init__(self, recorder: Recorder, sequence: Sequence, items: Any):
         self.recorder, self.sequence = recorder, sequence
-        self.memory = root_of(items.storage) if recorder.is_array(items) and items.ndim == 1 else None
+        self.memory = items.storage.root if recorder.is_array(items) and items.ndim == 1 else None
         self.version = self.written
         self.second: tuple[int, Any] = (-2, None)  # the pair that was fetched last, and its second item
 

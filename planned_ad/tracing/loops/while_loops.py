@@ -32,8 +32,6 @@ MAX_STEPS = 1000  # unless the user says otherwise
 
 def test_while(recorder: Recorder, frame: types.FrameType, predicate: Value) -> bool | None:
     """What the test of a `while` statement gives; None where it is no such test, or has to be decided otherwise."""
-    if recorder.whiles_on_integers.tested(frame):
-        return False
     found = while_part(frame)
     if found is None:
         return None

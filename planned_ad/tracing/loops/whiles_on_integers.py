@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ...python.frames import user_frame
 from ...python.shadows import is_user_frame
 from ...python.source import current_line
 from ...python.statements import WhileLines, breaks_from, while_part, while_statements
@@ -19,7 +20,6 @@ from ...regions.affine import Affine
 from ..record.scopes import Site, Unrolled
 from ..values.loop_index import PEEL_MOST
 from .counted_while import UNEVEN, CountedWhile
-from .state import user_frame
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder

@@ -15,12 +15,9 @@ from . import (
     special,
     statistics,
 )
-from .reductions import ACCUMULATIONS, REDUCTIONS
 from .special import REPLACEMENTS
 
 __all__ = [
-    "ACCUMULATIONS",
-    "REDUCTIONS",
     "REPLACEMENTS",
     "einsum",
     "elementwise",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..record.dispatch import implements
+from ..record.dispatch import METHODS, implements
 from .support import (
     BOOL,
     FLOAT,
@@ -327,7 +327,7 @@ def nanmean(recorder, a, axis=None, dtype=None, out=None, keepdims=NO_VALUE, *, 
 
 
 # `np.add.reduce(x)` and the like are these functions, along axis 0 unless told otherwise.
-REDUCTIONS = {
+METHODS["reduce"] |= {
     np.add: sum_,
     np.multiply: prod,
     np.maximum: max_,
@@ -335,4 +335,4 @@ REDUCTIONS = {
     np.logical_and: all_,
     np.logical_or: any_,
 }
-ACCUMULATIONS = {np.add: cumsum, np.multiply: cumprod}
+METHODS["accumulate"] |= {np.add: cumsum, np.multiply: cumprod}

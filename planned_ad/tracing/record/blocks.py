@@ -118,10 +118,8 @@ class Blocks:
             if block is not None:
                 block.values.append(value.id)
 
-    def constant(self, data: np.ndarray) -> Value | None:
-        """A constant, recorded once, in front of all blocks; None outside of blocks."""
-        if not self.stack:
-            return None
+    def constant(self, data: np.ndarray) -> Value:
+        """A constant, recorded once, in front of all blocks."""
         key = (data.dtype, data.shape, data.tobytes()) if data.nbytes <= SMALL else id(data)
         value = self.constants.get(key)
         if value is None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .recorder import Recorder
-
+from .recording import Recording
 
 DIFFERS = "which differs in kind from one iteration or branch to another"
 BEHIND = "a part of memory that was chosen by an earlier iteration or a branch, after it has been written to"
@@ -17,7 +15,7 @@ class Lost:
 
     __slots__ = ("_name", "_reason", "_recorder")
 
-    def __init__(self, recorder: Recorder, name: str, reason: str = DIFFERS):
+    def __init__(self, recorder: Recording, name: str, reason: str = DIFFERS):
         object.__setattr__(self, "_recorder", recorder)
         object.__setattr__(self, "_name", name)
         object.__setattr__(self, "_reason", reason)

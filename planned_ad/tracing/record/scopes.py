@@ -18,9 +18,9 @@ from ...python.source import Line
 from ...regions.affine import Affine, Extent, Ranges, extremes
 from ...regions.bounds import Iterations
 from ...regions.regions import contiguous
-from ...tape.builder import TapeBuilder
 from ...tape.tape import Buffer, Guard, Operation, Value
 from .blocks import Block, Blocks, Made
+from .builder import RecordingBuilder
 
 Site = tuple[types.CodeType, int]  # a loop: its code and the instruction that fetches the next item
 
@@ -127,7 +127,7 @@ class Scope:
 class Scopes:
     """The blocks around what is being recorded, outermost first."""
 
-    builder: TapeBuilder
+    builder: RecordingBuilder
     decisions: Decisions
     open: list[Scope] = field(default_factory=list)
     loops: int = 0  # loop indices given out

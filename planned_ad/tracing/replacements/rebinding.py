@@ -35,7 +35,7 @@ from ..values.scalar_tracer import ScalarTracer
 
 if TYPE_CHECKING:
     from ...python.namespace import Namespace
-    from ...trace import ArgumentLeaf
+    from ..record.leaves import ArgumentLeaf
     from ..record.recorder import Recorder
 
 
@@ -178,7 +178,7 @@ def memory_of_arrays(
                 refuse_attribute(leaf.path, f"to `{old.path}`, which has another layout or activity; make a copy")
             moved[source] = number
         elif type(new) is ArrayTracer:
-            storage = root(new)
+            storage = new.storage.root
             is_argument = storage.buffer is not None and storage.buffer.kind == "argument"
             if storage.captured or storage.chosen or is_argument or any(storage is other for other in taken):
                 refuse_attribute(leaf.path, "an array that is reached elsewhere too, or a view of one; make a copy")
@@ -200,14 +200,6 @@ def source_of(new: Any, leaves: Sequence[ArgumentLeaf]) -> int | None:
     if buffer is None or buffer.kind != "argument" or new.storage.view_of(new.geometry) != buffer.view:
         return None
     return next(number for number, leaf in enumerate(leaves) if leaf.buffer == buffer.id)
-
-
-def root(array: ArrayTracer) -> Storage:
-    """The memory that an array shows a part of."""
-    storage: Any = array.storage
-    while hasattr(storage, "memory"):
-        storage = storage.memory
-    return storage
 
 
 def kind_of_number(leaf: ArgumentLeaf, new: Any) -> type:

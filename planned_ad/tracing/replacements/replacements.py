@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import TraceError
-from ..lengths.ragged import MAKERS, RaggedArray
-from ..lengths.run_time_arrays import RunTimeArray
+from ..lengths import functions as _lengths  # noqa: F401 (registers how it handles arrays)
+from ..lengths.ragged import MAKERS
+from ..lengths.varying import VaryingArray
 from ..loops.exits import exit_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
 from ..loops.sequences import sequence_replacements
@@ -97,7 +98,7 @@ def _adopted(recorder: Recorder, result: Any) -> Any:
 
 def _has_tracer(recorder: Recorder, items: Any) -> bool:
     for item in items:
-        if recorder.is_array(item) or recorder.is_scalar(item) or type(item) in (RaggedArray, RunTimeArray):
+        if recorder.is_array(item) or recorder.is_scalar(item) or issubclass(type(item), VaryingArray):
             return True
         if (type(item) is list or type(item) is tuple) and _has_tracer(recorder, item):
             return True

@@ -9,35 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...regions.regions import View
 from ..record.conversions import refuse_number
+from ..record.traced import TRACERS, TracedArray
 from . import indexing
 from .advanced import nonzero
 from .elementwise import elementwise
-from .operators import BINARY, Operators
-from .scalar_tracer import ScalarTracer
+from .operators import Operators, by_functions, in_place
 
 if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
-    from ..record.storage import Storage
+    pass
 
 
-class ArrayTracer(Operators):
-    """An array whose numbers are known only when the plan runs.
+class ArrayTracer(TracedArray, Operators):
+    """An array whose numbers are known only when the plan runs."""
 
-    `geometry` is a NumPy array that lies in the memory of `storage.base` as this array lies in the program's memory.
-    All view operations are NumPy's own, done on it; its elements mean something only where `storage.is_concrete`.
-    """
-
-    is_tracer = True
-    __slots__ = ("_view", "geometry", "recorder", "storage")
-
-    def __init__(self, recorder: Recorder, storage: Storage, geometry: np.ndarray):
-        self.recorder = recorder
-        self.storage = storage
-        self.geometry = geometry
-        self._view: View | None = None
+    __slots__ = ()
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -53,66 +39,6 @@ class ArrayTracer(Operators):
 
     def __delitem__(self, key: Any) -> None:
         raise ValueError("cannot delete array elements")
-
-    @property
-    def layout(self) -> View:
-        """Where this array lies in its memory, in elements."""
-        view = self._view
-        if view is None:
-            self._view = view = self.storage.view_of(self.geometry)
-        return view
-
-    def read(self) -> Value:
-        """What the array holds now."""
-        return self.storage.read(self.recorder, self.layout, self.geometry)
-
-    def write(self, value: Value) -> None:
-        """Overwrite the array with a value of its shape, or a scalar, or one that broadcasts; cast to its dtype."""
-        recorder, geometry = self.recorder, self.geometry
-        self.storage.check_writeable(geometry, recorder.builder.line)
-        value = recorder.builder.cast(value, geometry.dtype)
-        if value.shape != geometry.shape and value.shape != ():
-            value = recorder.builder.broadcast(value, geometry.shape)
-        self.storage.write(recorder, self.layout, value)
-
-    # Shape.
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.geometry.shape
-
-    @shape.setter
-    def shape(self, shape: Any) -> None:
-        self.geometry = np.reshape(self.geometry, shape, copy=False)
-        self._view = None
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.geometry.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.geometry.ndim
-
-    @property
-    def size(self) -> int:
-        return self.geometry.size
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        return self.geometry.strides
-
-    @property
-    def itemsize(self) -> int:
-        return self.geometry.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.geometry.nbytes
-
-    @property
-    def flags(self) -> Any:
-        return self.geometry.flags
 
     # Views.
 
@@ -261,9 +187,7 @@ class ArrayTracer(Operators):
     def __iter__(self) -> Iterator[Any]:
         if not self.geometry.ndim:
             raise TypeError("iteration over a 0-d array")
-        from ..loops.iteration import Sequence
-
-        return iter(Sequence(self.recorder, len(self.geometry), self.__getitem__))
+        return self.recorder.flow.iterate(len(self.geometry), self.__getitem__)
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
@@ -338,18 +262,13 @@ class ArrayTracer(Operators):
         return repr(self)
 
 
-def _in_place(name: str, ufunc: np.ufunc) -> None:
-    def method(self, other):
-        if self.storage.holds_numbers(self.recorder) and self.recorder.is_concrete(other):
-            return indexing.update_numbers(self, ufunc, other)
-        return elementwise(self.recorder, ufunc, (self, other), out=self)
-
-    setattr(ArrayTracer, f"__i{name}__", method)
+def _update(array: ArrayTracer, ufunc: np.ufunc, other: Any) -> Any:
+    if array.storage.holds_numbers(array.recorder) and array.recorder.is_concrete(other):
+        return indexing.update_numbers(array, ufunc, other)
+    return elementwise(array.recorder, ufunc, (array, other), out=array)
 
 
-for _name, _ufunc in (BINARY | {"pow": np.power}).items():
-    if _name != "divmod":
-        _in_place(_name, _ufunc)
+in_place(ArrayTracer, _update)
 
 
 def _imatmul(self, other):
@@ -360,20 +279,10 @@ def _imatmul(self, other):
 ArrayTracer.__imatmul__ = _imatmul  # type: ignore[attr-defined]
 
 
-def _by_function(name: str, function: Any) -> None:
-    def method(self, *args, **kwargs):
-        return self.recorder.call(function, (self, *args), kwargs)
-
-    method.__name__ = name
-    setattr(ArrayTracer, name, method)
-
-
-METHODS = [
+by_functions(
+    ArrayTracer,
     "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "cumsum", "cumprod", "clip", "round", "repeat",
     "take", "dot", "trace", "argmax", "argmin", "argsort", "searchsorted", "compress", "choose", "put", "partition",
     "argpartition",
-]  # fmt: skip
-for _name in METHODS:
-    _by_function(_name, getattr(np, _name))
-
-assert issubclass(ScalarTracer, Operators)
+)  # fmt: skip
+TRACERS.array = ArrayTracer

@@ -8,13 +8,13 @@ import numpy as np
 
 from ..record.dispatch import implements
 from ..record.promotion import dtype_of
+from ..record.traced import TracedArray
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
-    from .array_tracer import ArrayTracer
 
 
-def array_of_items(recorder: Recorder, items: Any, dtype: Any = None, order: Any = "C") -> ArrayTracer:
+def array_of_items(recorder: Recorder, items: Any, dtype: Any = None, order: Any = "C") -> TracedArray:
     """`numpy.array(items)` for nested lists and tuples with traced items: a fresh array with a store for each item."""
     leaves: list[tuple[tuple[int, ...], Any]] = []
     shape = _shape_of(recorder, items, (), leaves)

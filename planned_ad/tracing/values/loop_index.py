@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...python.frames import user_frame
 from ...regions.affine import Affine, Extent, affine, substitute
-from ..loops.state import user_frame
+from ..record.traced import Traced
+from .elementwise import operate
+from .scalar_tracer import ScalarTracer
 
 if TYPE_CHECKING:
+    from ...tape.tape import Value
     from ..record.recorder import Recorder
 
 PEEL_MOST = 3  # iterations at either end of a loop that are recorded one by one to decide a comparison
 
 
-class LoopIndex:
+class LoopIndex(Traced):
     """An affine expression of the indices of the loops around.
 
     Sums, differences and multiples stay expressions; comparisons are decided by the bounds of the loops where they can
@@ -59,12 +63,16 @@ class LoopIndex:
 
     def traced(self) -> Any:
         """As a traced Python integer."""
-        from .scalar_tracer import ScalarTracer
-
         recorder, expression = self.recorder, self.expression
         if isinstance(expression, int):
             return expression
         return ScalarTracer(recorder, recorder.builder.index_value(expression), is_python=True)
+
+    def read(self) -> Value:
+        return self.recorder.value_of(self.traced())
+
+    def operand(self) -> tuple[Any, tuple[int, ...], bool]:
+        return int, (), True
 
     def escape(self, what: str) -> BaseException:
         """What to raise where the number itself is asked for."""
@@ -80,10 +88,8 @@ class LoopIndex:
 
     def __index__(self) -> int:
         if isinstance(self.expression, Affine):
-            from ..loops.traced_list import follow
-
             frame = user_frame(sys._getframe(1))
-            follow(self.recorder, frame.f_locals.values() if frame is not None else ())
+            self.recorder.follow_lists(frame.f_locals.values() if frame is not None else ())
         return self.number("a list, a count or a call that is not traced")
 
     def __int__(self) -> int:
@@ -226,8 +232,6 @@ def plain_or_traced(obj: Any) -> Any:
 
 def operate_on(index: LoopIndex, other: Any, ufunc: np.ufunc, reflected: bool = False) -> Any:
     """An operator on the traced integer that `index` is."""
-    from .elementwise import operate
-
     recorder = index.recorder
     recorder.mark()
     operands = (plain_or_traced(index), plain_or_traced(other))
@@ -280,13 +284,13 @@ def _compare(index: LoopIndex, other: Any, relation: Callable[..., bool], ufunc:
     difference = index.expression - expression
     if isinstance(difference, int):
         return relation(difference, 0)
-    given = recorder.whiles_on_integers.compared(difference, relation)
+    given = recorder.flow.compared(difference, relation)
     if given is not None:
         return given
     found = outcomes(relation, *recorder.scopes.bounds(difference))
     if len(found) == 1:
         return found.pop()
-    recorder.whiles_on_integers.undecided()
+    recorder.flow.undecided()
     peeled = _peel(recorder, difference, relation)
     if peeled is not None:
         raise peeled

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .elementwise import operate
+from ..record.traced import Traced
+from .elementwise import array_ufunc, elementwise, operate
 
 BINARY = {
     "add": np.add,
@@ -55,12 +56,11 @@ def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
     return method
 
 
-class Operators:
+class Operators(Traced):
     """Arithmetic, comparison and logic, by way of the ufuncs that NumPy uses for them."""
 
     __slots__ = ()
     __array_priority__ = 1000.0
-    recorder: Any
 
     def __pow__(self, other, modulo=None):
         if modulo is not None:
@@ -77,8 +77,6 @@ class Operators:
         return self.recorder.call(np.matmul, (other, self), {})
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        from .elementwise import array_ufunc
-
         return array_ufunc(self.recorder, ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function, types, args, kwargs):
@@ -92,3 +90,28 @@ for _name, _ufunc in COMPARISONS.items():
     setattr(Operators, f"__{_name}__", _forward(_ufunc))
 for _name, _ufunc in UNARY.items():
     setattr(Operators, f"__{_name}__", _unary(_ufunc))
+
+
+def by_functions(kind: type, *names: str) -> None:
+    """Give a class these methods, each of which is the function of NumPy with its name."""
+
+    def method_of(function: Any) -> Callable[..., Any]:
+        return lambda self, *args, **kwargs: self.recorder.call(function, (self, *args), kwargs)
+
+    for name in names:
+        method = method_of(getattr(np, name))
+        method.__name__ = name
+        setattr(kind, name, method)
+
+
+def in_place(kind: type, update: Callable[..., Any] | None = None) -> None:
+    """Give a class the operators that write to their left side, by `update(self, ufunc, other)`."""
+
+    def method_of(ufunc: np.ufunc) -> Callable[..., Any]:
+        if update is not None:
+            return lambda self, other: update(self, ufunc, other)
+        return lambda self, other: elementwise(self.recorder, ufunc, (self, other), out=self)
+
+    for name, ufunc in (BINARY | {"pow": np.power}).items():
+        if name != "divmod":
+            setattr(kind, f"__i{name}__", method_of(ufunc))
