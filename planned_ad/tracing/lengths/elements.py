@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +13,9 @@ from ...regions.regions import contiguous
 from ...tape.tape import Buffer, Loop, Value
 from ..record.blocks import Block
 from ..record.promotion import INT
+from ..record.recorder import Recorder
 from ..record.scopes import Scope
 from ..values.loop_index import LoopIndex
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..record.dispatch import HANDLERS
+from ..record.recorder import Recorder
 from ..values.indexing import KEYS, Keys
 from . import ragged, run_time_elementwise, run_time_keys, run_time_reductions
 from .moving_keys import has_loop_index
@@ -15,9 +16,6 @@ from .ragged import RaggedArray
 from .run_time_arrays import RunTimeArray
 from .run_time_slices import has_run_time_part, is_run_time_array
 from .varying import DATA, MOVED, VaryingArray, refused
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 METHODS: dict[Any, Any] = {(np.add, "reduce"): np.sum, (np.multiply, "reduce"): np.prod, (np.maximum, "reduce"): np.max}
 ELEMENTWISE = (np.where, np.clip, np.round, np.nan_to_num, np.real, np.isclose)  # of run-time lengths, as ufuncs are

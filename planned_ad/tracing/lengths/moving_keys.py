@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...regions.affine import Affine, Extent, exact, ragged
 from ...regions.regions import View
+from ..record.recorder import Recorder
 from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of
 from .keys import WHOLE, expanded, is_whole
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 def has_loop_index(key: Any) -> bool:

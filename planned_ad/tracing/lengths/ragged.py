@@ -6,7 +6,7 @@ They are values with ragged axes on the tape, laid out by the most that an exten
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ...regions.affine import Affine, Extent, Ragged, exact
 from ...regions.regions import Region, View, contiguous
 from ...tape.tape import Buffer, Value
 from ..numpy_functions.contraction import pair
+from ..record.recorder import Recorder
 from ..record.recording import Recording
 from ..record.storage import ShiftedStorage, Storage
 from ..record.traced import TRACERS
@@ -23,9 +24,6 @@ from ..values.elementwise import recorded
 from ..values.loop_index import index_of, is_loop_index
 from .moving_keys import place, split
 from .varying import MOVED, VaryingArray, refused
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 class RaggedStorage(Storage):

@@ -6,19 +6,17 @@ A slice is a view of memory; what is computed from one is a recipe for its eleme
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.loop_index import plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
 from .elements import Length, Position, for_each, innermost
 from .sources import Bound, Memory, Other, Recipe, Source, moved
 from .varying import DATA, VaryingArray
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 DEEP = 8  # recipes of recipes: what is computed of more is stored
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...tape.guards import STRETCHES
 from ..record.promotion import KINDS
+from ..record.recorder import Recorder
 from ..record.traced import Traced
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex
@@ -16,9 +17,6 @@ from .elements import Length, Position, common_length, stretched_length
 from .run_time_arrays import RunTimeArray
 from .sources import Fixed, Memory, Recipe, Stretched, snapshot
 from .varying import refused
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 def mapped(recorder: Recorder, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> RunTimeArray:

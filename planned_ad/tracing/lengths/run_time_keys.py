@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..record.promotion import INT
+from ..record.recorder import Recorder
 from ..values.advanced import fitting
+from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
 from .elements import Length, Position, for_each
@@ -19,10 +21,6 @@ from .run_time_elementwise import in_front, mapped, operand_of, result_of
 from .run_time_slices import axis_of, has_run_time_part, is_integer, stretch, taken_apart
 from .sources import Frozen, Memory, Other, Recipe
 from .varying import refused
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
-    from ..values.array_tracer import ArrayTracer
 
 
 def get(array: RunTimeArray, key: Any) -> Any:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..record.promotion import INT
+from ..record.recorder import Recorder
 from ..values.scalar_tracer import ScalarTracer
 from .elements import Position, common_length, for_each, memory
 from .run_time_arrays import RunTimeArray
 from .run_time_elementwise import array_of
 from .sources import Memory, Recipe
 from .varying import refused
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 def itemwise(recorder: Recorder, array: RunTimeArray, function: Callable[[Any], Any], sample: Any) -> RunTimeArray:

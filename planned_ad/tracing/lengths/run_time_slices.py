@@ -5,17 +5,15 @@ Bounds are counted from the start and cut off as NumPy does it, by arithmetic on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..record.promotion import INT
+from ..record.recorder import Recorder
 from ..values.loop_index import LoopIndex, plain_or_traced
 from .elements import Length
 from .keys import WHOLE, expanded
 from .sources import Bound, value_of
 from .varying import DATA, VaryingArray, refused
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 def has_run_time_part(recorder: Recorder, key: Any) -> bool:

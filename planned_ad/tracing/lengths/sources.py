@@ -8,20 +8,18 @@ computed it: from a value of the whole memory, where that has been written to si
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from ...regions.regions import View
 from ...tape.tape import Value
 from ..record.promotion import INT
+from ..record.recorder import Recorder
 from ..record.storage import MovingStorage, Storage
+from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex, index_of, plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
 from .elements import Length, Position, innermost
 from .ragged import seen
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
-    from ..values.array_tracer import ArrayTracer
 
 Bound = int | Value
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...errors import UnsupportedError
 from ..record.conversions import NoNumbers
 from ..record.dispatch import HANDLERS
+from ..record.recorder import Recorder
 from ..values.operators import Operators, by_functions, in_place
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 MOVED = "an array whose length differs from one iteration to the next"
 DATA = "an array whose length is known at run time only"

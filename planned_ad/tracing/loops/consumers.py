@@ -5,10 +5,9 @@ from __future__ import annotations
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
+from ..record.recorder import Recorder
 
 
 @dataclass

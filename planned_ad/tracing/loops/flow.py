@@ -5,18 +5,16 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...python.frames import user_frame
 from ...tape.tape import Value
 from ..lengths.elements import Length
+from ..record.recorder import Recorder
 from .branches import follow_exits
 from .iteration import RunTime, Sequence
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 class LoopFlow:

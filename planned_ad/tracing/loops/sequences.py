@@ -10,19 +10,17 @@ import builtins
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...regions.affine import Affine, Extent, exact, ragged
 from ..lengths.run_time_arrays import RunTimeArray
+from ..record.recorder import Recorder
 from ..values.loop_index import expression_of, index_of, plain_or_traced
 from .iteration import NestedIterator, Once, RunTime, Sequence
 from .tables import Table, table_of
 from .traced_list import TracedList
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 class Range:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...tape.tape import Value
 from ..record.dispatch import METHODS, implements
+from ..record.recorder import Recorder
 from .support import (
     BOOL,
     FLOAT,
@@ -25,10 +27,6 @@ from .support import (
     reshape,
     without_axes,
 )
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
 
 # What a further number, `initial=`, is joined to the result by.
 JOIN = {"reduce_sum": "add", "reduce_prod": "multiply", "reduce_max": "maximum", "reduce_min": "minimum"}

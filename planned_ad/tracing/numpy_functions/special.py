@@ -9,18 +9,16 @@ Near a result of 0 the error of `logsumexp` is absolute, about a rounding unit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.special
 
+from ...tape.tape import Value
 from ..record.dispatch import implements
+from ..record.recorder import Recorder
 from .reductions import reduced
 from .support import FLOAT, broadcast, cast, constant, elementwise, floating, geometry, reshape, unsupported
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
 
 
 def _shift(recorder: Recorder, value: Value, axis: object) -> Value:

@@ -7,7 +7,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -15,11 +15,9 @@ from scipy import special
 from ..lengths.varying import VaryingArray
 from ..loops.consumers import is_generator_expression, joined
 from ..loops.traced_list import TracedList
+from ..record.recorder import Recorder
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex, plain_or_traced
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 # One operand: the ufunc that computes the same (where `math` raises for a domain error, it gives nan).
 UNARY = {

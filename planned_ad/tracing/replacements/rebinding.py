@@ -11,11 +11,12 @@ import dataclasses
 import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ...errors import TraceError
+from ...python.namespace import Namespace
 from ...python.shadows import real_class
 from ...python.structure import (
     Const,
@@ -29,14 +30,11 @@ from ...python.structure import (
     path_of,
 )
 from ...tape.tape import Value, walk
+from ..record.leaves import ArgumentLeaf
+from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.scalar_tracer import ScalarTracer
-
-if TYPE_CHECKING:
-    from ...python.namespace import Namespace
-    from ..record.leaves import ArgumentLeaf
-    from ..record.recorder import Recorder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,14 +18,12 @@ from ..loops.list_functions import call_on_lists, has_list, list_replacements
 from ..loops.sequences import sequence_replacements
 from ..record.dispatch import FUNCTIONS
 from ..record.promotion import KINDS
+from ..record.recorder import Recorder
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
 from ..values.loop_index import is_loop_index
 from .builtin_functions import builtin_replacements, math_replacements
 from .draws import draw_replacements, draws_from_outside
 from .stand_ins import ndarray, with_classes
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 def replacements(recorder: Recorder) -> dict[int, object]:

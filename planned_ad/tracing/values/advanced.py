@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...errors import IndexRangeError, UnsupportedError
 from ...regions.regions import View, contiguous
+from ...tape.tape import Value
 from ..record.promotion import BOOL, INT
+from ..record.recorder import Recorder
 from ..record.traced import TracedArray
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
 
 WHOLE = slice(None)
 

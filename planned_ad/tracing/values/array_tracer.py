@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...errors import UnsupportedError
-from ..record.conversions import refuse_number
 from ..record.traced import TRACERS, TracedArray
 from . import indexing
 from .advanced import nonzero
 from .elementwise import elementwise
 from .operators import Operators, by_functions, in_place
 
-if TYPE_CHECKING:
-    pass
+pass
 
 
 class ArrayTracer(TracedArray, Operators):
@@ -217,12 +215,9 @@ class ArrayTracer(TracedArray, Operators):
     # Numbers asked for.
 
     def _number(self, what: str, convert: Any) -> Any:
-        if not self.storage.is_concrete:
-            if self.size != 1:
-                raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-            raise refuse_number(self.recorder, what, self)
-        self.recorder.assume(self.storage)
-        return convert(self.geometry)
+        if not self.is_known and self.size != 1 and convert in (float, int, complex):
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+        return super()._number(what, convert)
 
     def __bool__(self) -> bool:
         if self.storage.is_concrete or self.size != 1:
@@ -230,36 +225,15 @@ class ArrayTracer(TracedArray, Operators):
             return bool(np.zeros(self.shape) if not self.storage.is_concrete else self.geometry)
         return bool(self[(0,) * self.ndim])
 
-    def __float__(self) -> float:
-        return self._number("float()", float)
-
-    def __int__(self) -> int:
-        return self._number("int()", int)
-
-    def __complex__(self) -> complex:
-        return self._number("complex()", complex)
-
     def __index__(self) -> int:
         if self.dtype.kind not in "iu" or self.ndim:
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
         return self._number("range(), a slice bound or a count", operator.index)
 
-    def __hash__(self) -> int:
-        raise refuse_number(self.recorder, "hash()", self)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if not self.storage.is_concrete:
-            raise refuse_number(self.recorder, "numpy.asarray() in code that is not traced", self)
-        self.recorder.assume(self.storage)
-        return np.array(self.geometry, dtype)
-
     def __repr__(self) -> str:
         if self.storage.is_concrete:
             return repr(self.geometry)
         return f"<traced {self.dtype} array of shape {self.shape}>"
-
-    def __format__(self, specification: str) -> str:
-        return repr(self)
 
 
 def _update(array: ArrayTracer, ufunc: np.ufunc, other: Any) -> Any:

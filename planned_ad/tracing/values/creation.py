@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..record.dispatch import implements
 from ..record.promotion import dtype_of
+from ..record.recorder import Recorder
 from ..record.traced import TracedArray
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 def array_of_items(recorder: Recorder, items: Any, dtype: Any = None, order: Any = "C") -> TracedArray:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...errors import UnsupportedError
+from ...tape.tape import Value
 from ..record.dispatch import FUNCTIONS, METHODS, handler_of
 from ..record.promotion import BOOL, INT, common_shape, memory_like, operand, resolved
+from ..record.recorder import Recorder
 from ..record.traced import NotAnOperand, Traced
 from . import identity
 from .indexing import accumulate
 from .ufuncs import UFUNCS, known_power
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
 
 ARITHMETIC = (np.add, np.subtract, np.multiply, np.negative)
 PYTHON = (float, int, bool)

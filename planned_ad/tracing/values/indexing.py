@@ -9,18 +9,16 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...regions.regions import View
 from ..record.promotion import INT
+from ..record.recorder import Recorder
 from ..record.storage import MovingStorage
 from ..record.traced import Traced, TracedArray
 from .advanced import axes_taken, fitting, gather, in_range, scatter
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 @dataclass(frozen=True, slots=True)

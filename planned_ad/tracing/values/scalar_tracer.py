@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...tape.tape import Value
 from ..record.conversions import refuse_number
 from ..record.promotion import BOOL, WEAK
+from ..record.recorder import Recorder
 from ..record.traced import TRACERS
 from .elementwise import operate
 from .operators import Operators, by_functions
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
 
 
 class ScalarTracer(Operators):
@@ -128,27 +126,15 @@ class ScalarTracer(Operators):
         self.recorder.mark()
         return self.recorder.flow.test(self.recorder.builder.cast(self.value, np.dtype(bool)))
 
-    def __float__(self) -> float:
-        raise refuse_number(self.recorder, "float()", self)
+    def __trunc__(self) -> int:
+        return self.__int__()
 
-    def __int__(self) -> int:
-        raise refuse_number(self.recorder, "int()", self)
-
-    __trunc__ = __floor__ = __ceil__ = __int__
+    __floor__ = __ceil__ = __trunc__
 
     def __index__(self) -> int:
         if self.dtype.kind not in "iu":
             raise TypeError(f"'{self.dtype}' object cannot be interpreted as an integer")
         raise refuse_number(self.recorder, "range(), a slice bound or a count", self)
-
-    def __complex__(self) -> complex:
-        raise refuse_number(self.recorder, "complex()", self)
-
-    def __hash__(self) -> int:
-        raise refuse_number(self.recorder, "hash()", self)
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        raise refuse_number(self.recorder, "numpy.asarray() in code that is not traced", self)
 
     def __round__(self, digits: int | None = None) -> Any:
         if digits is None:
@@ -168,9 +154,6 @@ class ScalarTracer(Operators):
 
     def __repr__(self) -> str:
         return f"<traced {self.dtype} scalar>"
-
-    def __format__(self, specification: str) -> str:
-        return repr(self)
 
 
 by_functions(
