@@ -13,8 +13,7 @@ import numpy as np
 from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.loop_index import plain_or_traced
-from ..values.scalar_tracer import ScalarTracer
-from .elements import Length, Position, for_each, innermost
+from .elements import Position, RunTime, for_each, innermost
 from .sources import Bound, Memory, Other, Recipe, Source, moved
 from .varying import DATA, VaryingArray
 
@@ -49,7 +48,7 @@ class RunTimeArray(VaryingArray):
     __slots__ = ("axis", "dtype", "home", "length", "line", "recorder", "rest", "source")
 
     def __init__(
-        self, recorder: Recorder, source: Source, length: Length, axis: int, rest: tuple[int, ...], dtype: np.dtype
+        self, recorder: Recorder, source: Source, length: RunTime, axis: int, rest: tuple[int, ...], dtype: np.dtype
     ):
         self.recorder, self.source, self.length = recorder, source, length
         self.axis, self.rest, self.dtype = axis, rest, np.dtype(dtype)
@@ -63,8 +62,7 @@ class RunTimeArray(VaryingArray):
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        count = ScalarTracer(self.recorder, self.length.count, is_python=True)
-        return (*self.rest[: self.axis], count, *self.rest[self.axis :])
+        return (*self.rest[: self.axis], self.length.scalar(self.recorder), *self.rest[self.axis :])
 
     @property
     def T(self) -> RunTimeArray:

@@ -13,7 +13,7 @@ from ..record.recorder import Recorder
 from ..record.traced import Traced
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex
-from .elements import Length, Position, common_length, stretched_length
+from .elements import Position, RunTime, common_length, stretched_length
 from .run_time_arrays import RunTimeArray
 from .sources import Fixed, Memory, Recipe, Stretched, snapshot
 from .varying import refused
@@ -37,8 +37,8 @@ def mapped(recorder: Recorder, function: Any, args: tuple[Any, ...], kwargs: dic
 
 
 def operand_of(
-    recorder: Recorder, args: tuple[Any, ...], into: Length | None = None
-) -> tuple[list[tuple[Any, tuple[int, ...]]], Length, int]:
+    recorder: Recorder, args: tuple[Any, ...], into: RunTime | None = None
+) -> tuple[list[tuple[Any, tuple[int, ...]]], RunTime, int]:
     """Of each operand a source and the shape of its elements; their length; its axis, counted from the end from 1.
 
     `into`: the length of the first one, which the others are assigned to. Lengths that differ are taken to be an error
@@ -48,7 +48,7 @@ def operand_of(
     if len(found) > 1:
         raise refused(recorder, "broadcasts, along two axes,")
     (axis,) = found
-    lengths: list[Length | int] = []
+    lengths: list[RunTime | int] = []
     parts: list[Any] = []
     for arg in args:
         if type(arg) is RunTimeArray:

@@ -14,7 +14,7 @@ from ..values.advanced import fitting
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
-from .elements import Length, Position, for_each
+from .elements import Position, RunTime, for_each
 from .keys import WHOLE, expanded, is_whole
 from .run_time_arrays import RunTimeArray, Sliced
 from .run_time_elementwise import in_front, mapped, operand_of, result_of
@@ -71,7 +71,7 @@ def separated(array: RunTimeArray, key: Any) -> tuple[list[Any], int]:
     return parts, where
 
 
-def index_within(recorder: Recorder, length: Length, index: Any) -> Any:
+def index_within(recorder: Recorder, length: RunTime, index: Any) -> Any:
     """An index of an axis of run-time length, counted from its start; a guard that it is in range."""
     apply, zero = recorder.apply, recorder.constant(0, INT)
     value = recorder.value_of(plain_or_traced(index), INT)
@@ -96,7 +96,7 @@ def run_time_slice(array: ArrayTracer, key: Any) -> RunTimeArray:
         return gathered(front, part, axis, rest)
     start, length, step = stretch(recorder, part, front.shape[0])
     if 0 in rest or not front.shape[0]:
-        length = Length(length.count, 0)
+        length = RunTime(length.count, 0)
     return RunTimeArray(recorder, Memory(front, start, step), length, axis, rest, view.dtype)
 
 
@@ -207,7 +207,7 @@ def put_whole(array: ArrayTracer, key: Any, value: RunTimeArray) -> None:
     axis = view.ndim - (value.ndim - value.axis)
     front = in_front(view, axis)
     extent = front.shape[0]
-    length = Length(recorder.constant(extent, INT), extent)
+    length = RunTime(recorder.constant(extent, INT), extent)
     assign(RunTimeArray(recorder, Memory(front, 0, 1), length, axis, front.shape[1:], view.dtype), value)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from ..record.promotion import INT
 from ..record.recorder import Recorder
 from ..values.loop_index import LoopIndex, plain_or_traced
-from .elements import Length
+from .elements import RunTime
 from .keys import WHOLE, expanded
 from .sources import Bound, value_of
 from .varying import DATA, VaryingArray, refused
@@ -37,7 +37,7 @@ def is_run_time(recorder: Recorder, bound: Any) -> bool:
     return recorder.is_array(bound) and not bound.ndim and bound.dtype.kind in "iu" and not bound.storage.is_concrete
 
 
-def stretch(recorder: Recorder, part: slice, extent: int | Length) -> tuple[Bound, Length, int]:
+def stretch(recorder: Recorder, part: slice, extent: int | RunTime) -> tuple[Bound, RunTime, int]:
     """Start, length and step of a slice of an axis; the elements of the slice are elements of the axis."""
     step = 1 if part.step is None else part.step
     if type(step) is not int:
@@ -53,7 +53,7 @@ def stretch(recorder: Recorder, part: slice, extent: int | Length) -> tuple[Boun
 
 def _name(recorder: Recorder, bound: Any) -> object:
     """What a bound is known by in one straight piece of code. (Whoever keeps it keeps the bound.)"""
-    if type(bound) is Length:
+    if type(bound) is RunTime:
         return "length", id(bound.count), bound.most
     if recorder.is_scalar(bound):
         return "scalar", id(bound.value)
@@ -62,7 +62,7 @@ def _name(recorder: Recorder, bound: Any) -> object:
     return object() if recorder.is_array(bound) else bound  # an array may be written to
 
 
-def _stretch(recorder: Recorder, part: slice, extent: int | Length, step: int) -> tuple[Bound, Length, int]:
+def _stretch(recorder: Recorder, part: slice, extent: int | RunTime, step: int) -> tuple[Bound, RunTime, int]:
     apply, most = recorder.apply, extent if isinstance(extent, int) else extent.most
     total: Bound = extent if isinstance(extent, int) else extent.count
     if step > 0:
@@ -85,7 +85,7 @@ def _stretch(recorder: Recorder, part: slice, extent: int | Length, step: int) -
     count = apply("maximum", distance, recorder.constant(0, INT))
     if isinstance(start, int) and start >= (extent if isinstance(extent, int) else extent.most) > 0:
         start = 0
-    return start, Length(count, most), step
+    return start, RunTime(count, most), step
 
 
 def _counted(recorder: Recorder, bound: Any, total: Bound, low: int) -> Bound:

@@ -18,7 +18,7 @@ from ..record.storage import MovingStorage, Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex, index_of, plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
-from .elements import Length, Position, innermost
+from .elements import Position, RunTime, innermost
 from .ragged import seen
 
 Bound = int | Value
@@ -203,7 +203,7 @@ class Fixed:
 class Stretched(Other):
     """The only element of a source, or, unless `single`, the one at each position."""
 
-    def __init__(self, recorder: Recorder, source: Source, length: Length):
+    def __init__(self, recorder: Recorder, source: Source, length: RunTime):
         super().__init__(source)
         one = recorder.constant(1, INT)
         self.recorder = recorder

@@ -19,7 +19,8 @@ from ...python.source import Line
 from ...python.statements import IDENTITY, Extent, asks_identity, extent_at
 from ...tape.tape import Branch, Operation, Value
 from ..record.aliases import NONE, Copy, Names
-from ..record.blocks import APART, CONSTANTS, Block, Made
+from ..record.blocks import Block, Made
+from ..record.ids import APART
 from ..record.scopes import Scope
 from .carries import Array, memory_of, same
 from .choices import (  # fmt: skip
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from .loops import LoopTrace
 
 GENERATOR = 0x20  # the flag of code that yields
-SIDE = 1 << 24  # value ids of one side
 
 
 @dataclass
@@ -199,7 +199,7 @@ class Branches:
         node = self.nodes.get(path)
         if node is None:
             scopes = self.recorder.scopes
-            node = self.nodes[path] = Node({True: scopes.ids_apart(SIDE), False: scopes.ids_apart(SIDE)})
+            node = self.nodes[path] = Node({True: next(scopes.sides), False: next(scopes.sides)})
         return ordinal, node
 
     def next_side(self, number: int, node: Node, prefix: tuple[object, ...]) -> bool:
@@ -421,7 +421,7 @@ def skeleton(op: Operation) -> object:
     """What of an operation the sides after it can tell: not what is inside of blocks, or in front of them."""
     if op.blocks:
         return type(op), op.line, getattr(op, "index", None)
-    if any(APART <= value.id < CONSTANTS for value in (*op.inputs, *op.outputs)):
+    if any(value.id in APART for value in (*op.inputs, *op.outputs)):
         return type(op), op.line
     return op
 

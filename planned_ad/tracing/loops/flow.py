@@ -12,7 +12,7 @@ from ...tape.tape import Value
 from ..lengths.elements import Length
 from ..record.recorder import Recorder
 from .branches import follow_exits
-from .iteration import RunTime, Sequence
+from .iteration import Sequence
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
 
@@ -26,8 +26,7 @@ class LoopFlow:
         self.sites, self.notice = self.on_integers.sites, self.on_integers.notice
         self.compared, self.undecided = self.on_integers.compared, self.on_integers.undecided
 
-    def iterate(self, length: Any, item: Callable[[Any], Any]) -> Iterator[Any]:
-        length = RunTime.of(length.count) if type(length) is Length else length
+    def iterate(self, length: Length, item: Callable[[Any], Any]) -> Iterator[Any]:
         return iter(Sequence(self.recorder, length, item))
 
     def test(self, predicate: Value) -> bool:

@@ -161,7 +161,7 @@ class Storage:
             self.birth, self.loop = recorder.scopes.birth(), recorder.scopes.loop
             if self.birth is not None:
                 self.name = (recorder.scopes.indices, self.birth)
-            if self.birth in self.loop.promoted:
+            if not recorder.scopes.open[-1].elements and self.birth in self.loop.promoted:
                 self.writable_buffer(recorder)
 
     def holds_numbers(self, recorder: Recording) -> bool:
