@@ -1,5 +1,31 @@
 """Reverse mode: a tape that runs the primal and then propagates cotangents back through it.
 
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = trace(lambda x: np.exp(x[0] * x[1]), (np.zeros(2),)).tape
+>>> print(brief(tape))
+v0 = x[0]
+v1 = x[1]
+v2 = multiply(v0, v1)
+v3 = exp(v2)
+return v3
+>>> print(brief(reverse(tape)))
+v0 = x[0]
+v1 = x[1]
+v2 = multiply(v0, v1)
+v3 = exp(v2)
+# reverse sweep
+v4 = 0.0
+dx#1[...] = v4
+v5 = 1.0
+v6 = multiply(v5, v3)
+v7 = multiply(v6, v1)
+v8 = multiply(v6, v0)
+dx#1[1] += v8
+dx#1[0] += v7
+
+Requires a primal tape; ensures that the shadows of the active arguments, which are arguments too, hold the derivative.
+
 The result is again a tape: the primal operations, followed (from `turn` on) by the reverse sweep,
 which names the primal's values directly. Which of those are kept, reloaded or recomputed is the
 planner's decision; for values inside loops and branches it is made here (see `kept_values`). Adjoints
@@ -20,9 +46,21 @@ from ..errors import UnsupportedError
 from ..passes.boundary import store_results
 from ..passes.counted_exits import with_counts
 from ..passes.inline import write_out_calls
-from ..regions.affine import Affine, Ragged
+from ..regions.affine import Ragged
 from ..regions.coordinates import follow
-from ..regions.regions import Region, View, c_strides, compose, contiguous, inverse, is_injective, remap, show
+from ..regions.regions import (
+    Region,
+    View,
+    c_strides,
+    compose,
+    contiguous,
+    inverse,
+    is_fixed,
+    is_injective,
+    is_ragged,
+    remap,
+    show,
+)
 from ..rules.algebra import Symbol
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, continued
@@ -131,7 +169,7 @@ class Sweep:
         if view is not None:
             self.add(Region(region.buffer, view), part.cotangent)
             return
-        if moves(part.view):  # in packed memory every view is affine
+        if not is_fixed(part.view):  # in packed memory every view is affine
             packed = self.memory("cotangent", region.shape, part.cotangent.dtype)
             self.builder.store(packed, self.zero(part.cotangent.dtype))
             self.add_part(packed, part)
@@ -168,7 +206,7 @@ def shadow_region(
     """The region of `shadow` that belongs to a region of `buffer`, inside of `loops`."""
     if buffer.view == shadow.view:
         return Region(shadow.id, region.view)
-    if moves(region.view):
+    if not is_fixed(region.view):
         view = follow(region.view, buffer.view, shadow.view, {loop.index: loop.range for loop in loops})
     else:
         view = remap(region.view, buffer.view, shadow.view)
@@ -177,15 +215,6 @@ def shadow_region(
             f"{builder.line}: the strides of {buffer.label} cannot be followed; pass a contiguous array"
         )
     return Region(shadow.id, view)
-
-
-def is_ragged(shape: tuple[int, ...]) -> bool:
-    return any(isinstance(n, Ragged) for n in shape)
-
-
-def moves(view: View) -> bool:
-    """Whether `view` differs between iterations."""
-    return isinstance(view.offset, Affine) or is_ragged(view.shape)
 
 
 def sum_repeated(builder: TapeBuilder, cotangent: Value, view: View) -> tuple[Value, View]:
@@ -392,7 +421,7 @@ def view_adjoint(builder: TapeBuilder, cotangent: Value, view: View, shape: tupl
     if view.size == 0:
         return
     cotangent, view = sum_repeated(builder, cotangent, view)
-    back = inverse_in_loops(view, shape) if moves(view) or is_ragged(shape) else inverse(view, shape)
+    back = inverse_in_loops(view, shape) if not is_fixed(view) or is_ragged(shape) else inverse(view, shape)
     if back is not None:
         yield builder.view(cotangent, back)
     else:

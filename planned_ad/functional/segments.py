@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..analysis.dependence import Overwrites
-from ..differentiate.forward import Pushforward, full_tangent, push
+from ..differentiate.forward import Tangents, full_tangent, push
 from ..differentiate.reverse import Sweep, dependent, is_floating, new_shadow, transpose
 from ..passes.dead_code import drop_dead
 from ..passes.invariants import hoist_invariants
@@ -125,7 +125,7 @@ class Segment:
     ) -> list[Value]:
         """Write its operations with tangents beside them in a scratch builder; the tangents of `results`."""
         values, buffers = dependent(own, [v.id for v in self.independents], ())
-        state = Pushforward(builder, values, loops=self.around)
+        state = Tangents(builder, values, loops=self.around)
         state.tangents.update({v.id: tangent for v, tangent in zip(self.independents, tangents)})
         for id in sorted(buffers):
             if is_floating(builder.buffers[id].dtype):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..python.source import Line
-from .listing import aligned, declared, name, operation_rows
+from .listing import tape_listing
 
 from .operations import (  # isort: skip
     Apply, Branch, Buffer, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Value, defined_by,
@@ -38,14 +37,7 @@ class Tape:
         return self.buffers[id]
 
     def __str__(self) -> str:
-        rows: list[tuple[str, Line | None]] = [(f"# {b.kind} {declared(b)}", None) for b in self.buffers]
-        for position, op in enumerate(self.operations):
-            if position == self.turn:
-                rows.append(("# reverse sweep", None))
-            rows += operation_rows(op, self.buffers)
-        if self.results:
-            rows.append((f"return {', '.join(map(name, self.results))}", None))
-        return aligned(rows)
+        return tape_listing(self)
 
 
 def next_value(tape: Tape) -> int:

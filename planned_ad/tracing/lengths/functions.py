@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ METHODS: dict[Any, Any] = {(np.add, "reduce"): np.sum, (np.multiply, "reduce"): 
 ELEMENTWISE = (np.where, np.clip, np.round, np.nan_to_num, np.real, np.isclose)  # of run-time lengths, as ufuncs are
 
 
-class Lengths:
+class VaryingCalls:
     """How what meets such arrays is recorded; `get` and `put` are their items."""
 
     def __init__(self, get: Callable[[Any, Any], Any], put: Callable[[Any, Any, Any], None]):
@@ -62,17 +63,35 @@ def varying_in(items: Any) -> Iterator[Any]:
             yield item
 
 
-def of(*arrays: Any) -> Any:
-    """The module that has what the table below is made of, for these arrays."""
-    return run_time_reductions if any(type(a) is RunTimeArray for a in arrays) else ragged
+@dataclass(frozen=True)
+class Basis:
+    """What the table below is made of, for one kind of extents."""
+
+    reduced: Callable[..., Any]
+    product: Callable[..., Any]
+    outer: Callable[..., Any]
+    like: Callable[..., Any]
+
+
+OF_MOVED = Basis(ragged.reduced, ragged.ragged_product, ragged.ragged_outer, ragged.ragged_like)
+OF_DATA = Basis(
+    run_time_reductions.reduced,
+    run_time_reductions.run_time_product,
+    run_time_reductions.run_time_outer,
+    run_time_reductions.run_time_like,
+)
+
+
+def basis_of(*arrays: Any) -> Basis:
+    return OF_DATA if any(type(a) is RunTimeArray for a in arrays) else OF_MOVED
 
 
 def _reduction(function: Any) -> Callable[..., Any]:
-    return lambda recorder, a, axis=None: of(a).reduced(a, function, axis)
+    return lambda recorder, a, axis=None: basis_of(a).reduced(a, function, axis)
 
 
 def _mean(recorder: Recorder, a: VaryingArray, axis: Any = None) -> Any:
-    total = of(a).reduced(a, np.sum, axis)
+    total = basis_of(a).reduced(a, np.sum, axis)
     return total / a.count(range(a.ndim) if axis is None else (int(axis) % a.ndim,))
 
 
@@ -98,7 +117,7 @@ def _norm(recorder: Recorder, a: Any) -> Any:
 def _inner(recorder: Recorder, a: Any, b: Any) -> Any:
     if np.ndim(a) != 1 or np.ndim(b) != 1:
         raise next(varying_in((a, b))).refused("multiplies, with this number of axes,")
-    return of(a, b).product(recorder, a, b)
+    return basis_of(a, b).product(recorder, a, b)
 
 
 def _difference(recorder: Recorder, a: VaryingArray) -> Any:
@@ -116,7 +135,7 @@ def _flip(recorder: Recorder, a: VaryingArray, axis: Any = None) -> Any:
 
 
 def _like(number: float) -> Callable[..., Any]:
-    return lambda recorder, a, dtype=None: of(a).filled_like(a, number, np.dtype(a.dtype if dtype is None else dtype))
+    return lambda recorder, a, dtype=None: basis_of(a).like(a, number, np.dtype(a.dtype if dtype is None else dtype))
 
 
 def _of_data(function: Callable[..., Any], *options: Any) -> Callable[..., Any]:
@@ -138,9 +157,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.argmin: _of_data(run_time_reductions.extreme_at, np.less),
     np.cumsum: _of_data(run_time_reductions.cumulated),
     np.mean: _mean, np.var: _variance, np.std: _deviation, np.linalg.norm: _norm, np.inner: _inner, np.vdot: _inner,
-    np.dot: lambda recorder, a, b: of(a, b).product(recorder, a, b),
-    np.matmul: lambda recorder, a, b: of(a, b).product(recorder, a, b),
-    np.outer: lambda recorder, a, b: of(a, b).outer(recorder, a, b),
+    np.dot: lambda recorder, a, b: basis_of(a, b).product(recorder, a, b),
+    np.matmul: lambda recorder, a, b: basis_of(a, b).product(recorder, a, b),
+    np.outer: lambda recorder, a, b: basis_of(a, b).outer(recorder, a, b),
     np.diff: _difference, np.flip: _flip, np.where: ragged.where,
     np.copy: lambda recorder, a: a.copy(), np.transpose: lambda recorder, a: a.T,
     np.shape: lambda recorder, a: a.shape, np.size: lambda recorder, a: a.size, np.ndim: lambda recorder, a: a.ndim,
@@ -154,8 +173,8 @@ def _put(array: Any, key: Any, value: Any) -> None:
     put(array, key, value)
 
 
-HANDLERS[RaggedArray] = Lengths(ragged.shown, ragged.put)
-HANDLERS[RunTimeArray] = Lengths(run_time_keys.get, run_time_keys.put)
+HANDLERS[RaggedArray] = VaryingCalls(ragged.shown, ragged.put)
+HANDLERS[RunTimeArray] = VaryingCalls(run_time_keys.get, run_time_keys.put)
 KEYS.append(
     Keys(
         takes=lambda recorder, key, value: has_run_time_part(recorder, key) or is_run_time_array(value),

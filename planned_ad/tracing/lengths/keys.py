@@ -18,6 +18,6 @@ def expanded(ndim: int, key: Any) -> list[Any]:
     return parts
 
 
-def is_whole(parts: Any) -> bool:
+def takes_all(parts: Any) -> bool:
     """Whether these parts of a key take everything."""
     return all(type(part) is slice and part == WHOLE for part in parts)

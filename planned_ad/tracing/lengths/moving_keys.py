@@ -9,7 +9,7 @@ from ...regions.affine import Affine, Extent, exact, ragged
 from ...regions.regions import View
 from ..record.recorder import Recorder
 from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of
-from .keys import WHOLE, expanded, is_whole
+from .keys import WHOLE, expanded, takes_all
 
 
 def has_loop_index(key: Any) -> bool:
@@ -150,4 +150,4 @@ def split(array: Any, key: Any) -> tuple[View, tuple[Any, ...] | None]:
             strides.append(stride)
             rest.append(part)
         axis += 1
-    return View(offset, tuple(shape), tuple(strides)), None if is_whole(rest) else tuple(rest)
+    return View(offset, tuple(shape), tuple(strides)), None if takes_all(rest) else tuple(rest)

@@ -20,7 +20,7 @@ from ..record.recording import Recording
 from ..record.storage import ShiftedStorage, Storage
 from ..record.traced import TRACERS
 from ..values.advanced import fitting
-from ..values.elementwise import recorded
+from ..values.elementwise import record_ufunc
 from ..values.loop_index import index_of, is_loop_index
 from .moving_keys import place, split
 from .varying import MOVED, VaryingArray, refused
@@ -204,7 +204,7 @@ def reduced(a: RaggedArray, function: Any, axis: Any) -> Any:
     return recorder.result(recorder.apply(primitive, value, axes=axes))
 
 
-def product(recorder: Recorder, a: Any, b: Any) -> Any:
+def ragged_product(recorder: Recorder, a: Any, b: Any) -> Any:
     x, y = _of_one_type(recorder, a, b)
     left, right = len(x.shape), len(y.shape)
     if not 1 <= left <= 2 or not 1 <= right <= 2:
@@ -217,7 +217,7 @@ def product(recorder: Recorder, a: Any, b: Any) -> Any:
     return recorder.result(pair(recorder, x, x_labels, y, y_labels, out))
 
 
-def outer(recorder: Recorder, a: Any, b: Any) -> Any:
+def ragged_outer(recorder: Recorder, a: Any, b: Any) -> Any:
     x, y = _of_one_type(recorder, a, b)
     return recorder.result(pair(recorder, x, ("i",), y, ("j",), ("i", "j")))
 
@@ -245,7 +245,7 @@ def filled(recorder: Recorder, shape: tuple[int, ...], number: float, dtype: Any
     return fresh(recorder, recorder.builder.broadcast(recorder.constant(number, np.dtype(dtype)), shape))
 
 
-def filled_like(a: RaggedArray, number: float, dtype: Any) -> Any:
+def ragged_like(a: RaggedArray, number: float, dtype: Any) -> Any:
     return filled(a.recorder, a.view.shape, number, dtype)
 
 
@@ -254,7 +254,7 @@ def elementwise(recorder: Recorder, ufunc: np.ufunc, operands: tuple[Any, ...], 
     out = options.pop("out", None)
     if out is not None and options.get("where", True) is not True:
         raise refused(recorder, f"calls {ufunc.__name__}, in this way, with", MOVED)
-    result = recorded(recorder, ufunc, operands, common=lambda shapes: common_shape(shapes, recorder), **options)
+    result = record_ufunc(recorder, ufunc, operands, common=lambda shapes: common_shape(shapes, recorder), **options)
     if out is None:
         return result
     if type(out) is not RaggedArray or not np.can_cast(result.dtype, out.dtype, options.get("casting", "same_kind")):

@@ -14,7 +14,7 @@ from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.loop_index import plain_or_traced
 from .elements import Position, RunTime, for_each, innermost
-from .sources import Bound, Memory, Other, Recipe, Source, moved
+from .sources import Bound, Origin, Memory, Other, Recipe, moved
 from .varying import DATA, VaryingArray
 
 DEEP = 8  # recipes of recipes: what is computed of more is stored
@@ -48,7 +48,7 @@ class RunTimeArray(VaryingArray):
     __slots__ = ("axis", "dtype", "home", "length", "line", "recorder", "rest", "source")
 
     def __init__(
-        self, recorder: Recorder, source: Source, length: RunTime, axis: int, rest: tuple[int, ...], dtype: np.dtype
+        self, recorder: Recorder, source: Origin, length: RunTime, axis: int, rest: tuple[int, ...], dtype: np.dtype
     ):
         self.recorder, self.source, self.length = recorder, source, length
         self.axis, self.rest, self.dtype = axis, rest, np.dtype(dtype)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,7 +57,7 @@ def operand_of(
         if type(arg) is LoopIndex or not np.ndim(arg):
             parts.append((Fixed(arg.traced() if issubclass(type(arg), Traced) else arg), ()))
             continue
-        array = array_of(recorder, arg)
+        array = frozen_array(recorder, arg)
         if array.ndim < axis:
             parts.append((Fixed(array), array.shape))
             continue
@@ -98,17 +97,7 @@ def result_of(
     return found.dtype, found.shape
 
 
-def itemwise(recorder: Recorder, array: RunTimeArray, function: Callable[[Any], Any], sample: Any) -> RunTimeArray:
-    """`function` of each element; `sample` is what it gives, the axis stays the first."""
-    source, dtype = array.frozen(), sample.dtype
-
-    def compute(position: Position) -> Any:
-        return recorder.result(recorder.value_of(function(position.of(source)), dtype))
-
-    return RunTimeArray(recorder, Recipe(compute, (source,)), array.length, 0, sample.shape, dtype)
-
-
-def array_of(recorder: Recorder, obj: Any) -> Any:
+def frozen_array(recorder: Recorder, obj: Any) -> Any:
     """An operand of integer extents as an array that nobody writes to."""
     return snapshot(obj) if recorder.is_array(obj) else recorder.array(recorder.value_of(obj))
 

@@ -15,7 +15,7 @@ from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
 from .elements import Position, RunTime, for_each
-from .keys import WHOLE, expanded, is_whole
+from .keys import WHOLE, expanded, takes_all
 from .run_time_arrays import RunTimeArray, Sliced
 from .run_time_elementwise import in_front, mapped, operand_of, result_of
 from .run_time_slices import axis_of, has_run_time_part, is_integer, stretch, taken_apart
@@ -30,14 +30,14 @@ def get(array: RunTimeArray, key: Any) -> Any:
     part, others = parts[where], (*parts[:where], *parts[where + 1 :])
     if is_integer(recorder, part):
         row = Position(index_within(recorder, array.length, part), inside=False).of(array.source)
-        return row if is_whole(others) else row[others]
+        return row if takes_all(others) else row[others]
     found = array
     if part != WHOLE:
         start, length, step = stretch(recorder, part, array.length)
         source: Any = array.source
         source = source.sliced(start, step) if type(source) is Memory else Sliced(array, start, step)
         found = RunTimeArray(recorder, source, length, array.axis, array.rest, array.dtype)
-    if is_whole(others):
+    if takes_all(others):
         return found
     source = found.in_memory()
     front = source.front[(WHOLE, *others)]

@@ -12,7 +12,7 @@ from ..record.recorder import Recorder
 from ..values.scalar_tracer import ScalarTracer
 from .elements import Position, common_length, for_each, memory
 from .run_time_arrays import RunTimeArray
-from .run_time_elementwise import array_of
+from .run_time_elementwise import frozen_array
 from .sources import Memory, Recipe
 from .varying import refused
 
@@ -134,7 +134,7 @@ def cumulated(a: RunTimeArray, axis: Any = None) -> Any:
     return stored
 
 
-def product(recorder: Recorder, a: Any, b: Any) -> Any:
+def run_time_product(recorder: Recorder, a: Any, b: Any) -> Any:
     left, right = np.ndim(a), np.ndim(b)
     if not (1 <= left <= 2 and 1 <= right <= 2):
         raise refused(recorder, "multiplies, with this number of axes,")
@@ -148,7 +148,7 @@ def product(recorder: Recorder, a: Any, b: Any) -> Any:
         other = factor(recorder, b, 0)
         sample = np.matmul(np.ones(a.rest, a.dtype), np.ones(other.shape, other.dtype))
         return itemwise(recorder, a, lambda row: row @ other, np.asarray(sample))
-    other = array_of(recorder, a)
+    other = frozen_array(recorder, a)
     sample = np.matmul(np.ones(other.shape, other.dtype), np.ones(b.rest, b.dtype))
     found = itemwise(recorder, b, lambda column: other @ column, np.asarray(sample))
     found.axis = len(found.rest)
@@ -161,7 +161,7 @@ def factor(recorder: Recorder, array: Any, axis: int) -> Any:
         if array.axis != axis:
             raise refused(recorder, "makes a matrix of")
         return array
-    array = array_of(recorder, array)
+    array = frozen_array(recorder, array)
     return array.T if axis else array
 
 
@@ -181,7 +181,7 @@ def _contracted(recorder: Recorder, a: Any, b: Any) -> Any:
     return gathered_up(recorder, terms, "logical_or" if dtype.kind == "b" else "add", 0, dtype, "product")
 
 
-def outer(recorder: Recorder, a: Any, b: Any) -> Any:
+def run_time_outer(recorder: Recorder, a: Any, b: Any) -> Any:
     if np.ndim(a) != 1 or np.ndim(b) != 1 or (type(a) is RunTimeArray and type(b) is RunTimeArray):
         raise refused(recorder, "makes a matrix of")
     along, other = (a, b) if type(a) is RunTimeArray else (b, a)
@@ -193,7 +193,7 @@ def outer(recorder: Recorder, a: Any, b: Any) -> Any:
     return found
 
 
-def filled_like(a: RunTimeArray, number: float, dtype: Any) -> Any:
+def run_time_like(a: RunTimeArray, number: float, dtype: Any) -> Any:
     item = np.full(a.rest, number, dtype)[()]
     found = RunTimeArray(a.recorder, Recipe(lambda position: item, ()), a.length, a.axis, a.rest, dtype)
     found.in_memory()

@@ -24,7 +24,7 @@ from .ragged import seen
 Bound = int | Value
 
 
-class Source(Protocol):
+class Origin(Protocol):
     """What elements come from."""
 
     depth: int  # how many recipes it is made of
@@ -32,7 +32,7 @@ class Source(Protocol):
     def at(self, position: Position) -> Any:
         """The element there."""
 
-    def frozen(self) -> Source:
+    def frozen(self) -> Origin:
         """The elements as they are now."""
 
     def reads(self, storage: Storage) -> Iterator[Memory | None]:
@@ -40,7 +40,7 @@ class Source(Protocol):
 
 
 class Memory:
-    """Elements that lie in memory: `front[start]`, `front[start + step]`, ..."""
+    """Origin that lie in memory: `front[start]`, `front[start + step]`, ..."""
 
     depth = 0
 
@@ -151,9 +151,9 @@ def snapshot(array: ArrayTracer) -> ArrayTracer:
 
 
 class Recipe:
-    """Elements that are computed where they are used, by `compute(position)`; `sources` are frozen."""
+    """Origin that are computed where they are used, by `compute(position)`; `sources` are frozen."""
 
-    def __init__(self, compute: Callable[[Position], Any], sources: tuple[Source, ...]):
+    def __init__(self, compute: Callable[[Position], Any], sources: tuple[Origin, ...]):
         self.at, self.sources = compute, sources
         self.depth = 1 + max((source.depth for source in sources), default=0)
 
@@ -168,7 +168,7 @@ class Recipe:
 class Other:
     """A source that is read at other positions than the one asked for."""
 
-    def __init__(self, source: Source):
+    def __init__(self, source: Origin):
         self.source, self.depth = source, source.depth
 
     def at(self, position: Position) -> Any:
@@ -203,7 +203,7 @@ class Fixed:
 class Stretched(Other):
     """The only element of a source, or, unless `single`, the one at each position."""
 
-    def __init__(self, recorder: Recorder, source: Source, length: RunTime):
+    def __init__(self, recorder: Recorder, source: Origin, length: RunTime):
         super().__init__(source)
         one = recorder.constant(1, INT)
         self.recorder = recorder

@@ -49,13 +49,13 @@ def elementwise(
     recorder.mark()
     handler = handler_of(operands if out is None else (*operands, out))
     if handler is None:
-        return recorded(recorder, ufunc, operands, out, where, dtype, casting, is_operator)
+        return record_ufunc(recorder, ufunc, operands, out, where, dtype, casting, is_operator)
     return handler.ufunc(
         recorder, ufunc, "__call__", operands, {"out": out, "where": where, "dtype": dtype, "casting": casting}
     )
 
 
-def recorded(
+def record_ufunc(
     recorder: Recorder,
     ufunc: np.ufunc,
     operands: tuple[Any, ...],
