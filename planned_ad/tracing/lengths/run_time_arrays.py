@@ -14,7 +14,7 @@ from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.loop_index import plain_or_traced
 from .elements import Position, RunTime, for_each, innermost
-from .sources import Bound, Origin, Memory, Other, Recipe, moved
+from .sources import Bound, Memory, Origin, Other, Recipe, moved
 from .varying import DATA, VaryingArray
 
 DEEP = 8  # recipes of recipes: what is computed of more is stored
