@@ -42,6 +42,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.dependence import Overwrites
+from ..analysis.singularities import Singularities, singularities, strengthened
 from ..errors import UnsupportedError
 from ..passes.boundary import store_results
 from ..passes.counted_exits import with_counts
@@ -80,6 +81,7 @@ from ..tape.tape import (
     Value,
     walk,
 )
+from .moving_views import inverse_in_loops, refuse_flattening
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,7 @@ class Sweep:
     defined: frozenset[int] = frozenset()  # values of the block that is being transposed; of inner sweeps
     totals: dict[int, tuple[Value, Region]] = field(default_factory=dict)
     counts: dict[int, Value] = field(default_factory=dict)  # by index, how often loops that stop have run
+    facts: Singularities = field(default_factory=Singularities)  # of the primal, and of what has been written
 
     def contribute(self, value: Value, cotangent: Value | Part) -> None:
         if value.id in self.active:
@@ -284,7 +287,8 @@ def reverse(
     tape, counts = with_counts(tape) if counted else (tape, {})
     values, buffers = activity(tape)
     builder = continued(tape)
-    sweep = Sweep(builder, values, overwrites=Overwrites(tape.buffers, tape.operations), counts=counts)
+    overwrites, facts = Overwrites(tape.buffers, tape.operations), singularities(tape.operations)
+    sweep = Sweep(builder, values, overwrites=overwrites, counts=counts, facts=facts)
     arguments = list(tape.arguments)
     returned = store_results(builder, tape.results) if keep_results else []
     turn = len(builder.operations)
@@ -394,11 +398,9 @@ def transpose_apply(sweep: Sweep, op: Apply) -> None:
             continue
         before = len(builder.operations)
         result: Any = adjoint(Symbol(builder, cotangent), Symbol(builder, op.out), *symbols, **op.params)
-        if any(flattens(o) for o in builder.operations[before:]):
-            raise UnsupportedError(
-                f"{op.line}: {op.primitive} has no derivative yet where a loop changes the extents of arrays; "
-                f"use arrays of full extent there"
-            )
+        written, unbounded = builder.operations[before:], op.out.id in sweep.facts.unbounded
+        refuse_flattening(op, written)
+        builder.operations[before:] = strengthened(written, [cotangent.id], sweep.facts, unbounded)
         part = result.value
         if part.shape != operand.shape and rule.kind == "elementwise":
             if operand.shape == ():
@@ -406,14 +408,6 @@ def transpose_apply(sweep: Sweep, op: Apply) -> None:
             else:
                 part = builder.broadcast(part, operand.shape)
         sweep.contribute(operand, part)
-
-
-def flattens(op: Operation) -> bool:
-    """Whether `op` sees an array that a loop changes the extents of as one of fixed extents, with what lies between."""
-    if not isinstance(op, Apply) or op.primitive != "view":
-        return False
-    shape = op.params["view"].shape
-    return any(isinstance(n, Ragged) and n not in shape for n in op.operands[0].shape)
 
 
 def view_adjoint(builder: TapeBuilder, cotangent: Value, view: View, shape: tuple[int, ...]) -> Iterable[Value | Part]:
@@ -426,16 +420,6 @@ def view_adjoint(builder: TapeBuilder, cotangent: Value, view: View, shape: tupl
         yield builder.view(cotangent, back)
     else:
         yield Part(cotangent, view=view)
-
-
-def inverse_in_loops(view: View, shape: tuple[int, ...]) -> View | None:
-    """As `regions.inverse`, for views that only turn the axes of an array, or add axes of length one."""
-    own, packed = contiguous(shape), contiguous(view.shape)
-    axes = {(s, n): t for n, s, t in zip(view.shape, view.strides, packed.strides) if n != 1}
-    wanted = [(s, n) for n, s in zip(shape, own.strides) if n != 1]
-    if view.offset != 0 or len(axes) != len(wanted) or set(axes) != set(wanted):
-        return None
-    return View(0, shape, tuple(axes.get((s, n), 0) for n, s in zip(shape, own.strides)))
 
 
 def transpose_load(sweep: Sweep, op: Load) -> None:

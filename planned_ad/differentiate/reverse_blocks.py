@@ -88,6 +88,7 @@ def transposed(sweep: Sweep, op: Operation, block: Block, totals: dict[int, tupl
         defined=frozenset(v.id for inner in block for v in inner.outputs),
         totals=totals,
         counts=sweep.counts,
+        facts=sweep.facts,
     )
     outside = {v.id: v for v in op.inputs}
 

@@ -1,3 +1,15 @@
 """NumPy's functions on traced values. Importing this package fills the table `dispatch.FUNCTIONS`."""
 
-from . import einsum, elementwise, indexing, joining, linear, matrices, reductions, refused, sequences, shapes  # noqa: F401
+from . import (  # noqa: F401
+    einsum,
+    elementwise,
+    indexing,
+    joining,
+    linear,
+    matrices,
+    order,
+    reductions,
+    refused,
+    sequences,
+    shapes,
+)

@@ -207,7 +207,10 @@ class ArrayTracer(TracedArray, Operators):
         self[...] = value
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
-        raise self.recorder.unsupported(np.sort)
+        self[...] = self.recorder.call(np.sort, (self, axis, kind, order), {})
+
+    def partition(self, kth: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+        self.sort(axis, None, order)
 
     def nonzero(self) -> tuple[ArrayTracer, ...]:
         return nonzero(self)
@@ -228,7 +231,9 @@ class ArrayTracer(TracedArray, Operators):
     def __index__(self) -> int:
         if self.dtype.kind not in "iu" or self.ndim:
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
-        return self._number("range(), a slice bound or a count", operator.index)
+        if self.storage.is_concrete:
+            return self._number("range(), a slice bound or a count", operator.index)
+        return operator.index(self[()])
 
     def __repr__(self) -> str:
         if self.storage.is_concrete:
@@ -256,7 +261,6 @@ ArrayTracer.__imatmul__ = _imatmul  # type: ignore[attr-defined]
 by_functions(
     ArrayTracer,
     "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "cumsum", "cumprod", "clip", "round", "repeat",
-    "take", "dot", "trace", "argmax", "argmin", "argsort", "searchsorted", "compress", "choose", "put", "partition",
-    "argpartition",
+    "take", "dot", "trace", "argmax", "argmin", "argsort", "searchsorted", "compress", "choose", "put", "argpartition",
 )  # fmt: skip
 TRACERS.array = ArrayTracer
