@@ -20,7 +20,7 @@ from .varying import DATA, VaryingArray
 DEEP = 8  # recipes of recipes: what is computed of more is stored
 
 
-class Sliced:
+class Sliced(Origin):
     """A part of another array that is no memory yet."""
 
     def __init__(self, of: RunTimeArray, start: Bound, step: int):

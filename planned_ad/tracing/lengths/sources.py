@@ -8,7 +8,7 @@ computed it: from a value of the whole memory, where that has been written to si
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from ...regions.regions import View
 from ...tape.tape import Value
@@ -24,25 +24,26 @@ from .ragged import seen
 Bound = int | Value
 
 
-class Origin(Protocol):
+class Origin:
     """What elements come from."""
 
-    depth: int  # how many recipes it is made of
+    depth = 0  # how many recipes it is made of
 
     def at(self, position: Position) -> Any:
         """The element there."""
+        raise NotImplementedError
 
     def frozen(self) -> Origin:
         """The elements as they are now."""
+        return self
 
     def reads(self, storage: Storage) -> Iterator[Memory | None]:
         """The places of a memory that are read: None where it is not at the position that is asked for."""
+        return iter(())
 
 
-class Memory:
+class Memory(Origin):
     """Origin that lie in memory: `front[start]`, `front[start + step]`, ..."""
-
-    depth = 0
 
     def __init__(self, front: ArrayTracer, start: Bound, step: int):
         self.front, self.start, self.step = front, start, step
@@ -78,7 +79,7 @@ class Memory:
         then = recorder.apply("multiply", then, recorder.constant(self.step, INT)) if self.step != 1 else then
         return Memory(self.front, recorder.apply("add", first, then), self.step * step)
 
-    def frozen(self) -> Any:
+    def frozen(self) -> Origin:
         return Frozen(self)
 
     def reads(self, storage: Storage) -> Iterator[Memory | None]:
@@ -110,10 +111,8 @@ def shown_at(front: ArrayTracer, where: Value) -> ArrayTracer:
     return type(front)(front.recorder, moving, front.geometry[(0, ...)])
 
 
-class Frozen:
+class Frozen(Origin):
     """The elements of a memory as they are now."""
-
-    depth = 0
 
     def __init__(self, source: Memory):
         self.source = source
@@ -136,9 +135,6 @@ class Frozen:
     def is_intact(self) -> bool:
         return self.memory.version == self.version and innermost(self.recorder) is self.home
 
-    def frozen(self) -> Frozen:
-        return self
-
     def reads(self, storage: Storage) -> Iterator[Memory | None]:
         if self.is_intact:
             yield from self.source.reads(storage)
@@ -150,22 +146,22 @@ def snapshot(array: ArrayTracer) -> ArrayTracer:
     return recorder.array(array.read(), array)
 
 
-class Recipe:
+class Recipe(Origin):
     """Origin that are computed where they are used, by `compute(position)`; `sources` are frozen."""
 
     def __init__(self, compute: Callable[[Position], Any], sources: tuple[Origin, ...]):
-        self.at, self.sources = compute, sources
+        self.compute, self.sources = compute, sources
         self.depth = 1 + max((source.depth for source in sources), default=0)
 
-    def frozen(self) -> Recipe:
-        return self
+    def at(self, position: Position) -> Any:
+        return self.compute(position)
 
     def reads(self, storage: Storage) -> Iterator[Memory | None]:
         for source in self.sources:
             yield from source.reads(storage)
 
 
-class Other:
+class Other(Origin):
     """A source that is read at other positions than the one asked for."""
 
     def __init__(self, source: Origin):
@@ -174,7 +170,7 @@ class Other:
     def at(self, position: Position) -> Any:
         return position.of(self.source)
 
-    def frozen(self) -> Any:
+    def frozen(self) -> Origin:
         return Other(self.source.frozen())
 
     def reads(self, storage: Storage) -> Iterator[None]:
@@ -182,22 +178,14 @@ class Other:
             yield None
 
 
-class Fixed:
+class Fixed(Origin):
     """The same for all elements."""
-
-    depth = 0
 
     def __init__(self, item: Any):
         self.item = item
 
     def at(self, position: Position) -> Any:
         return self.item
-
-    def frozen(self) -> Fixed:
-        return self
-
-    def reads(self, storage: Storage) -> Iterator[None]:
-        return iter(())
 
 
 class Stretched(Other):

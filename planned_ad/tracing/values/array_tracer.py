@@ -235,6 +235,10 @@ class ArrayTracer(TracedArray, Operators):
             return self._number("range(), a slice bound or a count", operator.index)
         return operator.index(self[()])
 
+    def __imatmul__(self, other):
+        self[...] = self @ other
+        return self
+
     def __repr__(self) -> str:
         if self.storage.is_concrete:
             return repr(self.geometry)
@@ -248,14 +252,6 @@ def _update(array: ArrayTracer, ufunc: np.ufunc, other: Any) -> Any:
 
 
 in_place(ArrayTracer, _update)
-
-
-def _imatmul(self, other):
-    self[...] = self @ other
-    return self
-
-
-ArrayTracer.__imatmul__ = _imatmul  # type: ignore[attr-defined]
 
 
 by_functions(

@@ -15,7 +15,7 @@ from ...regions.affine import Affine, Extent, affine, substitute
 from ...tape.tape import Value
 from ..record.recorder import Recorder
 from .elementwise import operate
-from .operators import Arithmetic
+from .operators import COMPARISONS, Arithmetic
 from .scalar_tracer import ScalarTracer
 
 PEEL_MOST = 3  # iterations at either end of a loop that are recorded one by one to decide a comparison
@@ -150,29 +150,11 @@ class LoopIndex(Arithmetic):
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 
-    def __lt__(self, other: Any) -> Any:
-        return _compare(self, other, operator.lt, np.less)
-
-    def __le__(self, other: Any) -> Any:
-        return _compare(self, other, operator.le, np.less_equal)
-
-    def __gt__(self, other: Any) -> Any:
-        return _compare(self, other, operator.gt, np.greater)
-
-    def __ge__(self, other: Any) -> Any:
-        return _compare(self, other, operator.ge, np.greater_equal)
-
     def __pow__(self, other: Any, modulo: Any = None) -> Any:
         return _power(self, other, False)
 
     def __rpow__(self, other: Any, modulo: Any = None) -> Any:
         return _power(self, other, True)
-
-    def __eq__(self, other: Any) -> Any:
-        return _compare(self, other, operator.eq, np.equal)
-
-    def __ne__(self, other: Any) -> Any:
-        return _compare(self, other, operator.ne, np.not_equal)
 
 
 def _power(index: LoopIndex, other: Any, reflected: bool) -> Any:
@@ -181,6 +163,15 @@ def _power(index: LoopIndex, other: Any, reflected: bool) -> Any:
         return operate(index.recorder, np.power, *((other, index) if reflected else (index, other)))
     number = index.number("an integer power")
     return pow(other, number) if reflected else pow(number, other)
+
+
+def _comparing(name: str, ufunc: np.ufunc) -> None:
+    relation = getattr(operator, name)
+    setattr(LoopIndex, f"__{name}__", lambda self, other: _compare(self, other, relation, ufunc))
+
+
+for _name, _ufunc in COMPARISONS.items():
+    _comparing(_name, _ufunc)
 
 
 def index_of(recorder: Recorder, expression: Extent) -> Any:
