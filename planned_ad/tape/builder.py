@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -134,6 +135,14 @@ def literal(data: object, dtype: np.dtype | None) -> np.ndarray:
     array = np.array(data, dtype=dtype, order="C")
     array.setflags(write=False)
     return array
+
+
+def recorded(builder: TapeBuilder, write: Callable[[], object]) -> tuple[Operation, ...]:
+    """The operations that `write` puts on the tape, taken off it again."""
+    before, builder.operations = builder.operations, []
+    write()
+    block, builder.operations = tuple(builder.operations), before
+    return block
 
 
 def continued(tape: Tape) -> TapeBuilder:
