@@ -35,6 +35,8 @@ class ArrayTracer(TracedArray, Operators):
             f"while tracing; use NumPy's functions, or do it outside of the traced function"
         )
 
+    device = "cpu"  # as NumPy says
+
     def __delitem__(self, key: Any) -> None:
         raise ValueError("cannot delete array elements")
 
