@@ -173,8 +173,8 @@ def native_container(structure: Structure, leaves: Iterator[Result]) -> Result:
         return made if kind is dict else ConvertedResult(made, kind)
     if kind is list:
         return ListResult(items)
-    made = TupleResult(items)
-    return made if kind is tuple else ConvertedResult(made, container_maker(kind, structure.keys))
+    plain = TupleResult(items)
+    return plain if kind is tuple else ConvertedResult(plain, container_maker(kind, structure.keys))
 
 
 def container_maker(kind: Any, names: Sequence[str]) -> Callable[[tuple], Any]:
