@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from .differentiate.keep.sources import overwritten, read_again
 from .passes.early_uses import use_early
 from .passes.reciprocals import multiply_by_reciprocals
 from .planning.anchors import Anchors, decide_anchors
@@ -60,7 +61,7 @@ def memory_nbytes(tape: Tape, placement: Placement, memory: Memory) -> int | Non
         value = placement.slots.get(memory.id) or placement.inner_slots[memory.id]
         return value.nbytes
     buffer = tape.buffers[memory.id]
-    return None if buffer.visible else buffer.span * buffer.dtype.itemsize
+    return None if buffer.visible else buffer.nbytes
 
 
 def cached_values(tape: Tape, anchors: Anchors, placement: Placement, used: set[Memory]) -> tuple[Cached, ...]:
@@ -70,13 +71,11 @@ def cached_values(tape: Tape, anchors: Anchors, placement: Placement, used: set[
     for id in sorted(placement.reread | caches):
         buffer = tape.buffers[id]
         line = buffer.line
-        reason = f"the array made here ({line}) is read again by the reverse sweep"
-        if buffer.kind == "cache":  # whoever made it says why
-            reason = buffer.label
+        reason = buffer.label if buffer.kind == "cache" else read_again(line)  # (whoever made a cache says why)
         found.append(
             Cached(
                 value=Value(id=-1 - id, shape=buffer.shape, dtype=buffer.dtype),
-                nbytes=buffer.span * buffer.dtype.itemsize,
+                nbytes=buffer.nbytes,
                 reason=reason,
                 line=line.number,
                 file=line.file,
@@ -91,8 +90,7 @@ def cached(anchors: Anchors, value: Value) -> Cached:
     reason, line = anchors.reasons[value.id], op.line
     writer = anchors.overwrites.get(value.id)
     if writer is not None:
-        reason = f"needed by the derivative, and its memory is overwritten at {writer.line}: {writer.line.text}"
-        line = writer.line
+        reason, line = overwritten(writer), writer.line
     return Cached(value=value, nbytes=value.nbytes, reason=reason, line=line.number, file=line.file, source=line.text)
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..analysis.cost import worth_keeping
 from ..analysis.enclosing import (
     certainly_runs,
     indices_of,
@@ -24,7 +25,6 @@ from ..regions.bounds import Iterations
 from ..regions.regions import View, overlap
 from ..rules.table import RULES
 from ..tape.tape import Apply, Buffer, Constant, IndexValue, Load, Loop, Operation, Tape
-from .rewrite import worth_keeping
 
 
 def hoist_invariants(tape: Tape, *, loads: bool = False) -> Tape:

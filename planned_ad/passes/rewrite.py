@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..analysis.cost import worth_keeping
 from ..analysis.enclosing import is_fixed, is_ragged, never_runs
 from ..analysis.known_contents import KnownContents
 from ..regions.regions import Region, View, compose, contiguous, is_identity
@@ -323,15 +324,6 @@ def repeated(scalar: Value, op: Apply | Constant) -> Apply:
     """What `op` defines, as `scalar` again and again."""
     view = contiguous_repeat(op.out.shape)
     return Apply(out=op.out, primitive="view", operands=(scalar,), parameters=(("view", view),), line=op.line)
-
-
-def worth_keeping(op: Operation) -> bool:
-    """Whether an inner block does better to read this value, kept in memory from outside, than to have it again."""
-    if isinstance(op, IndexValue | Constant):
-        return True
-    if not isinstance(op, Apply) or op.primitive == "view":
-        return False
-    return op.out.size <= max((v.size for v in op.operands), default=0)
 
 
 def is_uniform(data: np.ndarray) -> bool:

@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from ..analysis.cost import COPY_FROM, ONCE, Parts, is_dear, is_short, parts_of
 from ..analysis.dependence import WriteHistory
+from ..differentiate.keep.sources import Again, Kept, Loaded, costs_more
 from ..regions.regions import Region, View, compose, contiguous, is_injective, overlap, same_layout
 from ..rules.table import RULES
 from ..tape.tape import (
@@ -30,23 +32,20 @@ from ..tape.tape import (
     walk,
 )
 
-# Additions per element that cost as much as keeping a number: arithmetic on arrays is vectorised, and waits for memory.
-SCALAR_LIMIT = 8.0
-ARRAY_LIMIT = 16.0
-TRANSCENDENTAL = 10.0  # a primitive of this cost is never evaluated again
-COPY_FROM = 4.0  # an array of this cost is read from where the program has stored it
 BEFORE = -1  # the position, within a loop's body or a branch's side, of operations before the loop or branch
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """Where a number that an expression needs comes from: `value`, at the places `view` of its row-major memory."""
+    """Where a number that an expression needs comes from: `value`, at the places `view` of its row-major memory.
+
+    `since`: from which position on memory holds it, of what is loaded.
+    """
 
     value: Value
     view: View
-    kind: str  # 'anchor', 'constant' or 'load'
-    region: Region | None = None  # of a load: the elements of the buffer
-    position: int = -1  # of a load: from when on the buffer holds them
+    source: Kept | Loaded | Again
+    since: int = -1
 
 
 @dataclass
@@ -59,7 +58,7 @@ class Anchors:
     reasons: dict[int, str] = field(default_factory=dict)
     overwrites: dict[int, Operation] = field(default_factory=dict)
     stored: dict[int, list[tuple[Region, int]]] = field(default_factory=dict)
-    parts: dict[int, dict[int, float]] = field(default_factory=dict)  # of elementwise values: see `parts_of`
+    parts: dict[int, Parts] = field(default_factory=dict)  # of elementwise values
     read_in_reverse: frozenset[int] = frozenset()  # values of the primal that operations of the reverse sweep read
     users: dict[int, list[int]] = field(default_factory=dict)  # of each value, their positions in this block
     positions: dict[int, int] = field(default_factory=dict)  # of the operations of this block, by identity
@@ -71,11 +70,11 @@ class Anchors:
     def leaves(self, value: Value, view: View, position: int) -> Iterator[Leaf]:
         """The memory and the anchored values that `value` at `view` is computed from, by an operation at `position`."""
         if value.id in self.reasons:
-            yield Leaf(value, view, "anchor")
+            yield Leaf(value, view, Kept())
             return
         made_at, op = self.made[value.id]
         if isinstance(op, Constant):
-            yield Leaf(value, view, "constant")
+            yield Leaf(value, view, Again(op))
         elif isinstance(op, IndexValue):
             return
         elif isinstance(op, Load):
@@ -83,7 +82,7 @@ class Anchors:
             seen = compose(region.view, view)
             if seen is None:
                 raise NotAffine(value, made_at)
-            yield Leaf(value, view, "load", Region(region.buffer, seen), since)
+            yield Leaf(value, view, Loaded(Region(region.buffer, seen), op.line), since)
         else:
             assert isinstance(op, Apply)
             if op.primitive == "view":
@@ -94,7 +93,7 @@ class Anchors:
                 return
             copy = self.copy_to_read(value, view, position)
             if copy is not None:
-                yield Leaf(value, view, "load", *copy)
+                yield Leaf(value, view, Loaded(copy[0], op.line), copy[1])
             else:
                 for operand in op.operands:
                     yield from self.leaves(operand, operand_view(operand, op.out, view), position)
@@ -172,16 +171,13 @@ class Anchors:
                 return
             if rule.kind == "elementwise":
                 self.check_broadcasts(op)
-                parts = self.parts[op.out.id] = {op.out.id: rule.cost}
-                for operand in op.operands:
-                    parts.update(self.parts_of(operand))
-                limit = ARRAY_LIMIT if op.out.shape else SCALAR_LIMIT
-                if rule.cost < TRANSCENDENTAL and sum(parts.values()) <= limit:
+                parts = self.parts[op.out.id] = parts_of(op, map(self.parts_of, op.operands))
+                if not is_dear(op) and is_short(op, parts):
                     return
             if rule.kind not in ("elementwise", "reduce"):
                 for operand in op.operands if rule.kind != "gather" else op.operands[:1]:
                     self.put_in_memory(operand, rule.name)
-            self.anchor(op.out, f"recomputing {op.title} costs more than keeping it")
+            self.anchor(op.out, costs_more(op))
             return
         if isinstance(op, Guard):
             self.anchor(op.predicate, "tested by a guard")
@@ -221,16 +217,14 @@ class Anchors:
             return False
         return not any(overlap(written, region) for inner in walk((op,)) for written in inner.writes)
 
-    def parts_of(self, value: Value) -> dict[int, float]:
-        """What evaluating `value` evaluates: each operation once, loads and kept values as one read."""
+    def parts_of(self, value: Value) -> Parts:
+        """What evaluating `value` evaluates."""
         if value.id in self.reasons:
             return {value.id: 1.0}
+        if value.id in self.parts:
+            return self.parts[value.id]
         _, op = self.made[value.id]
-        if isinstance(op, Apply) and op.primitive == "view":
-            return self.parts_of(op.operands[0])
-        if isinstance(op, Constant | IndexValue):
-            return {}
-        return self.parts.get(value.id) or {value.id: 1.0}
+        return parts_of(op, map(self.parts_of, op.inputs))
 
     def cost_of(self, value: Value) -> float:
         return sum(self.parts_of(value).values())
@@ -267,9 +261,9 @@ class Anchors:
             if isinstance(made, Apply) and made.primitive == "view":
                 base = made.operands[0]
                 small = base.size * 2 <= operand.size
-                if small and base.id not in self.reasons and self.cost_of(base) > 1.5:
+                if small and base.id not in self.reasons and self.cost_of(base) > ONCE:
                     self.anchor(base, "used by many elements")
-            elif operand.shape == () and op.out.shape != () and self.cost_of(operand) > 1.5:
+            elif operand.shape == () and op.out.shape != () and self.cost_of(operand) > ONCE:
                 self.anchor(operand, "used by many elements")
 
     def check_uses(self, position: int, op: Operation) -> None:
@@ -289,11 +283,11 @@ class Anchors:
         lost: dict[int, Operation] = {}
         values: dict[int, Value] = {}
         for leaf in leaves:
-            if leaf.kind != "load":
+            if not isinstance(leaf.source, Loaded):
                 continue
-            assert leaf.region is not None
-            writer = self.history.first_write(leaf.region, leaf.position, position)
-            if writer is None and self.clashes(op, leaf.region):
+            region = leaf.source.region
+            writer = self.history.first_write(region, leaf.since, position)
+            if writer is None and self.clashes(op, region):
                 writer = op
             if writer is not None:
                 lost[leaf.value.id] = writer
@@ -331,9 +325,9 @@ class Anchors:
             return False
         for value in self.primal_parts(operand):
             leaves = self.leaves(value, contiguous(value.shape), position)
-            buffers = {leaf.region.buffer for leaf in leaves if leaf.region is not None}
+            buffers = {leaf.source.region.buffer for leaf in leaves if isinstance(leaf.source, Loaded)}
             alive = [self.tape.buffers[id] for id in buffers]
-            if sum(b.span * b.dtype.itemsize for b in alive if not b.visible) > value.nbytes:
+            if sum(b.nbytes for b in alive if not b.visible) > value.nbytes:
                 self.anchor(value, "computing it again would keep larger arrays alive")
                 return True
         return False

@@ -12,6 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..differentiate.keep.sources import Again, Kept, Loaded
 from ..errors import UnsupportedError
 from ..python.source import Line
 from ..regions.affine import Ragged
@@ -98,12 +99,12 @@ class Placement:
     # What an operation must come after.
 
     def after_leaf(self, leaf: Leaf, domain: tuple[int, ...]) -> int:
-        if leaf.kind == "anchor":
-            home = self.home[leaf.value.id]
-            return home if self.in_register(leaf.value, leaf.view, home, domain) else home + 1
-        if leaf.kind == "load":
-            assert leaf.region is not None
-            return self.after_access(leaf.region, domain, write=False)
+        match leaf.source:
+            case Kept():
+                home = self.home[leaf.value.id]
+                return home if self.in_register(leaf.value, leaf.view, home, domain) else home + 1
+            case Loaded(region):
+                return self.order.after(region, domain, write=False)
         return 0
 
     def in_register(self, value: Value, view: View, step: int, domain: tuple[int, ...]) -> bool:
@@ -116,13 +117,6 @@ class Placement:
             and (value.id, view) in self.registers[step]
             and (domain != () or nest.sweep == self.sweep)
         )
-
-    def after_access(self, region: Region, domain: tuple[int, ...], write: bool) -> int:
-        """The first step that may touch `region` without overtaking an earlier access."""
-        return self.order.after(region, domain, write)
-
-    def touch(self, region: Region, step: int, write: bool, aligned: bool = True) -> None:
-        self.order.touch(region, step, write, aligned)
 
     # Choosing a step.
 
@@ -203,7 +197,7 @@ class Placement:
         return nest.sweep
 
     def read_region(self, nest: Nest, step: int, region: Region, value: Value, line: Line) -> int:
-        self.touch(region, step, write=False)
+        self.order.touch(region, step, write=False)
         made_at, op = self.anchors.made[value.id]
         if self.position >= self.tape.turn:
             buffer = self.tape.buffers[region.buffer]
@@ -235,13 +229,13 @@ class Placement:
     def place_copy(self, op: Load | Constant | IndexValue) -> None:
         """A load whose memory is overwritten later is read once, here; likewise what others want in memory."""
         domain, view, dtype = op.out.shape, contiguous(op.out.shape), op.out.dtype
-        first = self.after_access(op.region, domain, write=False) if isinstance(op, Load) else 0
+        first = self.order.after(op.region, domain, write=False) if isinstance(op, Load) else 0
         step = self.nest_for(domain, first)
         nest = self.steps[step]
         assert isinstance(nest, Nest)
         item: Read | Immediate | Position
         if isinstance(op, Load):
-            self.touch(op.region, step, write=False)
+            self.order.touch(op.region, step, write=False)
             item = Read(memory=Memory("buffer", op.region.buffer), view=op.region.view, dtype=dtype)
         elif isinstance(op, IndexValue):
             item = Position(expression=op.expression, dtype=dtype)
@@ -320,16 +314,16 @@ class Placement:
 
     def address(self, leaf: Leaf, step: int) -> tuple[Memory, View]:
         """Memory and view of a leaf that a library routine or a gather addresses in step `step`."""
-        if leaf.kind == "load":
-            assert leaf.region is not None
-            self.touch(leaf.region, step, write=False, aligned=False)
-            if leaf.position < self.tape.turn <= self.position:
-                self.reloaded.setdefault(leaf.value.id, self.anchors.made[leaf.value.id][1].line)
-                if self.tape.buffers[leaf.region.buffer].kind == "local":
-                    self.reread.add(leaf.region.buffer)
-            return Memory("buffer", leaf.region.buffer), leaf.region.view
-        if leaf.kind == "constant":
-            return Memory("constant", leaf.value.id), leaf.view
+        match leaf.source:
+            case Loaded(region, line):
+                self.order.touch(region, step, write=False, aligned=False)
+                if leaf.since < self.tape.turn <= self.position:
+                    self.reloaded.setdefault(leaf.value.id, line)
+                    if self.tape.buffers[region.buffer].kind == "local":
+                        self.reread.add(region.buffer)
+                return Memory("buffer", region.buffer), region.view
+            case Again():
+                return Memory("constant", leaf.value.id), leaf.view
         return self.slot(leaf.value, step), leaf.view
 
     def place_gather(self, op: Apply) -> None:
@@ -341,11 +335,11 @@ class Placement:
         operands = tuple((i, index_view) for i in indices)
         first = max(self.first_step(operands, domain), self.barrier)  # a guard may check the indices
         leaf = self.memory_leaf(source, contiguous(source.shape))
-        if leaf.kind == "anchor":
-            first = max(first, self.home[leaf.value.id] + 1)
-        elif leaf.kind == "load":
-            assert leaf.region is not None
-            first = max(first, self.after_access(leaf.region, in_order(domain), write=False))
+        match leaf.source:
+            case Kept():
+                first = max(first, self.home[leaf.value.id] + 1)
+            case Loaded(region):
+                first = max(first, self.order.after(region, in_order(domain), write=False))
         step = self.nest_for(domain, first)
         nest = self.steps[step]
         assert isinstance(nest, Nest)
@@ -374,14 +368,14 @@ class Placement:
     def place_store(self, op: Store) -> None:
         domain = op.region.shape
         view = contiguous(domain) if op.value.shape == domain else View(0, domain, (0,) * len(domain))
-        first = max(self.first_step(((op.value, view),), domain), self.after_access(op.region, domain, write=True))
+        first = max(self.first_step(((op.value, view),), domain), self.order.after(op.region, domain, write=True))
         if self.tape.buffers[op.region.buffer].visible:
             first = max(first, self.barrier)
         step = self.nest_for(domain, first)
         register = self.evaluate(step, op.value, view, op.line)
         nest = self.steps[step]
         assert isinstance(nest, Nest)
-        self.touch(op.region, step, write=True)
+        self.order.touch(op.region, step, write=True)
         memory = Memory("buffer", op.region.buffer)
         nest.add(Write(memory=memory, view=op.region.view, source=register, accumulate=op.accumulate), op.line)
         self.store_steps[self.position] = step
@@ -393,14 +387,14 @@ class Placement:
         index_view = View(0, domain, rows.strides + (0,) * (len(domain) - leading))
         value_view = contiguous(domain) if op.value.shape == domain else View(0, domain, (0,) * len(domain))
         operands = (*((i, index_view) for i in op.indices), (op.value, value_view))
-        after = self.after_access(op.region, in_order(domain), write=True)
+        after = self.order.after(op.region, in_order(domain), write=True)
         first = max(self.first_step(operands, domain), after, self.barrier)
         step = self.nest_for(domain, first)
         *indices, register = (self.evaluate(step, v, w, op.line) for v, w in operands)
         nest = self.steps[step]
         assert isinstance(nest, Nest)
         nest.ordered = True
-        self.touch(op.region, step, write=True, aligned=False)
+        self.order.touch(op.region, step, write=True, aligned=False)
         k, view = len(op.indices), op.region.view
         nest.add(
             Write(

@@ -49,8 +49,8 @@ def touch_memory(outer: Placement, step: int, op: Operation) -> None:
     made = (outer.anchors.made[value.id][1] for value in op.inputs if value.id not in outer.anchors.reasons)
     loaded = [load.region for load in made if isinstance(load, Load)]
     for region in (*op.reads, *loaded):
-        outer.touch(region, step, write=False, aligned=False)
+        outer.order.touch(region, step, write=False, aligned=False)
         if outer.position >= outer.tape.turn and outer.tape.buffers[region.buffer].kind == "local":
             outer.reread_if_primal(region.buffer)
     for region in op.writes:
-        outer.touch(region, step, write=True, aligned=False)
+        outer.order.touch(region, step, write=True, aligned=False)

@@ -73,6 +73,11 @@ class Buffer:
         return high - low + 1 if self.view.size else 0
 
     @property
+    def nbytes(self) -> int:
+        """Of that stretch."""
+        return self.span * self.dtype.itemsize
+
+    @property
     def whole(self) -> Region:
         return Region(self.id, self.view)
 

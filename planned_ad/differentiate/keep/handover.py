@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from ...analysis.dependence import Access, Overwrites, Place
+from ...analysis.dependence import Overwrites, Place
 from ...analysis.equal_values import EqualValues, Made
 from ...analysis.mirrored_loops import children, is_idle, mirrored_blocks, with_mirrored_blocks, without_dead
-from ...errors import UnsupportedError
-from ...regions.affine import Extent, loop_index, substitute
-from ...regions.regions import Region, View, c_strides, contiguous
+from ...regions.affine import substitute
+from ...regions.regions import Region, View
 from ...tape.builder import TapeBuilder
-from ...tape.tape import Branch, Buffer, Load, Loop, Operation, Scatter, Store, Value, renamed, walk
-from .kept_values import Decisions, Snapshot
+from ...tape.tape import Branch, Load, Loop, Operation, Scatter, Store, Value, renamed, walk
+from .caches import new_cache
+from .kept_values import KeptValues
+from .sources import Again, Kept, Loaded, Snapshot, Source
 
 BlockKey = tuple[tuple[int, int], ...]
-
-MOST_PLACES = 1 << 36  # elements of one cache: more is no plan
 
 
 def hand_over(
@@ -38,8 +34,8 @@ def hand_over(
     values = EqualValues(primal, place)
     needs = {values.first[v.id] for op in walk((adjoint,)) for v in read_by(op) if v.id in values.first}
     exact = {values.first[v.id] for op in walk((adjoint,)) for v in read_exactly(op) if v.id in values.first}
-    decisions = Decisions(overwrites, values, exact)
-    transfer = Transfer(builder, values, decisions, sources=decisions.sources(needs))
+    choice = KeptValues(overwrites, values, exact)
+    transfer = Transfer(builder, values, choice, choice.sources(needs))
     transfer.provide(primal, place)
     adjoint = transfer.with_prologues(primal, adjoint, place)
     return (*transfer.starts.get((), ()), *transfer.with_stores(primal, place)), renamed(adjoint, transfer.names)
@@ -66,22 +62,15 @@ def read_exactly(op: Operation) -> tuple[Value, ...]:
 class Transfer:
     """Write what was decided: stores into the primal's blocks, loads and repeated operations into the adjoint's."""
 
-    def __init__(
-        self,
-        builder: TapeBuilder,
-        values: EqualValues,
-        decisions: Decisions,
-        sources: dict[int, Access | Snapshot | str],
-    ):
+    def __init__(self, builder: TapeBuilder, values: EqualValues, choice: KeptValues, sources: dict[int, Source]):
         self.builder = builder
         self.values = values
-        self.decisions = decisions
+        self.choice = choice
         self.sources = sources
         self.names: dict[int, Value] = {}  # what the adjoint calls each of the primal's values
         self.stores: dict[BlockKey, Store] = {}  # by the place of the operation that they follow
         self.preludes: dict[BlockKey, list[Operation]] = defaultdict(list)  # by the place of the loop after them
-        kept = {id for id, source in sources.items() if source == "keep"}
-        self.before = decisions.pairs(kept)
+        self.before = choice.pairs(id for id, source in sources.items() if isinstance(source, Kept))
         self.after = {before: after for after, before in self.before.items()}
         self.shared: dict[int, Region] = {}  # of the values of these pairs: their memory
         self.copies: dict[Snapshot, Region] = {}
@@ -97,7 +86,7 @@ class Transfer:
                     first = self.values.first[value.id]
                     if first == value.id and first in self.sources:
                         self.prologues[start.steps[:-1]].append(self._prepared(value))
-                    elif self.decisions.is_outside(first):
+                    elif first not in self.values.made:
                         self.names[value.id] = self.values.values[first]
                     elif first in self.names:
                         self.names[value.id] = self.names[first]
@@ -107,19 +96,18 @@ class Transfer:
         """The operation by which the adjoint gets `value`."""
         made, source = self.values.made[value.id], self.sources[value.id]
         out = self.names[value.id] = self.builder.new_value(value.shape, value.dtype)
-        if isinstance(source, Access):
-            return Load(out=out, region=source.region, line=source.operation.line)
-        if isinstance(source, Snapshot):
-            assert isinstance(made.operation, Load)
-            view, copy = made.operation.region.view, self._copied(source, value)
-            region = Region(copy.buffer, View(copy.view.offset + view.offset, view.shape, view.strides))
-            return Load(out=out, region=region, line=made.operation.line)
-        if source == "keep":
-            region = self._place_for(value)
-            if value.id not in self.after:
-                self.stores[made.place.steps] = Store(region=region, value=value, line=made.operation.line)
-            return Load(out=out, region=region, line=made.operation.line)
-        return replace(renamed(made.operation, self.names), out=out)  # type: ignore[call-arg]
+        match source:
+            case Again(operation):
+                return replace(renamed(operation, self.names), out=out)  # type: ignore[call-arg]
+            case Loaded(region, line):
+                return Load(out=out, region=region, line=line)
+            case Snapshot():
+                region = self._in_copy(source, value)
+            case Kept():
+                region = self._place_for(value)
+                if value.id not in self.after:
+                    self.stores[made.place.steps] = Store(region=region, value=value, line=made.operation.line)
+        return Load(out=out, region=region, line=made.operation.line)
 
     def _place_for(self, value: Value) -> Region:
         """A place for `value` in each iteration of the loops around it."""
@@ -129,50 +117,37 @@ class Transfer:
             return self.shared[value.id]
         made, later = self.values.made[value.id], self.after.get(value.id)
         loops = made.place.loops
-        trips = [int(loop.trips) for loop in loops]
-        if later is not None:
-            trips[-1] += 1
-        shape = (*trips, *map(int, value.shape))
-        strides = c_strides(shape)
         self.builder.line = made.operation.line
-        cache = self._cache(value, value.dtype, shape)
-        offset = iteration(loops, strides)
-        inner = strides[len(loops) :]
+        reason = self.choice.reason(value.id)
+        here = new_cache(self.builder, loops, value.shape, value.dtype, reason, extra=later is not None)
         if later is not None:
-            step = strides[len(loops) - 1]
-            self.shared[later] = Region(cache.id, View(offset + step, value.shape, inner))
-            first = substitute(offset, loops[-1].index, loops[-1].start)
-            self._store_first(made, Region(cache.id, View(first, value.shape, inner)))
-            self.shared[value.id] = Region(cache.id, View(offset, value.shape, inner))
-        return Region(cache.id, View(offset, value.shape, inner))
+            view, size = here.view, math.prod(map(int, value.shape))
+            first = substitute(view.offset, loops[-1].index, loops[-1].start)
+            self._store_first(made, Region(here.buffer, replace(view, offset=first)))
+            self.shared[later] = Region(here.buffer, replace(view, offset=view.offset + size))
+            self.shared[value.id] = here
+        return here
 
-    def _cache(self, value: Value, dtype: np.dtype, shape: tuple[int, ...]) -> Buffer:
-        """Memory to keep `value` in, for all iterations of the loops around."""
-        line = self.builder.line
-        if math.prod(shape) > MOST_PLACES:
-            raise UnsupportedError(
-                f"{line}: `{line.text}` is needed by the derivative in each iteration of a loop whose length is known "
-                f"only at run time, without a bound, so there is no telling how much to keep. Give the loop a bound "
-                f"that is known when tracing, or write it so that its derivative needs only what stays in memory."
-            )
-        return self.builder.new_buffer("cache", self.decisions.reason(value.id), dtype, contiguous(shape))
+    def _in_copy(self, copy: Snapshot, value: Value) -> Region:
+        """Where `value`, which is loaded from that memory, is in a copy of a buffer."""
+        if copy not in self.copies:
+            self.copies[copy] = self._copied(copy, value)
+        (own,), there = self.values.made[value.id].operation.reads, self.copies[copy]
+        return Region(there.buffer, replace(own.view, offset=there.view.offset + own.view.offset))
 
     def _copied(self, copy: Snapshot, value: Value) -> Region:
-        """Where the copy of a buffer is, in each iteration of the loops around; `value` is one that is found there."""
-        if copy not in self.copies:
-            buffer, loops = self.builder.buffers[copy.buffer], copy.loops
-            shape = (*(int(loop.trips) for loop in loops), buffer.span)
-            line = self.builder.line = self.values.made[value.id].operation.line
-            cache = self._cache(value, buffer.dtype, shape)
-            region = Region(cache.id, View(iteration(loops, c_strides(shape)), (buffer.span,), (1,)))
-            out = self.builder.new_value((buffer.span,), buffer.dtype)
-            whole = Region(buffer.id, View(buffer.low, (buffer.span,), (1,)))
-            self.starts[copy.steps] += (
-                Load(out=out, region=whole, line=line),
-                Store(region=region, value=out, line=line),
-            )
-            self.copies[copy] = Region(cache.id, View(region.view.offset - buffer.low, (buffer.span,), (1,)))
-        return self.copies[copy]
+        """The copy of a buffer in each iteration of the loops around, as a region counted as the buffer's are."""
+        buffer = self.builder.buffers[copy.buffer]
+        line = self.builder.line = self.values.made[value.id].operation.line
+        stretch = (buffer.span,)
+        region = new_cache(self.builder, copy.loops, stretch, buffer.dtype, self.choice.reason(value.id))
+        out = self.builder.new_value(stretch, buffer.dtype)
+        whole = Region(buffer.id, View(buffer.low, stretch, (1,)))
+        self.starts[copy.steps] += (
+            Load(out=out, region=whole, line=line),
+            Store(region=region, value=out, line=line),
+        )
+        return Region(region.buffer, replace(region.view, offset=region.view.offset - buffer.low))
 
     def _store_first(self, made: Made, region: Region) -> None:
         """Before the loop, keep what its first iteration loads."""
@@ -203,11 +178,3 @@ class Transfer:
             body = [inner.get(id(o), o) for o in mirrored if not (o.blocks and is_idle(o))]
             blocks.append((*self.prologues[start.steps[:-1]], *body))
         return with_mirrored_blocks(op, adjoint, tuple(blocks))
-
-
-def iteration(loops: Sequence[Loop], strides: Sequence[int]) -> Extent:
-    """Where the places of this iteration begin; each loop counts from its first iteration."""
-    offset: Extent = 0
-    for loop, stride in zip(loops, strides):
-        offset += (loop_index(loop.index) - loop.start) * (stride * loop.step)
-    return offset
