@@ -15,8 +15,9 @@ def certainly_runs(loop: Loop) -> bool:
     return loop.count is None and not isinstance(loop.trips, Ragged) and loop.trips > 0
 
 
-def never_runs(loop: Loop) -> bool:
-    return not isinstance(loop.trips, Ragged) and loop.trips <= 0
+def never_runs(op: Operation) -> bool:
+    """Whether `op` is a loop without iterations."""
+    return isinstance(op, Loop) and not isinstance(op.trips, Ragged) and op.trips <= 0
 
 
 def is_ragged(shape: Iterable[int]) -> bool:

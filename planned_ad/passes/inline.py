@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..analysis.enclosing import is_fixed
-from ..tape.builder import TapeBuilder, rebuilt
+from ..tape.builder import TapeBuilder, rebuilt, rewritten
 from ..tape.callees import Callee, is_call, packed
 from ..tape.renaming import Copier
 from ..tape.tape import Apply, Load, Loop, Operation, Tape, Value, renamed, walk
@@ -73,20 +73,8 @@ def write_out_calls(tape: Tape, keep: Callable[[Callee], bool] = lambda callee: 
     if not any(is_call(op) for op in walk(tape.operations)):
         return tape
     writing = _WritingOut(rebuilt(tape), end_of_indices(tape.operations), keep)
-    turn = 0
-    for position, op in enumerate(tape.operations):
-        if position == tape.turn:
-            turn = len(writing.builder.operations)
-        writing.visit(op)
-    if tape.turn == len(tape.operations):
-        turn = len(writing.builder.operations)
-    return replace(
-        tape,
-        buffers=tuple(writing.builder.buffers),
-        operations=tuple(writing.builder.operations),
-        results=tuple(writing.names.get(v.id, v) for v in tape.results),
-        turn=turn,
-    )
+    tape = rewritten(tape, writing.builder, writing.visit)
+    return replace(tape, results=tuple(writing.names.get(v.id, v) for v in tape.results))
 
 
 @dataclass
@@ -99,13 +87,7 @@ class _WritingOut:
 
     def visit(self, op: Operation) -> None:
         if op.blocks:
-            blocks = []
-            for block in op.blocks:
-                around, self.builder.operations = self.builder.operations, []
-                for inner in block:
-                    self.visit(inner)
-                blocks.append(tuple(self.builder.operations))
-                self.builder.operations = around
+            blocks = self.builder.with_written_blocks(op, self.visit).blocks
             self.builder.emit(renamed(op.with_blocks(*(() for _ in blocks)), self.names).with_blocks(*blocks))
             return
         op = renamed(op, self.names)
@@ -130,25 +112,11 @@ def lower_calls(tape: Tape) -> Tape:
     if not any(is_call(op) for op in walk(tape.operations)):
         return tape
     builder = rebuilt(tape)
-    turn = 0
-    for position, op in enumerate(tape.operations):
-        if position == tape.turn:
-            turn = len(builder.operations)
-        _with_operands_in_memory(builder, op)
-    if tape.turn == len(tape.operations):
-        turn = len(builder.operations)
-    return replace(tape, operations=tuple(builder.operations), turn=turn)
+    return rewritten(tape, builder, lambda op: _with_operands_in_memory(builder, op))
 
 
 def _with_operands_in_memory(builder: TapeBuilder, op: Operation) -> None:
-    blocks = []
-    for block in op.blocks:
-        around, builder.operations = builder.operations, []
-        for inner in block:
-            _with_operands_in_memory(builder, inner)
-        blocks.append(tuple(builder.operations))
-        builder.operations = around
-    op = op.with_blocks(*blocks)
+    op = builder.with_written_blocks(op, lambda inner: _with_operands_in_memory(builder, inner))
     if isinstance(op, Apply) and op.primitive == "call":
         builder.line = op.line
         op = replace(op, operands=tuple(builder.apply("copy", v) for v in op.operands))

@@ -24,6 +24,7 @@ from ..analysis.enclosing import (
 from ..regions.bounds import Iterations
 from ..regions.regions import View, overlap
 from ..rules.table import RULES
+from ..tape.builder import TapeBuilder, rewritten
 from ..tape.tape import Apply, Buffer, Constant, IndexValue, Load, Loop, Operation, Tape
 
 
@@ -34,15 +35,12 @@ def hoist_invariants(tape: Tape, *, loads: bool = False) -> Tape:
     """
     if not any(isinstance(op, Loop) for op in tape.operations):
         return tape
-    operations: list[Operation] = []
-    turn = 0
-    for position, op in enumerate(tape.operations):
-        if position == tape.turn:
-            turn = len(operations)
-        operations += hoisted(tape.buffers, op, Iterations(), loads)
-    if tape.turn == len(tape.operations):
-        turn = len(operations)
-    return replace(tape, operations=tuple(operations), turn=turn)
+    builder = TapeBuilder(list(tape.buffers))
+
+    def write(op: Operation) -> None:
+        builder.operations += hoisted(tape.buffers, op, Iterations(), loads)
+
+    return rewritten(tape, builder, write)
 
 
 def hoisted(buffers: Sequence[Buffer], op: Operation, around: Iterations, loads: bool) -> list[Operation]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from ..analysis.enclosing import is_ragged
 from ..regions.regions import View, c_strides, contiguous
-from ..tape.builder import TapeBuilder, rebuilt
+from ..tape.builder import TapeBuilder, rebuilt, rewritten
 from ..tape.tape import Apply, Load, Operation, Tape, Value, walk
 
 TILED_PRODUCT = 256**3  # multiplications up to which tiles in registers are as fast as BLAS on one core
@@ -32,14 +32,7 @@ def lower_products(tape: Tape) -> Tape:
     if not any(may_be_lowered(views, op) for op in products):
         return tape
     builder = rebuilt(tape)
-    turn = 0
-    for position, op in enumerate(tape.operations):
-        if position == tape.turn:
-            turn = len(builder.operations)
-        lower_operation(builder, views, op)
-    if tape.turn == len(tape.operations):
-        turn = len(builder.operations)
-    return replace(tape, operations=tuple(builder.operations), turn=turn)
+    return rewritten(tape, builder, lambda op: lower_operation(builder, views, op))
 
 
 def may_be_lowered(views: Mapping[int, View], op: Apply) -> bool:
@@ -55,15 +48,8 @@ def lower_operation(builder: TapeBuilder, views: Mapping[int, View], op: Operati
     """Write one operation; contractions, in its blocks too, in the form that serves them."""
     if isinstance(op, Apply) and op.primitive == "contract":
         lower_product(builder, views, op)
-        return
-    blocks = []
-    for block in op.blocks:
-        around, builder.operations = builder.operations, []
-        for inner in block:
-            lower_operation(builder, views, inner)
-        blocks.append(tuple(builder.operations))
-        builder.operations = around
-    builder.emit(op.with_blocks(*blocks))
+    else:
+        builder.emit(builder.with_written_blocks(op, lambda inner: lower_operation(builder, views, inner)))
 
 
 def lower_product(builder: TapeBuilder, views: Mapping[int, View], op: Apply) -> None:

@@ -16,7 +16,7 @@ from ..analysis.enclosing import is_fixed, is_ragged, never_runs
 from ..analysis.known_contents import KnownContents
 from ..regions.regions import Region, View, compose, contiguous, is_identity
 from ..rules.table import RULES
-from ..tape.builder import TapeBuilder, rebuilt
+from ..tape.builder import TapeBuilder, rebuilt, rewritten
 from ..tape.tape import Apply, Branch, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value
 
 FOLD_LIMIT = 1 << 16  # elements: larger constants are computed at run time rather than stored
@@ -28,16 +28,9 @@ def rewrite(tape: Tape) -> Tape:
     A load equals an earlier load of the same region while nothing that overlaps it was written. Constants of inner
     blocks move to the outermost.
     """
-    walk = _Rewrite(rebuilt(tape))
-    kept = walk.block.operations
-    turn = 0
-    for position, op in enumerate(tape.operations):
-        if position == tape.turn:
-            turn = len(kept)
-        walk.visit(op)
-    if tape.turn == len(tape.operations):
-        turn = len(kept)
-    return replace(tape, operations=tuple(kept), results=tuple(map(walk.name, tape.results)), turn=turn)
+    builder = rebuilt(tape)
+    walk = _Rewrite(builder)
+    return replace(rewritten(tape, builder, walk.visit), results=tuple(map(walk.name, tape.results)))
 
 
 @dataclass
@@ -66,7 +59,7 @@ class _Rewrite:
         self.renamed: dict[int, Value] = {}
         self.made: dict[int, Operation] = {}
         self.same: dict[int, int] = {}  # values that an inner block has again -> the equal value around it
-        self.top = self.block = _Block()
+        self.top = self.block = _Block(operations=builder.operations)
 
     def visit(self, op: Operation) -> None:
         match op:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from ...analysis.loop_pairs import LoopPair, PairCache, pairs_in
+from ...analysis.mirrored_loops import LoopPair, PairCache, pairs_in
 from ...regions.affine import Extent, loop_index, substitute
 from ...regions.regions import Region, View, c_strides, contiguous
 from ...tape.builder import TapeBuilder, rebuilt

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ...analysis.dependence import Overwrites, Place
 from ...analysis.equal_values import EqualValues, Made
-from ...analysis.mirrored_loops import children, is_idle, mirrored_blocks, with_mirrored_blocks, without_dead
+from ...analysis.mirrored_loops import children, is_idle, without_dead
 from ...regions.affine import substitute
 from ...regions.regions import Region, View
 from ...tape.builder import TapeBuilder
@@ -70,7 +70,7 @@ class Transfer:
         self.names: dict[int, Value] = {}  # what the adjoint calls each of the primal's values
         self.stores: dict[BlockKey, Store] = {}  # by the place of the operation that they follow
         self.preludes: dict[BlockKey, list[Operation]] = defaultdict(list)  # by the place of the loop after them
-        self.before = choice.pairs(id for id, source in sources.items() if isinstance(source, Kept))
+        self.before = choice.together(id for id, source in sources.items() if isinstance(source, Kept))
         self.after = {before: after for after, before in self.before.items()}
         self.shared: dict[int, Region] = {}  # of the values of these pairs: their memory
         self.copies: dict[Snapshot, Region] = {}
@@ -172,9 +172,9 @@ class Transfer:
     def with_prologues(self, op: Operation, adjoint: Operation, place: Place) -> Operation:
         """`adjoint`, a block of which begins by getting the values of the block of `op` that it mirrors."""
         blocks = []
-        for number, (block, mirrored) in enumerate(zip(op.blocks, mirrored_blocks(op, adjoint), strict=True)):
+        for number, (block, mirrored) in enumerate(zip(op.blocks, adjoint.blocks, strict=True)):
             start = place.inside(op, number)
             inner = {id(a): self.with_prologues(o, a, start.at(k)) for k, o, a in children(block, mirrored)}
             body = [inner.get(id(o), o) for o in mirrored if not (o.blocks and is_idle(o))]
             blocks.append((*self.prologues[start.steps[:-1]], *body))
-        return with_mirrored_blocks(op, adjoint, tuple(blocks))
+        return adjoint.with_blocks(*blocks)

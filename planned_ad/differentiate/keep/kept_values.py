@@ -6,7 +6,8 @@ may still hold it then; what is kept has a place of its own for each iteration o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from typing import Any
 
 from ...analysis.cost import WASTE, is_dear, is_local
 from ...analysis.dependence import Access, Overwrites
@@ -84,10 +85,7 @@ class KeptValues(Choice):
                 return Snapshot(op.region.buffer, place.steps[:level], place.around[:level])
         return None
 
-    def together(self, candidates: Iterable[Node]) -> Mapping[Node, Node]:
-        return dict(self.pairs(candidates))
-
-    def pairs(self, candidates: Iterable[Node]) -> dict[int, int]:
+    def together(self, candidates: Iterable[Node]) -> dict[Any, int]:
         """What one iteration stores and the next one loads is kept once for both: of the stored value, the loaded one.
 
         Each value is in one pair.

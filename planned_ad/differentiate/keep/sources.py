@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...analysis.cost import rounds_nothing
 from ...analysis.minimum_cut import components, minimum_node_cut
@@ -120,8 +121,8 @@ class Choice(ABC):
     def why_lost(self, id: int, what: str) -> str:
         """Why a loaded value is not in memory any more, as a reason to keep it or `what` is computed from it."""
 
-    def together(self, candidates: set[Node]) -> Mapping[Node, Node]:
-        """Of candidates that share their places with another one: that one."""
+    def together(self, candidates: Iterable[Node]) -> dict[Any, int]:
+        """Of candidates that share their places with another value: that one."""
         return {}
 
     # What follows.
