@@ -26,7 +26,6 @@ from ..tape.tape import (
     Loop,
     Operation,
     Scatter,
-    Store,
     Tape,
     Value,
     walk,
@@ -57,7 +56,6 @@ class Anchors:
     made: dict[int, tuple[int, Operation]] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
     overwrites: dict[int, Operation] = field(default_factory=dict)
-    stored: dict[int, list[tuple[Region, int]]] = field(default_factory=dict)
     parts: dict[int, Parts] = field(default_factory=dict)  # of elementwise values
     read_in_reverse: frozenset[int] = frozenset()  # values of the primal that operations of the reverse sweep read
     users: dict[int, list[int]] = field(default_factory=dict)  # of each value, their positions in this block
@@ -126,10 +124,7 @@ class Anchors:
 
     def stored_copy(self, value: Value, position: int) -> tuple[Region, int] | None:
         """A region that `value` was stored to earlier and that still holds it at `position`."""
-        for region, since in self.stored.get(value.id, ()):
-            if since < position and self.history.first_write(region, since, position) is None:
-                return region, since
-        return None
+        return next(self.history.copies(value.id, position), None)
 
     def anchor(self, value: Value, reason: str) -> None:
         if value.id in self.reasons:
@@ -155,8 +150,6 @@ class Anchors:
             for value in op.outputs:
                 self.made[value.id] = (position, op)
             self.decide_one(position, op)
-            if isinstance(op, Store) and not op.accumulate and op.value.shape == op.region.shape:
-                self.stored.setdefault(op.value.id, []).append((op.region, position))
 
     def decide_one(self, position: int, op: Operation) -> None:
         if isinstance(op, Constant | Load | IndexValue):
@@ -189,9 +182,9 @@ class Anchors:
         Values do not cross iterations, and every iteration finds memory as the ones before left it, so that the
         order within one iteration is all there is to keep.
         """
-        steers = op.predicate if isinstance(op, Branch) else op.count
-        if steers is not None and not isinstance(self.made[steers.id][1], Constant):
-            self.anchor(steers, "decides what is run")
+        for value in op.steering:
+            if not isinstance(self.made[value.id][1], Constant):
+                self.anchor(value, "decides what is run")
         known = dict(self.made)
         for value in op.inputs:
             if self.found_inside(position, op, value):

@@ -114,6 +114,11 @@ class Operation:
         """The sequences of operations inside. Values defined in a block are seen only in it."""
         return ()
 
+    @property
+    def steering(self) -> tuple[Value, ...]:
+        """What decides which of the blocks run, or how often."""
+        return ()
+
     def with_blocks(self, *blocks: tuple[Operation, ...]) -> Operation:
         """The same operation around other blocks."""
         assert not blocks
@@ -274,7 +279,11 @@ class Loop(Operation):
 
     @property
     def inputs(self) -> tuple[Value, ...]:
-        return free_values(self.blocks, () if self.count is None else (self.count,))
+        return free_values(self.blocks, self.steering)
+
+    @property
+    def steering(self) -> tuple[Value, ...]:
+        return () if self.count is None else (self.count,)
 
     @property
     def reads(self) -> tuple[Region, ...]:
@@ -316,7 +325,11 @@ class Branch(Operation):
 
     @property
     def inputs(self) -> tuple[Value, ...]:
-        return free_values(self.blocks, (self.predicate,))
+        return free_values(self.blocks, self.steering)
+
+    @property
+    def steering(self) -> tuple[Value, ...]:
+        return (self.predicate,)
 
     @property
     def reads(self) -> tuple[Region, ...]:

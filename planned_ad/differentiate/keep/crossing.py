@@ -12,8 +12,7 @@ from dataclasses import replace
 from ...analysis.cost import Parts, is_dear, is_local, is_short, parts_of
 from ...analysis.dependence import WriteHistory
 from ...passes.dead_code import Liveness
-from ...regions.regions import Region
-from ...tape.tape import Apply, Buffer, Load, Operation, Store, Tape, Value, defined_by, free_values, walk
+from ...tape.tape import Apply, Buffer, Load, Operation, Tape, Value, defined_by, free_values, walk
 from .handover import read_exactly
 from .sources import Choice, Loaded, Node, Snapshot, Source, overwritten
 
@@ -35,10 +34,6 @@ class Crossing(Choice):
         self.values = {v.id: v for op in primal for v in op.outputs}
         self.position = {v.id: k for k, op in enumerate(primal) for v in op.outputs}
         self.history = WriteHistory(replace(tape, operations=tuple(primal), turn=len(primal)))
-        self.stored: dict[int, list[tuple[Region, int]]] = {}
-        for k, op in enumerate(primal):
-            if isinstance(op, Store) and not op.accumulate and op.value.shape == op.region.shape:
-                self.stored.setdefault(op.value.id, []).append((op.region, k))
         self.repeatable = self.found_repeatable()
         self.whole = self.read_as_left()
 
@@ -89,11 +84,11 @@ class Crossing(Choice):
 
     def home(self, id: int) -> Loaded | None:
         op = self.made[id]
-        places = [(op.region, self.position[id])] if isinstance(op, Load) else []
-        for region, since in (*places, *self.stored.get(id, ())):
-            if region.buffer in self.whole and self.history.first_write(region, since, len(self.primal)) is None:
-                return Loaded(region, op.line)
-        return None
+        if isinstance(op, Load) and op.region.buffer in self.whole and self.overwriter(op) is None:
+            return Loaded(op.region, op.line)
+        copies = (region for region, _ in self.history.copies(id, len(self.primal)) if region.buffer in self.whole)
+        region = next(copies, None)
+        return None if region is None else Loaded(region, op.line)
 
     def can_repeat(self, id: int) -> bool:
         return id in self.repeatable

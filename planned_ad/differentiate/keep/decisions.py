@@ -76,8 +76,8 @@ class Steering:
 def steering(op: Operation) -> Iterator[Value]:
     """What `op` reads that decides on what is done."""
     yield from read_exactly(op)
-    if isinstance(op, Loop) and op.count is not None:
-        yield op.count
+    if isinstance(op, Loop):
+        yield from op.steering
 
 
 def with_records(

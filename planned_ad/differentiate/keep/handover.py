@@ -12,7 +12,7 @@ from ...analysis.mirrored_loops import children, is_idle, without_dead
 from ...regions.affine import substitute
 from ...regions.regions import Region, View
 from ...tape.builder import TapeBuilder
-from ...tape.tape import Branch, Load, Loop, Operation, Scatter, Store, Value, renamed, walk
+from ...tape.tape import Branch, Load, Operation, Scatter, Store, Value, renamed, walk
 from .caches import new_cache
 from .kept_values import KeptValues
 from .sources import Again, Kept, Loaded, Snapshot, Source
@@ -43,11 +43,9 @@ def hand_over(
 
 def read_by(op: Operation) -> tuple[Value, ...]:
     """The values that `op` itself reads, apart from what is inside its blocks."""
-    if isinstance(op, Branch):
-        return (op.predicate,) if any(op.blocks) else ()
-    if isinstance(op, Loop):
-        return () if op.count is None else (op.count,)
-    return op.inputs
+    if isinstance(op, Branch) and not any(op.blocks):
+        return ()
+    return op.steering if op.blocks else op.inputs
 
 
 def read_exactly(op: Operation) -> tuple[Value, ...]:
