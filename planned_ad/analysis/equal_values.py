@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from ..regions.affine import Affine, exact
+from ..regions.affine import coefficient, exact
 from ..regions.regions import Region, View, overlap
 from ..tape.tape import Apply, Load, Loop, Operation, Store, Value
 from .dependence import Access, Place
@@ -109,4 +109,4 @@ class EqualValues:
 def follows(view: View, index: int) -> bool:
     """Whether `view` differs between the iterations of the loop with that index."""
     expressions = (view.offset, *map(exact, view.shape))
-    return any(isinstance(e, Affine) and index in dict(e.terms) for e in expressions)
+    return any(coefficient(e, index) for e in expressions)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..regions.affine import Affine, Ragged
+from ..regions.affine import Ragged, coefficient
 from ..regions.regions import Region
 from ..tape.tape import Buffer, Load, Loop, Operation, Scatter, Store, walk
 from .enclosing import never_runs
@@ -33,14 +33,15 @@ def without_dead(op: Operation) -> Operation:
     return op.with_blocks(*map(live, op.blocks))
 
 
-def live(block: Block) -> Block:
+def live(block: Sequence[Operation]) -> Block:
+    """A block without values that nothing uses."""
     kept: list[Operation] = []
     wanted: set[int] = set()
     for op in reversed(block):
         op = without_dead(op)
         if op.blocks:
             used = op.inputs if any(op.blocks) else ()
-        elif op.writes or any(v.id in wanted for v in op.outputs):
+        elif not op.outputs or any(v.id in wanted for v in op.outputs):
             used = op.inputs
         else:
             continue
@@ -151,7 +152,7 @@ def cache_accesses(operations: Sequence[Operation], caches: set[int]) -> Iterato
 
 def cache_of(buffer: Buffer, loop: Loop, accesses: Sequence[Region], axis: int) -> PairCache | None:
     """`buffer` as a cache with places for each iteration of `loop` along `axis`; None where it is not that."""
-    moves = {dict(r.view.offset.terms).get(loop.index, 0) if isinstance(r.view.offset, Affine) else 0 for r in accesses}
+    moves = {coefficient(r.view.offset, loop.index) for r in accesses}
     if axis >= len(buffer.shape) or moves != {buffer.view.strides[axis]}:
         return None
     extra = buffer.shape[axis] - loop.trips

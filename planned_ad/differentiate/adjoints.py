@@ -136,12 +136,8 @@ def transpose_load(sweep: Sweep, op: Load) -> None:
     if not parts or op.region.buffer not in sweep.shadows:
         return
     region = sweep.shadow(op.region)
-    total = None
-    for part in parts:
-        if isinstance(part, Part):
-            sweep.add_part(region, part)
-        else:
-            total = part if total is None else sweep.builder.apply("add", total, part)
+    sweep.add_parts(region, parts)
+    total = sweep.sum_of_whole(parts)
     if total is not None and total.size:
         sweep.add(region, total)
 
@@ -243,15 +239,11 @@ def transposed(sweep: Sweep, op: Operation, block: Block, totals: dict[int, tupl
 
 def add_to_total(sweep: Sweep, value: Value) -> None:
     """Add what one pass through a block contributes to the cotangent of a value from outside of it."""
-    builder, memory = sweep.builder, sweep.total(value)
-    whole = None
-    for part in sweep.contributions.pop(value.id):
-        if isinstance(part, Part):
-            sweep.add_part(memory, part)
-        else:
-            whole = part if whole is None else builder.apply("add", whole, part)
+    memory, parts = sweep.total(value), sweep.contributions.pop(value.id)
+    sweep.add_parts(memory, parts)
+    whole = sweep.sum_of_whole(parts)
     if whole is not None:
-        builder.store(memory, whole, accumulate=True)
+        sweep.builder.store(memory, whole, accumulate=True)
 
 
 def adjoint_of(sweep: Sweep, op: Operation, blocks: list[Block]) -> Operation:

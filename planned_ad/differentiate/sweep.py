@@ -83,18 +83,27 @@ class Sweep:
         parts = self.contributions.pop(value.id, None)
         if parts is None:
             return None
-        whole = [p for p in parts if isinstance(p, Value)]
-        total = None
-        for cotangent in whole:
-            total = cotangent if total is None else self.builder.apply("add", total, cotangent)
-        if len(whole) == len(parts):
+        total = self.sum_of_whole(parts)
+        if not any(isinstance(part, Part) for part in parts):
             return total
         memory = self.memory("cotangent", value.shape, value.dtype)
         self.builder.store(memory, self.zero(value.dtype) if total is None else total)
+        self.add_parts(memory, parts)
+        return self.builder.load(memory)
+
+    def sum_of_whole(self, parts: Iterable[Value | Part]) -> Value | None:
+        """The sum of the contributions that concern all of a cotangent."""
+        total = None
+        for part in parts:
+            if isinstance(part, Value):
+                total = part if total is None else self.builder.apply("add", total, part)
+        return total
+
+    def add_parts(self, region: Region, parts: Iterable[Value | Part]) -> None:
+        """Add those that do not."""
         for part in parts:
             if isinstance(part, Part):
-                self.add_part(memory, part)
-        return self.builder.load(memory)
+                self.add_part(region, part)
 
     def add_part(self, region: Region, part: Part) -> None:
         """Add a contribution to the part of `region` that it concerns."""

@@ -167,15 +167,17 @@ class Placement:
         )
 
     def read_region(self, nest: Nest, step: int, region: Region, value: Value, line: Line) -> int:
-        self.order.touch(region, step, write=False)
         made_at, op = self.anchors.made[value.id]
-        if self.position >= self.tape.turn:
-            buffer = self.tape.buffers[region.buffer]
-            if made_at < self.tape.turn:
-                self.reloaded.setdefault(value.id, op.line)
-                if buffer.kind == "local":
-                    self.reread.add(buffer.id)
+        self.note_read(region, step, value, made_at, op.line)
         return nest.add(Read(memory=Memory("buffer", region.buffer), view=region.view, dtype=value.dtype), line)
+
+    def note_read(self, region: Region, step: int, value: Value, since: int, line: Line, aligned: bool = True) -> None:
+        """Step `step` reads `value` from memory that has held it since the operation at that position."""
+        self.order.touch(region, step, write=False, aligned=aligned)
+        if since < self.tape.turn <= self.position:
+            self.reloaded.setdefault(value.id, line)
+            if self.tape.buffers[region.buffer].kind == "local":
+                self.reread.add(region.buffer)
 
     def read_anchor(self, nest: Nest, step: int, value: Value, view: View, line: Line) -> int:
         """An anchored value from another step: from where the program stored it, else from its slot."""
@@ -210,11 +212,7 @@ class Placement:
         """Memory and view of a leaf that a library routine or a gather addresses in step `step`."""
         match leaf.source:
             case Loaded(region, line):
-                self.order.touch(region, step, write=False, aligned=False)
-                if leaf.since < self.tape.turn <= self.position:
-                    self.reloaded.setdefault(leaf.value.id, line)
-                    if self.tape.buffers[region.buffer].kind == "local":
-                        self.reread.add(region.buffer)
+                self.note_read(region, step, leaf.value, leaf.since, line, aligned=False)
                 return Memory("buffer", region.buffer), region.view
             case Again():
                 return Memory("constant", leaf.value.id), leaf.view

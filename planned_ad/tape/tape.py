@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..python.source import UNKNOWN, Line
-from ..regions.affine import Affine, Extent, Ragged, exact, substitute
+from ..regions.affine import Affine, Extent, Ragged, coefficient, exact, substitute
 from ..regions.regions import Region, View, limits
 
 
@@ -363,8 +363,8 @@ def over(region: Region, loop: Loop) -> Region:
     Where an extent varies with the index, the stretch of memory from the lowest to the highest element.
     """
     offset = region.view.offset
-    move = dict(offset.terms).get(loop.index, 0) if isinstance(offset, Affine) else 0
-    if any(isinstance(n, Ragged) and loop.index in dict(n.expression.terms) for n in region.view.shape):
+    move = coefficient(offset, loop.index)
+    if any(coefficient(exact(n), loop.index) for n in region.view.shape):
         return Region(region.buffer, stretch(region.view, loop))
     if not move:
         return region
@@ -381,7 +381,7 @@ def stretch(view: View, loop: Loop) -> View:
     for n, stride in zip(view.shape, view.strides):
         low, high = low + min(0, stride) * (exact(n) - 1), high + max(0, stride) * (exact(n) - 1)
         size += abs(stride) * max(int(n) - 1, 0)
-    move = {e: dict(e.terms).get(loop.index, 0) if isinstance(e, Affine) else 0 for e in (low, high)}
+    move = {e: coefficient(e, loop.index) for e in (low, high)}
     size += max(map(abs, move.values())) * max(int(loop.trips) - 1, 0)
     low = substitute(low, loop.index, least if move[low] > 0 else most)
     high = substitute(high, loop.index, most if move[high] > 0 else least)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from ...analysis.mirrored_loops import live
 from ...regions.bounds import Iterations
 from ...regions.regions import Region, overlap
 from ...rules.algebra import Symbol
@@ -45,25 +46,11 @@ def without_branches(
     operations = builder.block(body, selecting.visit)
     unread = {id for id, count in selecting.forwarded.items() if private.get(id) == count}
     while True:
-        kept = needed(operations, unread)
+        kept = live([op for op in operations if not (isinstance(op, Store) and op.region.buffer in unread)])
         read = {region.buffer for op in kept for region in op.reads} & unread
         if not read:
             return kept
         unread -= read  # a side that stores nothing keeps what there was
-
-
-def needed(operations: Sequence[Operation], unread: set[int]) -> tuple[Operation, ...]:
-    """The operations without stores to the buffers `unread`, and without values that nothing uses."""
-    kept: list[Operation] = []
-    used: set[int] = set()
-    for op in reversed(operations):
-        if isinstance(op, Store) and op.region.buffer in unread:
-            continue
-        if op.outputs and not any(v.id in used for v in op.outputs):
-            continue
-        used.update(v.id for v in op.inputs)
-        kept.append(op)
-    return tuple(kept[::-1])
 
 
 class _Selecting:
