@@ -41,7 +41,7 @@ def is_local(op: Operation, in_memory: Callable[[Value], bool]) -> bool:
     )
 
 
-def parts_of(op: Operation, operands: Iterable[Parts]) -> Parts:
+def evaluated_parts(op: Operation, operands: Iterable[Parts]) -> Parts:
     """The parts of what `op` makes, from those of its operands: loads, and what is kept, are one read."""
     if isinstance(op, Constant | IndexValue):
         return {}

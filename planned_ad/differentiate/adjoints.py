@@ -1,8 +1,38 @@
 """The adjoint of each operation, by the rows of the rule table; of a loop a loop that runs backwards, of a branch the
 same side again.
 
+>>> import numpy as np
+>>> from planned_ad.differentiate.reverse import reverse
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x):
+...     for i in range(1, 9):
+...         x[i] = np.sin(x[i - 1])
+>>> tape = trace(f, (np.zeros(9),), unroll=1).tape
+>>> print(brief(tape))
+for i0 in range(0, 8, 1):
+    v0 = x[i0]
+    v1 = sin(v0)
+    x[i0 + 1] = v1
+>>> print(brief(reverse(tape, accumulate=True, loss=False)))
+for i0 in range(0, 8, 1):
+    v0 = x[i0]
+    v1 = sin(v0)
+    x[i0 + 1] = v1
+# reverse sweep
+for i0 in range(7, -1, -1):
+    v6 = x[i0]
+    v2 = dx#1[i0 + 1]
+    v3 = 0.0
+    dx#1[i0 + 1] = v3
+    v4 = cos(v6)
+    v5 = multiply(v2, v4)
+    dx#1[i0] += v5
+
+Requires the position of a loop or branch in a primal; ensures that its adjoint finds all that it reads of the primal.
+
 The blocks of the adjoint mirror those of the primal. Values of a block live only in it, so that what the mirrored
-block needs of them has to get there somehow: see `handover`.
+block needs of them has to get there somehow: see `handover`. (Here `x[i - 1]` still is where it was.)
 """
 
 from __future__ import annotations
@@ -14,10 +44,10 @@ from typing import Any
 import numpy as np
 
 from ..analysis.dependence import Place
-from ..analysis.enclosing import is_fixed, is_ragged, never_runs
+from ..analysis.enclosing import never_runs
 from ..errors import UnsupportedError
 from ..regions.affine import Ragged
-from ..regions.regions import Region, View, contiguous, inverse
+from ..regions.regions import Region, View, contiguous, inverse, is_fixed, is_ragged
 from ..rules.algebra import Symbol
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder

@@ -1,5 +1,31 @@
 """Reverse mode: a tape that runs the primal and then propagates cotangents back through it.
 
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = trace(lambda x: np.exp(x[0] * x[1]), (np.zeros(2),)).tape
+>>> print(brief(tape))
+v0 = x[0]
+v1 = x[1]
+v2 = multiply(v0, v1)
+v3 = exp(v2)
+return v3
+>>> print(brief(reverse(tape)))
+v0 = x[0]
+v1 = x[1]
+v2 = multiply(v0, v1)
+v3 = exp(v2)
+# reverse sweep
+v4 = 0.0
+dx#1[...] = v4
+v5 = 1.0
+v6 = multiply(v5, v3)
+v7 = multiply(v6, v1)
+v8 = multiply(v6, v0)
+dx#1[1] += v8
+dx#1[0] += v7
+
+Requires a primal tape; ensures that the shadows of the active arguments, which are arguments too, hold the derivative.
+
 The result is again a tape: the primal operations, followed (from `turn` on) by the reverse sweep,
 which names the primal's values directly. Which of those are kept, reloaded or recomputed is the
 planner's decision; for values inside loops and branches it is made here (see `kept_values`). Adjoints

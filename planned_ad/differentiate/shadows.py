@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ..analysis.enclosing import is_fixed
 from ..errors import UnsupportedError
 from ..regions.coordinates import follow
-from ..regions.regions import Region, View, c_strides, remap
+from ..regions.regions import Region, View, c_strides, is_fixed, remap
 from ..tape.builder import TapeBuilder
 from ..tape.tape import Buffer, Loop
 

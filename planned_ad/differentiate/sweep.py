@@ -9,10 +9,9 @@ import numpy as np
 
 from ..analysis.activity import is_floating
 from ..analysis.dependence import Overwrites
-from ..analysis.enclosing import is_fixed, is_ragged
 from ..errors import UnsupportedError
 from ..regions.affine import Ragged
-from ..regions.regions import Region, View, compose, contiguous, is_injective, show
+from ..regions.regions import Region, View, compose, contiguous, is_fixed, is_injective, is_ragged, show
 from ..tape.builder import TapeBuilder
 from ..tape.tape import Buffer, Loop, Value
 from .shadows import new_shadow, shadow_region

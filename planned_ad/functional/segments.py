@@ -16,7 +16,7 @@ import numpy as np
 from ..analysis.activity import dependent, is_floating
 from ..analysis.dependence import Overwrites
 from ..differentiate.adjoints import transpose
-from ..differentiate.forward import Pushforward, full_tangent, push
+from ..differentiate.forward import Tangents, full_tangent, push
 from ..differentiate.shadows import new_shadow
 from ..differentiate.sweep import Sweep
 from ..passes.dead_code import drop_dead
@@ -127,7 +127,7 @@ class Segment:
     ) -> list[Value]:
         """Write its operations with tangents beside them in a scratch builder; the tangents of `results`."""
         values, buffers = dependent(own, [v.id for v in self.independents], ())
-        state = Pushforward(builder, values, loops=self.around)
+        state = Tangents(builder, values, loops=self.around)
         state.tangents.update({v.id: tangent for v, tangent in zip(self.independents, tangents)})
         for id in sorted(buffers):
             if is_floating(builder.buffers[id].dtype):

@@ -66,7 +66,7 @@ class CellWalk(ABC):
     def may(self, region: Region) -> None:
         """It may be so of a region from now on."""
         if self.moving:
-            self.moving = apart(self.moving, (region,))
+            self.moving = clear_of(self.moving, (region,))
         part = self.part(region)
         if part is None:
             part = self.elements(region.buffer)
@@ -86,7 +86,7 @@ class CellWalk(ABC):
         for id, states in after_then.items():
             self.states[id] |= states
         op = replace(op, then=then, otherwise=otherwise)
-        self.moving = apart(moving, self.ending(op)) if moving else []
+        self.moving = clear_of(moving, self.ending(op)) if moving else []
         return op
 
     def repeated(self, op: Loop, moving: list[Region]) -> Loop:
@@ -110,7 +110,7 @@ class CellWalk(ABC):
             for id, states in before.items():
                 self.states[id] |= states
         op = replace(op, body=body)
-        self.moving = apart(around, self.ending(op)) if around else []
+        self.moving = clear_of(around, self.ending(op)) if around else []
         return op
 
     def copied(self, op: Operation) -> dict[int, np.ndarray]:
@@ -119,6 +119,6 @@ class CellWalk(ABC):
         return {id: self.elements(id).copy() for id in sorted(touched)}
 
 
-def apart(regions: Iterable[Region], others: Iterable[Region]) -> list[Region]:
+def clear_of(regions: Iterable[Region], others: Iterable[Region]) -> list[Region]:
     """The regions that overlap none of the others."""
     return [region for region in regions if not any(overlap(region, other) for other in others)]

@@ -1,5 +1,27 @@
 """Remove operations without effect: unused values, stores that are overwritten or never read, empty blocks.
 
+>>> import numpy as np
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x):
+...     x[:] = 0.0
+...     x[:] = np.exp(x[0])
+>>> tape = trace(f, (np.zeros(4),)).tape
+>>> print(brief(tape))
+v0 = 0.0
+x[...] = v0
+v1 = x[0]
+v2 = exp(v1)
+x[...] = v2
+>>> print(brief(drop_dead(tape)))
+v0 = 0.0
+x[0:1] = v0
+v1 = x[0]
+v2 = exp(v1)
+x[...] = v2
+
+Requires a verified tape; ensures the same results, guards and visible effects.
+
 One walk backwards, which knows what is read later. At the end of a loop's body, `later` is after the loop and, since
 another iteration may follow, from the beginning of the body on.
 """
@@ -9,8 +31,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..analysis.enclosing import is_fixed, never_runs
-from ..regions.regions import Region, View
+from ..analysis.enclosing import never_runs
+from ..regions.regions import Region, View, is_fixed
 from ..tape.tape import Branch, Buffer, Guard, Loop, Operation, Scatter, Store, Tape
 from .cell_walk import CellWalk
 

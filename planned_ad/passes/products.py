@@ -1,5 +1,24 @@
 """Write contractions in the form that suits them: fused into loop nests, or as plain products for a kernel.
 
+>>> import numpy as np
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = trace(lambda a, x: a @ x, (np.zeros((20, 20)), np.zeros(20))).tape
+>>> print(brief(tape))
+v0: float64[20, 20] = a[...]
+v1: float64[20] = x[...]
+v2: float64[20] = contract(v0, v1, a_labels=(0, 1), b_labels=(1,), out_labels=(0,))
+return v2
+>>> print(brief(lower_products(tape)))
+v0: float64[20, 20] = a[...]
+v1: float64[20] = x[...]
+v3: float64[20, 20] = view(v1, view={+0 [20, 20] by [0, 1]})
+v4: float64[20, 20] = multiply(v0, v3)
+v2: float64[20] = reduce_sum(v4, axes=(1,))
+return v2
+
+Requires a simplified tape; ensures that the contractions left repeat no operand, and are worth a kernel.
+
 A matrix product reads each element many times, and wants to keep it in registers or caches; anything with a dimension
 of one (a dot product, matrix times vector, an outer product) reads its largest operand once, at the speed of memory,
 and becomes a product and a sum, which fuse. An operand that repeats itself is not multiplied out. An operand along
@@ -13,9 +32,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from ..analysis.enclosing import is_ragged
-from ..regions.regions import View, c_strides, contiguous
-from ..tape.builder import TapeBuilder, rebuilt, rewritten
+from ..regions.regions import View, c_strides, contiguous, is_ragged
+from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.tape import Apply, Load, Operation, Tape, Value, walk
 
 TILED_PRODUCT = 256**3  # multiplications up to which tiles in registers are as fast as BLAS on one core
@@ -30,20 +48,20 @@ def lower_products(tape: Tape) -> Tape:
     """
     views = shown_through(tape)
     products = [op for op in walk(tape.operations) if isinstance(op, Apply) and op.primitive == "contract"]
-    if all(form_of(views, op) is None for op in products):
+    if all(form_for(views, op) is None for op in products):
         return tape
     builder = rebuilt(tape)
 
     def write(op: Operation) -> None:
         if isinstance(op, Apply) and op.primitive == "contract":
-            (form_of(views, op) or TapeBuilder.emit)(builder, op)
+            (form_for(views, op) or TapeBuilder.emit)(builder, op)
         else:
             builder.emit(builder.with_written_blocks(op, write))
 
-    return rewritten(tape, builder, write)
+    return written_anew(tape, builder, write)
 
 
-def form_of(views: Mapping[int, View], op: Apply) -> Callable[[TapeBuilder, Apply], None] | None:
+def form_for(views: Mapping[int, View], op: Apply) -> Callable[[TapeBuilder, Apply], None] | None:
     """How a contraction is written in a form that serves it better; None where it is served as it is."""
     if has_ragged_axis(op):
         return lower

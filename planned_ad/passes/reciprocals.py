@@ -1,5 +1,33 @@
 """Divisions of the reverse sweep by a number known at compile time, as products.
 
+>>> import numpy as np
+>>> from planned_ad.differentiate.reverse import reverse
+>>> from planned_ad.passes.pipeline import simplify
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = simplify(reverse(trace(lambda t: np.exp(t) / 3.0, (2.0,)).tape, accumulate=True, loss=False))
+>>> print(brief(tape))
+v0 = t[...]
+v1 = exp(v0)
+v2 = 3.0
+# reverse sweep
+v4 = cotangent#2[...]
+v5 = divide(v4, v2)
+v6 = multiply(v5, v1)
+dt#1[...] += v6
+>>> print(brief(multiply_by_reciprocals(tape)))
+v0 = t[...]
+v1 = exp(v0)
+v2 = 3.0
+# reverse sweep
+v7 = 0.3333333333333333
+v4 = cotangent#2[...]
+v5 = multiply(v4, v7)
+v6 = multiply(v5, v1)
+dt#1[...] += v6
+
+Requires a verified tape; ensures the same operations up to the turn, and after it the same up to rounding.
+
 What the user wrote keeps the numbers that NumPy gives. An adjoint is the sweep's own arithmetic: there a product with
 the reciprocal, off by one rounding, is as good, and takes a quarter of the time, which counts where each iteration of a
 loop waits for the one before.
@@ -26,7 +54,7 @@ def multiply_by_reciprocals(tape: Tape) -> Tape:
     known = {op.out.id: op for op in walk(tape.operations) if isinstance(op, Constant) and op.out.id in divisors}
     by: dict[int, Value] = {}  # in place of each divisor; once, before the reverse sweep
     for id in divisors:
-        number = reciprocal(known[id].data) if id in known else None
+        number = normal_reciprocal(known[id].data) if id in known else None
         if number is not None:
             builder.line = known[id].line
             by[id] = builder.constant(number)
@@ -46,7 +74,7 @@ def is_division(op: Operation) -> TypeGuard[Apply]:
     return isinstance(op, Apply) and op.primitive == "divide"
 
 
-def reciprocal(number: np.ndarray) -> np.ndarray | None:
+def normal_reciprocal(number: np.ndarray) -> np.ndarray | None:
     """None of what is no floating scalar, or where it is no normal number."""
     if number.shape or number.dtype.kind != "f" or not number:
         return None

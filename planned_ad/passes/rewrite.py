@@ -1,7 +1,28 @@
 """Common subexpressions, constant folding, loads of what is known, and algebra that keeps IEEE results.
 
-Inside a block (a loop's body, a side of a branch) everything is known that was known around it, but for the contents
-of memory that the loop writes to in any iteration. What is found out inside is forgotten at the end of the block.
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = trace(lambda x: x * x + 1.0 * (x * x), (np.zeros(4),)).tape
+>>> print(brief(tape))
+v0: float64[4] = x[...]
+v1: float64[4] = multiply(v0, v0)
+v2: float64[4] = multiply(v0, v0)
+v3 = 1.0
+v4: float64[4] = multiply(v3, v2)
+v5: float64[4] = add(v1, v4)
+return v5
+>>> print(brief(rewrite(tape)))
+v0: float64[4] = x[...]
+v1: float64[4] = multiply(v0, v0)
+v3 = 1.0
+v5: float64[4] = add(v1, v1)
+return v5
+
+What nothing uses any more stays, for `dead_code`.
+
+Requires a verified tape; ensures that no block computes, or loads, what is already known in it. Inside a block (a
+loop's body, a side of a branch) everything is known that was known around it, but for the contents of memory that the
+loop writes to in any iteration. What is found out inside is forgotten at the end of the block.
 """
 
 from __future__ import annotations
@@ -12,11 +33,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..analysis.cost import worth_keeping
-from ..analysis.enclosing import is_fixed, is_ragged, never_runs
+from ..analysis.enclosing import never_runs
 from ..analysis.known_contents import KnownContents
-from ..regions.regions import Region, View, compose, contiguous, is_identity
+from ..regions.regions import Region, View, compose, contiguous, is_fixed, is_identity, is_ragged
 from ..rules.table import RULES
-from ..tape.builder import TapeBuilder, rebuilt, rewritten
+from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.tape import Apply, Branch, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value
 
 FOLD_LIMIT = 1 << 16  # elements: larger constants are computed at run time rather than stored
@@ -30,7 +51,7 @@ def rewrite(tape: Tape) -> Tape:
     """
     builder = rebuilt(tape)
     walk = _Rewrite(builder)
-    return replace(rewritten(tape, builder, walk.visit), results=tuple(map(walk.name, tape.results)))
+    return replace(written_anew(tape, builder, walk.visit), results=tuple(map(walk.name, tape.results)))
 
 
 @dataclass
@@ -102,7 +123,7 @@ class _Rewrite:
     # Blocks.
 
     def inside(self, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
-        """One block, rewritten."""
+        """One block, written_anew."""
         self.block = inner = self.block.inner()
         for op in operations:
             self.visit(op)

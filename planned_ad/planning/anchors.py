@@ -1,5 +1,32 @@
 """Which values get a home: computed once, at their own place in the schedule.
 
+>>> import numpy as np
+>>> from planned_ad.passes.boundary import primal
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x, y):
+...     a, b = 2.0 * x, np.exp(y)
+...     x[:] = 0.0
+...     return a * b + b
+>>> tape = primal(trace(f, (np.zeros(4), np.zeros(4))).tape)
+>>> print(brief(tape))
+v0 = 2.0
+v1: float64[4] = x[...]
+v2: float64[4] = multiply(v0, v1)
+v3: float64[4] = y[...]
+v4: float64[4] = exp(v3)
+v5 = 0.0
+x[...] = v5
+v6: float64[4] = multiply(v2, v4)
+v7: float64[4] = add(v6, v4)
+result#2[...] = v7
+>>> for id, reason in decide_anchors(tape).reasons.items():
+...     print(f"v{id}: {reason}")
+v4: needed by the derivative, and computing exp again costs more than keeping it
+v2: its memory is overwritten
+
+Requires a simplified tape; ensures that every other value can be evaluated wherever it is used.
+
 All other values are *virtual*: views, loads and short elementwise chains, evaluated again wherever they
 are used (reloaded, recomputed) at the price of a few operations. A value is anchored when evaluating
 it again costs more than keeping it, when the memory it came from is overwritten before a use, or when a
@@ -11,7 +38,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from ..analysis.cost import COPY_FROM, ONCE, Parts, is_dear, is_short, parts_of
+from ..analysis.cost import COPY_FROM, ONCE, Parts, evaluated_parts, is_dear, is_short
 from ..analysis.dependence import WriteHistory
 from ..differentiate.keep.sources import Again, Kept, Loaded, costs_more
 from ..regions.regions import Region, View, compose, contiguous, is_injective, overlap, same_layout
@@ -164,7 +191,7 @@ class Anchors:
                 return
             if rule.kind == "elementwise":
                 self.check_broadcasts(op)
-                parts = self.parts[op.out.id] = parts_of(op, map(self.parts_of, op.operands))
+                parts = self.parts[op.out.id] = evaluated_parts(op, map(self.parts_of, op.operands))
                 if not is_dear(op) and is_short(op, parts):
                     return
             if rule.kind not in ("elementwise", "reduce"):
@@ -217,7 +244,7 @@ class Anchors:
         if value.id in self.parts:
             return self.parts[value.id]
         _, op = self.made[value.id]
-        return parts_of(op, map(self.parts_of, op.inputs))
+        return evaluated_parts(op, map(self.parts_of, op.inputs))
 
     def cost_of(self, value: Value) -> float:
         return sum(self.parts_of(value).values())

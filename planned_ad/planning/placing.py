@@ -125,7 +125,7 @@ def place_gather(out: Placement, op: Apply) -> None:
     memory, view = out.address(leaf, step)
     item = GatherRead(
         memory=memory,
-        view=rows_of(view, indices, domain),
+        view=starts_of_rows(view, indices, domain),
         indices=registers,
         strides=view.strides[: len(indices)],
         dtype=op.out.dtype,
@@ -172,7 +172,7 @@ def place_scatter(out: Placement, op: Scatter) -> None:
     out.order.touch(op.region, step, write=True, aligned=False)
     item = Write(
         memory=Memory("buffer", op.region.buffer),
-        view=rows_of(op.region.view, op.indices, domain),
+        view=starts_of_rows(op.region.view, op.indices, domain),
         source=register,
         accumulate=op.accumulate,
         indices=tuple(indices),
@@ -208,7 +208,7 @@ def over_rows(index: Value, domain: tuple[int, ...]) -> View:
     return View(0, domain, contiguous(index.shape).strides + (0,) * (len(domain) - len(index.shape)))
 
 
-def rows_of(view: View, indices: Sequence[Value], domain: tuple[int, ...]) -> View:
+def starts_of_rows(view: View, indices: Sequence[Value], domain: tuple[int, ...]) -> View:
     """Where the row begins that `indices` of its leading axes are added to, over a domain."""
     return View(view.offset, domain, (0,) * len(indices[0].shape) + view.strides[len(indices) :])
 

@@ -184,7 +184,7 @@ def rebuilt(tape: Tape) -> TapeBuilder:
     return TapeBuilder(buffers=list(tape.buffers), next_value=next_value(tape))
 
 
-def rewritten(tape: Tape, builder: TapeBuilder, write: Callable[[Operation], object]) -> Tape:
+def written_anew(tape: Tape, builder: TapeBuilder, write: Callable[[Operation], object]) -> Tape:
     """`tape` with what `write` emits to `builder` for each of its operations; the sweeps stay apart."""
     for op in tape.operations[: tape.turn]:
         write(op)

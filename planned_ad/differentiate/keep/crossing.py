@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ...analysis.cost import Parts, is_dear, is_local, is_short, parts_of
+from ...analysis.cost import Parts, evaluated_parts, is_dear, is_local, is_short
 from ...analysis.dependence import WriteHistory
 from ...passes.dead_code import Liveness
 from ...tape.tape import Apply, Buffer, Load, Operation, Tape, Value, defined_by, free_values, walk
@@ -57,7 +57,7 @@ class Crossing(Choice):
         found: set[int] = set()
         parts: dict[int, Parts] = {}
         for op in self.primal:
-            new = parts_of(op, (parts[v.id] for v in op.inputs)) if not op.blocks else {}
+            new = evaluated_parts(op, (parts[v.id] for v in op.inputs)) if not op.blocks else {}
             for value in op.outputs:
                 if isinstance(op, Apply) and self.is_cheap(op) and is_short(op, new):
                     found.add(value.id)
