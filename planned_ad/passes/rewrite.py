@@ -123,7 +123,7 @@ class _Rewrite:
     # Blocks.
 
     def inside(self, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
-        """One block, written_anew."""
+        """One block, rewritten."""
         self.block = inner = self.block.inner()
         for op in operations:
             self.visit(op)
