@@ -45,15 +45,16 @@ import numpy as np
 
 from ..analysis.dependence import Place
 from ..analysis.enclosing import never_runs
+from ..analysis.singularities import strengthened
 from ..errors import UnsupportedError
-from ..regions.affine import Ragged
-from ..regions.regions import Region, View, contiguous, inverse, is_fixed, is_ragged
+from ..regions.regions import Region, View, inverse, is_fixed, is_ragged
 from ..rules.algebra import Symbol
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder
 from ..tape.callees import cotangents_of_call
 from ..tape.tape import Apply, Branch, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Value
 from .keep.handover import hand_over
+from .moving_views import inverse_in_loops, refuse_flattening
 from .sweep import Part, Sweep, sum_repeated
 
 Block = tuple[Operation, ...]
@@ -117,11 +118,9 @@ def transpose_apply(sweep: Sweep, op: Apply) -> None:
             continue
         before = len(builder.operations)
         result: Any = adjoint(Symbol(builder, cotangent), Symbol(builder, op.out), *symbols, **op.params)
-        if any(flattens(o) for o in builder.operations[before:]):
-            raise UnsupportedError(
-                f"{op.line}: {op.primitive} has no derivative yet where a loop changes the extents of arrays; "
-                f"use arrays of full extent there"
-            )
+        written, unbounded = builder.operations[before:], op.out.id in sweep.facts.unbounded
+        refuse_flattening(op, written)
+        builder.operations[before:] = strengthened(written, [cotangent.id], sweep.facts, unbounded)
         part = result.value
         if part.shape != operand.shape and rule.kind == "elementwise":
             if operand.shape == ():
@@ -129,14 +128,6 @@ def transpose_apply(sweep: Sweep, op: Apply) -> None:
             else:
                 part = builder.broadcast(part, operand.shape)
         sweep.contribute(operand, part)
-
-
-def flattens(op: Operation) -> bool:
-    """Whether `op` sees an array that a loop changes the extents of as one of fixed extents, with what lies between."""
-    if not isinstance(op, Apply) or op.primitive != "view":
-        return False
-    shape = op.params["view"].shape
-    return any(isinstance(n, Ragged) and n not in shape for n in op.operands[0].shape)
 
 
 def view_adjoint(builder: TapeBuilder, cotangent: Value, view: View, shape: tuple[int, ...]) -> Iterable[Value | Part]:
@@ -149,16 +140,6 @@ def view_adjoint(builder: TapeBuilder, cotangent: Value, view: View, shape: tupl
         yield builder.view(cotangent, back)
     else:
         yield Part(cotangent, view=view)
-
-
-def inverse_in_loops(view: View, shape: tuple[int, ...]) -> View | None:
-    """As `regions.inverse`, for views that only turn the axes of an array, or add axes of length one."""
-    own, packed = contiguous(shape), contiguous(view.shape)
-    axes = {(s, n): t for n, s, t in zip(view.shape, view.strides, packed.strides) if n != 1}
-    wanted = [(s, n) for n, s in zip(shape, own.strides) if n != 1]
-    if view.offset != 0 or len(axes) != len(wanted) or set(axes) != set(wanted):
-        return None
-    return View(0, shape, tuple(axes.get((s, n), 0) for n, s in zip(shape, own.strides)))
 
 
 def transpose_load(sweep: Sweep, op: Load) -> None:
@@ -256,6 +237,7 @@ def transposed(sweep: Sweep, op: Operation, block: Block, totals: dict[int, tupl
         defined=frozenset(v.id for inner in block for v in inner.outputs),
         totals=totals,
         counts=sweep.counts,
+        facts=sweep.facts,
     )
     outside = {v.id: v for v in op.inputs}
 

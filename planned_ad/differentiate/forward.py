@@ -38,6 +38,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..analysis.activity import activity, is_floating
+from ..analysis.singularities import Singularities, singularities, strengthened
 from ..errors import UnsupportedError
 from ..passes.boundary import store_results
 from ..passes.inline import write_out_calls
@@ -47,7 +48,7 @@ from ..rules.table import RULES, Rule
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.callees import has_rule, tangent_of_call
 from ..tape.tape import Apply, Buffer, Load, Loop, Operation, Scatter, Store, Tape, Value
-from .adjoints import flattens
+from .moving_views import flattens, refuse_flattening
 from .shadows import new_shadow, shadow_region
 
 
@@ -60,6 +61,7 @@ class Tangents:
     shadows: dict[int, Buffer] = field(default_factory=dict)
     tangents: dict[int, Value] = field(default_factory=dict)
     loops: tuple[Loop, ...] = ()  # around
+    facts: Singularities = field(default_factory=Singularities)  # of the primal, and of what has been written
 
     def shadow(self, region: Region) -> Region:
         """The region of the shadow that belongs to a region of the primal."""
@@ -83,7 +85,7 @@ def forward(tape: Tape, *, keep_results: bool = True) -> Tape:
     tape = write_out_calls(tape, keep=has_rule)
     values, buffers = activity(tape)
     builder = rebuilt(tape)
-    state = Tangents(builder, values)
+    state = Tangents(builder, values, facts=singularities(tape.operations))
     arguments = list(tape.arguments)
     written = {id for id in tape.arguments if tape.buffers[id].kind in ("shadow", "result")}
     for id in sorted(buffers | written):
@@ -152,11 +154,11 @@ def push_apply(state: Tangents, op: Apply) -> None:
             raise UnsupportedError(f"{op.line}: {op.primitive} has no derivative here: {rule.refused}")
     pairs = [None if t is None else Symbol(builder, t) for t in tangents]
     total = tangent_of(rule, pairs, Symbol(builder, op.out), symbols, op.params)
-    if any(flattens(o) for o in builder.operations[before:]) and not flattens(op):
-        raise UnsupportedError(
-            f"{op.line}: {op.primitive} has no derivative yet where a loop changes the extents of arrays; "
-            f"use arrays of full extent there"
-        )
+    if not flattens(op):
+        refuse_flattening(op, builder.operations[before:])
+    given = [t.id for t in tangents if t is not None]
+    unbounded = any(v.id in state.facts.suspect for v in op.operands)
+    builder.operations[before:] = strengthened(builder.operations[before:], given, state.facts, unbounded)
     if total is not None:
         state.tangents[op.out.id] = builder.broadcast(total.value, op.out.shape)
 

@@ -39,6 +39,7 @@ import numpy as np
 
 from ..analysis.activity import activity, is_floating
 from ..analysis.dependence import Overwrites
+from ..analysis.singularities import singularities
 from ..passes.boundary import store_results
 from ..passes.counted_exits import with_counts
 from ..passes.inline import write_out_calls
@@ -75,7 +76,8 @@ def reverse(
     tape, counts = with_counts(tape) if counted else (tape, {})
     values, buffers = activity(tape)
     builder = continued(tape)
-    sweep = Sweep(builder, values, overwrites=Overwrites(tape.buffers, tape.operations), counts=counts)
+    overwrites, facts = Overwrites(tape.buffers, tape.operations), singularities(tape.operations)
+    sweep = Sweep(builder, values, overwrites=overwrites, counts=counts, facts=facts)
     arguments = list(tape.arguments)
     returned = store_results(builder, tape.results) if keep_results else []
     turn = len(builder.operations)

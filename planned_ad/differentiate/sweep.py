@@ -9,6 +9,7 @@ import numpy as np
 
 from ..analysis.activity import is_floating
 from ..analysis.dependence import Overwrites
+from ..analysis.singularities import Singularities
 from ..errors import UnsupportedError
 from ..regions.affine import Ragged
 from ..regions.regions import Region, View, compose, contiguous, is_fixed, is_injective, is_ragged, show
@@ -43,6 +44,7 @@ class Sweep:
     defined: frozenset[int] = frozenset()  # values of the block that is being transposed; of inner sweeps
     totals: dict[int, tuple[Value, Region]] = field(default_factory=dict)
     counts: dict[int, Value] = field(default_factory=dict)  # by index, how often loops that stop have run
+    facts: Singularities = field(default_factory=Singularities)  # of the primal, and of what has been written
 
     def contribute(self, value: Value, cotangent: Value | Part) -> None:
         if value.id in self.active:

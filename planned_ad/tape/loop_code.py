@@ -28,7 +28,9 @@ FLOAT = np.dtype(np.float64)
 # Of numbers of one type: what Python's own operator computes as NumPy does. Integers would not wrap around.
 OPERATORS = {
     "f": {"add": "{} + {}", "subtract": "{} - {}", "multiply": "{} * {}", "negative": "-{}", "absolute": "abs({})",
-          "divide": "({0} / {1} if {1} else divide({0}, {1}))", "sqrt": "(root({0}) if {0} >= 0 else sqrt({0}))"},
+          "divide": "({0} / {1} if {1} else divide({0}, {1}))", "sqrt": "(root({0}) if {0} >= 0 else sqrt({0}))",
+          "strong_multiply": "({0} * {1} if {0} and {1} else 0.0)",
+          "strong_divide": "(({0} / {1} if {1} else divide({0}, {1})) if {0} else 0.0)"},
     "b": {"logical_and": "({} and {})", "logical_or": "({} or {})", "logical_not": "(not {})"},
 }  # fmt: skip
 COMPARISONS = {
