@@ -215,7 +215,7 @@ def transpose_blocks(sweep: Sweep, op: Operation, position: int) -> Block:
     adjoint: Operation | None = mirrored
     if sweep.parent is None:
         assert sweep.overwrites is not None
-        primal, adjoint = hand_over(builder, sweep.overwrites, Place(((position, 0),)), op, mirrored)
+        primal, adjoint = hand_over(builder, sweep.overwrites, Place(((position, 0),)), op, mirrored, sweep.rooms)
     if adjoint is None:
         return primal
     for value, memory in totals.values():

@@ -35,6 +35,8 @@ of values are sums of contributions; adjoints of buffers live in shadow buffers 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..analysis.activity import activity, is_floating
@@ -48,6 +50,7 @@ from ..tape.builder import continued
 from ..tape.callees import has_rule
 from ..tape.tape import Tape
 from .adjoints import transpose
+from .keep.rooms import NONE, with_rooms
 from .shadows import new_shadow
 from .sweep import Sweep
 
@@ -60,6 +63,7 @@ def reverse(
     keep_results: bool = False,
     loss: bool = True,
     counted: bool = True,
+    capacities: Mapping[int, int] = NONE,
 ) -> Tape:
     """The primal followed by its reverse sweep.
 
@@ -71,13 +75,15 @@ def reverse(
     loss : the first result is a scalar, whose cotangent is one.
     keep_results : the primal's results are stored to buffers of kind 'result', the last arguments of the new tape.
     counted : the adjoint of a loop that stops early begins at the last iteration that ran.
+    capacities : for how many iterations of such loops, in others, there is room; see `rooms`.
     """
     tape = write_out_calls(tape, keep=has_rule)
     tape, counts = with_counts(tape) if counted else (tape, {})
+    tape, rooms = with_rooms(tape, counts, capacities)
     values, buffers = activity(tape)
     builder = continued(tape)
     overwrites, facts = Overwrites(tape.buffers, tape.operations), singularities(tape.operations)
-    sweep = Sweep(builder, values, overwrites=overwrites, counts=counts, facts=facts)
+    sweep = Sweep(builder, values, overwrites=overwrites, counts=counts, rooms=rooms, facts=facts)
     arguments = list(tape.arguments)
     returned = store_results(builder, tape.results) if keep_results else []
     turn = len(builder.operations)

@@ -15,6 +15,7 @@ from ..regions.affine import Ragged
 from ..regions.regions import Region, View, compose, contiguous, is_fixed, is_injective, is_ragged, show
 from ..tape.builder import TapeBuilder
 from ..tape.tape import Buffer, Loop, Value
+from .keep.rooms import NO_ROOMS, Rooms
 from .shadows import new_shadow, shadow_region
 
 
@@ -44,6 +45,7 @@ class Sweep:
     defined: frozenset[int] = frozenset()  # values of the block that is being transposed; of inner sweeps
     totals: dict[int, tuple[Value, Region]] = field(default_factory=dict)
     counts: dict[int, Value] = field(default_factory=dict)  # by index, how often loops that stop have run
+    rooms: Rooms = NO_ROOMS  # of the outermost sweep
     facts: Singularities = field(default_factory=Singularities)  # of the primal, and of what has been written
 
     def contribute(self, value: Value, cotangent: Value | Part) -> None:

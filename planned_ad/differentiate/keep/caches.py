@@ -17,13 +17,22 @@ MOST_PLACES = 1 << 36  # elements of one cache: more is no plan
 
 
 def new_cache(
-    builder: TapeBuilder, loops: Sequence[Loop], shape: Sequence[int], dtype: np.dtype, reason: str, extra: int = 0
+    builder: TapeBuilder,
+    loops: Sequence[Loop],
+    shape: Sequence[int],
+    dtype: np.dtype,
+    reason: str,
+    extra: int = 0,
+    room: tuple[int, ...] = (),
 ) -> Region:
-    """The place of the current iteration of `loops` in a new cache, with `extra` places more for the innermost loop."""
+    """The place of the current iteration of `loops` in a new cache, with `extra` places more for the innermost loop.
+
+    `room`: first axes of the region, where there are so many such places.
+    """
     trips = [int(loop.trips) for loop in loops]
     if extra:
         trips[-1] += extra
-    whole = (*trips, *map(int, shape))
+    whole = (*room, *trips, *map(int, shape))
     if math.prod(whole) > MOST_PLACES:
         line = builder.line
         raise UnsupportedError(
@@ -33,7 +42,9 @@ def new_cache(
         )
     strides = c_strides(whole)
     buffer = builder.new_buffer("cache", reason, dtype, contiguous(whole))
-    return Region(buffer.id, View(iteration(loops, strides), tuple(shape), strides[len(loops) :]))
+    front, inner = len(room), len(room) + len(loops)
+    offset = iteration(loops, strides[front:])
+    return Region(buffer.id, View(offset, (*room, *shape), (*strides[:front], *strides[inner:])))
 
 
 def iteration(loops: Sequence[Loop], strides: Sequence[int]) -> Extent:

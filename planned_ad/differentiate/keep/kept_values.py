@@ -13,15 +13,17 @@ from ...analysis.cost import WASTE, is_dear, is_local
 from ...analysis.dependence import Access, Overwrites
 from ...analysis.equal_values import EqualValues
 from ...regions.regions import covers
-from ...tape.tape import Apply, Load, Operation, Value
-from .sources import Choice, Loaded, Node, Snapshot, overwritten
+from ...tape.tape import Apply, Branch, Load, Loop, Operation, Value
+from .rooms import NO_ROOMS, Rooms
+from .sources import Choice, Kept, Loaded, Node, Snapshot, Source, overwritten
 
 
 class KeptValues(Choice):
     """How the adjoint of a block gets at each of the values that it needs."""
 
-    def __init__(self, overwrites: Overwrites, values: EqualValues, exact: Iterable[int]):
+    def __init__(self, overwrites: Overwrites, values: EqualValues, exact: Iterable[int], rooms: Rooms = NO_ROOMS):
         super().__init__(exact)
+        self.rooms = rooms
         self.overwrites = overwrites
         self.values = values
         self._homes: dict[int, Loaded | None] = {}
@@ -61,12 +63,14 @@ class KeptValues(Choice):
     def cost(self, node: Node) -> int:
         """Bytes of one place for each iteration."""
         if isinstance(node, Snapshot):
-            loops, nbytes = node.loops, self.overwrites.buffers[node.buffer].nbytes
-        else:
-            loops, nbytes = self.values.made[node].place.loops, self.values.values[node].nbytes
-        for loop in loops:
-            nbytes *= max(int(loop.trips), 1)
-        return nbytes
+            return self.overwrites.buffers[node.buffer].nbytes * self.rooms.places(node.around)
+        return self.values.values[node].nbytes * self.rooms.places(self.values.made[node].place.around)
+
+    def around(self, id: int, source: Source) -> tuple[Operation, ...]:
+        """The loops and branches in which the value, or a copy of its memory, is kept; none where nothing is."""
+        if isinstance(source, Snapshot):
+            return source.around
+        return self.values.made[id].place.around if isinstance(source, Kept) else ()
 
     def copy(self, id: int) -> Snapshot | None:
         """Of the blocks around the load, the outermost that begins with the region as it is loaded: there it is copied
@@ -82,6 +86,7 @@ class KeptValues(Choice):
         access = Access(op.region, place, op)
         for level in range(len(place.around) + 1):
             if not self.overwrites.before(access, level):
+                level += stops_before(place.around, level)
                 return Snapshot(op.region.buffer, place.steps[:level], place.around[:level])
         return None
 
@@ -101,3 +106,9 @@ class KeptValues(Choice):
     def why_lost(self, id: int, what: str) -> str:
         writers = (self.overwrites.after(home) for home in self.values.homes[id])
         return overwritten(next(op for op in writers if op is not None), what)
+
+
+def stops_before(around: tuple[Operation, ...], level: int) -> bool:
+    """Whether what begins there is an iteration of a loop that stops: only those that do something are of interest."""
+    loop = around[level - 1] if level else None
+    return isinstance(loop, Loop) and loop.stops and level < len(around) and isinstance(around[level], Branch)

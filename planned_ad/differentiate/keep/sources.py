@@ -24,7 +24,7 @@ from ...analysis.cost import rounds_nothing
 from ...analysis.minimum_cut import components, minimum_node_cut
 from ...python.source import Line
 from ...regions.regions import Region
-from ...tape.tape import Apply, Constant, IndexValue, Load, Loop, Operation
+from ...tape.tape import Apply, Constant, IndexValue, Load, Operation
 
 DECIDES = "the derivative goes the way that this decided, to the last bit"
 
@@ -63,10 +63,6 @@ class Snapshot:
     buffer: int
     steps: tuple[tuple[int, int], ...] = ()
     around: tuple[Operation, ...] = field(default=(), compare=False)
-
-    @property
-    def loops(self) -> tuple[Loop, ...]:
-        return tuple(op for op in self.around if isinstance(op, Loop))
 
 
 @dataclass(frozen=True, slots=True)
