@@ -118,7 +118,8 @@ def transpose_apply(sweep: Sweep, op: Apply) -> None:
             continue
         before = len(builder.operations)
         result: Any = adjoint(Symbol(builder, cotangent), Symbol(builder, op.out), *symbols, **op.params)
-        written, unbounded = builder.operations[before:], op.out.id in sweep.facts.unbounded
+        written = builder.operations[before:]
+        unbounded = op.out.id in sweep.facts.unbounded or sweep.facts.is_steep(op)
         refuse_flattening(op, written)
         builder.operations[before:] = strengthened(written, [cotangent.id], sweep.facts, unbounded)
         part = result.value

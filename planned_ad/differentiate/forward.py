@@ -157,7 +157,7 @@ def push_apply(state: Tangents, op: Apply) -> None:
     if not flattens(op):
         refuse_flattening(op, builder.operations[before:])
     given = [t.id for t in tangents if t is not None]
-    unbounded = any(v.id in state.facts.suspect for v in op.operands)
+    unbounded = state.facts.is_steep(op) or any(v.id in state.facts.steep for v in op.operands)
     builder.operations[before:] = strengthened(builder.operations[before:], given, state.facts, unbounded)
     if total is not None:
         state.tangents[op.out.id] = builder.broadcast(total.value, op.out.shape)
