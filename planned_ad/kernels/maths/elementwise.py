@@ -124,7 +124,7 @@ def _strong_multiply(builder, operands, dtype, source, parameters):
     a, b = operands
     zero = constant(dtype, 0, lanes_of(a))
     if not parameters["both"]:
-        return strong(builder, "fmul", a, b, constant(dtype, math.inf), zero)
+        return strongly(builder, "fmul", a, b, constant(dtype, math.inf), zero)
     product = builder.fmul(a, b)
     neither = builder.and_(builder.fcmp_unordered("!=", a, zero), builder.fcmp_unordered("!=", b, zero))
     return builder.select(neither, product, zero)
@@ -132,10 +132,10 @@ def _strong_multiply(builder, operands, dtype, source, parameters):
 
 def _strong_divide(builder, operands, dtype, source, parameters):
     a, b = operands
-    return strong(builder, "fdiv", a, b, constant(dtype, 0), constant(dtype, 1, lanes_of(a)))
+    return strongly(builder, "fdiv", a, b, constant(dtype, 0), constant(dtype, 1, lanes_of(a)))
 
 
-def strong(
+def strongly(
     builder: ir.IRBuilder, operation: str, a: ir.Value, b: ir.Value, pole: ir.Value, instead: ir.Value
 ) -> ir.Value:
     """`a * b` or `a / b`; zero where `a` is, also where `b` is nan or, but for its sign, `pole`.
