@@ -11,6 +11,7 @@ import pytest
 
 import planned_ad
 from planned_ad.calls.entries import differentiated, finished
+from planned_ad.calls.kinds import SPLIT
 from planned_ad.differentiate.keep.split import split
 from planned_ad.errors import ArgumentError, BranchError, PlannedADError, ShapeError
 from planned_ad.python.examples import copied
@@ -138,7 +139,7 @@ def arguments_in(traced: Trace, args: tuple) -> dict[int, np.ndarray]:
 def test_random_programs(seed: int) -> None:
     args = arguments(seed)
     traced = trace(function_of(write_program(random.Random(seed).randint)), copied(args))
-    whole = finished(differentiated(traced, "split", False))
+    whole = finished(differentiated(traced, SPLIT, False))
     halves = split(whole)
     verify(halves.forward)
     verify(halves.reverse)
@@ -193,6 +194,19 @@ def test_explain_tells_every_byte() -> None:
     assert any("computing exp again costs more" in c.reason for c in kept)
     again = planned_ad.compile(rosenbrock, X).explain("reverse").recomputed
     assert {s.what for s in again} == {"multiply", "subtract"}
+
+
+def swapped(a):
+    for i in range(4):
+        for j in range(i + 1, 4):
+            a[i, j], a[j, i] = a[j, i], a[i, j]
+    return np.sum(a * np.arange(4))
+
+
+def test_what_comes_from_constants_alone_is_not_kept() -> None:
+    """The weights of the sum are repeated in the sweep: there is nothing that they could be lost with."""
+    tape = finished(differentiated(trace(swapped, (np.ones((4, 4)),)), SPLIT, False))
+    assert split(tape).nbytes == 0
 
 
 def branching(x):

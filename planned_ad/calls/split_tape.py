@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from ..kernels.entry.workspace import aligned_bytes
 from ..planning.schedule import Cached, Source
 from ..tape.tape import Tape, Value
 from ..trace import Trace
-
-if TYPE_CHECKING:
-    from .entries import Entry
 
 
 class KeptLayout:
@@ -28,17 +25,15 @@ class KeptLayout:
     preserve_args : bool
     shadows : int
         Of how many arguments there are shadows.
-    is_loss : bool
-        Whether the cotangent may be left out: the function returns one floating scalar.
     reverse : Entry
         What reads such tapes.
     """
 
-    def __init__(self, halves: Halves, owner: object, trace: Trace, preserve_args: bool, shadows: int, is_loss: bool):
+    def __init__(self, halves: Halves, owner: object, trace: Trace, preserve_args: bool, shadows: int):
         self.halves, self.owner, self.trace, self.preserve_args = halves, owner, trace, preserve_args
-        self.shadows, self.is_loss = shadows, is_loss
+        self.shadows = shadows
         self.nbytes = halves.nbytes
-        self.reverse: Entry | None = None
+        self.reverse: Any = None
 
     def offsets_in(self, tape: Tape) -> dict[int, int]:
         """Of each buffer on the tape that a half uses, where its first element is, in bytes."""
@@ -53,32 +48,21 @@ class KeptLayout:
     def cached(self) -> tuple[Cached, ...]:
         """All bytes of the tape, each with its reason."""
         buffers = self.halves.forward.buffers
-        found = [
-            Cached(
-                value=Value(id=-1 - kept.buffer, shape=buffers[kept.buffer].shape, dtype=buffers[kept.buffer].dtype),
-                nbytes=kept.nbytes,
-                reason=kept.reason,
-                line=kept.line.number,
-                file=kept.line.file,
-                source=kept.line.text,
-            )
-            for kept in self.halves.kept
-        ]
+        found = []
+        for kept in self.halves.kept:
+            buffer = buffers[kept.buffer]
+            value = Value(id=-1 - buffer.id, shape=buffer.shape, dtype=buffer.dtype)
+            found.append(Cached.at(kept.line, value, kept.nbytes, kept.reason))
         gaps = self.nbytes - sum(c.nbytes for c in found)
         if gaps:
-            line, reason = self.trace.line, "gaps: larger arrays begin at multiples of 64 bytes, all else of 8"
+            reason = "gaps: larger arrays begin at multiples of 64 bytes, all else of 8"
             value = Value(id=0, shape=(gaps,), dtype=np.dtype(np.uint8))
-            found.append(
-                Cached(value=value, nbytes=gaps, reason=reason, line=line.number, file=line.file, source=line.text)
-            )
+            found.append(Cached.at(self.trace.line, value, gaps, reason))
         return tuple(sorted(found, key=lambda c: (c.file, c.line, c.value.id)))
 
     def recomputed(self) -> tuple[Source, ...]:
         """What the reverse half computes once more."""
-        return tuple(
-            Source(what=op.title, nbytes=op.out.nbytes, line=op.line.number, file=op.line.file, source=op.line.text)
-            for op in self.halves.again
-        )
+        return tuple(Source.at(op.line, op.title, op.out.nbytes) for op in self.halves.again)
 
 
 class TapeMemory:
@@ -109,6 +93,10 @@ class TapeMemory:
         if self._memory.nbytes != nbytes or self._memory.base is not self._block.base:
             self._memory = self._block[:nbytes]
         return self._memory
+
+    def forget(self) -> None:
+        """A run that was to fill it has failed."""
+        self._filled = None
 
     def __repr__(self) -> str:
         state = "not filled" if self._filled is None else f"filled by {self._filled.trace.name}"
