@@ -1,6 +1,6 @@
 """The rule table: what each primitive is, and its derivative. Importing this package fills `RULES`."""
 
-from . import calls, comparisons, elementwise, linear, reductions, special, structural
+from . import calls, comparisons, elementwise, linear, reductions, special, structural, systems
 from .table import RULES, Rule, register
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "register",
     "special",
     "structural",
+    "systems",
 ]

@@ -1,0 +1,411 @@
+"""Linear systems: LU, Cholesky and triangular matrices, by LAPACK.
+
+All take matrices in the last two axes; the axes before them are a batch, the same for all operands. Routines are
+LAPACK's, so that numbers and what counts as singular are NumPy's. Rows whose `kind` is 'matrix' know nothing of the
+batch but that it is there.
+
+**A factorisation stands for its matrix.** The result of `lu` is opaque: only the rows below read it. Its tangent and
+its cotangent are those of the *matrix*, in the places of the n * n numbers of the factors. So the rule of each row is
+that of the function of the matrix, of every order, and each factorisation is used again in all derivatives: the adjoint
+of `A x = b` is `A^T w = xbar, bbar = w, Abar = -w x^T`.
+
+References
+----------
+M. B. Giles, "Collected matrix derivative results for forward and reverse mode AD", 2008 (2.2, 2.3).
+I. Murray, "Differentiation of the Cholesky decomposition", arXiv:1602.07527, 2016.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from .algebra import Symbol
+from .matrix_algebra import (
+    either,
+    from_triangle,
+    into_triangle,
+    pack,
+    part,
+    product,
+    triangle,
+    turned,
+)
+from .rows import check_kinds, same_dtype
+from .table import Rule, register
+
+Type = tuple[tuple[int, ...], np.dtype]
+GILES = "Giles, Collected matrix derivative results for forward and reverse mode AD (2008)"
+
+
+def routine(name: str, dtype: np.dtype, library: Any = lapack) -> Any:
+    """SciPy's wrapper of a LAPACK or BLAS routine for float64 or float32."""
+    return getattr(library, ("d" if dtype == np.float64 else "s") + name)
+
+
+def square(name: str, operands: Sequence) -> tuple[tuple[int, ...], int]:
+    """The batch and the order of the first operand."""
+    check_kinds(name, operands, ("f",))
+    same_dtype(operands, {})
+    *batch, n, m = operands[0].shape
+    if n != m:
+        raise ValueError(f"{name}: matrices of shape {(n, m)}")
+    return tuple(batch), n
+
+
+def lu_width(n: int) -> int:
+    """Numbers of a factorisation: both factors, the interchanges, and the first zero pivot (from 1; 0: none)."""
+    return n * n + n + 1
+
+
+def order_of(width: int) -> int:
+    return int((width - 1) ** 0.5)
+
+
+def each(function: Any, batch: tuple[int, ...], shape: tuple[int, ...], dtype: Any, *arrays: np.ndarray) -> np.ndarray:
+    """`function` of each item of the batch, as one array."""
+    out = np.empty((*batch, *shape), dtype)
+    for place in np.ndindex(*batch):
+        out[place] = function(*(a[place] for a in arrays))
+    return out
+
+
+# LU.
+
+
+def infer_lu(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
+    batch, n = square("lu", operands)
+    return (*batch, lu_width(n)), operands[0].dtype
+
+
+def lu(a: np.ndarray) -> np.ndarray:
+    n = a.shape[-1]
+    getrf = routine("getrf", a.dtype)
+
+    def one(a: np.ndarray) -> np.ndarray:
+        if n == 0:
+            return np.zeros(1, a.dtype)
+        factors, interchanges, info = getrf(a)
+        return np.concatenate([factors.T.reshape(-1), interchanges + 1.0, [info]])
+
+    return each(one, a.shape[:-2], (lu_width(n),), a.dtype, a)
+
+
+def lu_parts(f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of one factorisation, what LAPACK calls its factors and its interchanges (from 0)."""
+    n = order_of(len(f))
+    return f[: n * n].reshape(n, n).T, f[n * n : n * n + n].astype(np.int32) - 1
+
+
+def matrix_of(f: Symbol) -> Symbol:
+    """A tangent or cotangent of a factorisation, as that of the matrix."""
+    n = order_of(f.shape[-1])
+    return part(f, 0, (n, n))
+
+
+def standing_for(a: Symbol) -> Symbol:
+    """A tangent or cotangent of a matrix, as that of its factorisation."""
+    n = a.shape[-1]
+    return pack([(0, n * n, a), (n * n, n + 1, None)], lu_width(n), a, len(a.shape) - 2)
+
+
+register(
+    Rule(
+        name="lu",
+        kind="matrix",
+        infer=infer_lu,
+        evaluate=lu,
+        adjoints=(lambda ct, y, a: matrix_of(ct),),
+        needs=("",),
+        tangent=lambda tangents, y, a: standing_for(tangents[0]),
+        cost=200,
+        samples=((-2, 2),),
+        reference=GILES,
+    )
+)
+
+
+def infer_lu_solve(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
+    check_kinds("lu_solve", operands, ("f",))
+    f, b = operands
+    if f.shape[:-1] != b.shape[:-2] or order_of(f.shape[-1]) != b.shape[-2]:
+        raise ValueError(f"lu_solve: shapes {f.shape} and {b.shape}")
+    return b.shape, same_dtype(operands, parameters)
+
+
+def lu_solve(f: np.ndarray, b: np.ndarray, *, transposed: bool) -> np.ndarray:
+    getrs = routine("getrs", f.dtype)
+
+    def one(f: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return getrs(*lu_parts(f), b, trans=int(transposed))[0] if b.size else b
+
+    return each(one, b.shape[:-2], b.shape[-2:], b.dtype, f, b)
+
+
+def lu_solve_in_matrix(ct: Symbol, y: Symbol, f: Symbol, b: Symbol, *, transposed: bool) -> Symbol:
+    w = f.apply("lu_solve", ct, transposed=not transposed)
+    return standing_for(-product(*((y, turned(w)) if transposed else (w, turned(y)))))
+
+
+def lu_solve_tangent(
+    tangents: Sequence[Symbol | None], y: Symbol, f: Symbol, b: Symbol, *, transposed: bool
+) -> Symbol | None:
+    """`A dx = db - dA x`."""
+    in_f, right = tangents
+    if in_f is not None:
+        da = matrix_of(in_f)
+        right = either(right, -product(turned(da) if transposed else da, y))
+    return None if right is None else f.apply("lu_solve", right, transposed=transposed)
+
+
+register(
+    Rule(
+        name="lu_solve",
+        kind="matrix",
+        infer=infer_lu_solve,
+        evaluate=lu_solve,
+        adjoints=(
+            lu_solve_in_matrix,
+            lambda ct, y, f, b, *, transposed: f.apply("lu_solve", ct, transposed=not transposed),
+        ),
+        needs=("ya", "a"),
+        tangent=lu_solve_tangent,
+        cost=50,
+        examples=({"transposed": False}, {"transposed": True}),
+        reference=GILES + ", 2.3.1",
+    )
+)
+
+
+def infer_lu_inverse(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
+    check_kinds("lu_inverse", operands, ("f",))
+    (f,) = operands
+    n = order_of(f.shape[-1])
+    return (*f.shape[:-1], n, n), f.dtype
+
+
+def lu_inverse(f: np.ndarray) -> np.ndarray:
+    n = order_of(f.shape[-1])
+    return lu_solve(f, np.broadcast_to(np.eye(n, dtype=f.dtype), (*f.shape[:-1], n, n)), transposed=False)
+
+
+register(
+    Rule(
+        name="lu_inverse",
+        kind="matrix",
+        infer=infer_lu_inverse,
+        evaluate=lu_inverse,
+        adjoints=(lambda ct, y, f: standing_for(-product(turned(y), product(ct, turned(y)))),),
+        needs=("y",),
+        tangent=lambda tangents, y, f: -product(y, product(matrix_of(tangents[0]), y)),
+        cost=100,
+        reference=GILES + ", 2.2.3",
+    )
+)
+
+
+def infer_lu_det(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
+    check_kinds("lu_det", operands, ("f",))
+    return operands[0].shape[:-1], operands[0].dtype
+
+
+def lu_det(f: np.ndarray) -> np.ndarray:
+    def one(f: np.ndarray) -> np.ndarray:
+        factors, interchanges = lu_parts(f)
+        odd = np.count_nonzero(interchanges != np.arange(len(interchanges))) % 2
+        return np.prod(np.diagonal(factors), dtype=f.dtype) * (-1 if odd else 1)
+
+    return each(one, f.shape[:-1], (), f.dtype, f)
+
+
+def scaled(ct: Symbol, a: Symbol) -> Symbol:
+    """Each matrix times its number."""
+    return a * ct.reshape((*ct.shape, 1, 1)).broadcast(a.shape)
+
+
+def traces(a: Symbol, b: Symbol) -> Symbol:
+    """The trace of each product."""
+    k = len(a.shape)
+    return (a * turned(b)).apply("reduce_sum", axes=(k - 2, k - 1))
+
+
+register(
+    Rule(
+        name="lu_det",
+        kind="matrix",
+        infer=infer_lu_det,
+        evaluate=lu_det,
+        adjoints=(lambda ct, y, f: standing_for(scaled(ct * y, turned(f.apply("lu_inverse")))),),
+        needs=("ya",),
+        tangent=lambda tangents, y, f: y * traces(f.apply("lu_inverse"), matrix_of(tangents[0])),
+        cost=2,
+        reference=GILES + ", 2.2.4",
+    )
+)
+
+
+def infer_lu_slogdet(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
+    check_kinds("lu_slogdet", operands, ("f",))
+    return (*operands[0].shape[:-1], 2), operands[0].dtype
+
+
+def lu_slogdet(f: np.ndarray) -> np.ndarray:
+    def one(f: np.ndarray) -> tuple[Any, Any]:
+        factors, interchanges = lu_parts(f)
+        pivots = np.diagonal(factors)
+        odd = np.count_nonzero(interchanges != np.arange(len(interchanges))) % 2
+        return np.prod(np.sign(pivots)) * (-1 if odd else 1), np.sum(np.log(np.abs(pivots)), dtype=f.dtype)
+
+    with np.errstate(divide="ignore"):
+        return each(one, f.shape[:-1], (2,), f.dtype, f)
+
+
+def lu_slogdet_tangent(tangents: Sequence[Symbol], y: Symbol, f: Symbol) -> Symbol:
+    of_log = traces(f.apply("lu_inverse"), matrix_of(tangents[0]))
+    return pack([(0, 1, None), (1, 1, of_log.reshape((*of_log.shape, 1)))], 2, of_log, len(of_log.shape))
+
+
+register(
+    Rule(
+        name="lu_slogdet",
+        kind="matrix",
+        infer=infer_lu_slogdet,
+        evaluate=lu_slogdet,
+        adjoints=(lambda ct, y, f: standing_for(scaled(part(ct, 1, ()), turned(f.apply("lu_inverse")))),),
+        needs=("a",),
+        tangent=lu_slogdet_tangent,
+        cost=4,
+        reference=GILES + ", 2.2.4",
+    )
+)
+
+
+# Cholesky.
+
+NOT_POSITIVE = -1.0  # in the place of the first number of the factor, which is positive where there is one
+
+
+def infer_cholesky(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
+    square("cholesky", operands)
+    return operands[0].shape, operands[0].dtype
+
+
+def cholesky(a: np.ndarray) -> np.ndarray:
+    """The lower factor; of the matrix, its lower triangle is read."""
+    potrf = routine("potrf", a.dtype)
+
+    def one(a: np.ndarray) -> np.ndarray:
+        factor, info = potrf(a, lower=1, clean=1)
+        if info > 0:
+            factor[0, 0] = NOT_POSITIVE
+        return factor
+
+    n = a.shape[-1]
+    return each(one, a.shape[:-2], (n, n), a.dtype, a) if n else np.zeros(a.shape, a.dtype)
+
+
+def halved(a: Symbol) -> Symbol:
+    """The lower triangle with half the diagonal."""
+    n = a.shape[-1]
+    factors = np.tri(n, k=-1) + np.eye(n) / 2
+    return triangle(a) * a.constant(factors).broadcast(a.shape)
+
+
+def cholesky_adjoint(ct: Symbol, y: Symbol, a: Symbol) -> Symbol:
+    """`L^-T halved(L^T ct) L^-1` (Murray, 10), for the triangle that is read."""
+    inner = halved(product(turned(y), ct))
+    left = y.apply("triangular_solve", inner, lower=True, transposed=True, unit=False)
+    both = y.apply("triangular_solve", turned(left), lower=True, transposed=True, unit=False)
+    return into_triangle(turned(both), True)
+
+
+def cholesky_tangent(tangents: Sequence[Symbol], y: Symbol, a: Symbol) -> Symbol:
+    """`L halved(L^-1 dA L^-T)` (Murray, 8)."""
+    da = from_triangle(tangents[0], True)
+    left = y.apply("triangular_solve", da, lower=True, transposed=False, unit=False)
+    both = y.apply("triangular_solve", turned(left), lower=True, transposed=False, unit=False)
+    return product(y, halved(both))
+
+
+register(
+    Rule(
+        name="cholesky",
+        kind="matrix",
+        infer=infer_cholesky,
+        evaluate=cholesky,
+        adjoints=(cholesky_adjoint,),
+        needs=("y",),
+        tangent=cholesky_tangent,
+        cost=100,
+        reference="Murray, Differentiation of the Cholesky decomposition (2016)",
+    )
+)
+
+
+# Triangular systems.
+
+
+def infer_triangular_solve(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
+    batch, n = square("triangular_solve", operands)
+    t, b = operands
+    if b.shape[:-1] != (*batch, n):
+        raise ValueError(f"triangular_solve: shapes {t.shape} and {b.shape}")
+    return b.shape, b.dtype
+
+
+def triangular_solve(t: np.ndarray, b: np.ndarray, *, lower: bool, transposed: bool, unit: bool) -> np.ndarray:
+    """`t x = b`, or `t^T x = b`, where of `t` one triangle is read, and no diagonal where it is `unit`."""
+    trsm = routine("trsm", t.dtype, blas)
+
+    def one(t: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return trsm(1.0, t, b, lower=int(lower), trans_a=int(transposed), diag=int(unit)) if b.size else b
+
+    return each(one, b.shape[:-2], b.shape[-2:], b.dtype, t, b)
+
+
+def triangular_solve_in_matrix(
+    ct: Symbol, y: Symbol, t: Symbol, b: Symbol, *, lower: bool, transposed: bool, unit: bool
+) -> Symbol:
+    w = t.apply("triangular_solve", ct, lower=lower, transposed=not transposed, unit=unit)
+    whole = product(*((y, turned(w)) if transposed else (w, turned(y))))
+    return -triangle(whole, lower, int(unit))
+
+
+def triangular_solve_tangent(
+    tangents: Sequence[Symbol | None], y: Symbol, t: Symbol, b: Symbol, *, lower: bool, transposed: bool, unit: bool
+) -> Symbol | None:
+    in_t, right = tangents
+    if in_t is not None:
+        dt = triangle(in_t, lower, int(unit))
+        right = either(right, -product(turned(dt) if transposed else dt, y))
+    if right is None:
+        return None
+    return t.apply("triangular_solve", right, lower=lower, transposed=transposed, unit=unit)
+
+
+register(
+    Rule(
+        name="triangular_solve",
+        kind="matrix",
+        infer=infer_triangular_solve,
+        evaluate=triangular_solve,
+        adjoints=(
+            triangular_solve_in_matrix,
+            lambda ct, y, t, b, *, lower, transposed, unit: t.apply(
+                "triangular_solve", ct, lower=lower, transposed=not transposed, unit=unit
+            ),
+        ),
+        needs=("ya", "a"),
+        tangent=triangular_solve_tangent,
+        cost=50,
+        examples=tuple(
+            {"lower": lower, "transposed": transposed, "unit": unit}
+            for lower, transposed, unit in ((True, False, False), (False, True, False), (True, True, True))
+        ),
+        reference=GILES + ", 2.3.1",
+    )
+)
+
