@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from numba.core import types
 from numba.extending import typeof_impl
 
-from ..errors import BranchError, IndexRangeError, LengthError, PlannedADError, UnsupportedError
+from ..errors import BranchError, IndexRangeError, LengthError, PlannedADError, SingularMatrixError, UnsupportedError
 from ..kernels.entry import watchtable
 from ..kernels.entry.callspec import ArraySpec, FloatSpec, SequenceSpec, Spec, StaticSpec
 from ..kernels.entry.native_calls import NativeCall, NativeParameter
@@ -287,6 +287,8 @@ def broken_guard(trace: Trace, name: str, on_branch: str, has_watch: bool) -> tu
         return IndexRangeError, f"{name}: an index is out of range: {lines}"
     if kinds == {"length"} and not has_watch:
         return LengthError, f"{name}: arrays of run-time lengths do not go together, or are empty: {lines}"
+    if kinds == {"linear algebra"} and not has_watch:
+        return SingularMatrixError, f"{name}: {'; '.join(dict.fromkeys(op.detail for op in guards))}: {lines}"
     method = "plan" if name == "value" else f"plan.{name}"
     advice = f"; compiled code cannot record it, and {method} does where it is called with them"
     message = f"{name}: {trace.name} goes another way for these arguments than recorded, in one of these lines: {lines}"

@@ -14,6 +14,7 @@ from . import (
     shapes,
     special,
     statistics,
+    systems,
 )
 from .reductions import ACCUMULATIONS, REDUCTIONS
 from .special import REPLACEMENTS
@@ -35,4 +36,5 @@ __all__ = [
     "shapes",
     "special",
     "statistics",
+    "systems",
 ]
