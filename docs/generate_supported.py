@@ -11,7 +11,7 @@ import numpy as np
 
 import planned_ad.trace  # noqa: F401  (registers the functions)
 from planned_ad.tracing.numpy_functions import ACCUMULATIONS, REDUCTIONS
-from planned_ad.tracing.numpy_functions.refused import INSTEAD, LINEAR_ALGEBRA, SOLVE
+from planned_ad.tracing.numpy_functions.refused import INSTEAD, LINEAR_ALGEBRA, COMPLEX
 from planned_ad.tracing.record.dispatch import FUNCTIONS
 from planned_ad.tracing.replacements import builtin_functions
 from planned_ad.tracing.values.ufuncs import UFUNCS
@@ -73,7 +73,7 @@ def page() -> str:
     parts.append(f"## Python\n\nThe built-ins `abs`, `max`, `min`, `pow`, `round`, `sum`; {listed(math_names)}")
     parts.append("## Refused, and what to write instead\n\n| function | instead |\n|---|---|")
     refused = {f"np.{name}": text for name, text in INSTEAD.items()}
-    refused |= {f"np.linalg.{name}": SOLVE for name in LINEAR_ALGEBRA}
+    refused |= {f"np.linalg.{name}": COMPLEX for name in LINEAR_ALGEBRA}
     rows: dict[str, list[str]] = {}
     for name, text in refused.items():
         rows.setdefault(text, []).append(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from llvmlite import ir
@@ -10,7 +11,7 @@ from ...planning.schedule import LibraryStep, Memory
 from ...regions.regions import c_strides
 from ..llvm.places import Pointers, loop
 from ..llvm.types import I64, memory_type
-from . import systems
+from . import decompositions, systems
 from .routines import Item, rounded
 
 SCRATCH = Memory("scratch", 0)
@@ -24,6 +25,10 @@ CORES: dict[str, tuple[tuple[int, ...], int]] = {
     "lu_slogdet": ((1,), 1),
     "cholesky": ((2,), 2),
     "triangular_solve": ((2, 2), 2),
+    "eigh": ((2,), 1),
+    "svd": ((2,), 1),
+    "qr": ((2,), 1),
+    "pinv": ((2,), 2),
 }
 EMIT: dict[str, Callable[[Item], None]] = {
     "lu": systems.emit_lu,
@@ -33,7 +38,14 @@ EMIT: dict[str, Callable[[Item], None]] = {
     "lu_slogdet": systems.emit_lu_slogdet,
     "cholesky": systems.emit_cholesky,
     "triangular_solve": systems.emit_triangular_solve,
+    "eigh": decompositions.emit_eigh,
+    "svd": decompositions.emit_svd,
+    "qr": decompositions.emit_qr,
+    "pinv": decompositions.emit_pinv,
 }
+
+
+DECOMPOSITIONS = {"eigh", "svd", "qr", "pinv"}
 
 
 def emit_matrices(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> None:
@@ -67,14 +79,12 @@ def emit_matrices(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) 
 
 
 def scratch_of(step: LibraryStep) -> int:
-    """Bytes that a routine needs besides its result; enough for a copy of each operand."""
-    if step.operation.primitive not in CORES:
+    """Bytes that a routine needs besides its result; where it needs none of its own, for a copy of each operand."""
+    op = step.operation
+    if op.primitive not in CORES:
         return 0
-    rank = len(step.operation.out.shape) - CORES[step.operation.primitive][1]
-    nbytes = 0
-    for _, view, dtype in step.operands:
-        count = 1
-        for n in view.shape[rank:]:
-            count *= int(n)
-        nbytes += rounded(count * dtype.itemsize)
-    return nbytes
+    rank = len(op.out.shape) - CORES[op.primitive][1]
+    shapes = [view.shape[rank:] for _, view, _ in step.operands]
+    if op.primitive in DECOMPOSITIONS:
+        return decompositions.scratch_nbytes(op.primitive, shapes[0], op.params, op.out.dtype)  # type: ignore[arg-type]
+    return sum(rounded(math.prod(shape) * op.out.dtype.itemsize) for shape in shapes)

@@ -1,6 +1,7 @@
 """NumPy's functions on traced values. Importing this package fills the table `dispatch.FUNCTIONS`."""
 
 from . import (
+    decompositions,
     einsum,
     elementwise,
     indexing,
@@ -23,6 +24,7 @@ __all__ = [
     "ACCUMULATIONS",
     "REDUCTIONS",
     "REPLACEMENTS",
+    "decompositions",
     "einsum",
     "elementwise",
     "indexing",

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from ..record.dispatch import implements
 from .contraction import Labels, pair, single
 from .einsum import chain
-from .support import axis_of, deliver, promoted, refuse, reshape, unsupported
+from .support import axis_of, deliver, promoted, refuse, reshape
 
 if TYPE_CHECKING:
     from ...tape.tape import Value
@@ -171,12 +171,12 @@ def multi_dot(recorder, arrays, *, out=None):
 
 @implements(np.linalg.matrix_power)
 def matrix_power(recorder, a, n):
-    if n < 0:
-        raise unsupported("linalg.matrix_power with a negative power", "solve a system by hand, or pass the inverse")
     value = recorder.value_of(a)
     if len(value.shape) < 2 or value.shape[-1] != value.shape[-2]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     result: Value | None = None
+    if n < 0:
+        value, n = recorder.value_of(np.linalg.inv(recorder.array(value))), -n
     square = value
     while n:
         if n & 1:

@@ -9,8 +9,9 @@ import numpy as np
 from ...rules.reductions import without
 from ..record.dispatch import implements
 from .contraction import pair
+from .decompositions import singular
 from .reductions import count_nonzero, max_, min_, reduced, sum_
-from .support import axes_of, floating, reshape, unsupported
+from .support import axes_of, floating, reshape
 
 
 def norm_of_vectors(recorder, x, ord, axis, keepdims):
@@ -41,10 +42,17 @@ def norm_of_matrices(recorder, x, ord, axes, keepdims):
     """Norms of the matrices that lie in the two axes `axes`."""
     if ord in (None, "fro", "f"):
         return norm_of_vectors(recorder, x, None, axes, keepdims)
-    if ord not in (1, -1, math.inf, -math.inf):
-        raise unsupported(f"linalg.norm of matrices with ord={ord!r}", "use 'fro', 1, -1, inf or -inf")
     value = floating(recorder, x)
     row, column = (k % len(value.shape) for k in axes)
+    if row == column:
+        raise ValueError("Duplicate axes given.")
+    if ord in (2, -2, "nuc"):
+        moved = recorder.value_of(np.moveaxis(recorder.array(value), (row, column), (-2, -1)))
+        s = recorder.array(singular(recorder, moved)[1])
+        found = np.sum(s, axis=-1) if ord == "nuc" else s[..., 0] if ord == 2 else s[..., -1]
+        return np.expand_dims(found, (row, column)) if keepdims else found
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise ValueError("Invalid norm order for matrices.")
     inner, outer = (row, column) if abs(ord) == 1 else (column, row)
     sums = sum_(recorder, recorder.array(recorder.apply("absolute", value)), inner, keepdims=True)
     result = (max_ if ord > 0 else min_)(recorder, sums, outer, keepdims=True)
