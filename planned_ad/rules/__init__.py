@@ -1,6 +1,6 @@
 """The rule table: what each primitive is, and its derivative. Importing this package fills `RULES`."""
 
-from . import calls, comparisons, decompositions, elementwise, linear, reductions, special, structural, systems
+from . import calls, comparisons, decompositions, elementwise, equations, linear, reductions, special, structural, systems
 from .table import RULES, Rule, register
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "comparisons",
     "decompositions",
     "elementwise",
+    "equations",
     "linear",
     "reductions",
     "register",

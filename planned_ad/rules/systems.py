@@ -283,6 +283,98 @@ register(
 )
 
 
+# The factors as numbers.
+
+
+def infer_lu_factors(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
+    check_kinds("lu_factors", operands, ("f",))
+    (f,) = operands
+    n = order_of(f.shape[-1])
+    return (*f.shape[:-1], n, n), f.dtype
+
+
+def lu_factors(f: np.ndarray) -> np.ndarray:
+    """`L`, but for its unit diagonal, and `U` in one matrix."""
+    n = order_of(f.shape[-1])
+    return each(lambda f: lu_parts(f)[0], f.shape[:-1], (n, n), f.dtype, f)
+
+
+def permuted(f: Symbol, a: Symbol, inverse: bool) -> Symbol:
+    """The rows of `a` as the factorisation has them (`P a`), or back where they were."""
+    *batch, n, m = a.shape
+    order = part(f, n * n, (n,)).cast(np.int64).apply("permutation", inverse=inverse)
+    axes = [a.constant(np.arange(k), np.int64).reshape((k, *[1] * (len(batch) - i))) for i, k in enumerate(batch)]
+    return a.apply("gather", *(axis.broadcast(order.shape) for axis in axes), order)
+
+
+def lu_factors_adjoint(ct: Symbol, y: Symbol, f: Symbol) -> Symbol:
+    """The transpose of `lu_factors_tangent`."""
+    lower, upper = triangle(y, True, 1), triangle(y, False)
+    of_l, of_u = triangle(ct, True, 1), triangle(ct, False)
+    inner = triangle(of_l + product(turned(lower), of_l), True, 1) + triangle(product(of_u, turned(upper)), False)
+    left = y.apply("triangular_solve", inner, lower=True, transposed=True, unit=True)
+    right = y.apply("triangular_solve", turned(left), lower=False, transposed=False, unit=False)
+    return standing_for(permuted(f, turned(right), True))
+
+
+def lu_factors_tangent(tangents: Sequence[Symbol], y: Symbol, f: Symbol) -> Symbol:
+    """With `X = L^-1 P dA U^-1`: `dL = L tril(X, -1)`, `dU = triu(X) U`."""
+    da = permuted(f, matrix_of(tangents[0]), False)
+    left = y.apply("triangular_solve", da, lower=True, transposed=False, unit=True)
+    inner = turned(y.apply("triangular_solve", turned(left), lower=False, transposed=True, unit=False))
+    below = triangle(inner, True, 1)
+    dl = below + product(triangle(y, True, 1), below)
+    return triangle(dl, True, 1) + triangle(product(triangle(inner, False), triangle(y, False)), False)
+
+
+register(
+    Rule(
+        name="lu_factors",
+        kind="matrix",
+        infer=infer_lu_factors,
+        evaluate=lu_factors,
+        adjoints=(lu_factors_adjoint,),
+        needs=("ya",),
+        tangent=lu_factors_tangent,
+        cost=2,
+        reference=GILES,
+    )
+)
+
+
+def infer_permutation(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
+    check_kinds("permutation", operands, ("i",))
+    return operands[0].shape, operands[0].dtype
+
+
+def permutation(interchanges: np.ndarray, *, inverse: bool) -> np.ndarray:
+    """What `interchanges` (from 1, of each place with a later one, in order) make of 0, 1, 2, ...; or its inverse."""
+
+    def one(interchanges: np.ndarray) -> np.ndarray:
+        order = np.arange(len(interchanges))
+        for k, other in enumerate(interchanges - 1):
+            order[[k, other]] = order[[other, k]]
+        return np.argsort(order) if inverse else order
+
+    return each(one, interchanges.shape[:-1], interchanges.shape[-1:], interchanges.dtype, interchanges)
+
+
+register(
+    Rule(
+        name="permutation",
+        kind="matrix",
+        infer=infer_permutation,
+        evaluate=permutation,
+        adjoints=(None,),
+        needs=("",),
+        cost=2,
+        kinds=("i",),
+        samples=((3, 3),),
+        examples=({"inverse": False}, {"inverse": True}),
+    )
+)
+
+
 # Cholesky.
 
 NOT_POSITIVE = -1.0  # in the place of the first number of the factor, which is positive where there is one

@@ -11,7 +11,7 @@ from ...planning.schedule import LibraryStep, Memory
 from ...regions.regions import c_strides
 from ..llvm.places import Pointers, loop
 from ..llvm.types import I64, memory_type
-from . import decompositions, systems
+from . import decompositions, equations, systems
 from .routines import Item, rounded
 
 SCRATCH = Memory("scratch", 0)
@@ -25,6 +25,11 @@ CORES: dict[str, tuple[tuple[int, ...], int]] = {
     "lu_slogdet": ((1,), 1),
     "cholesky": ((2,), 2),
     "triangular_solve": ((2, 2), 2),
+    "lu_factors": ((1,), 2),
+    "permutation": ((1,), 1),
+    "band_lu": ((2,), 1),
+    "band_solve": ((1, 2), 2),
+    "sylvester": ((2, 2, 2), 2),
     "eigh": ((2,), 1),
     "svd": ((2,), 1),
     "qr": ((2,), 1),
@@ -38,6 +43,11 @@ EMIT: dict[str, Callable[[Item], None]] = {
     "lu_slogdet": systems.emit_lu_slogdet,
     "cholesky": systems.emit_cholesky,
     "triangular_solve": systems.emit_triangular_solve,
+    "lu_factors": systems.emit_lu_factors,
+    "permutation": equations.emit_permutation,
+    "band_lu": equations.emit_band_lu,
+    "band_solve": equations.emit_band_solve,
+    "sylvester": equations.emit_sylvester,
     "eigh": decompositions.emit_eigh,
     "svd": decompositions.emit_svd,
     "qr": decompositions.emit_qr,
@@ -45,6 +55,7 @@ EMIT: dict[str, Callable[[Item], None]] = {
 }
 
 
+EQUATIONS = {"permutation", "band_lu", "band_solve", "sylvester"}
 DECOMPOSITIONS = {"eigh", "svd", "qr", "pinv"}
 
 
@@ -87,4 +98,6 @@ def scratch_of(step: LibraryStep) -> int:
     shapes = [view.shape[rank:] for _, view, _ in step.operands]
     if op.primitive in DECOMPOSITIONS:
         return decompositions.scratch_nbytes(op.primitive, shapes[0], op.params, op.out.dtype)  # type: ignore[arg-type]
+    if op.primitive in EQUATIONS:
+        return equations.scratch_nbytes(op.primitive, shapes, op.out.dtype)  # type: ignore[arg-type]
     return sum(rounded(math.prod(shape) * op.out.dtype.itemsize) for shape in shapes)

@@ -14,6 +14,7 @@ from llvmlite import ir
 from ...rules.systems import NOT_POSITIVE, order_of
 from ..llvm.types import I32, I64
 from ..maths import vector_functions
+from .equations import widen
 from .routines import Item, descending
 
 
@@ -26,9 +27,7 @@ def emit_lu(item: Item) -> None:
     integers = builder.bitcast(behind, I32.as_pointer())
     info = item.info()
     item.call("getrf", n, n, factors, n, integers, info)
-    with descending(builder, n) as k:  # in place: a number is at least as wide as an integer
-        number = builder.sitofp(builder.load(builder.gep(integers, [k])), factors.type.pointee)
-        builder.store(number, builder.gep(behind, [k]))
+    widen(item, integers, behind, n)
     builder.store(builder.sitofp(builder.load(info), factors.type.pointee), item.at(behind, (n, 1)))
 
 
@@ -87,6 +86,11 @@ def emit_lu_inverse(item: Item) -> None:
         one = builder.select(builder.icmp_signed("==", i, j), item.number(1), item.number(0))
         builder.store(one, item.at(item.result, (i, n), (j, 1)))
     solve_factored(item, item.line(0), n, n, False)
+
+
+def emit_lu_factors(item: Item) -> None:
+    n = order_of(item.shapes[0][0])
+    item.move(item.line(0), (1, n), item.result, (n, 1), (n, n))
 
 
 @contextmanager
