@@ -213,7 +213,7 @@ def lstsq(recorder, a, b, rcond=None):
     matrix, right = recorder.array(a), recorder.array(b)
     x = inverse @ right
     s = unpacked(recorder, recorder.apply("svd", a, full=False), svd_shapes((m, n), False))[1]
-    rank = np.round(np.sum(inverse * matrix.T)).astype(np.int64)
+    rank = np.round(np.sum(inverse * matrix.T)).astype(np.int32)
     residuals = recorder.empty((0,), a.dtype)
     if m > n:
         full = recorder.value_of(rank == n)

@@ -50,7 +50,7 @@ def norm_of_matrices(recorder, x, ord, axes, keepdims):
         moved = recorder.value_of(np.moveaxis(recorder.array(value), (row, column), (-2, -1)))
         s = recorder.array(singular(recorder, moved)[1])
         found = np.sum(s, axis=-1) if ord == "nuc" else s[..., 0] if ord == 2 else s[..., -1]
-        return np.expand_dims(found, (row, column)) if keepdims else found
+        return np.expand_dims(found, (row, column)) if keepdims else found[()]
     if ord not in (1, -1, math.inf, -math.inf):
         raise ValueError("Invalid norm order for matrices.")
     inner, outer = (row, column) if abs(ord) == 1 else (column, row)

@@ -124,7 +124,7 @@ def inv(recorder, a, overwrite_a=False, check_finite=True, *, assume_a=None, low
 
 @implements(scipy.linalg.det)
 def det(recorder, a, overwrite_a=False, check_finite=True):
-    return systems.det(recorder, a)
+    return systems.det(recorder, asarray(recorder, a).astype(np.float64))  # as SciPy does for float32
 
 
 @implements(scipy.linalg.solve_triangular)
@@ -278,7 +278,7 @@ def solve_continuous_lyapunov(recorder, a, q):
 def solve_discrete_lyapunov(recorder, a, q, method=None):
     """By the bilinear transformation to the continuous equation, whichever method is asked for."""
     a, q = map(recorder.array, matrices(recorder, a, q))
-    one = np.eye(a.shape[-1], dtype=a.dtype)
+    one = np.eye(a.shape[-1])
     inverse = np.linalg.inv(a.T + one)
     b = inverse @ (a.T - one)
     c = 2 * (np.linalg.inv(a + one) @ q @ inverse)
@@ -443,7 +443,7 @@ def block_diag(recorder, *arrs):
 def companion(recorder, a):
     a = _vector(recorder, a)
     n = len(a) - 1
-    out = recorder.empty((n, n), np.result_type(a.dtype, np.float64))
+    out = recorder.empty((n, n), a.dtype if a.dtype.kind == "f" else np.float64)
     out[0] = -a[1:] / a[0]
     out[np.arange(1, n), np.arange(n - 1)] = 1
     return out
