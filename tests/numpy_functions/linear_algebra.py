@@ -168,6 +168,9 @@ group(
     (lambda a, b: sl.solve(a, b, assume_a="pos", lower=True), SPD, X),
     (lambda a, b: sl.solve(a, b, assume_a="diagonal"), SPD, X),
     (lambda a: sl.inv(a), A),
+)
+group(
+    "triangular",
     (lambda a, b: sl.solve_triangular(a, b), A, X),
     (lambda a, b: sl.solve_triangular(a, b, trans="T", lower=True), A, XS),
     (lambda a, b: sl.solve_triangular(a, b, trans=1, unit_diagonal=True), A, XS),

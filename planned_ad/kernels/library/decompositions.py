@@ -76,9 +76,9 @@ def emit_pinv(item: Item) -> None:
         factor = builder.fdiv(item.number(1), value)
         factor = builder.select(builder.fcmp_ordered("<=", value, least), item.number(0), factor)
         with item.loops(m) as (i,):
-            place = item.at(left, (i, 1), (j, m))
-            builder.store(builder.fmul(builder.load(place), factor), place)
-    item.call("gemm", "N", "N", m, n, k, 1.0, left, m, right, k, 0.0, item.result, m)
+            number = builder.fmul(builder.load(item.at(left, (i, 1), (j, m))), factor)
+            builder.store(number, item.at(matrix, (i, k), (j, 1)))  # transposed: see `tiles` for what is so avoided
+    item.call("gemm", "T", "N", m, n, k, 1.0, matrix, k, right, k, 0.0, item.result, m)
 
 
 def emit_qr(item: Item) -> None:

@@ -86,11 +86,12 @@ def emit_sylvester(item: Item) -> None:
     q, half = item.temporary(m * n), item.temporary(m * n)
     scale, info = item.temporary(1), item.info()
     item.copy_in(2, q, 1, m)
-    item.call("gemm", "T", "N", m, n, m, 1.0, u, m, q, m, 0.0, half, m)
-    item.call("gemm", "N", "N", m, n, n, 1.0, half, m, v, n, 0.0, q, m)
+    # (with one operand transposed: see `tiles` for what OpenBLAS does otherwise)
+    item.call("gemm", "T", "N", n, m, m, 1.0, q, m, u, m, 0.0, half, n)
+    item.call("gemm", "T", "N", m, n, n, 1.0, half, n, v, n, 0.0, q, m)
     item.call("trsyl", "N", "N", 1, m, n, r, m, s, n, q, m, scale, info)
-    item.call("gemm", "N", "N", m, n, m, 1.0, u, m, q, m, 0.0, half, m)
-    item.call("gemm", "N", "T", m, n, n, 1.0, half, m, v, n, 0.0, q, m)
+    item.call("gemm", "N", "T", n, m, n, 1.0, v, n, q, m, 0.0, half, n)
+    item.call("gemm", "N", "T", m, n, m, 1.0, u, m, half, n, 0.0, q, m)
     builder = item.builder
     factor = builder.fdiv(item.number(1), builder.load(scale))  # `trsyl` solves for `scale` times the right side
     with item.loops(m, n) as (i, j):

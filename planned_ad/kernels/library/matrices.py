@@ -101,3 +101,19 @@ def scratch_of(step: LibraryStep) -> int:
     if op.primitive in EQUATIONS:
         return equations.scratch_nbytes(op.primitive, shapes, op.out.dtype)  # type: ignore[arg-type]
     return sum(rounded(math.prod(shape) * op.out.dtype.itemsize) for shape in shapes)
+
+
+# Larger matrices: LAPACK calls routines of OpenBLAS that take memory for themselves (seen by counting).
+LARGEST_WITHOUT_MEMORY = dict.fromkeys(("eigh", "svd", "pinv", "sylvester"), 24)
+LARGEST_OF_OTHERS = 128
+
+
+def may_allocate(step: LibraryStep) -> bool:
+    """Whether the routine may allocate memory."""
+    primitive = step.operation.primitive
+    if primitive not in CORES or primitive == "permutation":
+        return False
+    largest = LARGEST_WITHOUT_MEMORY.get(primitive, LARGEST_OF_OTHERS)
+    rank = len(step.operation.out.shape) - CORES[primitive][1]
+    matrices = [view.shape[rank:] for _, view, _ in step.operands if len(view.shape) - rank == 2]
+    return any(max(shape) > largest for shape in matrices)
