@@ -56,6 +56,9 @@ def square(name: str, operands: Sequence) -> tuple[tuple[int, ...], int]:
     return tuple(batch), n
 
 
+SMALL = 8  # factors of matrices up to this order lie row by row, others column by column
+
+
 def lu_width(n: int) -> int:
     """Numbers of a factorisation: both factors, the interchanges, and the first zero pivot (from 1; 0: none)."""
     return n * n + n + 1
@@ -89,7 +92,8 @@ def lu(a: np.ndarray) -> np.ndarray:
         if n == 0:
             return np.zeros(1, a.dtype)
         factors, interchanges, info = getrf(a)
-        return np.concatenate([factors.T.reshape(-1), interchanges + 1.0, [info]])
+        numbers = factors if n <= SMALL else factors.T
+        return np.concatenate([numbers.reshape(-1), interchanges + 1.0, [info]])
 
     return each(one, a.shape[:-2], (lu_width(n),), a.dtype, a)
 
@@ -97,7 +101,8 @@ def lu(a: np.ndarray) -> np.ndarray:
 def lu_parts(f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of one factorisation, what LAPACK calls its factors and its interchanges (from 0)."""
     n = order_of(len(f))
-    return f[: n * n].reshape(n, n).T, f[n * n : n * n + n].astype(np.int32) - 1
+    factors = f[: n * n].reshape(n, n)
+    return factors if n <= SMALL else factors.T, f[n * n : n * n + n].astype(np.int32) - 1
 
 
 def matrix_of(f: Symbol) -> Symbol:

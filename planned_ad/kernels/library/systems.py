@@ -11,17 +11,21 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
-from ...rules.systems import NOT_POSITIVE, order_of
+from ...rules.systems import NOT_POSITIVE, SMALL, order_of
 from ..llvm.types import I32, I64
 from ..maths import vector_functions
 from .equations import widen
 from .routines import Item, descending
+from .small import emit_small_cholesky, emit_small_lu, solve_small
 
 
 def emit_lu(item: Item) -> None:
     """The factors, column by column; the interchanges as numbers; the first zero pivot."""
     builder, factors = item.builder, item.result
     n, _ = item.shapes[0]
+    if n <= SMALL:
+        emit_small_lu(item)
+        return
     item.copy_in(0, factors, 1, n)
     behind = item.at(factors, (n * n, 1))
     integers = builder.bitcast(behind, I32.as_pointer())
@@ -45,6 +49,9 @@ def interchange(item: Item, factors: ir.Value, n: int, width: int, k: ir.Value) 
 
 def solve_factored(item: Item, factors: ir.Value, n: int, width: int, transposed: bool) -> None:
     """Solve in place, where the result holds the right side."""
+    if n <= SMALL:
+        solve_small(item, factors, n, width, transposed)
+        return
 
     def solve(lower: bool) -> None:
         by_triangle(item, factors, n, item.result, n, width, lower=lower, transposed=transposed, unit=lower)
@@ -90,7 +97,7 @@ def emit_lu_inverse(item: Item) -> None:
 
 def emit_lu_factors(item: Item) -> None:
     n = order_of(item.shapes[0][0])
-    item.move(item.line(0), (1, n), item.result, (n, 1), (n, n))
+    item.move(item.line(0), (n, 1) if n <= SMALL else (1, n), item.result, (n, 1), (n, n))
 
 
 @contextmanager
@@ -137,6 +144,9 @@ def emit_cholesky(item: Item) -> None:
     """The lower factor row by row: to Fortran, the upper one."""
     builder, factor = item.builder, item.result
     n, _ = item.shapes[0]
+    if n <= SMALL:
+        emit_small_cholesky(item)
+        return
     with item.loops(n, n) as (i, j):
         number = builder.select(builder.icmp_signed("<=", j, i), item.element(0, i, j), item.number(0))
         builder.store(number, item.at(factor, (i, n), (j, 1)))
