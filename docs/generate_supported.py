@@ -11,7 +11,7 @@ import numpy as np
 
 import planned_ad.trace  # noqa: F401  (registers the functions)
 from planned_ad.tracing.numpy_functions import ACCUMULATIONS, REDUCTIONS
-from planned_ad.tracing.numpy_functions.refused import INSTEAD, LINEAR_ALGEBRA, COMPLEX
+from planned_ad.tracing.numpy_functions.refused import COMPLEX, INSTEAD, LINEAR_ALGEBRA
 from planned_ad.tracing.record.dispatch import FUNCTIONS
 from planned_ad.tracing.replacements import builtin_functions
 from planned_ad.tracing.values.ufuncs import UFUNCS

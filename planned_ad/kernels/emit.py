@@ -292,7 +292,7 @@ def cut_block(step: Step) -> list[Step]:
 
 
 def scratch_nbytes(chunks: Sequence[Sequence[Step]]) -> int:
-    """Bytes that cut scalar blocks hand over in, or that a routine works in: one after the other, so the most counts."""
+    """Bytes that cut scalar blocks hand over in, or that routines work in: one after the other, so the most counts."""
     nests = [step for chunk in chunks for step in chunk if isinstance(step, Nest)]
     writes = [item for nest in nests for item in nest.items if isinstance(item, Write) and item.memory == SCRATCH]
     routines = [step for chunk in chunks for step in walk_steps(chunk) if isinstance(step, LibraryStep)]

@@ -1,6 +1,17 @@
 """The rule table: what each primitive is, and its derivative. Importing this package fills `RULES`."""
 
-from . import calls, comparisons, decompositions, elementwise, equations, linear, reductions, special, structural, systems
+from . import (
+    calls,
+    comparisons,
+    decompositions,
+    elementwise,
+    equations,
+    linear,
+    reductions,
+    special,
+    structural,
+    systems,
+)
 from .table import RULES, Rule, register
 
 __all__ = [
@@ -17,4 +28,5 @@ __all__ = [
     "special",
     "structural",
     "systems",
+    "triangular",
 ]

@@ -1,6 +1,6 @@
 """Eigenvalues, singular values, QR: the results of one decomposition are packed, one after the other, in one row.
 
-All take matrices in the last two axes, and know nothing of the batch before them but that it is there (`kind` 'matrix').
+Matrices are in the last two axes; of the batch before them these rows only know that it is there (`kind` 'matrix').
 
 **Where values are equal**, vectors that belong to them are defined up to a rotation, and their derivative is not
 defined. What depends on them only through what rotations do not change (projectors, `V f(w) V^T`, norms) has one, and
@@ -14,8 +14,8 @@ References
 M. B. Giles, "Collected matrix derivative results for forward and reverse mode AD", 2008 (3.1, 3.2).
 J. R. Magnus, "On differentiating eigenvalues and eigenvectors", Econometric Theory 1, 1985.
 J. Townsend, "Differentiating the singular value decomposition", 2016.
-S. F. Walter, L. Lehmann, R. Lamour, "On evaluating higher-order derivatives of the QR decomposition of tall matrices with
-full column rank in forward and reverse mode algorithmic differentiation", Optimization Methods and Software 27, 2012.
+S. F. Walter, L. Lehmann, R. Lamour, "On evaluating higher-order derivatives of the QR decomposition of tall matrices
+with full column rank in forward and reverse mode algorithmic differentiation", Optimization Methods and Software 27, 2012.
 """
 
 from __future__ import annotations
@@ -319,7 +319,7 @@ def outside_projector(a: Symbol, left: Symbol, right: Symbol) -> Symbol:
 
 
 def pinv_tangent(tangents: Sequence[Symbol], y: Symbol, a: Symbol, *, rcond: float) -> Symbol:
-    """`-P dA P + P P^T dA^T (I - A P) + (I - P A) dA^T P^T P`, where the rank stays the same (Golub and Pereyra, 4.12)."""
+    """`-P dA P + P P^T dA^T (I - A P) + (I - P A) dA^T P^T P`, of constant rank (Golub and Pereyra, 4.12)."""
     da, turned_y = tangents[0], turned(y)
     turned_da = turned(da)
     first = product(y, product(turned_y, turned_da - product(product(turned_da, a), y)))

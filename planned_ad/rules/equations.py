@@ -207,9 +207,7 @@ def sylvester_back(a: Symbol, b: Symbol, ct: Symbol) -> Symbol:
     return turned(a).apply("sylvester", turned(b), ct)
 
 
-def sylvester_tangent(
-    tangents: Sequence[Symbol | None], y: Symbol, a: Symbol, b: Symbol, q: Symbol
-) -> Symbol | None:
+def sylvester_tangent(tangents: Sequence[Symbol | None], y: Symbol, a: Symbol, b: Symbol, q: Symbol) -> Symbol | None:
     da, db, right = tangents
     if da is not None:
         right = either(right, -product(da, y))

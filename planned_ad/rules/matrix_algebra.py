@@ -42,8 +42,8 @@ def masked(a: Symbol, mask: np.ndarray) -> Symbol:
 
 def triangle(a: Symbol, lower: bool = True, k: int = 0) -> Symbol:
     """One triangle with the diagonal; without it, and without |k| - 1 diagonals beside it, for k > 0."""
-    own = a.shape[-2:]
-    return masked(a, np.tri(*own, k=-k, dtype=bool) if lower else np.tri(*own[::-1], k=-k, dtype=bool).T)
+    n, m = a.shape[-2:]
+    return masked(a, np.tri(n, m, k=-k, dtype=bool) if lower else np.tri(m, n, k=-k, dtype=bool).T)
 
 
 def diagonal(a: Symbol) -> Symbol:
@@ -90,7 +90,8 @@ def pack(parts: list[tuple[int, int, Symbol | None]], width: int, like: Symbol, 
         if not count:
             continue
         if found is None:
-            own, value = (count,), like.constant(0).value
+            own: tuple[int, ...] = (count,)
+            value = like.constant(0).value
         else:
             own, value = found.shape[batch:], found.value
         assert math.prod(own) == count, (own, count)

@@ -52,9 +52,7 @@ MATRIX_CASES: dict[str, list[Operands]] = {
         ((np.array(a),), {"inverse": inverse}) for a in ([2, 3, 3], [[1, 2, 3], [3, 3, 3]]) for inverse in (False, True)
     ],
     "cholesky": each([(symmetric(3, 3),), (symmetric(2, 3, 3),)], "cholesky"),
-    "triangular_solve": each(
-        [(a + 3 * np.eye(3), right(*a.shape[:-1], 2)) for a in SQUARE[:2]], "triangular_solve"
-    ),
+    "triangular_solve": each([(a + 3 * np.eye(3), right(*a.shape[:-1], 2)) for a in SQUARE[:2]], "triangular_solve"),
     "band_lu": [((BAND,), BAND_FORM)],
     "band_solve": [
         ((RULES["band_lu"].evaluate(BAND, **BAND_FORM), right(5, 2)), {**BAND_FORM, "transposed": transposed})

@@ -131,7 +131,9 @@ def qr_work(m: int, n: int, p: int, dtype: np.dtype) -> int:
     return max(int(first), int(second), p)
 
 
-def scratch_counts(primitive: str, shape: tuple[int, int], params: dict, dtype: np.dtype) -> tuple[list[int], list[int]]:
+def scratch_counts(
+    primitive: str, shape: tuple[int, int], params: dict, dtype: np.dtype
+) -> tuple[list[int], list[int]]:
     """The pieces of scratch memory of a routine: of numbers, and of integers."""
     m, n = shape
     if primitive == "eigh":

@@ -62,7 +62,7 @@ DECOMPOSITIONS = {"eigh", "svd", "qr", "pinv"}
 def emit_matrices(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> None:
     """The routine for all items."""
     op = step.operation
-    cores, core = CORES[op.primitive]
+    _, core = CORES[op.primitive]
     if op.out.size == 0:
         return
     kind = memory_type(op.out.dtype).as_pointer()

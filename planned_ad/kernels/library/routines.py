@@ -7,6 +7,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -17,7 +18,7 @@ from ..llvm.places import loop
 from ..llvm.types import I8, I32, I64, constant, memory_type
 from ..maths.notation import declare
 
-Index = int | ir.Value
+Index = Any  # an integer, or one of LLVM's
 
 
 @functools.cache

@@ -1,14 +1,14 @@
 """LU and Cholesky of small matrices written out in a kernel, where the calls of LAPACK take longer than the arithmetic.
 
-Matrices lie row by row. A row is a vector, so that eliminating in one takes an instruction or two; rows are exchanged in
-memory, where the row to exchange with may be any. Pivots are LAPACK's: the first of the largest in each column.
+Matrices lie row by row. A row is a vector, so that an elimination takes an instruction or two; rows are exchanged in
+memory, where the other row may be any. Pivots are LAPACK's: the first of the largest in each column.
 """
 
 from __future__ import annotations
 
 from llvmlite import ir
 
-from ...rules.systems import NOT_POSITIVE
+from ...rules.triangular import NOT_POSITIVE
 from ..llvm.types import I1, I32, I64, register_type, splat
 from ..maths.notation import declare, suffix
 from .routines import Item, descending
@@ -113,9 +113,7 @@ def solve_small(item: Item, factors: ir.Value, n: int, width: int, transposed: b
 def substitute(item: Item, factors: ir.Value, n: int, x: ir.Value, step: int, count: int, transposed: bool) -> None:
     """`L U x = b`, or `U^T L^T x = b`, for `count` columns of right sides."""
     rows = [load_row(item, item.at(x, (i, step)), count) for i in range(n)]
-    inverses = [
-        item.builder.fdiv(item.number(1), item.builder.load(item.at(factors, (i, n + 1)))) for i in range(n)
-    ]
+    inverses = [item.builder.fdiv(item.number(1), item.builder.load(item.at(factors, (i, n + 1)))) for i in range(n)]
     for lower in (False, True) if transposed else (True, False):
         upwards = lower != transposed  # from the first unknown to the last
         order = range(n) if upwards else range(n - 1, -1, -1)

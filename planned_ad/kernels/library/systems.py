@@ -1,4 +1,4 @@
-"""LU, Cholesky and triangular systems in a kernel, by LAPACK and BLAS (see `planned_ad.rules.systems`).
+"""LU, Cholesky and triangular systems in a kernel, by LAPACK and BLAS (see `rules.systems` and `rules.triangular`).
 
 Right sides and results lie row by row. To Fortran they are transposed, so that `A x = b` is solved from the right,
 `x^T A^T = b^T`, and nothing is copied but the right side into the result.
@@ -11,7 +11,8 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
-from ...rules.systems import NOT_POSITIVE, SMALL, order_of
+from ...rules.systems import SMALL, order_of
+from ...rules.triangular import NOT_POSITIVE
 from ..llvm.types import I32, I64
 from ..maths import vector_functions
 from .equations import widen

@@ -172,8 +172,6 @@ def matrix_rank(recorder, A, tol=None, hermitian=False, *, rtol=None):
     return np.count_nonzero(recorder.array(s) > tolerances(recorder, s, a.shape, rtol, tol), axis=-1)
 
 
-
-
 def pseudo_inverse(recorder: Recorder, a: Value, rcond: Any) -> Value:
     """Of matrices that are not empty."""
     if not isinstance(rcond, int | float | np.floating | np.integer):
@@ -188,7 +186,9 @@ def pseudo_inverse(recorder: Recorder, a: Value, rcond: Any) -> Value:
 def pinv(recorder, a, rcond=None, hermitian=False, *, rtol=NO_VALUE):
     (a,) = matrices(recorder, a)
     if rcond is None:
-        rcond = 1e-15 if rtol is NO_VALUE else max(a.shape[-2:]) * float(np.finfo(a.dtype).eps) if rtol is None else rtol
+        rcond = (
+            1e-15 if rtol is NO_VALUE else max(a.shape[-2:]) * float(np.finfo(a.dtype).eps) if rtol is None else rtol
+        )
     elif rtol is not NO_VALUE:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if a.size == 0:

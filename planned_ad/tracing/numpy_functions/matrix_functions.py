@@ -12,11 +12,13 @@ import numpy as np
 import scipy.linalg
 
 from ..record.dispatch import implements
-
 from .systems import matrices, square
 
-PADE = (64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600)
-PADE += (670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1)
+# Coefficients of the numerator of the diagonal approximant of degree 13 (Higham 2005, 10.33), the constant first.
+PADE: tuple[float, ...] = (
+    *(64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600),
+    *(670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1),
+)
 LARGEST = 5.371920351148152  # up to which the approximant is accurate (Higham 2005, table 2.3)
 
 
@@ -46,5 +48,3 @@ def expm(recorder, A):
     (a,) = matrices(recorder, A)
     square(a)
     return recorder.namespace.function(exponential)(recorder.array(a))
-
-

@@ -128,9 +128,7 @@ def det(recorder, a, overwrite_a=False, check_finite=True):
 
 
 @implements(scipy.linalg.solve_triangular)
-def solve_triangular(
-    recorder, a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True
-):
+def solve_triangular(recorder, a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True):
     a, b = matrices(recorder, a, b)
     square(a)
     b, is_vector = _columns(recorder, b, a.shape[-1], "solve_triangular")
@@ -233,8 +231,10 @@ def solve_banded(recorder, l_and_u, ab, b, overwrite_ab=False, overwrite_b=False
     lower, upper = (int(k) for k in l_and_u)
     ab, b = matrices(recorder, ab, b)
     if ab.shape[-2] != lower + upper + 1:
-        raise ValueError(f"invalid values for the number of lower and upper diagonals: l+u+1 ({lower + upper + 1}) does "
-                         f"not equal ab.shape[0] ({ab.shape[-2]})")
+        raise ValueError(
+            f"invalid values for the number of lower and upper diagonals: l+u+1 ({lower + upper + 1}) does "
+            f"not equal ab.shape[0] ({ab.shape[-2]})"
+        )
     b, is_vector = _columns(recorder, b, ab.shape[-1], "solve_banded")
     if b.size == 0:
         return _finished(recorder, b, is_vector)
@@ -339,9 +339,7 @@ def eigvalsh(recorder, a, b=None, **options):
 
 
 @implements(scipy.linalg.svd)
-def svd(
-    recorder, a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True, lapack_driver="gesdd"
-):
+def svd(recorder, a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True, lapack_driver="gesdd"):
     if lapack_driver != "gesdd":
         raise unsupported(f"scipy.linalg.svd with lapack_driver={lapack_driver!r}", "leave it out")
     found = numpys.svd(recorder, a, full_matrices, compute_uv)

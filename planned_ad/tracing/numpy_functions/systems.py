@@ -191,7 +191,9 @@ def tensorsolve(recorder, a, b, axes=None):
     shape = a.shape[-(ndim - b.ndim) :]
     count = int(np.prod(shape, dtype=int))
     if a.size != count**2:
-        raise LinAlgError("Input arrays must satisfy the requirement             prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])")
+        raise LinAlgError(
+            "Input arrays must satisfy the requirement             prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])"
+        )
     return solve(recorder, a.reshape(count, count), b.ravel()).reshape(shape)
 
 
@@ -202,5 +204,3 @@ def tensorinv(recorder, a, ind=2):
         raise ValueError("Invalid ind argument.")
     count = int(np.prod(a.shape[ind:], dtype=int))
     return inv(recorder, a.reshape(count, -1)).reshape(a.shape[ind:] + a.shape[:ind])
-
-
