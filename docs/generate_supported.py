@@ -11,7 +11,7 @@ import numpy as np
 
 import planned_ad.trace  # noqa: F401  (registers the functions)
 from planned_ad.tracing.numpy_functions import ACCUMULATIONS, REDUCTIONS
-from planned_ad.tracing.numpy_functions.refused import COMPLEX, INSTEAD, LINEAR_ALGEBRA
+from planned_ad.tracing.numpy_functions.refused import COMPLEX, INSTEAD, LINEAR_ALGEBRA, OF_SCIPY, OPAQUE
 from planned_ad.tracing.record.dispatch import FUNCTIONS
 from planned_ad.tracing.replacements import builtin_functions
 from planned_ad.tracing.values.ufuncs import UFUNCS
@@ -41,8 +41,9 @@ def full_name(function: Callable) -> str:
     module = getattr(function, "__module__", None) or "scipy.special"
     if isinstance(function, np.ufunc):
         module = "numpy" if getattr(np, name, None) is function else "scipy.special"
-    if module.startswith("scipy.special"):
-        module = "scipy.special"
+    for public in ("scipy.special", "scipy.linalg"):
+        if module.startswith(public):
+            module = public
     return f"{module}.{name}".replace("numpy", "np", 1)
 
 
@@ -74,6 +75,7 @@ def page() -> str:
     parts.append("## Refused, and what to write instead\n\n| function | instead |\n|---|---|")
     refused = {f"np.{name}": text for name, text in INSTEAD.items()}
     refused |= {f"np.linalg.{name}": COMPLEX for name in LINEAR_ALGEBRA}
+    refused |= {f"scipy.linalg.{name}": COMPLEX if name in LINEAR_ALGEBRA else OPAQUE for name in OF_SCIPY}
     rows: dict[str, list[str]] = {}
     for name, text in refused.items():
         rows.setdefault(text, []).append(name)

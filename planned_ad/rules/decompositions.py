@@ -2,12 +2,11 @@
 
 Matrices are in the last two axes; of the batch before them these rows only know that it is there (`kind` 'matrix').
 
-**Where values are equal**, vectors that belong to them are defined up to a rotation, and their derivative is not
-defined. What depends on them only through what rotations do not change (projectors, `V f(w) V^T`, norms) has one, and
-it is what comes out: with the term of such a pair left out, its true coefficient being a difference that vanishes.
-Pairs that rounding cannot tell apart (closer than `n eps` times the largest) count as equal. Likewise the vectors that
-complete a basis (`full_matrices=True`, `mode="complete"`) may be rotated at will; they follow the others by the least
-rotation. A singular value that is zero has no derivative; the terms that divide by it are left out.
+**Where values are equal**, vectors that belong to them are defined up to a rotation, and have no derivative: it is nan,
+unless nothing depends on them (their cotangents are zero), as in sums over the values. Pairs that rounding cannot tell
+apart (closer than `n eps` times the largest) count as equal. The vectors that complete a basis (`full_matrices=True`,
+`mode="complete"`) may be rotated at will, too; they follow the others by the least rotation, which is right for what
+does not depend on the choice. Likewise vectors of a singular value that is zero have no derivative out of their space.
 
 References
 ----------
@@ -15,7 +14,7 @@ M. B. Giles, "Collected matrix derivative results for forward and reverse mode A
 J. R. Magnus, "On differentiating eigenvalues and eigenvectors", Econometric Theory 1, 1985.
 J. Townsend, "Differentiating the singular value decomposition", 2016.
 S. F. Walter, L. Lehmann, R. Lamour, "On evaluating higher-order derivatives of the QR decomposition of tall matrices
-with full column rank in forward and reverse mode algorithmic differentiation", Optimization Methods and Software 27, 2012.
+with full column rank in forward and reverse mode algorithmic differentiation", Optim. Methods Softw. 27, 2012.
 """
 
 from __future__ import annotations
@@ -32,6 +31,7 @@ from .matrix_algebra import (
     diagonal,
     from_triangle,
     into_triangle,
+    masked,
     pack,
     part,
     product,
@@ -75,25 +75,43 @@ def column_of(a: Symbol, count: int) -> Symbol:
     return turned(row_of(a, count))
 
 
-def inverse_differences(w: Symbol, scale: Symbol | None = None) -> Symbol:
-    """`1 / (w[j] - w[i])` at (i, j), 0 where the two are equal as far as rounding can tell."""
-    n = w.shape[-1]
-    difference = row_of(w, n) - column_of(w, n)
-    largest = absolute(w).apply("reduce_max", axes=(len(w.shape) - 1,))
-    least = (largest * float(n * np.finfo(w.dtype).eps)).reshape((*w.shape[:-1], 1, 1)).broadcast(difference.shape)
-    apart = absolute(difference) > least
-    if scale is not None:
-        difference = difference * scale
-    return where(apart, 1 / where(apart, difference, 1), 0)
+class Pairs:
+    """The pairs (i, j) of values: `w[j] - w[i]`, and which of them are apart as far as rounding can tell."""
+
+    def __init__(self, w: Symbol):
+        n = w.shape[-1]
+        self.sums = row_of(w, n) + column_of(w, n)
+        self.differences = row_of(w, n) - column_of(w, n)
+        largest = absolute(w).apply("reduce_max", axes=(len(w.shape) - 1,)).apply("stop_gradient")
+        least = (largest * float(n * np.finfo(w.dtype).eps)).reshape((*w.shape[:-1], 1, 1))
+        self.apart = absolute(self.differences) > least.broadcast(self.differences.shape)
+
+    def divide(self, numerator: Symbol, evidence: Sequence[Symbol], squares: bool = False) -> Symbol:
+        """`numerator / (w[j] - w[i])`, or by the difference of squares; 0 on the diagonal.
+
+        Of values that are equal it is 0 where the `evidence`, which is symmetric, says that nothing depends on the
+        vectors, and nan where something does.
+        """
+        n = numerator.shape[-1]
+        off = ~np.eye(n, dtype=bool)
+        total = absolute(evidence[0])
+        for more in evidence[1:]:
+            total = total + absolute(more)
+        known = self.apart | masked(total + turned(total), off).equals(0)
+        divisor = self.differences * self.sums if squares else self.differences
+        quotient = masked(numerator, off) / where(self.apart, divisor, 1)
+        return where(known, where(self.apart, quotient, 0), numerator.constant(np.nan))
+
+
+def quotient_or_zero(numerator: Symbol, divisor: Symbol) -> Symbol:
+    """0 / 0 is 0, of what nothing depends on; other numbers by zero are nan."""
+    is_zero = divisor.equals(0)
+    known = (numerator.equals(0)) | (divisor.differs(0))
+    return where(known, numerator / where(is_zero, 1, divisor), numerator.constant(np.nan))
 
 
 def absolute(a: Symbol) -> Symbol:
     return a.apply("absolute")
-
-
-def inverse_or_zero(s: Symbol) -> Symbol:
-    positive = s > 0
-    return where(positive, 1 / where(positive, s, 1), 0)
 
 
 # Eigenvalues of symmetric matrices.
@@ -122,7 +140,8 @@ def eigh_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, lower: bool, driver: str) 
     n = a.shape[-1]
     w, v = unpack(y, [(n,), (n, n)])
     of_w, of_v = unpack(ct, [(n,), (n, n)])
-    turns = inverse_differences(w) * skew(product(turned(v), of_v)) / 2
+    turning = product(turned(v), of_v)
+    turns = Pairs(w).divide(skew(turning) / 2, [turning])
     inner = product(v, product(turns, turned(v)) + rows(turned(v), of_w))
     return into_triangle(inner, lower)
 
@@ -132,7 +151,7 @@ def eigh_tangent(tangents: Sequence[Symbol], y: Symbol, a: Symbol, *, lower: boo
     n = a.shape[-1]
     w, v = unpack(y, [(n,), (n, n)])
     inner = product(turned(v), product(from_triangle(tangents[0], lower), v))
-    return packed([diagonal(inner), product(v, inverse_differences(w) * inner)], len(a.shape) - 2)
+    return packed([diagonal(inner), product(v, Pairs(w).divide(inner, [inner]))], len(a.shape) - 2)
 
 
 register(
@@ -187,8 +206,7 @@ class Singular:
         self.k = min(shape)
         self.u, self.s, self.vt = unpack(y, svd_shapes(shape, full))
         self.u1, self.v1 = first_columns(self.u, self.k), first_columns(turned(self.vt), self.k)
-        total = row_of(self.s, self.k) + column_of(self.s, self.k)
-        self.inverse = inverse_differences(self.s, where(total > 0, total, 1))  # 1 / (s[j]^2 - s[i]^2)
+        self.pairs = Pairs(self.s)
 
 
 def first_columns(a: Symbol, count: int) -> Symbol:
@@ -235,15 +253,15 @@ def svd_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, full: bool) -> Symbol:
     of_u, of_s, of_vt = unpack(ct, svd_shapes((m, n), full))
     of_u = completed_adjoint(d.u, of_u, d.k)
     of_v = completed_adjoint(turned(d.vt), turned(of_vt), d.k)
-    inner = columns(d.inverse * skew(product(turned(d.u1), of_u)), d.s)
-    inner = inner + rows(d.inverse * skew(product(turned(d.v1), of_v)), d.s)
+    of_turns = [product(turned(d.u1), of_u), product(turned(d.v1), of_v)]
+    inner = columns(skew(of_turns[0]), d.s) + rows(skew(of_turns[1]), d.s)
+    inner = d.pairs.divide(inner, of_turns, squares=True)
     vt = turned(d.v1)
     found = product(d.u1, product(inner, vt) + rows(vt, of_s))
-    inverse = inverse_or_zero(d.s)
     if m > d.k:
-        found = found + product(outside(d.u1, columns(of_u, inverse)), vt)
+        found = found + product(quotient_or_zero(outside(d.u1, of_u), row_of(d.s, m)), vt)
     if n > d.k:
-        found = found + product(d.u1, turned(outside(d.v1, columns(of_v, inverse))))
+        found = found + product(d.u1, turned(quotient_or_zero(outside(d.v1, of_v), row_of(d.s, n))))
     return found
 
 
@@ -254,13 +272,12 @@ def svd_tangent(tangents: Sequence[Symbol], y: Symbol, a: Symbol, *, full: bool)
     forward, backward = product(da, d.v1), product(turned(da), d.u1)
     inner = product(turned(d.u1), forward)
     right, left = columns(inner, d.s), rows(inner, d.s)
-    du = product(d.u1, d.inverse * (right + turned(right)))
-    dv = product(d.v1, d.inverse * (left + turned(left)))
-    inverse = inverse_or_zero(d.s)
+    du = product(d.u1, d.pairs.divide(right + turned(right), [inner], squares=True))
+    dv = product(d.v1, d.pairs.divide(left + turned(left), [inner], squares=True))
     if m > d.k:
-        du = du + outside(d.u1, columns(forward, inverse))
+        du = du + quotient_or_zero(outside(d.u1, forward), row_of(d.s, m))
     if n > d.k:
-        dv = dv + outside(d.v1, columns(backward, inverse))
+        dv = dv + quotient_or_zero(outside(d.v1, backward), row_of(d.s, n))
     du, dv = completed_tangent(d.u, du, d.k), completed_tangent(turned(d.vt), dv, d.k)
     return packed([du, diagonal(inner), turned(dv)], len(a.shape) - 2)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from ..record.dispatch import implements
 from .support import unsupported
@@ -12,7 +13,7 @@ from .support import unsupported
 SORT = "use max, min or where, or sort by a fixed permutation, x[order]"
 FIND = "use max or min for the value, or find the index outside and pass it as an argument"
 WITHOUT_NAN = "replace nan first, np.where(np.isnan(x), other, x)"
-COMPLEX = "eigenvalues of such matrices are complex numbers, which are not supported; np.linalg.eigh has those of symmetric ones"
+COMPLEX = "its results are complex numbers, which come later; np.linalg.eigh has those of symmetric matrices"
 FIXED_SHAPE = "the result's shape depends on the data; use np.where"
 
 INSTEAD: dict[str, str] = {
@@ -27,6 +28,8 @@ INSTEAD: dict[str, str] = {
     "interp": "find the interval outside, and interpolate between x[i] and x[i + 1]",
     "geomspace": "write np.exp(np.linspace(np.log(start), np.log(stop), num))",
 }
+OF_SCIPY = ["eig", "eigvals", "logm", "schur", "rsf2csf", "hessenberg", "qz", "signm", "cosm", "sinm", "tanm", "funm"]
+OPAQUE = "make it an operation of its own with planned_ad.opaque, and give it a vjp"
 LINEAR_ALGEBRA = ["eig", "eigvals"]
 
 
@@ -40,3 +43,6 @@ for _name, _instead in INSTEAD.items():
     _refuse_traced(getattr(np, _name), f"np.{_name}", _instead)
 for _name in LINEAR_ALGEBRA:
     _refuse_traced(getattr(np.linalg, _name), f"np.linalg.{_name}", COMPLEX)
+for _name in OF_SCIPY:
+    _instead = COMPLEX if _name in LINEAR_ALGEBRA else OPAQUE
+    _refuse_traced(getattr(scipy.linalg, _name), f"scipy.linalg.{_name}", _instead)

@@ -1,7 +1,7 @@
 """Linear systems and determinants: `solve`, `inv`, `det`, `slogdet`, `cholesky` and their like.
 
-Compositions of the primitives of `planned_ad.rules.systems`. What NumPy raises of numbers (a singular matrix) is a guard
-here: a call of a plan raises `planned_ad.errors.SingularMatrixError`, which is a `numpy.linalg.LinAlgError`.
+Compositions of the primitives of `rules.systems` and `rules.triangular`. What NumPy raises because of numbers (a matrix
+is singular) is a guard here: a call of a plan raises `SingularMatrixError`, which is a `numpy.linalg.LinAlgError`.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def require(recorder: Recorder, holds: Value, message: str) -> None:
 
 def last(recorder: Recorder, value: Value, position: int) -> Value:
     """One number of each row."""
-    *batch, width = value.shape
+    *batch, _ = value.shape
     return recorder.builder.view(value, View(position, tuple(batch), c_strides(value.shape)[:-1]))
 
 
