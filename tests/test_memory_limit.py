@@ -199,7 +199,10 @@ def test_the_error_names_the_least_limit(name: str) -> None:
     with pytest.raises(MemoryLimitError) as error:
         planned_ad.compile(function, arguments(float), memory_limit=0)
     least = least_of(error.value)
-    assert 0 < least < cached / 3
+    if name == "steps_to_a_tolerance":  # it keeps what runs only, and segments what might
+        assert least == cached
+    else:
+        assert 0 < least < cached / 3
     assert planned_ad.compile(function, arguments(float), memory_limit=least).explain().cached_bytes == least
     with pytest.raises(MemoryLimitError, match=f"{function.__name__}.* memory_limit={least}"):
         planned_ad.compile(function, arguments(float), memory_limit=least - 1)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..differentiate.keep.decisions import record_decisions
 from ..differentiate.keep.memory_limit import Rerun, within_limit
+from ..differentiate.keep.rooms import capacities, last_with_room
 from ..differentiate.keep.split import split
 from ..differentiate.reverse import activity, reverse
 from ..errors import NotDifferentiableError
@@ -98,22 +99,21 @@ def left_to_slow_path(*items: Spec) -> SequenceSpec:
     return SequenceSpec(type=Never, items=items)
 
 
-def entry_tape(trace: Trace, kind: str, preserve_args: bool) -> Tape:
+def entry_tape(trace: Trace, kind: str, preserve_args: bool, room: int = 1) -> Tape:
     """The tape that an entry runs: traced, on private copies where needed, differentiated, simplified."""
-    return finished(differentiated(trace, kind, preserve_args))
+    return finished(differentiated(trace, kind, preserve_args, room=room))
 
 
 def limited_tape(
-    trace: Trace, kind: str, preserve_args: bool, memory_limit: int | None
+    trace: Trace, kind: str, preserve_args: bool, memory_limit: int | None, room: int = 1
 ) -> tuple[Tape, tuple[Rerun, ...]]:
     """`entry_tape`, with loops that its reverse sweep runs again so that no more than `memory_limit` bytes are kept."""
     if memory_limit is None:
-        return entry_tape(trace, kind, preserve_args), ()
-    tape = differentiated(trace, kind, preserve_args, counted=False)
+        return entry_tape(trace, kind, preserve_args, room), ()
     return within_limit(
         memory_limit,
         trace.name,
-        tape,
+        differentiated(trace, kind, preserve_args, room=room),
         lambda: differentiated(trace, kind, preserve_args, record_decisions, counted=False),
         finished,
         (lambda tape: split(tape).nbytes) if kind == "split" else (lambda tape: plan_memory(tape).cached_nbytes),
@@ -126,16 +126,19 @@ def differentiated(
     preserve_args: bool,
     prepared: Callable[[Tape], Tape] = lambda tape: tape,
     counted: bool = True,
+    room: int = 1,
 ) -> Tape:
     """The traced program on private copies where needed, `prepared`, with its reverse sweep.
 
-    Loops that stop early are `counted` unless they may have to be cut into segments.
+    Loops that stop early are `counted` unless they are to be cut into segments. `room`: times as much as there is
+    at first, for those in other loops.
     """
     tape = trace.tape
+    rooms = capacities(tape, room) if counted and kind != "call" else {}
     if preserve_args:
         tape = privatise(tape, written_arguments(tape), write_back=False)
     else:
-        early = written_before_guards(tape)
+        early = written_before_guards(tape, last_with_room(tape, rooms))
         if early:
             tape = privatise(tape, early, write_back=True)
     tape = prepared(hoist_invariants(vectorise(tape), loads=True))
@@ -152,6 +155,7 @@ def differentiated(
             keep_results=kind in ("value_and_gradient", "split"),
             loss=not is_pullback,
             counted=counted,
+            capacities=rooms,
         )
     return tape
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from numba.core import types
@@ -17,7 +17,8 @@ from ..kernels.entry.njit_calls import NjitCall, NjitParameter, NjitSpec, njit_f
 from ..kernels.library.native_callees import in_python
 from ..planning.schedule import walk_steps
 from ..python.structure import Leaf
-from ..tape.tape import Guard
+from ..tape.guards import is_room
+from ..tape.tape import Guard, Operation
 from ..trace import Trace
 from .entries import Entry
 
@@ -241,7 +242,7 @@ def njit_spec(trace: Trace, entry: Entry, on_branch: str) -> NjitSpec:
         disjoint=tuple(pairs),
         fixed=spec.fixed,
         result=spec.result,
-        broken=broken_guard(trace, name, on_branch, spec.watch is not None),
+        broken=broken_guard(trace, entry, name, on_branch),
     )
 
 
@@ -278,22 +279,28 @@ def parameters(trace: Trace, entry: Entry, leaves: tuple[NativeParameter, ...]) 
                 yield NjitParameter(name=fresh(path), items=(number,), is_container=False)
 
 
-def broken_guard(trace: Trace, name: str, on_branch: str, has_watch: bool) -> tuple[type[Exception], str]:
+def broken_guard(trace: Trace, entry: Entry, name: str, on_branch: str) -> tuple[type[Exception], str]:
     """The exception for arguments with which the guards of all variants break, and what can be done."""
     guards = [op for op in trace.tape.operations if isinstance(op, Guard)]
-    lines = "; ".join(dict.fromkeys(f"{op.line}: `{op.line.text}`" for op in guards))
-    kinds = {op.what for op in guards}
-    if kinds == {"index"} and not has_watch:
+    lines, full = guarded_lines(guards), guarded_lines(op for op in entry.tape.operations if is_room(op))
+    kinds, others = {op.what for op in guards}, bool(full) or entry.spec.watch is not None
+    if kinds == {"index"} and not others:
         return IndexRangeError, f"{name}: an index is out of range: {lines}"
-    if kinds == {"length"} and not has_watch:
+    if kinds == {"length"} and not others:
         return LengthError, f"{name}: arrays of run-time lengths do not go together, or are empty: {lines}"
-    if kinds == {"linear algebra"} and not has_watch:
+    if kinds == {"linear algebra"} and not others:
         return SingularMatrixError, f"{name}: {'; '.join(dict.fromkeys(op.detail for op in guards))}: {lines}"
+    found = []
+    if guards:
+        found.append(f"{trace.name} goes another way for these arguments than recorded, in one of these lines: {lines}")
+    if full:
+        found.append(f"there is no room for as many iterations as these arguments take: {full}")
+    if entry.spec.watch is not None:
+        found.append(f"what {trace.name} finds outside, in globals or closures, has changed since it was traced")
     method = "plan" if name == "value" else f"plan.{name}"
     advice = f"; compiled code cannot record it, and {method} does where it is called with them"
-    message = f"{name}: {trace.name} goes another way for these arguments than recorded, in one of these lines: {lines}"
-    if has_watch and not guards:
-        message = f"{name}: what {trace.name} finds outside, in globals or closures, has changed since it was traced"
-    elif has_watch:
-        message += ", or what it finds outside has changed"
-    return BranchError, message + advice * (on_branch == "retrace")
+    return BranchError, f"{name}: {', or '.join(found)}" + advice * (on_branch == "retrace" or bool(full))
+
+
+def guarded_lines(operations: Iterable[Operation]) -> str:
+    return "; ".join(dict.fromkeys(f"{op.line}: `{op.line.text}`" for op in operations))

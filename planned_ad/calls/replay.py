@@ -19,7 +19,7 @@ from ..python.callbacks import raise_pending
 from ..python.examples import restored
 from ..python.structure import Const, Leaf, Structure, flatten, flatten_arguments, is_mutable, is_object_class, updated
 from ..tape.captured import named_in
-from ..tape.guards import REQUIRED, error_of, guards_of, index_out_of_range, is_stretch, known_outcomes
+from ..tape.guards import REQUIRED, error_of, guards_of, index_out_of_range, is_room, is_stretch, known_outcomes
 from ..tape.interpret import memory_of
 from ..tape.tape import Buffer, Guard, Tape
 from ..trace import ArgumentLeaf, Trace
@@ -245,8 +245,9 @@ class Broken:
 
 def broken(call: Call, variant: Variant, entry: Entry, number: int) -> Broken:
     """That guard `number` of an entry broke. What no run does without is an error at once."""
-    guards = [step.operation for step in guard_steps(entry.memory.steps)]
-    guard = guards[number]
+    steps = [step.operation for step in guard_steps(entry.memory.steps)]
+    guard, number = steps[number], number - sum(map(is_room, steps[:number]))
+    guards = [guard for guard in steps if not is_room(guard)]  # those of the trace
     if guard.what not in REQUIRED or is_stretch(guard):
         return Broken(variant, guard, number, len(guards))
     traced, index = variant.trace, None
@@ -260,6 +261,11 @@ def broken(call: Call, variant: Variant, entry: Entry, number: int) -> Broken:
         }
         index = index_out_of_range(traced.tape, recorded[number], memories)
     raise error_of(guard, traced.name, traced.max_steps, index)
+
+
+def more_telling(found: Broken | None, other: Broken) -> Broken:
+    """What to say of two variants that broke, in this order: one that only lacks room takes the right branch."""
+    return found if found is not None and is_room(found.guard) else other
 
 
 class CotangentShapeError(ShapeError):
@@ -378,7 +384,7 @@ def replay(
 
     A cotangent of another shape than a variant's result may belong to another branch: then that variant is passed over.
     """
-    found = None
+    found: Broken | None = None
     for variant in variants:
         call = Call(variant.trace, kind, arguments, keywords)
         entry = variant.entry(kind)
@@ -393,5 +399,5 @@ def replay(
             if not variant.preserve_args:
                 call.rebind(placed.memory)
             return True, placed.result(variant.trace, kind)
-        found = broken(call, variant, entry, number)
+        found = more_telling(found, broken(call, variant, entry, number))
     return False, found

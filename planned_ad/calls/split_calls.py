@@ -15,7 +15,7 @@ from ..trace import ArgumentLeaf, Trace
 from .arguments import check_arguments
 from .entries import TAPE, Entry, build_entry, is_scalar_loss, limited_tape
 from .outside.watch import Watch
-from .replay import Call, broken, shadowed
+from .replay import Broken, Call, broken, more_telling, shadowed
 from .split_tape import KeptLayout, TapeMemory
 
 if TYPE_CHECKING:
@@ -116,9 +116,10 @@ def build_halves(
     slow_path: Callable[[str], Callable[..., Any]],
     owner: object,
     watch: Watch,
+    room: int,
 ) -> dict[str, Entry]:
     """Plan and compile both halves for one trace."""
-    tape, reruns = limited_tape(trace, "split", preserve_args, memory_limit)
+    tape, reruns = limited_tape(trace, "split", preserve_args, memory_limit, room)
     halves = split(tape)
     layout = KeptLayout(halves, owner, trace, preserve_args, len(shadowed(trace)), is_scalar_loss(trace))
     forward = build_entry(trace, "forward", halves.forward, slow_path("forward"), reruns, layout, watch)
@@ -159,7 +160,7 @@ def run_forward(plan: Plan, *arguments: Any, **keywords: Any) -> Any:
         raise
 
     def attempt(variants: Sequence[Variant], final: bool) -> tuple[bool, Any]:
-        found = None
+        found: Broken | None = None
         for variant in variants:
             call = ForwardCall(variant.trace, arguments, keywords)
             entry = variant.entry("forward")
@@ -171,7 +172,7 @@ def run_forward(plan: Plan, *arguments: Any, **keywords: Any) -> Any:
                 if not variant.preserve_args:
                     call.rebind(placed.memory)
                 return True, placed.result(variant.trace, "call")
-            found = broken(call, variant, entry, number)
+            found = more_telling(found, broken(call, variant, entry, number))
         return False, found
 
     return plan._attempted(attempt, lambda: ForwardCall(plan._variants[0].trace, arguments, keywords))

@@ -6,10 +6,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..differentiate.keep.rooms import MORE
 from ..errors import BranchError
 from ..python.source import Line
 from ..tape.found_outside import Outside
-from ..tape.guards import TooFewSteps, decides, endless, is_limit, is_stretch, too_many_branches
+from ..tape.guards import TooFewSteps, decides, endless, is_limit, is_room, is_stretch, too_many_branches
 from ..tape.tape import Guard
 from ..trace import Trace
 from .check.checked import Checked, traced_and_checked
@@ -41,13 +42,15 @@ class Variant:
         memory_limit: int | None,
         slow_path: Callable[[str, Variant], Callable[..., Any]],
         owner: object,
+        room: int = 1,
     ):
-        self.trace, self.checked = traced, checked
+        self.trace, self.checked, self.room = traced, checked, room
         self.watch = Watch(traced.outside)
         self.entries: dict[str, Entry] = {}
         self.preserve_args = preserve_args
         self._memory_limit = memory_limit
         self._slow_path = lambda kind: slow_path(kind, self)
+        self._with_room = lambda room: Variant(traced, checked, preserve_args, memory_limit, slow_path, owner, room)
         self._owner = owner
         self._lock = threading.Lock()
 
@@ -59,15 +62,25 @@ class Variant:
                 found = self.entries.get(kind)
                 if found is None and kind in HALVES:
                     halves = build_halves(
-                        self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner, self.watch
+                        self.trace,
+                        self.preserve_args,
+                        self._memory_limit,
+                        self._slow_path,
+                        self._owner,
+                        self.watch,
+                        self.room,
                     )
                     self.entries |= halves
                     found = halves[kind]
                 elif found is None:
-                    tape, reruns = limited_tape(self.trace, kind, self.preserve_args, self._memory_limit)
+                    tape, reruns = limited_tape(self.trace, kind, self.preserve_args, self._memory_limit, self.room)
                     found = build_entry(self.trace, kind, tape, self._slow_path(kind), reruns, watch=self.watch)
                     self.entries[kind] = found
         return found
+
+    def roomier(self) -> Variant:
+        """The same trace, with more room for the iterations of loops that stop."""
+        return self._with_room(self.room * MORE)
 
 
 def add_variant(
@@ -148,14 +161,19 @@ def attempted(plan: Plan, attempt: Attempt, called: Callable[[], Call]) -> Any:
             raise changed(plan._variants[0])
         kept, steps = list(plan._variants), plan._options["max_steps"]
         try:
-            if result is None or decides(result.guard):
-                done, result = attempt([another(plan, len(tried), result, call)], True)
+            while not done and result is not None and is_room(result.guard):
+                found = wider(plan, result, call)
+                done, result = attempt([found], True)
+            if not done and (result is None or decides(result.guard)):
+                found = another(plan, len(tried), result, call)
+                done, result = attempt([found], True)
             while not done:
-                done, result = attempt([wider(plan, result, call)], True)
+                found = wider(plan, result, call)
+                done, result = attempt([found], True)
         except BaseException:
             plan._variants[:], plan._options["max_steps"] = kept, steps
             raise
-        if plan._variants[0] not in tried:
+        if plan._variants[0] not in (*tried, found):
             put_first(plan, plan._variants[-1:])
         if "kernel" in plan.__dict__:
             plan.kernel._extend()
@@ -164,7 +182,9 @@ def attempted(plan: Plan, attempt: Attempt, called: Callable[[], Call]) -> Any:
 
 def refuse_another(plan: Plan, broken: Broken | None) -> None:
     """With `on_branch="raise"`, only what the trace has taken too narrowly is traced again."""
-    if plan._options["on_branch"] == "raise" and broken is not None and not is_stretch(broken.guard):
+    if plan._options["on_branch"] != "raise" or broken is None:
+        return
+    if not is_stretch(broken.guard) and not is_room(broken.guard):
         raise broken.error()
 
 
@@ -180,8 +200,14 @@ def wider(plan: Plan, broken: Broken, call: Call) -> Variant:
     """In place of a variant that is too narrow for these arguments, one that is not.
 
     Its `while` loops end too early: there is memory for more iterations. Or lengths differ, one of which may be 1.
-    It takes the place of all that were traced with less. Other guards break for a reason, which is raised.
+    It takes the place of all that were traced with less. Other guards break for a reason, which is raised. Room for
+    loops that stop is no matter of the trace.
     """
+    if is_room(broken.guard):
+        roomier = broken.variant.roomier()
+        plan._variants[:] = [roomier if v is broken.variant else v for v in plan._variants]
+        plan._forget_calls()
+        return roomier
     if is_limit(broken.guard):
         more_steps(plan, broken.guard.line)
         narrow = is_limit
