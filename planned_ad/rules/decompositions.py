@@ -27,21 +27,21 @@ import numpy as np
 from ..regions.regions import View, c_strides
 from .algebra import Symbol, where
 from .matrix_algebra import (
+    array_at,
     columns,
     diagonal,
     from_triangle,
     into_triangle,
     masked,
+    matrix_product,
+    matrix_transpose,
     pack,
-    part,
-    product,
     rows,
     skew,
     triangle,
-    turned,
 )
 from .rows import check_kinds
-from .systems import Type, each, routine, square
+from .systems import Type, of_each_item, routine, square_matrices
 from .table import Rule, register
 
 Shape = tuple[int, ...]
@@ -51,7 +51,7 @@ def unpack(y: Symbol, shapes: Sequence[Shape]) -> list[Symbol]:
     """The arrays of these shapes, side by side in each row."""
     found, start = [], 0
     for shape in shapes:
-        found.append(part(y, start, shape))
+        found.append(array_at(y, start, shape))
         start += size(shape)
     return found
 
@@ -66,25 +66,25 @@ def size(shape: Shape) -> int:
     return int(np.prod(shape, dtype=int))
 
 
-def row_of(a: Symbol, count: int) -> Symbol:
+def as_rows(a: Symbol, count: int) -> Symbol:
     """A vector of each item, as each row of a matrix."""
     return a.reshape((*a.shape[:-1], 1, a.shape[-1])).broadcast((*a.shape[:-1], count, a.shape[-1]))
 
 
-def column_of(a: Symbol, count: int) -> Symbol:
-    return turned(row_of(a, count))
+def as_columns(a: Symbol, count: int) -> Symbol:
+    return matrix_transpose(as_rows(a, count))
 
 
-class Pairs:
+class PairsOfValues:
     """The pairs (i, j) of values: `w[j] - w[i]`, and which of them are apart as far as rounding can tell."""
 
     def __init__(self, w: Symbol):
         n = w.shape[-1]
-        self.sums = row_of(w, n) + column_of(w, n)
-        self.differences = row_of(w, n) - column_of(w, n)
-        largest = absolute(w).apply("reduce_max", axes=(len(w.shape) - 1,)).apply("stop_gradient")
+        self.sums = as_rows(w, n) + as_columns(w, n)
+        self.differences = as_rows(w, n) - as_columns(w, n)
+        largest = magnitude(w).apply("reduce_max", axes=(len(w.shape) - 1,)).apply("stop_gradient")
         least = (largest * float(n * np.finfo(w.dtype).eps)).reshape((*w.shape[:-1], 1, 1))
-        self.apart = absolute(self.differences) > least.broadcast(self.differences.shape)
+        self.apart = magnitude(self.differences) > least.broadcast(self.differences.shape)
 
     def divide(self, numerator: Symbol, evidence: Sequence[Symbol], squares: bool = False) -> Symbol:
         """`numerator / (w[j] - w[i])`, or by the difference of squares; 0 on the diagonal.
@@ -94,10 +94,10 @@ class Pairs:
         """
         n = numerator.shape[-1]
         off = ~np.eye(n, dtype=bool)
-        total = absolute(evidence[0])
+        total = magnitude(evidence[0])
         for more in evidence[1:]:
-            total = total + absolute(more)
-        known = self.apart | masked(total + turned(total), off).equals(0)
+            total = total + magnitude(more)
+        known = self.apart | masked(total + matrix_transpose(total), off).equals(0)
         divisor = self.differences * self.sums if squares else self.differences
         quotient = masked(numerator, off) / where(self.apart, divisor, 1)
         return where(known, where(self.apart, quotient, 0), numerator.constant(np.nan))
@@ -110,7 +110,7 @@ def quotient_or_zero(numerator: Symbol, divisor: Symbol) -> Symbol:
     return where(known, numerator / where(is_zero, 1, divisor), numerator.constant(np.nan))
 
 
-def absolute(a: Symbol) -> Symbol:
+def magnitude(a: Symbol) -> Symbol:
     return a.apply("absolute")
 
 
@@ -118,7 +118,7 @@ def absolute(a: Symbol) -> Symbol:
 
 
 def infer_eigh(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
-    batch, n = square("eigh", operands)
+    batch, n = square_matrices("eigh", operands)
     return (*batch, n + n * n), operands[0].dtype
 
 
@@ -132,7 +132,7 @@ def eigh(a: np.ndarray, *, lower: bool, driver: str) -> np.ndarray:
             w[0] = np.nan
         return np.concatenate([w, v.reshape(-1)])
 
-    return each(one, a.shape[:-2], (n + n * n,), a.dtype, a)
+    return of_each_item(one, a.shape[:-2], (n + n * n,), a.dtype, a)
 
 
 def eigh_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, lower: bool, driver: str) -> Symbol:
@@ -140,9 +140,9 @@ def eigh_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, lower: bool, driver: str) 
     n = a.shape[-1]
     w, v = unpack(y, [(n,), (n, n)])
     of_w, of_v = unpack(ct, [(n,), (n, n)])
-    turning = product(turned(v), of_v)
-    turns = Pairs(w).divide(skew(turning) / 2, [turning])
-    inner = product(v, product(turns, turned(v)) + rows(turned(v), of_w))
+    turning = matrix_product(matrix_transpose(v), of_v)
+    turns = PairsOfValues(w).divide(skew(turning) / 2, [turning])
+    inner = matrix_product(v, matrix_product(turns, matrix_transpose(v)) + rows(matrix_transpose(v), of_w))
     return into_triangle(inner, lower)
 
 
@@ -150,8 +150,8 @@ def eigh_tangent(tangents: Sequence[Symbol], y: Symbol, a: Symbol, *, lower: boo
     """`dw = diag(V^T dA V)`, `dV = V (F o (V^T dA V))`."""
     n = a.shape[-1]
     w, v = unpack(y, [(n,), (n, n)])
-    inner = product(turned(v), product(from_triangle(tangents[0], lower), v))
-    return packed([diagonal(inner), product(v, Pairs(w).divide(inner, [inner]))], len(a.shape) - 2)
+    inner = matrix_product(matrix_transpose(v), matrix_product(from_triangle(tangents[0], lower), v))
+    return packed([diagonal(inner), matrix_product(v, PairsOfValues(w).divide(inner, [inner]))], len(a.shape) - 2)
 
 
 register(
@@ -196,7 +196,7 @@ def svd(a: np.ndarray, *, full: bool) -> np.ndarray:
             s[0] = np.nan
         return np.concatenate([u.reshape(-1), s, vh.reshape(-1)])
 
-    return each(one, a.shape[:-2], (sum(map(size, shapes)),), a.dtype, a)
+    return of_each_item(one, a.shape[:-2], (sum(map(size, shapes)),), a.dtype, a)
 
 
 class Singular:
@@ -205,8 +205,8 @@ class Singular:
     def __init__(self, y: Symbol, shape: Shape, full: bool):
         self.k = min(shape)
         self.u, self.s, self.vt = unpack(y, svd_shapes(shape, full))
-        self.u1, self.v1 = first_columns(self.u, self.k), first_columns(turned(self.vt), self.k)
-        self.pairs = Pairs(self.s)
+        self.u1, self.v1 = first_columns(self.u, self.k), first_columns(matrix_transpose(self.vt), self.k)
+        self.pairs = PairsOfValues(self.s)
 
 
 def first_columns(a: Symbol, count: int) -> Symbol:
@@ -227,7 +227,7 @@ def completed_adjoint(q: Symbol, of_q: Symbol, k: int) -> Symbol:
     if q.shape[-1] == k:
         return of_q
     q1, q2, of_q2 = sliced(q, 0, k), last_columns(q, k), last_columns(of_q, k)
-    return sliced(of_q, 0, k) - product(q2, product(turned(of_q2), q1))
+    return sliced(of_q, 0, k) - matrix_product(q2, matrix_product(matrix_transpose(of_q2), q1))
 
 
 def completed_tangent(q: Symbol, dq1: Symbol, k: int) -> Symbol:
@@ -235,15 +235,17 @@ def completed_tangent(q: Symbol, dq1: Symbol, k: int) -> Symbol:
     if q.shape[-1] == k:
         return dq1
     q1, q2 = sliced(q, 0, k), last_columns(q, k)
-    dq2 = -product(q1, product(turned(dq1), q2))
+    dq2 = -matrix_product(q1, matrix_product(matrix_transpose(dq1), q2))
     *batch, n, m = q.shape
-    both = pack([(0, n * k, turned(dq1)), (n * k, n * (m - k), turned(dq2))], n * m, dq1, len(batch))
-    return turned(part(both, 0, (m, n)))
+    both = pack(
+        [(0, n * k, matrix_transpose(dq1)), (n * k, n * (m - k), matrix_transpose(dq2))], n * m, dq1, len(batch)
+    )
+    return matrix_transpose(array_at(both, 0, (m, n)))
 
 
-def outside(q: Symbol, a: Symbol) -> Symbol:
+def beyond(q: Symbol, a: Symbol) -> Symbol:
     """`(I - Q Q^T) a`."""
-    return a - product(q, product(turned(q), a))
+    return a - matrix_product(q, matrix_product(matrix_transpose(q), a))
 
 
 def svd_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, full: bool) -> Symbol:
@@ -252,16 +254,16 @@ def svd_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, full: bool) -> Symbol:
     d = Singular(y, (m, n), full)
     of_u, of_s, of_vt = unpack(ct, svd_shapes((m, n), full))
     of_u = completed_adjoint(d.u, of_u, d.k)
-    of_v = completed_adjoint(turned(d.vt), turned(of_vt), d.k)
-    of_turns = [product(turned(d.u1), of_u), product(turned(d.v1), of_v)]
+    of_v = completed_adjoint(matrix_transpose(d.vt), matrix_transpose(of_vt), d.k)
+    of_turns = [matrix_product(matrix_transpose(d.u1), of_u), matrix_product(matrix_transpose(d.v1), of_v)]
     inner = columns(skew(of_turns[0]), d.s) + rows(skew(of_turns[1]), d.s)
     inner = d.pairs.divide(inner, of_turns, squares=True)
-    vt = turned(d.v1)
-    found = product(d.u1, product(inner, vt) + rows(vt, of_s))
+    vt = matrix_transpose(d.v1)
+    found = matrix_product(d.u1, matrix_product(inner, vt) + rows(vt, of_s))
     if m > d.k:
-        found = found + product(quotient_or_zero(outside(d.u1, of_u), row_of(d.s, m)), vt)
+        found = found + matrix_product(quotient_or_zero(beyond(d.u1, of_u), as_rows(d.s, m)), vt)
     if n > d.k:
-        found = found + product(d.u1, turned(quotient_or_zero(outside(d.v1, of_v), row_of(d.s, n))))
+        found = found + matrix_product(d.u1, matrix_transpose(quotient_or_zero(beyond(d.v1, of_v), as_rows(d.s, n))))
     return found
 
 
@@ -269,17 +271,17 @@ def svd_tangent(tangents: Sequence[Symbol], y: Symbol, a: Symbol, *, full: bool)
     m, n = a.shape[-2:]
     d = Singular(y, (m, n), full)
     da = tangents[0]
-    forward, backward = product(da, d.v1), product(turned(da), d.u1)
-    inner = product(turned(d.u1), forward)
+    forward, backward = matrix_product(da, d.v1), matrix_product(matrix_transpose(da), d.u1)
+    inner = matrix_product(matrix_transpose(d.u1), forward)
     right, left = columns(inner, d.s), rows(inner, d.s)
-    du = product(d.u1, d.pairs.divide(right + turned(right), [inner], squares=True))
-    dv = product(d.v1, d.pairs.divide(left + turned(left), [inner], squares=True))
+    du = matrix_product(d.u1, d.pairs.divide(right + matrix_transpose(right), [inner], squares=True))
+    dv = matrix_product(d.v1, d.pairs.divide(left + matrix_transpose(left), [inner], squares=True))
     if m > d.k:
-        du = du + quotient_or_zero(outside(d.u1, forward), row_of(d.s, m))
+        du = du + quotient_or_zero(beyond(d.u1, forward), as_rows(d.s, m))
     if n > d.k:
-        dv = dv + quotient_or_zero(outside(d.v1, backward), row_of(d.s, n))
-    du, dv = completed_tangent(d.u, du, d.k), completed_tangent(turned(d.vt), dv, d.k)
-    return packed([du, diagonal(inner), turned(dv)], len(a.shape) - 2)
+        dv = dv + quotient_or_zero(beyond(d.v1, backward), as_rows(d.s, n))
+    du, dv = completed_tangent(d.u, du, d.k), completed_tangent(matrix_transpose(d.vt), dv, d.k)
+    return packed([du, diagonal(inner), matrix_transpose(dv)], len(a.shape) - 2)
 
 
 register(
@@ -318,30 +320,32 @@ def pinv(a: np.ndarray, *, rcond: float) -> np.ndarray:
         return (vh.T * np.where(counts, 1 / s, 0)) @ u.T
 
     shapes = svd_shapes((m, n), False)
-    return each(one, a.shape[:-2], (n, m), a.dtype, a)
+    return of_each_item(one, a.shape[:-2], (n, m), a.dtype, a)
 
 
 def pinv_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, rcond: float) -> Symbol:
     """The transpose of `pinv_tangent`."""
-    turned_y, turned_ct = turned(y), turned(ct)
+    turned_y, turned_ct = matrix_transpose(y), matrix_transpose(ct)
     outside_range = outside_projector(turned_ct, a, y)
-    outside_rows = turned(outside_projector(ct, y, a))
-    found = product(product(outside_range, y), turned_y) + product(turned_y, product(y, outside_rows))
-    return found - product(turned_y, product(ct, turned_y))
+    outside_rows = matrix_transpose(outside_projector(ct, y, a))
+    found = matrix_product(matrix_product(outside_range, y), turned_y) + matrix_product(
+        turned_y, matrix_product(y, outside_rows)
+    )
+    return found - matrix_product(turned_y, matrix_product(ct, turned_y))
 
 
 def outside_projector(a: Symbol, left: Symbol, right: Symbol) -> Symbol:
     """`(I - left right) a`."""
-    return a - product(left, product(right, a))
+    return a - matrix_product(left, matrix_product(right, a))
 
 
 def pinv_tangent(tangents: Sequence[Symbol], y: Symbol, a: Symbol, *, rcond: float) -> Symbol:
     """`-P dA P + P P^T dA^T (I - A P) + (I - P A) dA^T P^T P`, of constant rank (Golub and Pereyra, 4.12)."""
-    da, turned_y = tangents[0], turned(y)
-    turned_da = turned(da)
-    first = product(y, product(turned_y, turned_da - product(product(turned_da, a), y)))
-    second = product(product(outside_projector(turned_da, y, a), turned_y), y)
-    return first + second - product(y, product(da, y))
+    da, turned_y = tangents[0], matrix_transpose(y)
+    turned_da = matrix_transpose(da)
+    first = matrix_product(y, matrix_product(turned_y, turned_da - matrix_product(matrix_product(turned_da, a), y)))
+    second = matrix_product(matrix_product(outside_projector(turned_da, y, a), turned_y), y)
+    return first + second - matrix_product(y, matrix_product(da, y))
 
 
 register(
@@ -390,9 +394,11 @@ def qr_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, complete: bool) -> Symbol:
     n = a.shape[-1]
     (q, r), (of_q, of_r) = unpack(y, shapes), unpack(ct, shapes)
     of_q, q = completed_adjoint(q, of_q, n), first_columns(q, n)
-    inner = product(r, turned(triangle(of_r, False))) - product(turned(of_q), q)
-    left = of_q + product(q, from_triangle(inner, True))
-    return turned(r.apply("triangular_solve", turned(left), lower=False, transposed=False, unit=False))
+    inner = matrix_product(r, matrix_transpose(triangle(of_r, False))) - matrix_product(matrix_transpose(of_q), q)
+    left = of_q + matrix_product(q, from_triangle(inner, True))
+    return matrix_transpose(
+        r.apply("triangular_solve", matrix_transpose(left), lower=False, transposed=False, unit=False)
+    )
 
 
 def qr_tangent(tangents: Sequence[Symbol], y: Symbol, a: Symbol, *, complete: bool) -> Symbol:
@@ -400,11 +406,13 @@ def qr_tangent(tangents: Sequence[Symbol], y: Symbol, a: Symbol, *, complete: bo
     n = a.shape[-1]
     q, r = unpack(y, qr_shapes(a.shape[-2:], complete))
     q1 = first_columns(q, n)
-    right = turned(r.apply("triangular_solve", turned(tangents[0]), lower=False, transposed=True, unit=False))
-    inner = product(turned(q1), right)
+    right = matrix_transpose(
+        r.apply("triangular_solve", matrix_transpose(tangents[0]), lower=False, transposed=True, unit=False)
+    )
+    inner = matrix_product(matrix_transpose(q1), right)
     turns = skew(triangle(inner, True, 1))
-    dq = product(q1, turns) + outside(q1, right)
-    return packed([completed_tangent(q, dq, n), product(inner - turns, r)], len(a.shape) - 2)
+    dq = matrix_product(q1, turns) + beyond(q1, right)
+    return packed([completed_tangent(q, dq, n), matrix_product(inner - turns, r)], len(a.shape) - 2)
 
 
 register(

@@ -18,9 +18,9 @@ from scipy.linalg import solve_sylvester
 
 from ..regions.regions import Region, View, c_strides, contiguous
 from .algebra import Symbol
-from .matrix_algebra import either, pack, part, product, turned
+from .matrix_algebra import array_at, either, matrix_product, matrix_transpose, pack
 from .rows import check_kinds, same_dtype
-from .systems import GILES, Type, each, routine
+from .systems import GILES, Type, of_each_item, routine
 from .table import Rule, register
 
 # Bands: `lower` diagonals below and `upper` above the main one; the factors take `lower` more.
@@ -48,14 +48,14 @@ def band_lu(a: np.ndarray, *, lower: int, upper: int) -> np.ndarray:
         factors, interchanges, info = gbtrf(np.concatenate([np.zeros((lower, n), a.dtype), a]), lower, upper)
         return np.concatenate([factors.T.reshape(-1), interchanges + 1.0, [info]])
 
-    return each(one, a.shape[:-2], (band_width(lower, upper, n),), a.dtype, a)
+    return of_each_item(one, a.shape[:-2], (band_width(lower, upper, n),), a.dtype, a)
 
 
 def band_of(f: Symbol, lower: int, upper: int) -> Symbol:
     """A tangent or cotangent of a factorisation, as that of the diagonals."""
     rows = lower + upper + 1
     n = (f.shape[-1] - 1) // (rows + lower + 1)
-    return part(f, 0, (rows, n))
+    return array_at(f, 0, (rows, n))
 
 
 def standing_for_band(a: Symbol, lower: int, upper: int) -> Symbol:
@@ -94,7 +94,7 @@ def band_solve(f: np.ndarray, b: np.ndarray, *, lower: int, upper: int, transpos
         factors, interchanges = f[: rows * n].reshape(n, rows).T, f[rows * n : rows * n + n].astype(np.int32) - 1
         return gbtrs(factors, lower, upper, b, interchanges, trans=int(transposed))[0]
 
-    return each(one, b.shape[:-2], b.shape[-2:], b.dtype, f, b)
+    return of_each_item(one, b.shape[:-2], b.shape[-2:], b.dtype, f, b)
 
 
 def stretch(a: Symbol, start: int, count: int) -> Symbol:
@@ -199,20 +199,20 @@ def infer_sylvester(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
 
 
 def sylvester(a: np.ndarray, b: np.ndarray, q: np.ndarray) -> np.ndarray:
-    return each(solve_sylvester, q.shape[:-2], q.shape[-2:], q.dtype, a, b, q)
+    return of_each_item(solve_sylvester, q.shape[:-2], q.shape[-2:], q.dtype, a, b, q)
 
 
 def sylvester_back(a: Symbol, b: Symbol, ct: Symbol) -> Symbol:
     """The cotangent `W` of the right side: `A^T W + W B^T = Xbar`; then `Abar = -W X^T`, `Bbar = -X^T W`."""
-    return turned(a).apply("sylvester", turned(b), ct)
+    return matrix_transpose(a).apply("sylvester", matrix_transpose(b), ct)
 
 
 def sylvester_tangent(tangents: Sequence[Symbol | None], y: Symbol, a: Symbol, b: Symbol, q: Symbol) -> Symbol | None:
     da, db, right = tangents
     if da is not None:
-        right = either(right, -product(da, y))
+        right = either(right, -matrix_product(da, y))
     if db is not None:
-        right = either(right, -product(y, db))
+        right = either(right, -matrix_product(y, db))
     return None if right is None else a.apply("sylvester", b, right)
 
 
@@ -223,8 +223,8 @@ register(
         infer=infer_sylvester,
         evaluate=sylvester,
         adjoints=(
-            lambda ct, y, a, b, q: -product(sylvester_back(a, b, ct), turned(y)),
-            lambda ct, y, a, b, q: -product(turned(y), sylvester_back(a, b, ct)),
+            lambda ct, y, a, b, q: -matrix_product(sylvester_back(a, b, ct), matrix_transpose(y)),
+            lambda ct, y, a, b, q: -matrix_product(matrix_transpose(y), sylvester_back(a, b, ct)),
             lambda ct, y, a, b, q: sylvester_back(a, b, ct),
         ),
         needs=("yab", "yab", "ab"),

@@ -10,13 +10,13 @@ from ..regions.regions import Region, View, c_strides, contiguous
 from .algebra import Symbol, where
 
 
-def turned(a: Symbol) -> Symbol:
+def matrix_transpose(a: Symbol) -> Symbol:
     """The transpose of each matrix."""
     k = len(a.shape)
     return a.transpose((*range(k - 2), k - 1, k - 2))
 
 
-def product(a: Symbol, b: Symbol) -> Symbol:
+def matrix_product(a: Symbol, b: Symbol) -> Symbol:
     """The matrix product."""
     k = len(a.shape) - 2
     batch = tuple(range(k))
@@ -56,20 +56,20 @@ def diagonal(a: Symbol) -> Symbol:
 
 def from_triangle(a: Symbol, lower: bool) -> Symbol:
     """The symmetric matrix that one triangle of `a` stands for."""
-    return triangle(a, lower) + turned(triangle(a, lower, 1))
+    return triangle(a, lower) + matrix_transpose(triangle(a, lower, 1))
 
 
 def into_triangle(s: Symbol, lower: bool) -> Symbol:
     """The cotangent of `a` from that of `from_triangle(a)`: each element off the diagonal stands for two."""
-    return triangle(s, lower) + triangle(turned(s), lower, 1)
+    return triangle(s, lower) + triangle(matrix_transpose(s), lower, 1)
 
 
 def skew(a: Symbol) -> Symbol:
     """`a` minus its transpose."""
-    return a - turned(a)
+    return a - matrix_transpose(a)
 
 
-def part(packed: Symbol, start: int, shape: tuple[int, ...]) -> Symbol:
+def array_at(packed: Symbol, start: int, shape: tuple[int, ...]) -> Symbol:
     """The array of this shape that begins at `start` along the last axis, in row-major order."""
     *batch, width = packed.shape
     inner = contiguous(shape, start)

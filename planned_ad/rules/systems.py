@@ -24,12 +24,12 @@ from scipy.linalg import lapack
 
 from .algebra import Symbol
 from .matrix_algebra import (
+    array_at,
     either,
+    matrix_product,
+    matrix_transpose,
     pack,
-    part,
-    product,
     triangle,
-    turned,
 )
 from .rows import check_kinds, same_dtype
 from .table import Rule, register
@@ -43,7 +43,7 @@ def routine(name: str, dtype: np.dtype, library: Any = lapack) -> Any:
     return getattr(library, ("d" if dtype == np.float64 else "s") + name)
 
 
-def square(name: str, operands: Sequence) -> tuple[tuple[int, ...], int]:
+def square_matrices(name: str, operands: Sequence) -> tuple[tuple[int, ...], int]:
     """The batch and the order of the first operand."""
     check_kinds(name, operands, ("f",))
     same_dtype(operands, {})
@@ -61,11 +61,13 @@ def lu_width(n: int) -> int:
     return n * n + n + 1
 
 
-def order_of(width: int) -> int:
+def order_of_factors(width: int) -> int:
     return int((width - 1) ** 0.5)
 
 
-def each(function: Any, batch: tuple[int, ...], shape: tuple[int, ...], dtype: Any, *arrays: np.ndarray) -> np.ndarray:
+def of_each_item(
+    function: Any, batch: tuple[int, ...], shape: tuple[int, ...], dtype: Any, *arrays: np.ndarray
+) -> np.ndarray:
     """`function` of each item of the batch, as one array."""
     out = np.empty((*batch, *shape), dtype)
     for place in np.ndindex(*batch):
@@ -77,7 +79,7 @@ def each(function: Any, batch: tuple[int, ...], shape: tuple[int, ...], dtype: A
 
 
 def infer_lu(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
-    batch, n = square("lu", operands)
+    batch, n = square_matrices("lu", operands)
     return (*batch, lu_width(n)), operands[0].dtype
 
 
@@ -92,20 +94,20 @@ def lu(a: np.ndarray) -> np.ndarray:
         numbers = factors if n <= SMALL else factors.T
         return np.concatenate([numbers.reshape(-1), interchanges + 1.0, [info]])
 
-    return each(one, a.shape[:-2], (lu_width(n),), a.dtype, a)
+    return of_each_item(one, a.shape[:-2], (lu_width(n),), a.dtype, a)
 
 
 def lu_parts(f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of one factorisation, what LAPACK calls its factors and its interchanges (from 0)."""
-    n = order_of(len(f))
+    n = order_of_factors(len(f))
     factors = f[: n * n].reshape(n, n)
     return factors if n <= SMALL else factors.T, f[n * n : n * n + n].astype(np.int32) - 1
 
 
 def matrix_of(f: Symbol) -> Symbol:
     """A tangent or cotangent of a factorisation, as that of the matrix."""
-    n = order_of(f.shape[-1])
-    return part(f, 0, (n, n))
+    n = order_of_factors(f.shape[-1])
+    return array_at(f, 0, (n, n))
 
 
 def standing_for(a: Symbol) -> Symbol:
@@ -133,7 +135,7 @@ register(
 def infer_lu_solve(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
     check_kinds("lu_solve", operands, ("f",))
     f, b = operands
-    if f.shape[:-1] != b.shape[:-2] or order_of(f.shape[-1]) != b.shape[-2]:
+    if f.shape[:-1] != b.shape[:-2] or order_of_factors(f.shape[-1]) != b.shape[-2]:
         raise ValueError(f"lu_solve: shapes {f.shape} and {b.shape}")
     return b.shape, same_dtype(operands, parameters)
 
@@ -144,12 +146,12 @@ def lu_solve(f: np.ndarray, b: np.ndarray, *, transposed: bool) -> np.ndarray:
     def one(f: np.ndarray, b: np.ndarray) -> np.ndarray:
         return getrs(*lu_parts(f), b, trans=int(transposed))[0] if b.size else b
 
-    return each(one, b.shape[:-2], b.shape[-2:], b.dtype, f, b)
+    return of_each_item(one, b.shape[:-2], b.shape[-2:], b.dtype, f, b)
 
 
 def lu_solve_in_matrix(ct: Symbol, y: Symbol, f: Symbol, b: Symbol, *, transposed: bool) -> Symbol:
     w = f.apply("lu_solve", ct, transposed=not transposed)
-    return standing_for(-product(*((y, turned(w)) if transposed else (w, turned(y)))))
+    return standing_for(-matrix_product(*((y, matrix_transpose(w)) if transposed else (w, matrix_transpose(y)))))
 
 
 def lu_solve_tangent(
@@ -159,7 +161,7 @@ def lu_solve_tangent(
     in_f, right = tangents
     if in_f is not None:
         da = matrix_of(in_f)
-        right = either(right, -product(turned(da) if transposed else da, y))
+        right = either(right, -matrix_product(matrix_transpose(da) if transposed else da, y))
     return None if right is None else f.apply("lu_solve", right, transposed=transposed)
 
 
@@ -185,12 +187,12 @@ register(
 def infer_lu_inverse(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
     check_kinds("lu_inverse", operands, ("f",))
     (f,) = operands
-    n = order_of(f.shape[-1])
+    n = order_of_factors(f.shape[-1])
     return (*f.shape[:-1], n, n), f.dtype
 
 
 def lu_inverse(f: np.ndarray) -> np.ndarray:
-    n = order_of(f.shape[-1])
+    n = order_of_factors(f.shape[-1])
     return lu_solve(f, np.broadcast_to(np.eye(n, dtype=f.dtype), (*f.shape[:-1], n, n)), transposed=False)
 
 
@@ -200,9 +202,13 @@ register(
         kind="matrix",
         infer=infer_lu_inverse,
         evaluate=lu_inverse,
-        adjoints=(lambda ct, y, f: standing_for(-product(turned(y), product(ct, turned(y)))),),
+        adjoints=(
+            lambda ct, y, f: standing_for(
+                -matrix_product(matrix_transpose(y), matrix_product(ct, matrix_transpose(y)))
+            ),
+        ),
         needs=("y",),
-        tangent=lambda tangents, y, f: -product(y, product(matrix_of(tangents[0]), y)),
+        tangent=lambda tangents, y, f: -matrix_product(y, matrix_product(matrix_of(tangents[0]), y)),
         cost=100,
         reference=GILES + ", 2.2.3",
     )
@@ -220,10 +226,10 @@ def lu_det(f: np.ndarray) -> np.ndarray:
         odd = np.count_nonzero(interchanges != np.arange(len(interchanges))) % 2
         return np.prod(np.diagonal(factors), dtype=f.dtype) * (-1 if odd else 1)
 
-    return each(one, f.shape[:-1], (), f.dtype, f)
+    return of_each_item(one, f.shape[:-1], (), f.dtype, f)
 
 
-def scaled(ct: Symbol, a: Symbol) -> Symbol:
+def scaled_matrices(ct: Symbol, a: Symbol) -> Symbol:
     """Each matrix times its number."""
     return a * ct.reshape((*ct.shape, 1, 1)).broadcast(a.shape)
 
@@ -231,7 +237,7 @@ def scaled(ct: Symbol, a: Symbol) -> Symbol:
 def traces(a: Symbol, b: Symbol) -> Symbol:
     """The trace of each product."""
     k = len(a.shape)
-    return (a * turned(b)).apply("reduce_sum", axes=(k - 2, k - 1))
+    return (a * matrix_transpose(b)).apply("reduce_sum", axes=(k - 2, k - 1))
 
 
 register(
@@ -240,7 +246,7 @@ register(
         kind="matrix",
         infer=infer_lu_det,
         evaluate=lu_det,
-        adjoints=(lambda ct, y, f: standing_for(scaled(ct * y, turned(f.apply("lu_inverse")))),),
+        adjoints=(lambda ct, y, f: standing_for(scaled_matrices(ct * y, matrix_transpose(f.apply("lu_inverse")))),),
         needs=("ya",),
         tangent=lambda tangents, y, f: y * traces(f.apply("lu_inverse"), matrix_of(tangents[0])),
         cost=2,
@@ -262,7 +268,7 @@ def lu_slogdet(f: np.ndarray) -> np.ndarray:
         return np.prod(np.sign(pivots)) * (-1 if odd else 1), np.sum(np.log(np.abs(pivots)), dtype=f.dtype)
 
     with np.errstate(divide="ignore"):
-        return each(one, f.shape[:-1], (2,), f.dtype, f)
+        return of_each_item(one, f.shape[:-1], (2,), f.dtype, f)
 
 
 def lu_slogdet_tangent(tangents: Sequence[Symbol], y: Symbol, f: Symbol) -> Symbol:
@@ -276,7 +282,11 @@ register(
         kind="matrix",
         infer=infer_lu_slogdet,
         evaluate=lu_slogdet,
-        adjoints=(lambda ct, y, f: standing_for(scaled(part(ct, 1, ()), turned(f.apply("lu_inverse")))),),
+        adjoints=(
+            lambda ct, y, f: standing_for(
+                scaled_matrices(array_at(ct, 1, ()), matrix_transpose(f.apply("lu_inverse")))
+            ),
+        ),
         needs=("a",),
         tangent=lu_slogdet_tangent,
         cost=4,
@@ -291,20 +301,20 @@ register(
 def infer_lu_factors(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
     check_kinds("lu_factors", operands, ("f",))
     (f,) = operands
-    n = order_of(f.shape[-1])
+    n = order_of_factors(f.shape[-1])
     return (*f.shape[:-1], n, n), f.dtype
 
 
 def lu_factors(f: np.ndarray) -> np.ndarray:
     """`L`, but for its unit diagonal, and `U` in one matrix."""
-    n = order_of(f.shape[-1])
-    return each(lambda f: lu_parts(f)[0], f.shape[:-1], (n, n), f.dtype, f)
+    n = order_of_factors(f.shape[-1])
+    return of_each_item(lambda f: lu_parts(f)[0], f.shape[:-1], (n, n), f.dtype, f)
 
 
-def permuted(f: Symbol, a: Symbol, inverse: bool) -> Symbol:
+def rows_permuted(f: Symbol, a: Symbol, inverse: bool) -> Symbol:
     """The rows of `a` as the factorisation has them (`P a`), or back where they were."""
     *batch, n, _ = a.shape
-    order = part(f, n * n, (n,)).cast(np.int64).apply("permutation", inverse=inverse)
+    order = array_at(f, n * n, (n,)).cast(np.int64).apply("permutation", inverse=inverse)
     axes = [
         a.constant(np.arange(k), np.dtype(np.int64)).reshape((k, *[1] * (len(batch) - i))) for i, k in enumerate(batch)
     ]
@@ -315,20 +325,24 @@ def lu_factors_adjoint(ct: Symbol, y: Symbol, f: Symbol) -> Symbol:
     """The transpose of `lu_factors_tangent`."""
     lower, upper = triangle(y, True, 1), triangle(y, False)
     of_l, of_u = triangle(ct, True, 1), triangle(ct, False)
-    inner = triangle(of_l + product(turned(lower), of_l), True, 1) + triangle(product(of_u, turned(upper)), False)
+    inner = triangle(of_l + matrix_product(matrix_transpose(lower), of_l), True, 1) + triangle(
+        matrix_product(of_u, matrix_transpose(upper)), False
+    )
     left = y.apply("triangular_solve", inner, lower=True, transposed=True, unit=True)
-    right = y.apply("triangular_solve", turned(left), lower=False, transposed=False, unit=False)
-    return standing_for(permuted(f, turned(right), True))
+    right = y.apply("triangular_solve", matrix_transpose(left), lower=False, transposed=False, unit=False)
+    return standing_for(rows_permuted(f, matrix_transpose(right), True))
 
 
 def lu_factors_tangent(tangents: Sequence[Symbol], y: Symbol, f: Symbol) -> Symbol:
     """With `X = L^-1 P dA U^-1`: `dL = L tril(X, -1)`, `dU = triu(X) U`."""
-    da = permuted(f, matrix_of(tangents[0]), False)
+    da = rows_permuted(f, matrix_of(tangents[0]), False)
     left = y.apply("triangular_solve", da, lower=True, transposed=False, unit=True)
-    inner = turned(y.apply("triangular_solve", turned(left), lower=False, transposed=True, unit=False))
+    inner = matrix_transpose(
+        y.apply("triangular_solve", matrix_transpose(left), lower=False, transposed=True, unit=False)
+    )
     below = triangle(inner, True, 1)
-    dl = below + product(triangle(y, True, 1), below)
-    return triangle(dl, True, 1) + triangle(product(triangle(inner, False), triangle(y, False)), False)
+    dl = below + matrix_product(triangle(y, True, 1), below)
+    return triangle(dl, True, 1) + triangle(matrix_product(triangle(inner, False), triangle(y, False)), False)
 
 
 register(
@@ -351,7 +365,7 @@ def infer_permutation(operands: Sequence, parameters: Mapping[str, Any]) -> Type
     return operands[0].shape, operands[0].dtype
 
 
-def permutation(interchanges: np.ndarray, *, inverse: bool) -> np.ndarray:
+def permutation_of(interchanges: np.ndarray, *, inverse: bool) -> np.ndarray:
     """What `interchanges` (from 1, of each place with a later one, in order) make of 0, 1, 2, ...; or its inverse."""
 
     def one(interchanges: np.ndarray) -> np.ndarray:
@@ -360,7 +374,7 @@ def permutation(interchanges: np.ndarray, *, inverse: bool) -> np.ndarray:
             order[[k, other]] = order[[other, k]]
         return np.argsort(order) if inverse else order
 
-    return each(one, interchanges.shape[:-1], interchanges.shape[-1:], interchanges.dtype, interchanges)
+    return of_each_item(one, interchanges.shape[:-1], interchanges.shape[-1:], interchanges.dtype, interchanges)
 
 
 register(
@@ -368,7 +382,7 @@ register(
         name="permutation",
         kind="matrix",
         infer=infer_permutation,
-        evaluate=permutation,
+        evaluate=permutation_of,
         adjoints=(None,),
         needs=("",),
         cost=2,

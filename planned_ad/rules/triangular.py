@@ -15,15 +15,15 @@ import numpy as np
 from scipy.linalg import blas
 
 from .algebra import Symbol
-from .matrix_algebra import either, from_triangle, into_triangle, product, triangle, turned
-from .systems import GILES, Type, each, routine, square
+from .matrix_algebra import either, from_triangle, into_triangle, matrix_product, matrix_transpose, triangle
+from .systems import GILES, Type, of_each_item, routine, square_matrices
 from .table import Rule, register
 
 NOT_POSITIVE = -1.0  # in the place of the first number of the factor, which is positive where there is one
 
 
 def infer_cholesky(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
-    square("cholesky", operands)
+    square_matrices("cholesky", operands)
     return operands[0].shape, operands[0].dtype
 
 
@@ -38,7 +38,7 @@ def cholesky(a: np.ndarray) -> np.ndarray:
         return factor
 
     n = a.shape[-1]
-    return each(one, a.shape[:-2], (n, n), a.dtype, a) if n else np.zeros(a.shape, a.dtype)
+    return of_each_item(one, a.shape[:-2], (n, n), a.dtype, a) if n else np.zeros(a.shape, a.dtype)
 
 
 def halved(a: Symbol) -> Symbol:
@@ -50,18 +50,18 @@ def halved(a: Symbol) -> Symbol:
 
 def cholesky_adjoint(ct: Symbol, y: Symbol, a: Symbol) -> Symbol:
     """`L^-T halved(L^T ct) L^-1` (Murray, 10), for the triangle that is read."""
-    inner = halved(product(turned(y), ct))
+    inner = halved(matrix_product(matrix_transpose(y), ct))
     left = y.apply("triangular_solve", inner, lower=True, transposed=True, unit=False)
-    both = y.apply("triangular_solve", turned(left), lower=True, transposed=True, unit=False)
-    return into_triangle(turned(both), True)
+    both = y.apply("triangular_solve", matrix_transpose(left), lower=True, transposed=True, unit=False)
+    return into_triangle(matrix_transpose(both), True)
 
 
 def cholesky_tangent(tangents: Sequence[Symbol], y: Symbol, a: Symbol) -> Symbol:
     """`L halved(L^-1 dA L^-T)` (Murray, 8)."""
     da = from_triangle(tangents[0], True)
     left = y.apply("triangular_solve", da, lower=True, transposed=False, unit=False)
-    both = y.apply("triangular_solve", turned(left), lower=True, transposed=False, unit=False)
-    return product(y, halved(both))
+    both = y.apply("triangular_solve", matrix_transpose(left), lower=True, transposed=False, unit=False)
+    return matrix_product(y, halved(both))
 
 
 register(
@@ -83,7 +83,7 @@ register(
 
 
 def infer_triangular_solve(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
-    batch, n = square("triangular_solve", operands)
+    batch, n = square_matrices("triangular_solve", operands)
     t, b = operands
     if b.shape[:-1] != (*batch, n):
         raise ValueError(f"triangular_solve: shapes {t.shape} and {b.shape}")
@@ -97,14 +97,14 @@ def triangular_solve(t: np.ndarray, b: np.ndarray, *, lower: bool, transposed: b
     def one(t: np.ndarray, b: np.ndarray) -> np.ndarray:
         return trsm(1.0, t, b, lower=int(lower), trans_a=int(transposed), diag=int(unit)) if b.size else b
 
-    return each(one, b.shape[:-2], b.shape[-2:], b.dtype, t, b)
+    return of_each_item(one, b.shape[:-2], b.shape[-2:], b.dtype, t, b)
 
 
 def triangular_solve_in_matrix(
     ct: Symbol, y: Symbol, t: Symbol, b: Symbol, *, lower: bool, transposed: bool, unit: bool
 ) -> Symbol:
     w = t.apply("triangular_solve", ct, lower=lower, transposed=not transposed, unit=unit)
-    whole = product(*((y, turned(w)) if transposed else (w, turned(y))))
+    whole = matrix_product(*((y, matrix_transpose(w)) if transposed else (w, matrix_transpose(y))))
     return -triangle(whole, lower, int(unit))
 
 
@@ -114,7 +114,7 @@ def triangular_solve_tangent(
     in_t, right = tangents
     if in_t is not None:
         dt = triangle(in_t, lower, int(unit))
-        right = either(right, -product(turned(dt) if transposed else dt, y))
+        right = either(right, -matrix_product(matrix_transpose(dt) if transposed else dt, y))
     if right is None:
         return None
     return t.apply("triangular_solve", right, lower=lower, transposed=transposed, unit=unit)

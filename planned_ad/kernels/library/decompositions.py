@@ -149,6 +149,6 @@ def scratch_counts(
     return [m * p, n, qr_work(m, n, p, dtype)], []
 
 
-def scratch_nbytes(primitive: str, shape: tuple[int, int], params: dict, dtype: np.dtype) -> int:
+def decomposition_scratch(primitive: str, shape: tuple[int, int], params: dict, dtype: np.dtype) -> int:
     numbers, integers = scratch_counts(primitive, shape, params, dtype)
     return sum(rounded(k * dtype.itemsize) for k in numbers) + sum(rounded(k * 4) for k in integers)

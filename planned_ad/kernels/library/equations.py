@@ -26,11 +26,11 @@ def emit_band_lu(item: Item) -> None:
     info = item.info()
     integers = builder.bitcast(behind, I32.as_pointer())
     item.call("gbtrf", n, n, lower, upper, item.result, tall, integers, info)
-    widen(item, integers, behind, n)
+    integers_to_numbers(item, integers, behind, n)
     builder.store(builder.sitofp(builder.load(info), item.result.type.pointee), item.at(behind, (n, 1)))
 
 
-def widen(item: Item, integers: ir.Value, numbers: ir.Value, count: int) -> None:
+def integers_to_numbers(item: Item, integers: ir.Value, numbers: ir.Value, count: int) -> None:
     """Integers to numbers that begin at the same place, and are at least as wide: from the end."""
     builder = item.builder
     with descending(builder, count) as k:
@@ -118,7 +118,7 @@ def schur_work(n: int, dtype: np.dtype) -> int:
     return max(int(found[-2][0]), 3 * n)
 
 
-def scratch_nbytes(primitive: str, shapes: list[tuple[int, ...]], dtype: np.dtype) -> int:
+def equation_scratch(primitive: str, shapes: list[tuple[int, ...]], dtype: np.dtype) -> int:
     if primitive == "band_solve":
         (width,), (n, m) = shapes
         return rounded(width * dtype.itemsize) + rounded(4 * n) + rounded(n * m * dtype.itemsize)

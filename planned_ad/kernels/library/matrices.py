@@ -97,9 +97,9 @@ def scratch_of(step: LibraryStep) -> int:
     rank = len(op.out.shape) - CORES[op.primitive][1]
     shapes = [view.shape[rank:] for _, view, _ in step.operands]
     if op.primitive in DECOMPOSITIONS:
-        return decompositions.scratch_nbytes(op.primitive, shapes[0], op.params, op.out.dtype)  # type: ignore[arg-type]
+        return decompositions.decomposition_scratch(op.primitive, shapes[0], op.params, op.out.dtype)  # type: ignore[arg-type]
     if op.primitive in EQUATIONS:
-        return equations.scratch_nbytes(op.primitive, shapes, op.out.dtype)  # type: ignore[arg-type]
+        return equations.equation_scratch(op.primitive, shapes, op.out.dtype)  # type: ignore[arg-type]
     return sum(rounded(math.prod(shape) * op.out.dtype.itemsize) for shape in shapes)
 
 

@@ -25,9 +25,9 @@ def emit_small_lu(item: Item) -> None:
     behind = item.at(rows, (n * n, 1))
     info: ir.Value = item.number(0)
     for k in range(n):
-        best, place = absolute(item, builder.load(item.at(rows, (k, n + 1)))), I64(k)
+        best, place = magnitude_of(item, builder.load(item.at(rows, (k, n + 1)))), I64(k)
         for i in range(k + 1, n):
-            size = absolute(item, builder.load(item.at(rows, (i, n), (k, 1))))
+            size = magnitude_of(item, builder.load(item.at(rows, (i, n), (k, 1))))
             larger = builder.fcmp_ordered(">", size, best)
             best, place = builder.select(larger, size, best), builder.select(larger, I64(i), place)
         number = builder.sitofp(builder.add(place, I64(1)), rows.type.pointee)
@@ -45,7 +45,7 @@ def emit_small_lu(item: Item) -> None:
             target = item.at(rows, (i, n))
             row = load_row(item, target, n)
             multiple = builder.fmul(builder.extract_element(row, I32(k)), factor)
-            term = builder.fmul(broadcast(item, multiple, right.type), right, flags=("contract",))
+            term = builder.fmul(in_each_lane(item, multiple, right.type), right, flags=("contract",))
             row = builder.fsub(row, term, flags=("contract",))
             store_row(item, builder.insert_element(row, multiple, I32(k)), target)
     builder.store(info, item.at(behind, (n, 1)))
@@ -72,12 +72,12 @@ def store_row(item: Item, row: ir.Value, place: ir.Value) -> None:
     stored.align = item.dtype.itemsize
 
 
-def absolute(item: Item, value: ir.Value) -> ir.Value:
+def magnitude_of(item: Item, value: ir.Value) -> ir.Value:
     function = declare(item.builder.module, f"llvm.fabs.{suffix(value.type)}", value.type, [value.type])
     return item.builder.call(function, [value])
 
 
-def square_root(item: Item, value: ir.Value) -> ir.Value:
+def root_of_number(item: Item, value: ir.Value) -> ir.Value:
     function = declare(item.builder.module, f"llvm.sqrt.{suffix(value.type)}", value.type, [value.type])
     return item.builder.call(function, [value])
 
@@ -102,15 +102,17 @@ def solve_small(item: Item, factors: ir.Value, n: int, width: int, transposed: b
     if whole:
         with item.loops(whole // LANES) as (block,):
             start = item.builder.mul(block, I64(LANES))
-            substitute(item, factors, n, item.at(item.result, (start, 1)), width, LANES, transposed)
+            substitute_rows(item, factors, n, item.at(item.result, (start, 1)), width, LANES, transposed)
     if width > whole:
-        substitute(item, factors, n, item.at(item.result, (whole, 1)), width, width - whole, transposed)
+        substitute_rows(item, factors, n, item.at(item.result, (whole, 1)), width, width - whole, transposed)
     if transposed:
         with descending(item.builder, n) as k:
             interchange(k)
 
 
-def substitute(item: Item, factors: ir.Value, n: int, x: ir.Value, step: int, count: int, transposed: bool) -> None:
+def substitute_rows(
+    item: Item, factors: ir.Value, n: int, x: ir.Value, step: int, count: int, transposed: bool
+) -> None:
     """`L U x = b`, or `U^T L^T x = b`, for `count` columns of right sides."""
     rows = [load_row(item, item.at(x, (i, step)), count) for i in range(n)]
     inverses = [item.builder.fdiv(item.number(1), item.builder.load(item.at(factors, (i, n + 1)))) for i in range(n)]
@@ -122,17 +124,17 @@ def substitute(item: Item, factors: ir.Value, n: int, x: ir.Value, step: int, co
                 place = item.at(factors, (j, n), (i, 1)) if transposed else item.at(factors, (i, n), (j, 1))
                 rows[i] = minus(item, rows[i], item.builder.load(place), rows[j])
             if not lower:
-                rows[i] = item.builder.fmul(rows[i], broadcast(item, inverses[i], rows[i].type))
+                rows[i] = item.builder.fmul(rows[i], in_each_lane(item, inverses[i], rows[i].type))
     for i, row in enumerate(rows):
         store_row(item, row, item.at(x, (i, step)))
 
 
 def minus(item: Item, row: ir.Value, factor: ir.Value, other: ir.Value) -> ir.Value:
-    term = item.builder.fmul(broadcast(item, factor, row.type), other, flags=("contract",))
+    term = item.builder.fmul(in_each_lane(item, factor, row.type), other, flags=("contract",))
     return item.builder.fsub(row, term, flags=("contract",))
 
 
-def broadcast(item: Item, value: ir.Value, kind: ir.VectorType) -> ir.Value:
+def in_each_lane(item: Item, value: ir.Value, kind: ir.VectorType) -> ir.Value:
     if kind.count > 1:
         return splat(item.builder, value, kind.count)
     return item.builder.insert_element(ir.Constant(kind, ir.Undefined), value, I32(0))
@@ -155,7 +157,7 @@ def emit_small_cholesky(item: Item) -> None:
                 found[i, j] = builder.fmul(total, inverses[j])
                 continue
             fails = builder.or_(fails, builder.fcmp_ordered("<=", total, item.number(0)))
-            found[i, i] = square_root(item, total)
+            found[i, i] = root_of_number(item, total)
             inverses.append(builder.fdiv(item.number(1), found[i, i]))
     found[0, 0] = builder.select(fails, item.number(NOT_POSITIVE), found[0, 0])
     for i in range(n):

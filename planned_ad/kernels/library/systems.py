@@ -11,11 +11,11 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
-from ...rules.systems import SMALL, order_of
+from ...rules.systems import SMALL, order_of_factors
 from ...rules.triangular import NOT_POSITIVE
 from ..llvm.types import I32, I64
 from ..maths import vector_functions
-from .equations import widen
+from .equations import integers_to_numbers
 from .routines import Item, descending
 from .small import emit_small_cholesky, emit_small_lu, solve_small
 
@@ -32,7 +32,7 @@ def emit_lu(item: Item) -> None:
     integers = builder.bitcast(behind, I32.as_pointer())
     info = item.info()
     item.call("getrf", n, n, factors, n, integers, info)
-    widen(item, integers, behind, n)
+    integers_to_numbers(item, integers, behind, n)
     builder.store(builder.sitofp(builder.load(info), factors.type.pointee), item.at(behind, (n, 1)))
 
 
@@ -89,7 +89,7 @@ def emit_lu_solve(item: Item) -> None:
 
 def emit_lu_inverse(item: Item) -> None:
     builder = item.builder
-    n = order_of(item.shapes[0][0])
+    n = order_of_factors(item.shapes[0][0])
     with item.loops(n, n) as (i, j):
         one = builder.select(builder.icmp_signed("==", i, j), item.number(1), item.number(0))
         builder.store(one, item.at(item.result, (i, n), (j, 1)))
@@ -97,7 +97,7 @@ def emit_lu_inverse(item: Item) -> None:
 
 
 def emit_lu_factors(item: Item) -> None:
-    n = order_of(item.shapes[0][0])
+    n = order_of_factors(item.shapes[0][0])
     item.move(item.line(0), (n, 1) if n <= SMALL else (1, n), item.result, (n, 1), (n, n))
 
 
@@ -114,7 +114,7 @@ def each_pivot(item: Item, factors: ir.Value, n: int) -> Iterator[tuple[ir.Value
 
 def emit_lu_det(item: Item) -> None:
     builder, factors = item.builder, item.line(0)
-    n = order_of(item.shapes[0][0])
+    n = order_of_factors(item.shapes[0][0])
     builder.store(item.number(1), item.result)
     with each_pivot(item, factors, n) as (pivot, moved):
         signed = builder.select(moved, builder.fneg(pivot), pivot)
@@ -124,7 +124,7 @@ def emit_lu_det(item: Item) -> None:
 def emit_lu_slogdet(item: Item) -> None:
     """The sign, and the sum of logarithms."""
     builder, factors = item.builder, item.line(0)
-    n = order_of(item.shapes[0][0])
+    n = order_of_factors(item.shapes[0][0])
     sign, total = item.result, item.at(item.result, (1, 1))
     builder.store(item.number(1), sign)
     builder.store(item.number(0), total)

@@ -16,7 +16,7 @@ from ...rules.decompositions import qr_shapes, size, svd_shapes
 from ..record.dispatch import implements
 from .linear import matmul
 from .support import NO_VALUE, broadcast, constant, unsupported
-from .systems import factored, last, matrices, require, square, turned
+from .systems import checked_square, factored, last, matrices, require_everywhere, transposed_matrices
 
 if TYPE_CHECKING:
     from ...tape.tape import Value
@@ -38,10 +38,10 @@ def unpacked(recorder: Recorder, packed: Value, shapes: list[Shape]) -> list[Val
 
 def require_convergence(recorder: Recorder, values: Value, message: str) -> None:
     first = last(recorder, values, 0)
-    require(recorder, recorder.apply("equal", first, first), message)
+    require_everywhere(recorder, recorder.apply("equal", first, first), message)
 
 
-def zeros(recorder: Recorder, dtype: np.dtype, shape: Shape) -> Value:
+def filled_with_zeros(recorder: Recorder, dtype: np.dtype, shape: Shape) -> Value:
     return broadcast(recorder, constant(recorder, 0, dtype), shape)
 
 
@@ -52,7 +52,7 @@ def eigen(recorder: Recorder, a: Value, lower: bool, driver: str = "evd") -> lis
     """Values and vectors of symmetric matrices."""
     n = a.shape[-1]
     if a.size == 0:
-        return [zeros(recorder, a.dtype, a.shape[:-1]), a]
+        return [filled_with_zeros(recorder, a.dtype, a.shape[:-1]), a]
     packed = recorder.apply("eigh", a, lower=lower, driver=driver)
     values, vectors = unpacked(recorder, packed, [(n,), (n, n)])
     require_convergence(recorder, values, "Eigenvalues did not converge")
@@ -69,14 +69,14 @@ def _is_lower(UPLO: str) -> bool:
 def eigh(recorder, a, UPLO="L"):
     lower = _is_lower(UPLO)
     (a,) = matrices(recorder, a)
-    return EighResult(*map(recorder.array, eigen(recorder, square(a), lower)))
+    return EighResult(*map(recorder.array, eigen(recorder, checked_square(a), lower)))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(recorder, a, UPLO="L"):
     lower = _is_lower(UPLO)
     (a,) = matrices(recorder, a)
-    return recorder.array(eigen(recorder, square(a), lower)[0])
+    return recorder.array(eigen(recorder, checked_square(a), lower)[0])
 
 
 # Singular values.
@@ -89,7 +89,7 @@ def singular(recorder: Recorder, a: Value, full: bool = False) -> list[Value]:
     if a.size == 0:
         parts = [np.broadcast_to(np.eye(*s, dtype=a.dtype), (*batch, *s)) for s in (shapes[0], shapes[2])]
         u, vh = map(recorder.value_of, parts)
-        return [u, zeros(recorder, a.dtype, (*batch, 0)), vh]
+        return [u, filled_with_zeros(recorder, a.dtype, (*batch, 0)), vh]
     found = unpacked(recorder, recorder.apply("svd", a, full=full), shapes)
     require_convergence(recorder, found[1], "SVD did not converge")
     return found
@@ -121,14 +121,14 @@ def orthogonal(recorder: Recorder, a: Value, complete: bool) -> list[Value]:
     if a.size == 0:
         count = m if complete else k
         q = recorder.value_of(np.broadcast_to(np.eye(m, count, dtype=a.dtype), (*batch, m, count)))
-        return [q, zeros(recorder, a.dtype, (*batch, count, n))]
+        return [q, filled_with_zeros(recorder, a.dtype, (*batch, count, n))]
     first = recorder.value_of(array[..., :k])
     q, r = unpacked(recorder, recorder.apply("qr", first, complete=complete), qr_shapes((m, k), complete))
     if n > k:
-        rest = matmul(recorder, recorder.array(turned(recorder, q)), array[..., k:])
+        rest = matmul(recorder, recorder.array(transposed_matrices(recorder, q)), array[..., k:])
         r = recorder.value_of(np.concatenate([recorder.array(r), rest], axis=-1))
     elif complete and m > k:
-        below = recorder.array(zeros(recorder, a.dtype, (*batch, m - k, n)))
+        below = recorder.array(filled_with_zeros(recorder, a.dtype, (*batch, m - k, n)))
         r = recorder.value_of(np.concatenate([recorder.array(r), below], axis=-2))
     return [q, r]
 
@@ -178,7 +178,7 @@ def pseudo_inverse(recorder: Recorder, a: Value, rcond: Any) -> Value:
         raise unsupported("a pseudo-inverse with an array for rcond", "pass a number")
     found = recorder.apply("pinv", a, rcond=float(rcond))
     first = recorder.builder.view(found, View(0, found.shape[:-2], c_strides(found.shape)[:-2]))
-    require(recorder, recorder.apply("equal", first, first), "SVD did not converge")
+    require_everywhere(recorder, recorder.apply("equal", first, first), "SVD did not converge")
     return found
 
 
@@ -192,7 +192,7 @@ def pinv(recorder, a, rcond=None, hermitian=False, *, rtol=NO_VALUE):
     elif rtol is not NO_VALUE:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if a.size == 0:
-        return recorder.array(turned(recorder, a))
+        return recorder.array(transposed_matrices(recorder, a))
     return recorder.array(pseudo_inverse(recorder, a, rcond))
 
 
@@ -218,7 +218,7 @@ def lstsq(recorder, a, b, rcond=None):
     if m > n:
         full = recorder.value_of(rank == n)
         if recorder.scopes.depth:
-            require(recorder, full, "least squares in a loop with a matrix that has not full rank")
+            require_everywhere(recorder, full, "least squares in a loop with a matrix that has not full rank")
             is_full = True
         else:
             is_full = recorder.outcome(full, "rank")
@@ -241,7 +241,7 @@ def cond(recorder, x, p=None):
         s = recorder.array(singular(recorder, a)[1])
         found = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     else:
-        inverse = recorder.array(recorder.apply("lu_inverse", factored(recorder, square(a), required=False)))
+        inverse = recorder.array(recorder.apply("lu_inverse", factored(recorder, checked_square(a), required=False)))
         found = np.linalg.norm(recorder.array(a), p, (-2, -1)) * np.linalg.norm(inverse, p, (-2, -1))
     known = np.isnan(found) & ~np.any(np.isnan(recorder.array(a)), axis=(-2, -1))
     return np.where(known, np.asarray(np.inf, a.dtype), found)[()]

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from ..record.dispatch import implements
-from .systems import matrices, require, square
+from .systems import checked_square, matrices, require_everywhere
 
 # Coefficients of the numerator of the diagonal approximant of degree 13 (Higham 2005, 10.33), the constant first.
 PADE: tuple[float, ...] = (
@@ -52,11 +52,11 @@ def exponential(a):
 @implements(scipy.linalg.expm)
 def expm(recorder, A):
     (a,) = matrices(recorder, A)
-    square(a)
+    checked_square(a)
     return recorder.namespace.function(exponential)(recorder.array(a))
 
 
-def square_root(a):
+def denman_beavers(a):
     """The product form of Denman and Beavers' iteration, scaled at first (Higham 2008, 6.29), and how far it is.
 
     It converges quadratically, and so do its derivatives: three steps follow where it is near.
@@ -87,6 +87,6 @@ def square_root(a):
 @implements(scipy.linalg.sqrtm)
 def sqrtm(recorder, A, disp=None, blocksize=None):
     (a,) = matrices(recorder, A)
-    root, distance = recorder.namespace.function(square_root)(recorder.array(square(a)))
-    require(recorder, recorder.value_of(distance < 1e-6), NO_REAL_ROOT)
+    root, distance = recorder.namespace.function(denman_beavers)(recorder.array(checked_square(a)))
+    require_everywhere(recorder, recorder.value_of(distance < 1e-6), NO_REAL_ROOT)
     return root

@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.linalg
 
-from ...rules.systems import order_of
+from ...rules.systems import order_of_factors
 from ..record.dispatch import implements
 from . import decompositions as numpys
 from . import systems
 from .decompositions import eigen, orthogonal, pseudo_inverse, singular
 from .support import asarray, broadcast, constant, reshape, unsupported
-from .systems import cholesky_factor, factored, matrices, require, solved, square, turned
+from .systems import (
+    checked_square,
+    cholesky_factor,
+    factored,
+    matrices,
+    require_everywhere,
+    solved,
+    transposed_matrices,
+)
 
 if TYPE_CHECKING:
     from ...tape.tape import Value
@@ -47,7 +55,7 @@ def _triangle(recorder: Recorder, a: Value, lower: bool, k: int = 0) -> Any:
 def _symmetric(recorder: Recorder, a: Value, lower: bool) -> Value:
     """The symmetric matrix that one triangle stands for."""
     strict = recorder.value_of(_triangle(recorder, a, lower, 1))
-    return recorder.value_of(_triangle(recorder, a, lower) + recorder.array(turned(recorder, strict)))
+    return recorder.value_of(_triangle(recorder, a, lower) + recorder.array(transposed_matrices(recorder, strict)))
 
 
 def triangular(
@@ -61,7 +69,7 @@ def triangular(
     if check and not unit:
         diagonal = recorder.value_of(np.diagonal(recorder.array(t), axis1=-2, axis2=-1))
         nonzero = recorder.apply("not_equal", diagonal, constant(recorder, 0, diagonal.dtype))
-        require(recorder, nonzero, "singular matrix: resolution failed at the diagonal")
+        require_everywhere(recorder, nonzero, "singular matrix: resolution failed at the diagonal")
     t = broadcast(recorder, t, (*batch, *t.shape[-2:]))
     return recorder.apply("triangular_solve", t, b, lower=lower, transposed=transposed, unit=unit)
 
@@ -88,10 +96,10 @@ def solve(
     transposed=False,
 ):
     a, b = matrices(recorder, a, b)
-    square(a)
+    checked_square(a)
     b, is_vector = _columns(recorder, b, a.shape[-1], "solve")
     if assume_a in ("pos", "positive definite"):
-        own = a if lower else turned(recorder, a)
+        own = a if lower else transposed_matrices(recorder, a)
         return _finished(recorder, by_cholesky(recorder, cholesky_factor(recorder, own), b, True), is_vector)
     if assume_a in ("upper triangular", "lower triangular"):
         options = {"lower": assume_a.startswith("lower"), "transposed": bool(transposed)}
@@ -112,14 +120,14 @@ def solve(
 @implements(scipy.linalg.inv)
 def inv(recorder, a, overwrite_a=False, check_finite=True, *, assume_a=None, lower=False):
     (a,) = matrices(recorder, a)
-    square(a)
+    checked_square(a)
     if assume_a in ("upper triangular", "lower triangular"):
         a = recorder.value_of(_triangle(recorder, a, assume_a.startswith("lower")))
     elif assume_a in ("pos", "positive definite", *SYMMETRIC):
         a = _symmetric(recorder, a, bool(lower))
     elif assume_a not in GENERAL:
         raise unsupported(f"scipy.linalg.inv with assume_a={assume_a!r}", "leave it out")
-    return recorder.array(systems.inverse(recorder, a))
+    return recorder.array(systems.inverse_matrices(recorder, a))
 
 
 @implements(scipy.linalg.det)
@@ -130,7 +138,7 @@ def det(recorder, a, overwrite_a=False, check_finite=True):
 @implements(scipy.linalg.solve_triangular)
 def solve_triangular(recorder, a, b, trans=0, lower=False, unit_diagonal=False, overwrite_b=False, check_finite=True):
     a, b = matrices(recorder, a, b)
-    square(a)
+    checked_square(a)
     b, is_vector = _columns(recorder, b, a.shape[-1], "solve_triangular")
     options = {"lower": bool(lower), "transposed": trans not in (0, "N"), "unit": bool(unit_diagonal)}
     return _finished(recorder, triangular(recorder, a, b, check=True, **options), is_vector)
@@ -163,7 +171,7 @@ def cho_solve(recorder, c_and_lower, b, overwrite_b=False, check_finite=True):
 
 def _interchanges(recorder: Recorder, f: Value) -> Any:
     """From 0, as SciPy has them."""
-    n = order_of(f.shape[-1])
+    n = order_of_factors(f.shape[-1])
     return recorder.array(f)[..., n * n : n * n + n].astype(np.int32) - np.int32(1)
 
 
@@ -240,7 +248,7 @@ def solve_banded(recorder, l_and_u, ab, b, overwrite_ab=False, overwrite_b=False
         return _finished(recorder, b, is_vector)
     f = recorder.apply("band_lu", ab, lower=lower, upper=upper)
     pivot = systems.last(recorder, f, f.shape[-1] - 1)
-    require(recorder, recorder.apply("equal", pivot, constant(recorder, 0, pivot.dtype)), "singular matrix")
+    require_everywhere(recorder, recorder.apply("equal", pivot, constant(recorder, 0, pivot.dtype)), "singular matrix")
     batch = np.broadcast_shapes(f.shape[:-1], b.shape[:-2])
     f, b = broadcast(recorder, f, (*batch, f.shape[-1])), broadcast(recorder, b, (*batch, *b.shape[-2:]))
     x = recorder.apply("band_solve", f, b, lower=lower, upper=upper, transposed=False)
@@ -271,7 +279,7 @@ def solve_sylvester(recorder, a, b, q):
 @implements(scipy.linalg.solve_continuous_lyapunov)
 def solve_continuous_lyapunov(recorder, a, q):
     a, q = matrices(recorder, a, q)
-    return recorder.array(recorder.apply("sylvester", a, turned(recorder, a), q))
+    return recorder.array(recorder.apply("sylvester", a, transposed_matrices(recorder, a), q))
 
 
 @implements(scipy.linalg.solve_discrete_lyapunov)
@@ -295,9 +303,9 @@ def _standard(recorder: Recorder, a: Value, b: Any, lower: bool, kind: int) -> t
     if kind != 1:
         raise unsupported("scipy.linalg.eigh with type=2 or 3", "write the problem as one of type 1")
     _, b = matrices(recorder, recorder.array(a), b)
-    factor = cholesky_factor(recorder, b if lower else turned(recorder, b))
+    factor = cholesky_factor(recorder, b if lower else transposed_matrices(recorder, b))
     half = triangular(recorder, factor, _symmetric(recorder, a, lower), lower=True, transposed=False)
-    both = triangular(recorder, factor, turned(recorder, half), lower=True, transposed=False)
+    both = triangular(recorder, factor, transposed_matrices(recorder, half), lower=True, transposed=False)
     return both, factor
 
 
@@ -318,7 +326,7 @@ def eigh(
     driver=None,
 ):
     (a,) = matrices(recorder, a)
-    square(a)
+    checked_square(a)
     if subset_by_value is not None or driver not in (None, "evr", "evd", "gvd"):
         raise unsupported("scipy.linalg.eigh with these options", "leave them out, or choose driver='evd'")
     own, factor = _standard(recorder, a, b, bool(lower), type)
@@ -357,7 +365,7 @@ def pinv(recorder, a, *, atol=None, rtol=None, return_rank=False, check_finite=T
         raise unsupported("scipy.linalg.pinv with atol or return_rank", "give rtol, and use np.linalg.matrix_rank")
     (a,) = matrices(recorder, a)
     if a.size == 0:
-        return recorder.array(turned(recorder, a))
+        return recorder.array(transposed_matrices(recorder, a))
     if rtol is None:
         rtol = max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)
     return recorder.array(pseudo_inverse(recorder, a, rtol))

@@ -36,13 +36,13 @@ def matrices(recorder: Recorder, *objects: object) -> list[Value]:
     return [cast(recorder, v, dtype) for v in values]
 
 
-def square(value: Value) -> Value:
+def checked_square(value: Value) -> Value:
     if value.shape[-1] != value.shape[-2]:
         raise LinAlgError("Last 2 dimensions of the array must be square")
     return value
 
 
-def turned(recorder: Recorder, value: Value) -> Value:
+def transposed_matrices(recorder: Recorder, value: Value) -> Value:
     """The transpose of each matrix."""
     shape, strides = list(value.shape), list(c_strides(value.shape))
     for axes in (shape, strides):
@@ -50,7 +50,7 @@ def turned(recorder: Recorder, value: Value) -> Value:
     return recorder.builder.view(value, View(0, tuple(shape), tuple(strides)))
 
 
-def require(recorder: Recorder, holds: Value, message: str) -> None:
+def require_everywhere(recorder: Recorder, holds: Value, message: str) -> None:
     """A call of the plan raises LinAlgError unless `holds` is true everywhere."""
     if holds.size == 0:
         return
@@ -70,7 +70,7 @@ def factored(recorder: Recorder, value: Value, *, required: bool = True) -> Valu
     found = recorder.apply("lu", value)
     if required:
         pivot = last(recorder, found, found.shape[-1] - 1)
-        require(recorder, recorder.apply("equal", pivot, constant(recorder, 0, pivot.dtype)), SINGULAR)
+        require_everywhere(recorder, recorder.apply("equal", pivot, constant(recorder, 0, pivot.dtype)), SINGULAR)
     return found
 
 
@@ -90,7 +90,7 @@ def solved(recorder: Recorder, factors: Value, right: Value, transposed: bool = 
 @implements(np.linalg.solve)
 def solve(recorder, a, b):
     a, b = matrices(recorder, a, b)
-    square(a)
+    checked_square(a)
     is_vector = len(b.shape) == 1
     if is_vector:
         b = reshape(recorder, b, (*b.shape, 1))
@@ -109,11 +109,11 @@ def solve(recorder, a, b):
 @implements(np.linalg.inv)
 def inv(recorder, a):
     (a,) = matrices(recorder, a)
-    square(a)
-    return recorder.array(inverse(recorder, a))
+    checked_square(a)
+    return recorder.array(inverse_matrices(recorder, a))
 
 
-def inverse(recorder: Recorder, a: Value) -> Value:
+def inverse_matrices(recorder: Recorder, a: Value) -> Value:
     return a if a.size == 0 else recorder.apply("lu_inverse", factored(recorder, a))
 
 
@@ -135,7 +135,7 @@ def explicit_det(recorder: Recorder, a: Value) -> Value:
 @implements(np.linalg.det)
 def det(recorder, a):
     (a,) = matrices(recorder, a)
-    square(a)
+    checked_square(a)
     if a.size == 0:
         return recorder.result(broadcast(recorder, constant(recorder, 1, a.dtype), a.shape[:-2]))
     if a.shape[-1] <= 3:
@@ -146,7 +146,7 @@ def det(recorder, a):
 @implements(np.linalg.slogdet)
 def slogdet(recorder, a):
     (a,) = matrices(recorder, a)
-    square(a)
+    checked_square(a)
     if a.size == 0:
         found = [broadcast(recorder, constant(recorder, k, a.dtype), a.shape[:-2]) for k in (1, 0)]
     else:
@@ -165,17 +165,17 @@ def cholesky_factor(recorder: Recorder, a: Value) -> Value:
     found = recorder.apply("cholesky", a)
     first = recorder.builder.view(found, View(0, found.shape[:-2], c_strides(found.shape)[:-2]))
     holds = recorder.apply("less", first, constant(recorder, 0, first.dtype))
-    require(recorder, recorder.apply("logical_not", holds), NOT_POSITIVE_DEFINITE)
+    require_everywhere(recorder, recorder.apply("logical_not", holds), NOT_POSITIVE_DEFINITE)
     return found
 
 
 @implements(np.linalg.cholesky)
 def cholesky(recorder, a, /, *, upper=False):
     (a,) = matrices(recorder, a)
-    square(a)
+    checked_square(a)
     if not upper:
         return recorder.array(cholesky_factor(recorder, a))
-    return recorder.array(turned(recorder, cholesky_factor(recorder, turned(recorder, a))))
+    return recorder.array(transposed_matrices(recorder, cholesky_factor(recorder, transposed_matrices(recorder, a))))
 
 
 @implements(np.linalg.tensorsolve)
