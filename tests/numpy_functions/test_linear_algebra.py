@@ -95,6 +95,16 @@ def test_in_a_loop() -> None:
         plan.gradient(stack)
 
 
+def test_in_a_custom_rule_the_numbers_show_it() -> None:
+    @planned_ad.checkpoint
+    def layer(a, b):
+        return np.linalg.solve(a, b)
+
+    plan = planned_ad.compile(lambda a, b: np.sum(layer(a, b) ** 2), (2 * np.eye(3), np.ones(3)))
+    np.testing.assert_allclose(plan.gradient(2 * np.eye(3), np.ones(3))[1], 0.5)
+    assert not np.isfinite(plan(np.ones((3, 3)), np.ones(3)))
+
+
 def test_singular_where_the_example_is() -> None:
     with pytest.raises(np.linalg.LinAlgError):
         planned_ad.compile(lambda a: np.sum(np.linalg.inv(a)), ONES)

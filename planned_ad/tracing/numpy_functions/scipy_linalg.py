@@ -430,26 +430,3 @@ def circulant(recorder, c):
     c = asarray(recorder, c)
     n = c.shape[-1]
     return c[..., (np.arange(n)[:, None] - np.arange(n)) % n]
-
-
-@implements(scipy.linalg.block_diag)
-def block_diag(recorder, *arrs):
-    blocks = [np.atleast_2d(asarray(recorder, a)) for a in arrs or ([],)]
-    batch = np.broadcast_shapes(*(b.shape[:-2] for b in blocks))
-    shape = (*batch, sum(b.shape[-2] for b in blocks), sum(b.shape[-1] for b in blocks))
-    out = recorder.empty(shape, np.result_type(*(b.dtype for b in blocks)))
-    row = column = 0
-    for b in blocks:
-        out[..., row : row + b.shape[-2], column : column + b.shape[-1]] = b
-        row, column = row + b.shape[-2], column + b.shape[-1]
-    return out
-
-
-@implements(scipy.linalg.companion)
-def companion(recorder, a):
-    a = _vector(recorder, a)
-    n = len(a) - 1
-    out = recorder.empty((n, n), a.dtype if a.dtype.kind == "f" else np.float64)
-    out[0] = -a[1:] / a[0]
-    out[np.arange(1, n), np.arange(n - 1)] = 1
-    return out
