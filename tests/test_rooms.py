@@ -10,6 +10,7 @@ import pytest
 import planned_ad
 from planned_ad.calls.entries import differentiated, entry_tape
 from planned_ad.calls.kernel_functions import njit_spec
+from planned_ad.calls.kinds import KINDS
 from planned_ad.differentiate.keep import rooms
 from planned_ad.tape.interpret import GuardBroken, interpret
 from planned_ad.tape.verify import verify
@@ -118,7 +119,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_by_interpreter(traced: Trace, args: tuple, room: int, simplified: bool) -> dict:
-    tape = (entry_tape if simplified else differentiated)(traced, "gradient", False, room=room)
+    tape = (entry_tape if simplified else differentiated)(traced, KINDS["gradient"], False, room=room)
     memories = memories_for(verify(tape), traced, args, {}, [])
     interpret(tape, memories)
     return shadows_in(tape, memories)

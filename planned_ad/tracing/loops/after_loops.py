@@ -10,9 +10,8 @@ import numpy as np
 from ...regions.affine import Affine, Extent, Ragged, affine, exact, ragged, substitute
 from ...regions.regions import View, contiguous
 from ...tape.tape import Buffer, Value
-from ..lengths.moving_keys import seen
-from ..lengths.ragged import RaggedArray
-from ..record.aliases import NONE, Copy, array_in
+from ..lengths.ragged import RaggedArray, seen
+from ..record.aliases import NONE, Copy
 from ..record.lost_variables import Lost
 from ..record.storage import ShiftedStorage, Storage
 from ..values.array_tracer import ArrayTracer
@@ -80,7 +79,7 @@ class Leaving:
         recorder = self.recorder
         if type(value) is Held:
             if value.buffer.id not in self.held:
-                self.held[value.buffer.id] = array_in(recorder, value.buffer, value.copy)
+                self.held[value.buffer.id] = recorder.copies.array_in(value.buffer, value.copy)
             return self.held[value.buffer.id]
         if type(value) is Kept:
             load = recorder.builder.load(value.buffer.whole)

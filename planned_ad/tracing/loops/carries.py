@@ -12,7 +12,8 @@ import numpy as np
 from ...regions.affine import Extent, affine, substitute
 from ...regions.regions import View, contiguous
 from ...tape.tape import Buffer, Value
-from ..lengths.moving_keys import seen
+from ..lengths.ragged import seen
+from ..lengths.run_time_arrays import RunTimeArray
 from ..record.aliases import NONE, Refusal, Standing, copy_of
 from ..record.lost_variables import DIFFERS, Lost
 from ..record.promotion import KINDS, dtype_of
@@ -321,7 +322,7 @@ class Joiner:
             if new.shape != old.shape or new.dtype != old.dtype or not (new.storage.depth > self.depth or alone):
                 return Fresh(name)
             return self.join_arrays(name, old, new)
-        if recorder.is_run_time(old) and recorder.is_run_time(new):
+        if type(old) is type(new) is RunTimeArray:
             return Fresh(name)
         raise NotCarried(f"`{name}` is {described(recorder, old)} first and {described(recorder, new)} then")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...regions.regions import contiguous
 from ...tape.tape import Buffer
-from ..record.aliases import Copy, array_in
+from ..record.aliases import Copy
 from ..record.blocks import Block, Made
 from ..record.lost_variables import BEHIND, DIFFERS, Lost
 from ..values.array_tracer import ArrayTracer
@@ -196,6 +196,6 @@ def taken_up(recorder: Recorder, form: Any, place: Place, shared: bool, copy: Co
     if isinstance(form, Scalar):
         return ScalarTracer(recorder, recorder.builder.load(form.buffer.whole), form.is_python)
     assert isinstance(form, Whole)
-    found = array_in(recorder, form.buffer, copy)
+    found = recorder.copies.array_in(form.buffer, copy)
     found.storage.chosen |= shared
     return found

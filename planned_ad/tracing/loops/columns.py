@@ -6,6 +6,8 @@ a column of `m` times as many rows.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +15,17 @@ import numpy as np
 
 from ...regions.affine import Affine, Extent, affine, substitute
 from ...regions.regions import Region, View, c_strides, contiguous
+from ..record.aliases import storages_in
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex, expression_of, index_of, plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
 from .carries import is_number, number_type, put_together, same, taken_apart
+from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:
     from ...tape.tape import Value
     from ..record.recorder import Recorder
-    from .traced_list import TracedList
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +80,6 @@ Spec = Number | Array | Integer | Fixed | Record | Rows
 
 def spec_of(recorder: Recorder, element: Any, depth: int) -> Spec | None:
     """What an element is, for a loop at `depth`; None for what cannot be kept in a column."""
-    from .traced_list import Segment, TracedList
-
     kind = type(element)
     if kind is LoopIndex or kind is int:
         expression = expression_of(element)
@@ -114,8 +115,6 @@ def spec_of(recorder: Recorder, element: Any, depth: int) -> Spec | None:
 
 def element_spec(recorder: Recorder, part: Any, depth: int) -> Spec | None:
     """What the elements of a part of a list are; of a segment, whose loop is over, in memory."""
-    from .traced_list import Segment
-
     return stored(part.column.spec) if type(part) is Segment else spec_of(recorder, part, depth)
 
 
@@ -199,6 +198,14 @@ class Stored:
     def array(self, length: int) -> ArrayTracer:
         return self.recorder.array(self.memory.read())
 
+    def storages(self) -> Iterator[Storage]:
+        """The memories to which the rows lead."""
+        yield self.memory.storage
+
+    def own_storages(self) -> Iterator[Storage]:
+        """The memories that hold rows."""
+        yield self.memory.storage
+
     def put(self, row: Extent, element: Any) -> None:
         assert isinstance(self.spec, Number | Array)
         self.store(row, self.recorder.value_of(plain_or_traced(element), self.spec.dtype), self.memory.shape[1:])
@@ -243,6 +250,11 @@ class Integers:
             return self.recorder.concrete(numbers + self.start)
         return self.recorder.concrete(numbers) + index_of(self.recorder, self.start)
 
+    def storages(self) -> Iterator[Storage]:
+        return iter(())
+
+    own_storages = storages
+
     def put(self, row: Extent, element: Any) -> None:
         """Nothing to do: the rows are known."""
 
@@ -267,6 +279,12 @@ class Repeated:
     def array(self, length: int) -> ArrayTracer:
         value = self.recorder.value_of(self.value)
         return self.recorder.array(self.recorder.builder.broadcast(value, (length, *value.shape)))
+
+    def storages(self) -> Iterator[Storage]:
+        return storages_in(self.value)
+
+    def own_storages(self) -> Iterator[Storage]:
+        return iter(())
 
     def put(self, row: Extent, element: Any) -> None:
         """Nothing to do: it is there."""
@@ -298,6 +316,12 @@ class Records:
         parts = [column.array(length) for column in self.columns]
         return self.recorder.call(np.stack, (parts,), {"axis": 1})
 
+    def storages(self) -> Iterator[Storage]:
+        return itertools.chain.from_iterable(column.storages() for column in self.columns)
+
+    def own_storages(self) -> Iterator[Storage]:
+        return itertools.chain.from_iterable(column.own_storages() for column in self.columns)
+
     def put(self, row: Extent, element: Any) -> None:
         items = element.parts if hasattr(element, "parts") else taken_apart(element)[2]  # type: ignore[index]
         for column, item in zip(self.columns, items):
@@ -320,8 +344,6 @@ class Nested:
     owner: TracedList
 
     def item(self, row: Any) -> Any:
-        from .traced_list import Segment
-
         inner = self.flat.part(slice(row * self.length, (row + 1) * self.length))
         return self.owner.element([Segment(inner, self.length)])
 
@@ -335,9 +357,13 @@ class Nested:
         found = self.flat.array(length * self.length)
         return found.reshape(length, self.length, *found.shape[1:])
 
-    def put(self, row: Extent, element: Any) -> None:
-        from .traced_list import Segment
+    def storages(self) -> Iterator[Storage]:
+        return self.flat.storages()
 
+    def own_storages(self) -> Iterator[Storage]:
+        return self.flat.own_storages()
+
+    def put(self, row: Extent, element: Any) -> None:
         first = _times(row, self.length)
         for part in element.parts if hasattr(element, "parts") else element:
             if type(part) is Segment:

@@ -18,14 +18,16 @@ import numpy as np
 
 from ...python.comprehensions import exits
 from ...python.exit_syntax import RETURN
+from ...python.frames import user_frame
 from ...python.statements import extent_after
 from ...regions.regions import contiguous
 from ...tape.tape import Branch, Buffer, Load, Operation
+from ..lengths.run_time_arrays import RunTimeArray
 from ..record.aliases import NONE, Copy, Names
 from .carries import is_number, number_type, taken_apart
 from .choices import First, Scalar, Several, Whole, fits, hand_on, taken_up
 from .iteration import LoopIterator, Sequence
-from .state import Place, user_frame
+from .state import Place
 from .traced_list import is_traced_list
 
 if TYPE_CHECKING:
@@ -133,7 +135,7 @@ class Exits:
             if other is None or (other.kind, other.keys) == (kind, keys):
                 forms = [None] * len(items) if other is None else other.items
                 return Several(kind, keys, [self.form_of(item, form) for item, form in zip(items, forms)])
-        if other is None and not recorder.is_run_time(value) and not is_traced_list(value):
+        if other is None and not isinstance(value, RunTimeArray) and not is_traced_list(value):
             return First(value)
         raise self.loop.unrolled("returns different kinds of things")  # type: ignore[union-attr]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...python.comprehensions import collected, display
-from ..replacements.builtin_functions import Consumer, is_generator_expression
 from .columns import Number, Stored
+from .consumers import Consumer, is_generator_expression
 from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:

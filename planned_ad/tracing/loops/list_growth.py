@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...regions.affine import Extent, affine
-from ..record.aliases import Standing, copy_of, rows_of
+from ..record.aliases import Standing, copy_of
 from ..record.lost_variables import Lost
 from .carries import number_type
 from .columns import (
@@ -224,7 +224,7 @@ class Growth:
         if grown.column is not None:
             copies = self.loop.recorder.copies
             copy = copy_of(grown.standing, lambda reason, first: grown.target.refuse(), over=over)
-            for storage in rows_of(grown.column):
+            for storage in grown.column.own_storages():
                 copies.known[storage.name] = copy  # rows of earlier iterations are not made anew
 
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.scalar_tracer import ScalarTracer
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 HOLDERS = (list, tuple, collections.deque, *VIEWS)

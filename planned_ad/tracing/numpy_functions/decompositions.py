@@ -6,21 +6,18 @@ NumPy.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.linalg._linalg import EighResult, QRResult, SVDResult
 
 from ...regions.regions import View, c_strides
 from ...rules.decompositions import qr_shapes, size, svd_shapes
+from ...tape.tape import Value
 from ..record.dispatch import implements
-from .linear import matmul
+from ..record.recorder import Recorder
 from .support import NO_VALUE, broadcast, constant, unsupported
 from .systems import checked_square, factored, last, matrices, require_everywhere, transposed_matrices
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
 
 Shape = tuple[int, ...]
 
@@ -125,7 +122,7 @@ def orthogonal(recorder: Recorder, a: Value, complete: bool) -> list[Value]:
     first = recorder.value_of(array[..., :k])
     q, r = unpacked(recorder, recorder.apply("qr", first, complete=complete), qr_shapes((m, k), complete))
     if n > k:
-        rest = matmul(recorder, recorder.array(transposed_matrices(recorder, q)), array[..., k:])
+        rest = recorder.array(transposed_matrices(recorder, q)) @ array[..., k:]
         r = recorder.value_of(np.concatenate([recorder.array(r), rest], axis=-1))
     elif complete and m > k:
         below = recorder.array(filled_with_zeros(recorder, a.dtype, (*batch, m - k, n)))

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from ...rules.systems import order_of_factors
+from ...tape.tape import Value
 from ..record.dispatch import implements
+from ..record.recorder import Recorder
 from . import decompositions as numpys
 from . import systems
 from .decompositions import eigen, orthogonal, pseudo_inverse, singular
@@ -25,10 +27,6 @@ from .systems import (
     solved,
     transposed_matrices,
 )
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
 
 SINGULAR = "A singular matrix detected."
 

@@ -6,19 +6,17 @@ is singular) is a guard here: a call of a plan raises `SingularMatrixError`, whi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.linalg._linalg import SlogdetResult
 
 from ...regions.regions import View, c_strides
+from ...tape.tape import Value
 from ..record.dispatch import implements
+from ..record.recorder import Recorder
 from .support import FLOAT, asarray, broadcast, cast, constant, reshape
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
 
 SINGULAR = "Singular matrix"
 
