@@ -6,8 +6,8 @@ import html
 from dataclasses import dataclass
 from os.path import basename
 
+from ..analysis.activity import activity
 from ..differentiate.keep.memory_limit import Rerun
-from ..differentiate.reverse import activity
 from ..planning.schedule import Cached, LibraryStep, Source, walk_steps
 from ..tape.captured import captured_in
 from ..tape.tape import Guard
