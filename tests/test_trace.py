@@ -229,10 +229,8 @@ def test_ufuncs_of_one_operand(name, x):
     check(lambda x: getattr(np, name)(x), x)
 
 
-@pytest.mark.parametrize("name", POSITIVE)
+@pytest.mark.parametrize("name", [name for name in POSITIVE if name != "signbit"])  # it has no loop for integers
 def test_ufuncs_of_integers(name):
-    if name in ("signbit",):
-        pytest.skip("no integer loop worth having")
     check(lambda x, k: getattr(np, name)(k), vector(), np.arange(1, 5))
 
 

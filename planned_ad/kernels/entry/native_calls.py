@@ -24,7 +24,7 @@ from llvmlite import ir
 
 from ...python.callbacks import FORGET_PENDING
 from ..library.native_callees import CALLEE_FAILED
-from ..llvm.codelibrary import Optimization, compile_module, unique_symbol
+from ..llvm.codelibrary import CodeLibrary, Optimization, compile_module, unique_symbol
 from ..llvm.types import I32, I64, POINTER, memory_type
 from .callspec import ArraySpec, FloatSpec
 from .watchtable import walker
@@ -107,23 +107,25 @@ class NativeCall:
         self.name, self.parameters = name, tuple(parameters)
         self._rows = (_Row * (most_variants + 1))()  # the last one ends the table
         self._count = 0
+        self._kept: dict[int, object] = {}  # of all kernels that were ever tried, since a call may be running in one
         self._lock = threading.Lock()
         symbol = unique_symbol(f"{name}.native")
         table = ctypes.addressof(self._rows)
         self.library = compile_module(symbol, lambda module: _emit(module, symbol, self.parameters, table), LITTLE)
-        self.address: int = self.library.get_pointer_to_function(symbol)
-        free = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(self.library.get_pointer_to_function(f"{symbol}.free"))
-        weakref.finalize(self, _free_workspaces, self._rows, free).atexit = False
+        self.address: int = self.library.address(symbol)
+        free = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(self.library.address(f"{symbol}.free"))
+        weakref.finalize(self, _free_workspaces, self._rows, free, self.library.code).atexit = False
 
-    def try_variants(self, variants: Sequence[tuple[int, int, int]]) -> None:
+    def try_variants(self, variants: Sequence[tuple[int, int, int, object]]) -> None:
         """Let calls try these variants and no others, also calls compiled before.
 
-        Each is the address of a kernel, the bytes of its workspace, and the address of a `WatchTable`, or 0. A row that
-        has been tried stays, since a call may be in it, and leads nowhere; it may get a kernel again that needs no more
-        memory. What does not fit any more is left out.
+        Each is the address of a kernel, the bytes of its workspace, the address of a `WatchTable`, or 0, and what keeps
+        the kernel and the table. A row that has been tried stays, since a call may be in it, and leads nowhere; it may
+        get a kernel again that needs no more memory. What does not fit any more is left out.
         """
         with self._lock:
-            wanted = {kernel: (nbytes, watch) for kernel, nbytes, watch in variants}
+            self._kept |= {kernel: keep for kernel, _, _, keep in variants}
+            wanted = {kernel: (nbytes, watch) for kernel, nbytes, watch, _ in variants}
             for row in self._rows[: self._count]:
                 if row.kernel not in wanted:
                     row.kernel = nowhere()
@@ -150,22 +152,25 @@ class NativeCall:
         return f"int32_t {self.name}({', '.join(described) or 'void'})"
 
 
-@functools.cache
 def nowhere() -> int:
     """The address of a kernel whose guards never hold."""
-    symbol = unique_symbol("nowhere")
+    return _nowhere().address("nowhere")
 
+
+@functools.cache  # for ever, as all calls use it
+def _nowhere() -> CodeLibrary:
     def emit(module: ir.Module) -> None:
-        function = ir.Function(module, ir.FunctionType(I32, [POINTER.as_pointer(), POINTER]), symbol)
+        function = ir.Function(module, ir.FunctionType(I32, [POINTER.as_pointer(), POINTER]), "nowhere")
         ir.IRBuilder(function.append_basic_block("entry")).ret(I32(BROKEN_GUARD))
 
-    return compile_module(symbol, emit, LITTLE).get_pointer_to_function(symbol)
+    return compile_module("nowhere", emit, LITTLE)
 
 
 LITTLE = Optimization(level=2, loop_vectorize=False, loop_unroll=False)
 
 
-def _free_workspaces(rows: ctypes.Array, free) -> None:
+def _free_workspaces(rows: ctypes.Array, free, code: object) -> None:
+    """`code` is where `free` is, which has to be there until then."""
     for row in rows:
         node = row.nodes
         while node:
