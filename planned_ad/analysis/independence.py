@@ -18,7 +18,7 @@ from .dependence import Access, Overwrites, Place
 from .enclosing import certainly_runs, spread
 
 MOST_SEARCHES = 200  # pairs of accesses to look at closely
-EXTREMA = {"maximum": "reduce_max", "minimum": "reduce_min"}
+EXTREMA = {"maximum": "reduce_max", "minimum": "reduce_min", "logical_and": "reduce_all"}
 
 
 class NotIndependent(Exception):
@@ -76,7 +76,7 @@ def sharing(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...]) -> 
 def find_carry(loop: Loop, store: Store) -> Carry | None:
     """The carry that ends in `store`; None where it is none."""
     loads = [op for op in loop.body if isinstance(op, Load) and op.region == store.region]
-    if len(loads) != 1 or store.value.dtype.kind not in "fi" or is_ragged(store.region.shape):
+    if len(loads) != 1 or store.value.dtype.kind not in "fib" or is_ragged(store.region.shape):
         return None
     (load,) = loads
     others = (op for op in loop.body if op is not load and op is not store)

@@ -24,7 +24,8 @@ class Rule:
     """One primitive.
 
     kind : 'elementwise' (operands of one shape or scalars, a result of that shape), 'reduce', 'scan', 'contract',
-        'view', 'gather' or 'other'. The planner and the emitter ask for the kind, never for the name.
+        'matrix' (of the last axes; any axes before them are a batch that all operands share), 'view', 'gather' or
+        'other'. The planner and the emitter ask for the kind, never for the name.
     infer : `(operands, parameters) -> (shape, dtype)` of the result.
     evaluate : `(*arrays, **parameters) -> array`: the meaning, in plain NumPy.
     adjoints : per operand, None (no derivative) or `(ct, y, a, b, ..., **parameters) -> cotangent`; `ct` is the

@@ -183,6 +183,9 @@ class Lifting:
             return self.builder.apply(op.primitive, *operands, **params)
         if kind == "contract":
             return self.contracted(op)
+        if kind == "matrix" and not isinstance(self.count, Ragged):
+            operands = (self.over_iterations(v, v.shape) for v in op.operands)
+            return self.builder.apply(op.primitive, *operands, **params)
         if kind == "gather" and not isinstance(self.count, Ragged) and op.operands[0].id not in self.lifted:
             indices = (self.over_iterations(v, v.shape) for v in op.operands[1:])
             return self.builder.apply(op.primitive, self.here(op.operands[0]), *indices, **params)
