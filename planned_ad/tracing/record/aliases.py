@@ -222,7 +222,7 @@ def storages_in(value: Any) -> Iterator[Storage]:
         for part in value.parts:
             yield from storages_in(part)
     elif kind is Segment:
-        yield from storages_of(value.column)
+        yield from value.column.storages()
     elif kind is dict:
         for item in value.values():
             yield from storages_in(item)
@@ -231,31 +231,3 @@ def storages_in(value: Any) -> Iterator[Storage]:
             yield from storages_in(item)
     elif hasattr(kind, "view") and hasattr(kind, "layout"):  # a ragged array
         yield value.storage
-
-
-def rows_of(column: Any) -> Iterator[Storage]:
-    """The memories that hold rows of a column."""
-    from ..loops.columns import Nested, Records, Stored
-
-    if isinstance(column, Records):
-        for part in column.columns:
-            yield from rows_of(part)
-    elif isinstance(column, Nested):
-        yield from rows_of(column.flat)
-    elif isinstance(column, Stored):
-        yield column.memory.storage
-
-
-def storages_of(column: Any) -> Iterator[Storage]:
-    """The memories to which the rows of a column lead."""
-    from ..loops.columns import Nested, Records, Repeated, Stored
-
-    if isinstance(column, Repeated):
-        yield from storages_in(column.value)
-    elif isinstance(column, Records):
-        for part in column.columns:
-            yield from storages_of(part)
-    elif isinstance(column, Nested):
-        yield from storages_of(column.flat)
-    elif isinstance(column, Stored):
-        yield column.memory.storage
