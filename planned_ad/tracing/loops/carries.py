@@ -92,6 +92,11 @@ class NextArray(Array, Handed):
             self.standing.left = NONE
         return self.in_place(recorder)
 
+    @property
+    def buffer_id(self) -> int:
+        assert self.buffer is not None
+        return self.buffer.id
+
     def in_place(self, recorder: Recorder) -> ArrayTracer:
         """The array in this memory."""
         assert self.storage is not None
@@ -136,7 +141,7 @@ class NextRows(Rows, Handed):
         return [(self.buffer, recorder.value_of(value, self.buffer.dtype))]
 
 
-def innermost(form: Form) -> tuple[Any, tuple[int, ...]]:
+def innermost(form: Form | None) -> tuple[Any, tuple[int, ...]]:
     """What is in the innermost lists, and the lengths of the lists."""
     lengths = []
     while isinstance(form, Rows):
@@ -152,31 +157,18 @@ def lying_in(memory: ArrayTracer, form: Form) -> Form:
     return replace(form, memory=memory)  # type: ignore[type-var]
 
 
-def is_list_of(recorder: Recorder, form: Rows, value: Any) -> bool:
-    """Whether the elements of `value` can be handed on as `form` says."""
-    found = stored(form_of(recorder, value, -1))
-    if not isinstance(found, Rows) or found.length != form.length:
+def is_list_of(recorder: Recorder, form: Rows, value: Any, *, first: bool = False) -> bool:
+    """Whether a list can be handed on in this form: its numbers, and arrays to which nothing writes.
+
+    In the `first` iteration, where it is from before the loop, narrower numbers give way.
+    """
+    (leaf, lengths), (other, others) = innermost(form), innermost(stored(form_of(recorder, value, -1)))
+    if lengths != others or type(leaf) is not type(other):
         return False
-    leaf = innermost(form)[0]
-    return joined(form.each, found.each, exact=True) == form.each and (isinstance(leaf, Number) or is_in_memory(value))
-
-
-def is_in_memory(value: Any) -> bool:
-    """Whether its arrays are those of lists that loops have filled: nothing writes to them."""
-    return type(value) is TracedList and all(type(part) is Segment for part in value.parts)
-
-
-def begins(recorder: Recorder, form: Rows, old: Any) -> bool:
-    """Whether a list from before the loop can be what the first iteration is handed; plain numbers give way."""
-    found = stored(form_of(recorder, old, -1))
-    if found is None:
-        return False
-    (leaf, lengths), (other, others) = innermost(form), innermost(found)
-    if lengths != others:
-        return False
-    if isinstance(leaf, Number) and isinstance(other, Number):
+    if isinstance(leaf, Number) and first:
         return np.result_type(other.dtype, leaf.dtype) == leaf.dtype
-    return bool(leaf == other) and is_in_memory(old)
+    in_lists = type(value) is TracedList and all(type(part) is Segment for part in value.parts)
+    return joined(leaf, other, exact=True) == leaf and (isinstance(leaf, Number) or in_lists)
 
 
 def in_memory(forms: Iterable[Form]) -> Iterator[Any]:
@@ -273,16 +265,12 @@ class Joiner:
     def join_lists(self, name: str, old: Any, new: Any) -> Form:
         """Of a list that a loop has filled, before or after the iteration."""
         recorder = self.recorder
-        if not all(isinstance(value, list | tuple) for value in (old, new)) or isinstance(old, list) != isinstance(
-            new, list
-        ):
-            return Nothing()
-        form = stored(form_of(recorder, new, -1))
-        if not isinstance(form, Rows):
-            return Nothing()
+        alike = any(isinstance(old, kind) and isinstance(new, kind) for kind in (list, tuple))
+        form = stored(form_of(recorder, new, -1)) if alike else None
         leaf, lengths = innermost(form)
-        is_list = isinstance(leaf, Number | Array) and is_list_of(recorder, form, new)
-        if not is_list or not begins(recorder, form, old):
+        if not isinstance(form, Rows) or not isinstance(leaf, Number | Array):
+            return Nothing()
+        if not (is_list_of(recorder, form, new) and is_list_of(recorder, form, old, first=True)):
             return Nothing()
         buffer = recorder.builder.new_buffer("local", name, leaf.dtype, contiguous((*lengths, *leaf.shape)))
         self.initial.append((buffer, old))

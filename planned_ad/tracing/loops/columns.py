@@ -50,7 +50,7 @@ def form_of_list(recorder: Recorder, parts: list[Any], depth: int) -> Form | Non
 def length_of(parts: list[Any]) -> int | None:
     """How many elements there are; None where that differs between the iterations of the loops around."""
     lengths = [part.length if type(part) is Segment else 1 for part in parts]
-    return sum(lengths) if all(type(n) is int for n in lengths) else None
+    return sum(lengths) if all(type(n) is int for n in lengths) else None  # type: ignore[return-value]
 
 
 def merged(forms: list[Form | None]) -> Form | None:

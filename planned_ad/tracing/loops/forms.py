@@ -224,6 +224,7 @@ class Count(Form):
         return Count(self.start + times(expression_of(rows.start), self.step), self.step * (rows.step or 1))
 
     def array(self, owner: TracedList, length: int) -> ArrayTracer:
+        assert isinstance(self.step, int)
         numbers = np.arange(length) * self.step
         if isinstance(self.start, int):
             return owner.recorder.concrete(numbers + self.start)
@@ -272,6 +273,7 @@ class InMemory(Form):
     def store(self, row: Extent, value: Value, shape: tuple[int, ...]) -> None:
         assert self.memory is not None
         storage = self.memory.storage
+        assert storage.buffer is not None
         storage.reads.clear()
         if value.size:
             view = View(times(row, int(np.prod(self.shape))), shape, c_strides(shape))

@@ -185,7 +185,11 @@ class LoopTrace:
                     continue
                 raise self.unrolled(f"deletes `{place.name}`")
             new = now.values[key][1]
-            carry = self.carries.get(key) or Same(old)
+            carry = self.carries.get(key)
+            if carry is None:
+                if not same(old, new):
+                    failed[key] = (place, old, new)
+                continue
             try:
                 stores += carry.leave(self.recorder, new, self.index)
             except NotCarried as problem:
@@ -341,7 +345,7 @@ class LoopTrace:
         recorded = walk(tuple(self.recorder.builder.operations))
         written = {r.buffer for op in recorded if not op.blocks and id(op) not in ours for r in op.writes}
         for key, carry in self.carries.items():
-            if isinstance(carry, NextArray) and carry.buffer.id in written and not carry.shared:
+            if isinstance(carry, NextArray) and carry.buffer_id in written and not carry.shared:
                 storage = self.origin.values[key][1].storage
                 users = [v for _, v in self.origin.values.values() if type(v) is ArrayTracer and v.storage is storage]
                 later = now.values[key][1].storage if type(now.values[key][1]) is ArrayTracer else None

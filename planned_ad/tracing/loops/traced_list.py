@@ -272,7 +272,7 @@ class TracedList:
                 pieces.append(self.like(items).traced())
                 items = []
             if type(part) is Segment:
-                pieces.append(part.column.array(self, part.length))
+                pieces.append(part.column.array(self, part.length))  # type: ignore[arg-type]
         return pieces[0] if len(pieces) == 1 else recorder.call(np.concatenate, (pieces,), {})
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
