@@ -101,7 +101,8 @@ class Form:
         """With memory for so many elements of a list, filled by the loop with this index, made at this depth."""
         return self
 
-    def item(self, owner: TracedList, row: Any) -> Any:
+    def item(self, owner: TracedList | None, row: Any) -> Any:
+        """The element in a row of a list, which the program may not change; without one, of other items."""
         raise NotImplementedError
 
     def part(self, owner: TracedList, rows: slice) -> Form:
@@ -172,7 +173,7 @@ class Same(Form):
             raise NotCarried
         return []
 
-    def item(self, owner: TracedList, row: Any) -> Any:
+    def item(self, owner: TracedList | None, row: Any) -> Any:
         return self.value
 
     def array(self, owner: TracedList, length: int) -> ArrayTracer:
@@ -214,7 +215,8 @@ class Count(Form):
         start = substitute(self.start, index, 0)
         return Count(start, substitute(self.start, index, 1) - start)
 
-    def item(self, owner: TracedList, row: Any) -> Any:
+    def item(self, owner: TracedList | None, row: Any) -> Any:
+        assert owner is not None
         expression = expression_of(row)
         if expression is None:
             return row * self.step + index_of(owner.recorder, self.start)
@@ -320,10 +322,10 @@ class Number(InMemory):
         assert self.buffer is not None
         return [(self.buffer, recorder.value_of(plain_or_traced(value), self.dtype))]
 
-    def item(self, owner: TracedList, row: Any) -> Any:
+    def item(self, owner: TracedList | None, row: Any) -> Any:
         assert self.memory is not None
         found = self.memory[row]
-        return ScalarTracer(owner.recorder, found.value, self.is_python) if type(found) is ScalarTracer else found
+        return ScalarTracer(found.recorder, found.value, self.is_python) if type(found) is ScalarTracer else found
 
 
 @dataclass
@@ -344,7 +346,7 @@ class Array(InMemory):
         assert self.buffer is not None
         return [(self.buffer, value.read())]
 
-    def item(self, owner: TracedList, row: Any) -> Any:
+    def item(self, owner: TracedList | None, row: Any) -> Any:
         assert self.memory is not None
         return self.memory[(row, ...)]
 
@@ -417,9 +419,11 @@ class Items(Form):
     def in_rows(self, rows: int, owner: TracedList, index: int, depth: int) -> Form:
         return replace(self, items=tuple(part.in_rows(rows, owner, index, depth) for part in self.items))
 
-    def item(self, owner: TracedList, row: Any) -> Any:
+    def item(self, owner: TracedList | None, row: Any) -> Any:
         items = [part.item(owner, row) for part in self.items]
-        return owner.element(items) if self.kind is list else put_together(self.kind, self.keys, items)
+        if self.kind is list and owner is not None:
+            return owner.element(items)
+        return put_together(self.kind, self.keys, items)
 
     def part(self, owner: TracedList, rows: slice) -> Form:
         return replace(self, items=tuple(part.part(owner, rows) for part in self.items))
@@ -462,7 +466,8 @@ class Rows(Form):
     def in_rows(self, rows: int, owner: TracedList, index: int, depth: int) -> Form:
         return replace(self, each=self.each.in_rows(rows * self.length, owner, index, depth))
 
-    def item(self, owner: TracedList, row: Any) -> Any:
+    def item(self, owner: TracedList | None, row: Any) -> Any:
+        assert owner is not None
         inner = self.each.part(owner, slice(row * self.length, (row + 1) * self.length))
         return owner.element([Segment(inner, self.length)])
 
