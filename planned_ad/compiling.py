@@ -11,13 +11,14 @@ from .differentiate.reverse import activity
 from .errors import ArgumentError, NotDifferentiableError
 from .plan import Plan
 from .python.options import function, one_of, whole_number
+from .python.type_variables import Result
 from .tape.guards import decides
 from .tape.tape import Scatter, Store, walk
 from .trace import Trace
 
 
 def compile(
-    f: Callable[..., Any],
+    f: Callable[..., Result],
     example_args: Any,
     example_kwargs: dict[str, Any] | None = None,
     *,
@@ -30,7 +31,7 @@ def compile(
     memory_limit: int | None = None,
     check: bool = True,
     frozen: Sequence[str] = (),
-) -> Plan:
+) -> Plan[Result]:
     """Trace `f` once, plan its memory, and compile it with its derivatives.
 
     Parameters

@@ -3,10 +3,17 @@
 They are ordinary Python: what they do in a traced function is what the `for`, `while` and `if` in them do there.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 
+from .python.type_variables import Carry, Given, Operands
 
-def fori_loop(lower, upper, body_fun, init_val):
+
+def fori_loop(lower: int, upper: int, body_fun: Callable[[int, Carry], Carry], init_val: Carry) -> Carry:
     """`for i in range(lower, upper): val = body_fun(i, val)`, beginning with `init_val`.
 
     Parameters
@@ -34,7 +41,12 @@ def fori_loop(lower, upper, body_fun, init_val):
     return val
 
 
-def while_loop(cond_fun, body_fun, init_val, max_steps=None):
+def while_loop(
+    cond_fun: Callable[[Carry], Any],
+    body_fun: Callable[[Carry], Carry],
+    init_val: Carry,
+    max_steps: int | None = None,
+) -> Carry:
     """`while cond_fun(val): val = body_fun(val)`, beginning with `init_val`.
 
     Parameters
@@ -63,7 +75,9 @@ def while_loop(cond_fun, body_fun, init_val, max_steps=None):
     return val
 
 
-def scan(f, init, xs=None, length=None):
+def scan(
+    f: Callable[[Carry, Any], tuple[Carry, Any]], init: Carry, xs: Any = None, length: int | None = None
+) -> tuple[Carry, Any]:
     """Run `carry, y = f(carry, x)` for each `x` of `xs`; the last carry, and all `y` stacked.
 
     Parameters
@@ -90,7 +104,7 @@ def scan(f, init, xs=None, length=None):
     """
     count = length if xs is None else len(xs[0] if isinstance(xs, tuple) else xs)
     carry, ys = init, None
-    for i in range(count):
+    for i in range(count):  # type: ignore[arg-type]  # without `xs` there is a length
         x = None if xs is None else tuple(part[i] for part in xs) if isinstance(xs, tuple) else xs[i]
         carry, y = f(carry, x)
         if i == 0:
@@ -116,7 +130,12 @@ def _put(ys, i, y):
         ys[i] = y
 
 
-def cond(pred, true_fun, false_fun, *operands):
+def cond(
+    pred: Any,
+    true_fun: Callable[[*Operands], Given],
+    false_fun: Callable[[*Operands], Given],
+    *operands: *Operands,
+) -> Given:
     """`true_fun(*operands)` where `pred` holds, else `false_fun(*operands)`.
 
     Examples
@@ -130,7 +149,7 @@ def cond(pred, true_fun, false_fun, *operands):
     return false_fun(*operands)
 
 
-def switch(index, branches, *operands):
+def switch(index: int, branches: Sequence[Callable[[*Operands], Given]], *operands: *Operands) -> Given:
     """`branches[index](*operands)`; an index out of range is taken as the nearest one within.
 
     Examples

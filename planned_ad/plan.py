@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Concatenate, Generic, overload
 
 import numpy as np
 
@@ -24,23 +24,32 @@ from .python.callbacks import raise_pending
 from .python.options import one_of, whole_number
 from .python.signatures import bind
 from .python.source import Line
+from .python.type_variables import Arguments, Given, Result
 from .tape.guards import decides
 from .tape.tape import Guard
 
 
-class CompiledCall:
+class CompiledCall(Generic[Arguments, Given]):
     """A public call of a plan: at first use the plan's own compiled function takes its place in the instance.
 
     There is no `__set__`, so that from then on the attribute is found in the instance without running any Python.
     """
 
-    def __init__(self, documented: Callable[..., Any]):
+    def __init__(self, documented: Callable[Concatenate[Any, Arguments], Given]):
         self.__doc__ = documented.__doc__
         self.__wrapped__ = documented
-        self.name = documented.__name__
+        self.name: str = documented.__name__
 
-    def __get__(self, plan: Plan | None, owner: type | None = None) -> Any:
-        return self.__wrapped__ if plan is None else plan._compiled(self.name, self.name.lstrip("_"))
+    @overload
+    def __get__(self, plan: None, owner: type | None = None) -> Callable[Concatenate[Any, Arguments], Given]: ...
+    @overload
+    def __get__(self, plan: Plan, owner: type | None = None) -> Callable[Arguments, Given]: ...
+    def __get__(self, plan: Plan | None, owner: type | None = None) -> Callable[..., Given]:
+        return self.__wrapped__ if plan is None else self.of(plan)
+
+    def of(self, plan: Plan) -> Callable[Arguments, Given]:
+        """The call of one plan, which takes this descriptor's place there."""
+        return plan._compiled(self.name, self.name.lstrip("_"))
 
 
 # Calls that are plans of their own, of a derivative as a function: from the name to what makes that function of a plan,
@@ -48,17 +57,10 @@ class CompiledCall:
 DERIVATIVES: dict[str, Callable[..., Callable[..., Any]]] = {}
 
 
-class DerivedCall:
-    """A public call of a plan that is the call of a plan of its own; as `CompiledCall`, compiled at first use."""
+class DerivedCall(CompiledCall[Arguments, Given]):
+    """A public call of a plan that is the call of a plan of its own, compiled at first use too."""
 
-    def __init__(self, documented: Callable[..., Any]):
-        self.__doc__ = documented.__doc__
-        self.__wrapped__ = documented
-        self.name = documented.__name__
-
-    def __get__(self, plan: Plan | None, owner: type | None = None) -> Any:
-        if plan is None:
-            return self.__wrapped__
+    def of(self, plan: Plan) -> Callable[Arguments, Given]:
         derived = plan._derived(self.name)
         derived._shown_by = (plan, self.name)
         call = plan.__dict__[self.name] = derived._call
@@ -82,7 +84,7 @@ CALLS = {
 }
 
 
-class Plan:
+class Plan(Generic[Result]):
     """A compiled function with its derivatives. Made by `planned_ad.compile`.
 
     The methods below are replaced, on each plan, by built-in functions compiled for the example's arguments:
@@ -94,7 +96,7 @@ class Plan:
 
     def __init__(
         self,
-        f: Callable[..., Any],
+        f: Callable[..., Result],
         example_args: tuple,
         options: dict[str, Any],
         example_kwargs: dict[str, Any] | None = None,
@@ -114,7 +116,7 @@ class Plan:
 
     # The public calls, for readers and type checkers; instances carry compiled ones.
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Result:
         """Run `f`: its value is returned, its own writes to its arguments are visible.
 
         Arrays that it returns are new ones, or those that are passed after the arguments: `plan(x, n, out)`.
@@ -159,7 +161,7 @@ class Plan:
         """
 
     @CompiledCall
-    def value_and_gradient(self, *args: Any, **kwargs: Any) -> Any:
+    def value_and_gradient(self, *args: Any, **kwargs: Any) -> tuple[float, Any]:  # type: ignore[empty-body]
         """`(value, gradient)`; arguments as for `gradient`."""
 
     @CompiledCall
@@ -173,7 +175,7 @@ class Plan:
         """
 
     @DerivedCall
-    def jvp(self, *args: Any) -> Any:
+    def jvp(self, *args: Any) -> tuple[Result, Result]:  # type: ignore[empty-body]
         """Forward mode: `plan.jvp(x, n, tx)` is `(value, tangent)` for the tangent `tx` of `x`; nothing is kept.
 
         A tangent for each active argument follows the arguments, and then, if wanted, where the arrays of the result
@@ -381,10 +383,10 @@ class Plan:
         example = examples.picklable((self._example, self._example_kwargs))
         return _compile_again, (self._f, example, self._options, self._variants[0].checked)
 
-    def __copy__(self) -> Plan:
+    def __copy__(self) -> Plan[Result]:
         return Plan(self._f, self._example, dict(self._options), self._example_kwargs, self._variants[0].checked)
 
-    def __deepcopy__(self, memo: dict) -> Plan:
+    def __deepcopy__(self, memo: dict) -> Plan[Result]:
         return self.__copy__()
 
 

@@ -1,5 +1,33 @@
 """The planner: from a tape to a schedule over one fixed workspace, with a reason for every byte kept.
 
+>>> import numpy as np
+>>> from planned_ad.differentiate.reverse import reverse
+>>> from planned_ad.passes.pipeline import simplify
+>>> from planned_ad.planning.schedule_listing import brief_plan
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = simplify(reverse(trace(lambda x: np.sum(np.exp(x) * x), (np.zeros(4),)).tape))
+>>> print(brief(tape))
+v0: float64[4] = x[...]
+v1: float64[4] = exp(v0)
+# reverse sweep
+v10: float64[4] = multiply(v0, v1)
+v11: float64[4] = add(v1, v10)
+dx#1[...] = v11
+>>> print(brief_plan(plan_memory(tape)))
+# workspace: 0 bytes (lower bound 0)
+# step 0, primal
+for i0 in [4]:
+    r0 = x[...]
+    r1 = exp(r0)
+    r2 = multiply(r0, r1)
+    r3 = add(r1, r2)
+    dx#1[...] = r3
+
+Primal and reverse sweep have become one loop over registers, `r0` to `r3`, and nothing is kept.
+
+Requires a simplified tape; ensures that each access finds the number that the tape means. In order:
+
 0. `reciprocals`, `early_uses`: divisions as products; computing from what is about to be overwritten before it is.
 1. `anchors`: for each value, reload, recompute or keep (alias and overwrite analysis on regions).
 2. `placement`: fuse operations into loop nests, in an order that keeps every dependence.

@@ -1,4 +1,32 @@
-"""The front door of tracing: run a function once on tracers, and hand back its tape."""
+"""The front door of tracing: run a function once on tracers, and hand back its tape.
+
+>>> from planned_ad.tape.listing import brief
+>>> def f(x, n):
+...     y = x[1:] * n
+...     y[0] = 0.0
+...     for row in range(n):
+...         y += np.sin(x[0])
+...     return y.sum()
+>>> print(brief(trace(f, (np.zeros(4), 20)).tape))
+v0: float64[3] = x[1:4]
+v1 = 20.0
+v2: float64[3] = multiply(v0, v1)
+v3 = 0.0
+y#1[...] = v2
+y#1[0] = v3
+for i0 in range(0, 20, 1):
+    v4 = x[0]
+    v5 = sin(v4)
+    v6: float64[3] = y#1[...]
+    v7: float64[3] = add(v6, v5)
+    y#1[...] = v7
+v8: float64[3] = y#1[...]
+v9 = reduce_sum(v8, axes=(0,))
+return v9
+
+`n` is what it is in the example, a loop of more than `unroll` iterations is recorded once, and `y`, which is written
+to, is a buffer.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal, overload
 
 from .functional.derivatives import (
     Gradient,
@@ -22,11 +22,15 @@ from .functional.derivatives import (
 )
 from .functional.transformed import Argnums, Transformed, is_active, like, recorder_of
 from .python.structure import flatten
+from .python.type_variables import Arguments, Item, Result
 
-Function = Callable[..., Any]
+Function = Callable[Arguments, Result]
+Following = Callable[[Any], Result]  # of a cotangent, or a tangent
 
 
-def grad(function: Function, argnums: Argnums = 0, has_aux: bool = False) -> Transformed:
+def grad(
+    function: Function[Arguments, Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Transformed[Arguments, Any]:
     """The gradient of a function that returns one floating scalar.
 
     Parameters
@@ -64,7 +68,9 @@ def grad(function: Function, argnums: Argnums = 0, has_aux: bool = False) -> Tra
     return Gradient(function, argnums, has_aux)
 
 
-def value_and_grad(function: Function, argnums: Argnums = 0, has_aux: bool = False) -> Transformed:
+def value_and_grad(
+    function: Function[Arguments, Result], argnums: Argnums = 0, has_aux: bool = False
+) -> Transformed[Arguments, tuple[Result, Any]]:
     """`(value, gradient)`; arguments as for `grad`. With `has_aux`, `((value, aux), gradient)`.
 
     Examples
@@ -76,7 +82,13 @@ def value_and_grad(function: Function, argnums: Argnums = 0, has_aux: bool = Fal
     return ValueAndGradient(function, argnums, has_aux)
 
 
-def jvp(function: Function, argnums: Argnums = 0, has_aux: bool = False) -> Transformed:
+@overload
+def jvp(
+    function: Function[..., Result], argnums: Argnums = 0, has_aux: Literal[False] = False
+) -> Transformed[..., tuple[Result, Result]]: ...
+@overload
+def jvp(function: Function[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Transformed[..., Any]: ...
+def jvp(function: Function[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Transformed[..., Any]:
     """Forward mode: the product of the Jacobian with a vector. Keeps nothing of the primal.
 
     Returns
@@ -94,7 +106,15 @@ def jvp(function: Function, argnums: Argnums = 0, has_aux: bool = False) -> Tran
     return Pushforward(function, argnums, has_aux)
 
 
-def vjp(function: Function, argnums: Argnums = 0, has_aux: bool = False) -> Transformed:
+@overload
+def vjp(
+    function: Function[Arguments, Result], argnums: Argnums = 0, has_aux: Literal[False] = False
+) -> Transformed[Arguments, tuple[Result, Following[Any]]]: ...
+@overload
+def vjp(
+    function: Function[Arguments, Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Transformed[Arguments, Any]: ...
+def vjp(function: Function[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Transformed[..., Any]:
     """Reverse mode: the value, and the product of vectors with the Jacobian as a function.
 
     Returns
@@ -114,7 +134,15 @@ def vjp(function: Function, argnums: Argnums = 0, has_aux: bool = False) -> Tran
     return Pullback(function, argnums, has_aux)
 
 
-def linearize(function: Function, argnums: Argnums = 0, has_aux: bool = False) -> Transformed:
+@overload
+def linearize(
+    function: Function[Arguments, Result], argnums: Argnums = 0, has_aux: Literal[False] = False
+) -> Transformed[Arguments, tuple[Result, Following[Result]]]: ...
+@overload
+def linearize(
+    function: Function[Arguments, Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Transformed[Arguments, Any]: ...
+def linearize(function: Function[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Transformed[..., Any]:
     """The value, and forward mode at these arguments as a function of the tangents.
 
     Returns
@@ -132,7 +160,9 @@ def linearize(function: Function, argnums: Argnums = 0, has_aux: bool = False) -
     return Linearization(function, argnums, has_aux)
 
 
-def jacobian(function: Function, argnums: Argnums = 0, has_aux: bool = False, mode: str | None = None) -> Transformed:
+def jacobian(
+    function: Function[Arguments, Any], argnums: Argnums = 0, has_aux: bool = False, mode: str | None = None
+) -> Transformed[Arguments, Any]:
     """The derivatives of all elements of the result by all elements of the chosen arguments.
 
     Parameters
@@ -162,7 +192,9 @@ def jacobian(function: Function, argnums: Argnums = 0, has_aux: bool = False, mo
     return Jacobian(function, argnums, has_aux, mode)
 
 
-def hessian(function: Function, argnums: Argnums = 0, has_aux: bool = False) -> Transformed:
+def hessian(
+    function: Function[Arguments, Any], argnums: Argnums = 0, has_aux: bool = False
+) -> Transformed[Arguments, Any]:
     """The second derivatives of a function that returns one floating scalar: forward over reverse.
 
     Examples
@@ -175,7 +207,7 @@ def hessian(function: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
     return Jacobian(Gradient(function, argnums, has_aux), argnums, has_aux, "forward")
 
 
-def hvp(function: Function, argnums: Argnums = 0, has_aux: bool = False) -> Transformed:
+def hvp(function: Function[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Transformed[..., Any]:
     """The product of the Hessian with a vector, without the Hessian: forward over reverse.
 
     Returns
@@ -192,7 +224,7 @@ def hvp(function: Function, argnums: Argnums = 0, has_aux: bool = False) -> Tran
     return HessianVector(function, argnums, has_aux)
 
 
-def stop_gradient(tree: Any) -> Any:
+def stop_gradient(tree: Item) -> Item:
     """`tree`, constant for all derivatives: its floating arrays and numbers. Outside of traced code, `tree` itself.
 
     Examples

@@ -1,4 +1,4 @@
-"""The programs with loops and branches that judge the package, as users write them.
+"""Programs with loops and branches, as users write them, with which the package is tested.
 
 `PROGRAMS` has them all by name; each is described by a `tests.loop_family.program.Program`.
 """

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "planned_ad"
 # The way of the data. A module imports its own folder and what stands above it here: at the top of the file, inside of
 # functions, and for types alike. A name that is no folder is a module at the top of the package.
 ORDER = """
-    errors control python regions rules tape analysis
+    errors python control regions rules tape analysis
     tracing.record tracing.values tracing.lengths tracing.numpy_functions tracing.loops tracing.replacements trace
     passes passes.vectorise differentiate.keep differentiate custom
     planning planner kernels.llvm kernels.maths kernels.nests kernels.library kernels.entry kernels
@@ -157,3 +157,40 @@ def test_files_are_short_enough_to_read() -> None:
     lengths = {str(file.relative_to(PACKAGE)): len(file.read_text().splitlines()) for file in FILES.values()}
     long = {name: count for name, count in lengths.items() if count > LONG}
     assert not long, "split these where they have two subjects"
+
+
+# Names of classes and functions that still mean two things; none may be added. NumPy's own names, of what implements
+# them, do not count.
+TWO_MEANINGS = """
+    Active Array Call Comparison CompiledCall Copy Decisions Derivative Exits Fixed Kept Layout Leaf Made Memory
+    Number Outcome Outside Place Position Repeated Segment Snapshot Sweep Watch Whole Write add address_of at
+    axes_of axis_of block_rows body call cast cell collected common_shape compiled constant coordinates copied
+    cut decides described directed dtype_of elementwise fixed flipped follow gather gathered get hessian
+    identifier in_order in_place_of is_fixed is_floating is_number is_plain jacobian joined kind_of layout_of
+    like memory_of moved moves needed nonzero number numbers numbers_of operand over packed place place_of power
+    put read_by reduced reduction refuse refused renamed repeated result_of rounded run same scanned scatter
+    seeds share_memory shown side_by_side signature split split_axes spread stored stretch supported taken_apart
+    touches transposed unpacked unrolled unwritten view where zero
+"""
+
+
+def public_names(module: str) -> set[str]:
+    """What a module defines at its top, apart from what stands for a function of NumPy's."""
+    return {
+        node.name
+        for node in ast.parse(FILES[module].read_text()).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and not node.name.startswith("_")
+        and not any("implements" in ast.unparse(decorator) for decorator in node.decorator_list)
+    }
+
+
+def test_a_name_means_one_thing() -> None:
+    left, where = set(TWO_MEANINGS.split()), dict[str, list[str]]()
+    for module in MODULES:
+        for name in public_names(module):
+            where.setdefault(name, []).append(module)
+    twice = {name: modules for name, modules in where.items() if len(modules) > 1}
+    added = {name: modules for name, modules in twice.items() if name not in left}
+    assert not added, "these names mean something else in another module"
+    assert not left - set(twice), "these mean one thing: strike them from the list"

@@ -164,12 +164,12 @@ def test_time_to_the_first_gradient():
     assert compiling.main("planned_ad", "two_squares", "warm") > 0
 
 
-def test_judgement_can_be_imported():
-    assert importlib.import_module("judgement").COMPILED
+def test_comparison_with_peers_can_be_imported():
+    assert importlib.import_module("compare_peers").COMPILED
 
 
-def test_judgement_of_loops_can_be_imported():
-    assert importlib.import_module("judgement_loops").LOOPS
+def test_comparison_of_loops_can_be_imported():
+    assert importlib.import_module("compare_loops").LOOPS
 
 
 OURS = [(name, calculate) for who, name, calculate in loop_checks.derivatives(jax=False) if who == "planned_ad"]
@@ -177,7 +177,7 @@ OURS = [(name, calculate) for who, name, calculate in loop_checks.derivatives(ja
 
 @pytest.mark.parametrize(("name", "calculate"), OURS, ids=[name for name, _ in OURS])
 def test_loop_program_has_the_right_derivative(name, calculate):
-    """The adjoints written by hand are compared with differences by `judgement_loops.py --check`: they compile long."""
+    """The adjoints written by hand are compared with differences by `compare_loops.py --check`: they compile long."""
     assert loop_checks.error(loop_checks.LOOPS[name], calculate()) < loop_checks.TOLERANCE
 
 

@@ -1,5 +1,6 @@
 """What the documents say is what happens: their programs are run, and their generated parts are up to date."""
 
+import ast
 import re
 import runpy
 import subprocess
@@ -40,6 +41,50 @@ def test_links_lead_somewhere():
     for page in [*PAGES, "CONTRIBUTING.md", "CHANGELOG.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / page).read_text()):
             assert ((ROOT / page).parent / target).exists(), f"{page}: {target}"
+
+
+NAMED_FILE = re.compile(r"`([\w./-]+\.py)`")
+FOLDERS = [ROOT, ROOT / "planned_ad", ROOT / "tests", ROOT / "asv_bench"]
+DOCUMENTS = [ROOT / page for page in (*PAGES, "CONTRIBUTING.md")]
+SOURCES = [file for folder in FOLDERS[1:] for file in sorted(folder.rglob("*.py"))]
+EXISTING = {f"/{file.relative_to(base).as_posix()}" for base in FOLDERS for file in SOURCES if base in file.parents}
+USERS = {"code.py"}  # files of users
+
+
+def test_files_that_are_named_exist():
+    """In the documents, and in docstrings and comments."""
+    stale = {
+        f"{file.relative_to(ROOT)}: {name}"
+        for file in (*DOCUMENTS, *SOURCES)
+        for name in NAMED_FILE.findall(file.read_text())
+        if name not in USERS and not (ROOT / name).exists() and not any(e.endswith(f"/{name}") for e in EXISTING)
+    }
+    assert not stale
+
+
+def test_every_folder_is_in_the_table_of_stages():
+    text = (ROOT / "docs" / "how_it_works.md").read_text()
+    first = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    package = ROOT / "planned_ad"
+    folders = {f"{file.parent.relative_to(package)}/" for file in package.rglob("*.py")} - {"./"}
+    assert set(re.findall("`([a-z_/]+/)`", " ".join(first))) == folders
+
+
+def passes():
+    """Files with a function from a tape to a tape, in the folders of passes."""
+    for folder in ("passes", "differentiate"):
+        for file in sorted((ROOT / "planned_ad" / folder).rglob("*.py")):
+            functions = [node for node in ast.parse(file.read_text()).body if isinstance(node, ast.FunctionDef)]
+            if any(re.match(r"def \w+\(tape: Tape\b.*\) -> Tape:", ast.unparse(f)) for f in functions):
+                yield file
+
+
+@pytest.mark.parametrize("file", [pytest.param(f, id=f.stem) for f in [*passes(), ROOT / "planned_ad" / "planner.py"]])
+def test_passes_open_with_a_miniature(file):
+    """A tape before and after, as doctests, and what the pass requires and ensures."""
+    opening = ast.get_docstring(ast.parse(file.read_text())) or ""
+    assert opening.count(">>> print(brief") >= 2
+    assert re.search("[Rr]equires? ", opening) and re.search("[Ee]nsures? ", opening)
 
 
 def test_the_demo_finds_the_known_optimum(monkeypatch):

@@ -139,11 +139,13 @@ def test_the_kink_of_the_absolute_value() -> None:
 
 
 def test_where_evaluates_both_sides() -> None:
-    """As everywhere: the derivative of the side not taken must be finite, or its operand guarded."""
-    naive = planned_ad.compile(lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0.0)), np.ones(2))
-    assert np.isnan(naive.gradient(np.array([4.0, 0.0]))[1])
-    safe = planned_ad.compile(lambda x: np.sum(np.where(x > 0, np.sqrt(np.where(x > 0, x, 1.0)), 0.0)), np.ones(2))
-    np.testing.assert_array_equal(safe.gradient(np.array([4.0, 0.0])), [0.25, 0])
+    """Roots and divisions on the side not taken leave the zero that it gets; what overflows there does not."""
+    rooted = planned_ad.compile(lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0.0)), np.ones(2))
+    np.testing.assert_array_equal(rooted.gradient(np.array([4.0, 0.0])), [0.25, 0])
+    naive = planned_ad.compile(lambda x: np.sum(np.where(x < 9, np.exp(x), 0.0)), np.ones(2))
+    assert np.isnan(naive.gradient(np.array([0.0, 1000.0]))[1])
+    safe = planned_ad.compile(lambda x: np.sum(np.where(x < 9, np.exp(np.minimum(x, 9)), 0.0)), np.ones(2))
+    np.testing.assert_array_equal(safe.gradient(np.array([0.0, 1000.0])), [1, 0])
 
 
 def test_a_loop_whose_body_changes_a_list_otherwise_than_by_append_is_unrolled() -> None:

@@ -28,7 +28,7 @@ def positive(*shape: int) -> np.ndarray:
     return np.asarray(RANDOM.uniform(0.5, 2.0, size=shape))
 
 
-# The programs of the first judgement, as written there.
+# Small programs in the ways that people write them.
 
 
 def square(x):

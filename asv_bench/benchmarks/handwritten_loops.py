@@ -5,7 +5,7 @@ leaves the arguments as the program does and returns the value. It has the licen
 sums may be reassociated and multiply-adds contracted, so that a division of the program stays one.
 
 `HANDWRITTEN` are reversals of the programs' own statements. `INSIGHT` go further than a differentiator that keeps
-results as they are may go, by mathematics that the program does not state: figures of interest, not of judgement.
+results as they are may go, by mathematics that the program does not state: figures of interest only.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Programs with Python loops over in-place updates, as people write them: what loops are measured on.
 
-`LOOPS[name]` has all that a benchmark needs; `JUDGED` names those that are compared with a hand-written adjoint. The
+`LOOPS[name]` has all that a benchmark needs; `COMPARED` names those that are compared with a hand-written adjoint. The
 adjoints are in `handwritten_loops.py`, what a JAX user has to write instead in `jax_loops.py`.
 """
 
@@ -237,4 +237,4 @@ LIST = [
 ]
 
 LOOPS: dict[str, LoopProgram] = {program.name: program for program in LIST}
-JUDGED = tuple(name for name in LOOPS if name != "reaction")
+COMPARED = tuple(name for name in LOOPS if name != "reaction")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .allocations import counts
 from .loop_measure import KIND, measured
-from .loop_programs import JUDGED, LOOPS
+from .loop_programs import COMPARED, LOOPS
 from .peers import present
 
 LIMIT = 120.0  # seconds that one child may take
@@ -29,7 +29,7 @@ def trip_ratio(name: str, repeats: int = 3, timeout: float | None = LIMIT) -> tu
 class LoopGradients:
     """Value and gradient on one thread."""
 
-    params = JUDGED
+    params = COMPARED
     param_names = ("program",)
     timeout = 2 * LIMIT
 

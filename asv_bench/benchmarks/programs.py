@@ -112,7 +112,7 @@ def mutating_loop(x):
     return np.sum(x)
 
 
-# The small programs of the issue, as written there.
+# Small programs, each with a way of writing that tracing has to follow.
 
 
 def square(x):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ..regions.affine import Affine, Extent, Ragged, exact
 from ..regions.bounds import Iterations
-from ..regions.regions import Region, View, limits
+from ..regions.regions import Region, View, is_fixed, limits
 from ..tape.tape import Apply, Buffer, IndexValue, Loop, Operation, over
 
 
@@ -15,17 +15,9 @@ def certainly_runs(loop: Loop) -> bool:
     return loop.count is None and not isinstance(loop.trips, Ragged) and loop.trips > 0
 
 
-def never_runs(loop: Loop) -> bool:
-    return not isinstance(loop.trips, Ragged) and loop.trips <= 0
-
-
-def is_ragged(shape: Iterable[int]) -> bool:
-    return Ragged in map(type, shape)
-
-
-def is_fixed(view: View) -> bool:
-    """Whether `view` shows the same elements in every iteration of every loop."""
-    return type(view.offset) is not Affine and not is_ragged(view.shape)
+def never_runs(op: Operation) -> bool:
+    """Whether `op` is a loop without iterations."""
+    return isinstance(op, Loop) and not isinstance(op.trips, Ragged) and op.trips <= 0
 
 
 def indices_of(op: Operation) -> set[int]:

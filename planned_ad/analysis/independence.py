@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 
 from ..regions.affine import Affine
-from ..regions.regions import Region, View, limits, overlap
+from ..regions.regions import Region, View, is_ragged, limits, overlap
 from ..tape.tape import Apply, Buffer, Load, Loop, Operation, Scatter, Store, Value
 from .dependence import Access, Overwrites, Place
-from .enclosing import certainly_runs, is_ragged, spread
+from .enclosing import certainly_runs, spread
 
 MOST_SEARCHES = 200  # pairs of accesses to look at closely
 EXTREMA = {"maximum": "reduce_max", "minimum": "reduce_min"}

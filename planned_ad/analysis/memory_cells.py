@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..regions.coordinates import Axes, axes_of
-from ..regions.regions import Region, View, show
+from ..regions.regions import Region, View, is_fixed, show
 from ..tape.tape import Buffer, Loop, Operation, Tape
-from .enclosing import estimate, is_fixed
+from .enclosing import estimate
 
 Box = tuple[tuple[int, int], ...]  # along each axis of a buffer, longest stride first: from, to
 

@@ -8,15 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..regions.affine import Ragged
-from ..tape.tape import Loop, Operation, walk
+from ..tape.tape import Operation, walk
+from .enclosing import never_runs
 
 Block = tuple[Operation, ...]
-
-
-def never_runs(op: Operation) -> bool:
-    """Whether `op` is a loop without iterations."""
-    return isinstance(op, Loop) and not isinstance(op.trips, Ragged) and op.trips <= 0
 
 
 def mirrored_blocks(op: Operation, adjoint: Operation) -> tuple[Block, ...]:

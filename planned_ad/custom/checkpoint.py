@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
+from ..python.type_variables import Arguments, Given
 from ..tape.builder import rebuilt
 from ..tape.callees import Callee
 from ..tape.tape import Apply, Load, Operation, Tape
@@ -14,7 +14,7 @@ from .operands import Form
 from .subtrace import Options
 
 
-class Checkpointed(CustomFunction):
+class Checkpointed(CustomFunction[Arguments, Given]):
     """A function whose pullback begins with running it again. Made by `checkpoint`."""
 
     def _add_derivatives(self, callee: Callee, form: Form, result: Form, options: Options) -> None:
@@ -39,7 +39,7 @@ def run_again(tape: Tape) -> Tape:
     return replace(tape, operations=operations, turn=len(operations))
 
 
-def checkpoint(function: Callable[..., Any]) -> CustomFunction:
+def checkpoint(function: Callable[Arguments, Given]) -> CustomFunction[Arguments, Given]:
     """A function with the same derivatives, whose insides the reverse sweep computes again.
 
     For memory: of a call only the arguments are kept, at the cost of running the function twice. (For long loops see

@@ -6,7 +6,7 @@ import copy
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Generic, overload
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..differentiate.transposition import pullback_tape, pushforward_tape
 from ..errors import TraceError, UnsupportedError
 from ..python.source import Line
 from ..python.structure import Structure
+from ..python.type_variables import Arguments, Decorated, Given
 from ..tape.callees import Callee, Derivative, Type, call
 from ..tape.tape import Tape
 from ..trace import Trace
@@ -23,15 +24,16 @@ from .operands import Form, Operand, Static, form_of, matched
 from .subtrace import TRACERS, Closed, Options, closed_tape, note, options_of
 
 RESULT = "result"
+Names = str | Sequence[str] | None  # of parameters, and RESULT
 
 
-class CustomFunction:
+class CustomFunction(Generic[Arguments, Given]):
     """A function with a derivative of its own. Made by `custom_rule`, `opaque` and `numba_rule`.
 
     Outside of traced code, calling it calls the function. `vjp` and `jvp` give it its derivatives.
     """
 
-    def __init__(self, function: Callable[..., Any], parameters_of: Any = None):
+    def __init__(self, function: Callable[Arguments, Given], parameters_of: Any = None):
         self.function = function
         self.__name__: str = getattr(function, "__name__", type(function).__name__)
         functools.update_wrapper(self, function, updated=())
@@ -40,15 +42,19 @@ class CustomFunction:
         self.__signature__ = self.signature
         self.parameters = tuple(self.signature.parameters)
         self.line = definition(function)
-        self._vjp: Rule | None = None
-        self._jvp: Rule | None = None
+        self._vjp: UserRule | None = None
+        self._jvp: UserRule | None = None
         if RESULT in self.parameters:
             raise TypeError(f"{self.__name__}: a parameter cannot be called `{RESULT}`, the name of what it returns")
 
     def __repr__(self) -> str:
         return f"<planned_ad function {self.__name__} with a derivative of its own>"
 
-    def vjp(self, function: Callable[..., Any] | None = None, *, needs: str | Sequence[str] | None = None) -> Any:
+    @overload
+    def vjp(self, function: Decorated, *, needs: Names = None) -> Decorated: ...
+    @overload
+    def vjp(self, function: None = None, *, needs: Names = None) -> Callable[[Decorated], Decorated]: ...
+    def vjp(self, function: Any = None, *, needs: Names = None) -> Any:
         """Decorator: how a cotangent of the result becomes cotangents of the arguments.
 
         Parameters
@@ -66,10 +72,14 @@ class CustomFunction:
         """
         if function is None:
             return functools.partial(self.vjp, needs=needs)
-        self._vjp = Rule(function, self._needs(needs, "vjp"))
+        self._vjp = UserRule(function, self._needs(needs, "vjp"))
         return function
 
-    def jvp(self, function: Callable[..., Any] | None = None, *, needs: str | Sequence[str] | None = None) -> Any:
+    @overload
+    def jvp(self, function: Decorated, *, needs: Names = None) -> Decorated: ...
+    @overload
+    def jvp(self, function: None = None, *, needs: Names = None) -> Callable[[Decorated], Decorated]: ...
+    def jvp(self, function: Any = None, *, needs: Names = None) -> Any:
         """Decorator: how tangents of the arguments become the tangent of the result.
 
         The decorated `(*needs, *tangents)` gets one tangent for each parameter (None for what is not floating), and
@@ -78,10 +88,10 @@ class CustomFunction:
         """
         if function is None:
             return functools.partial(self.jvp, needs=needs)
-        self._jvp = Rule(function, self._needs(needs, "jvp"))
+        self._jvp = UserRule(function, self._needs(needs, "jvp"))
         return function
 
-    def _needs(self, needs: str | Sequence[str] | None, what: str) -> tuple[str, ...]:
+    def _needs(self, needs: Names, what: str) -> tuple[str, ...]:
         if needs is None:
             return self.parameters
         names = tuple(n.strip() for n in needs.split(",") if n.strip()) if isinstance(needs, str) else tuple(needs)
@@ -103,7 +113,7 @@ class CustomFunction:
 
     # Calls.
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Given:
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         leaves, form = form_of(dict(bound.arguments))
@@ -174,7 +184,7 @@ class CustomFunction:
     def _closed(self, closed: Closed) -> CustomFunction:
         """This function where its code is, or was defined in, no part of the trace."""
         function = closed.function(self.function)
-        rules = [rule and Rule(closed.function(rule.function), rule.needs) for rule in (self._vjp, self._jvp)]
+        rules = [rule and UserRule(closed.function(rule.function), rule.needs) for rule in (self._vjp, self._jvp)]
         if function is self.function and all(
             new is None or new.function is old.function  # type: ignore[union-attr]
             for new, old in zip(rules, (self._vjp, self._jvp))
@@ -236,7 +246,7 @@ class CustomFunction:
         inner = traced_callee(f"{missing} of {self.__name__}", operands, results, tape, self.line)
         return Derivative(callee=inner, needs=other.needs, targets=tuple(floating))
 
-    def _pullback(self, rule: Rule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
+    def _pullback(self, rule: UserRule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
         needs, needed = self._needed(rule, form, result)
         cotangents = [o for o in result.operands if o.is_floating]
         name = f"vjp of {self.__name__}"
@@ -252,7 +262,7 @@ class CustomFunction:
 
         return self._derivative(rule, callee, name, needs, needed, cotangents, form, begin, finish, options)
 
-    def _pushforward(self, rule: Rule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
+    def _pushforward(self, rule: UserRule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
         needs, needed = self._needed(rule, form, result)
         tangents = [o for o in form.operands if o.is_floating]
         name = f"jvp of {self.__name__}"
@@ -271,7 +281,7 @@ class CustomFunction:
 
     def _derivative(
         self,
-        rule: Rule,
+        rule: UserRule,
         callee: Callee,
         name: str,
         needs: list[int],
@@ -289,7 +299,7 @@ class CustomFunction:
         targets = tuple(k for k, o in enumerate(target.operands) if o.is_floating)
         return Derivative(callee=inner, needs=tuple(needs), targets=targets)
 
-    def _needed(self, rule: Rule, form: Form, result: Form) -> tuple[list[int], Form]:
+    def _needed(self, rule: UserRule, form: Form, result: Form) -> tuple[list[int], Form]:
         """The numbers of the operands and results that a derivative reads, and how it gets them: as a tuple."""
         own = {name: (part, numbers) for name, part, numbers in form.parts()}
         first = len(form.operands)
@@ -314,7 +324,7 @@ class CustomFunction:
         return [leaf for (p, part, _), own in zip(parts, found) for leaf in matched(part, own, p, refuse)]
 
 
-class Rule:
+class UserRule:
     """A derivative as the user wrote it, and what it reads."""
 
     def __init__(self, function: Callable[..., Any], needs: tuple[str, ...]):
@@ -377,7 +387,7 @@ def definition(function: Any) -> Line:
     return Line(file=code.co_filename, number=code.co_firstlineno, function=name)
 
 
-def custom_rule(function: Callable[..., Any]) -> CustomFunction:
+def custom_rule(function: Callable[Arguments, Given]) -> CustomFunction[Arguments, Given]:
     """Decorator: a Python function that gets a derivative of its own, in place of that of its code.
 
     The function, and its `vjp` or `jvp`, are traced as other code is; all are differentiated again where a derivative

@@ -5,20 +5,21 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from ..errors import NotDifferentiableError, TraceError
 from ..python.callbacks import NumbaCallback, PythonCallback, Type
 from ..python.structure import flatten
+from ..python.type_variables import Arguments, Given
 from ..tape.callees import Callee, Derivative, Native
-from .custom import CustomFunction, Rule, definition
+from .custom import CustomFunction, Names, UserRule, definition
 from .operands import Form, Operand, Static, form_of
 from .subtrace import Options
 
 
-class NativeFunction(CustomFunction):
+class NativeFunction(CustomFunction[Arguments, Given]):
     """A function that is called as it is. `result` says what it returns, of which only the form is looked at."""
 
     def __init__(self, function: Any, result: Callable[..., Any], parameters_of: Any = None):
@@ -45,7 +46,7 @@ class NativeFunction(CustomFunction):
         raise NotImplementedError
 
     def _native_pullback(
-        self, rule: Rule, callee: Callee, needs: list[int], given: Sequence[Operand], form: Form, native: Native
+        self, rule: UserRule, callee: Callee, needs: list[int], given: Sequence[Operand], form: Form, native: Native
     ) -> Derivative:
         """A pullback that is not traced."""
 
@@ -84,7 +85,7 @@ def check_one_dtype(callee: Callee) -> None:
         )
 
 
-class OpaqueFunction(NativeFunction):
+class OpaqueFunction(NativeFunction[Arguments, Given]):
     """Made by `opaque`."""
 
     def __init__(self, function: Callable[..., Any], result: Callable[..., Any]):
@@ -95,7 +96,7 @@ class OpaqueFunction(NativeFunction):
         self,
         function: Callable[..., Any] | None = None,
         *,
-        needs: str | Sequence[str] | None = None,
+        needs: Names = None,
         opaque: bool = False,
     ) -> Any:
         """As `CustomFunction.vjp`; with `opaque=True` the decorated function is not traced either, but called."""
@@ -116,7 +117,7 @@ class OpaqueFunction(NativeFunction):
 
         return PythonCallback(run, [o.type for o in form.operands], [o.type for o in result.operands])
 
-    def _pullback(self, rule: Rule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
+    def _pullback(self, rule: UserRule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
         if not self._vjp_is_opaque:
             return super()._pullback(rule, callee, form, result, options)
         needs, needed = self._needed(rule, form, result)
@@ -145,19 +146,17 @@ def as_declared(leaf: Any, kind: Operand, where: str, label: str) -> np.ndarray:
     return array
 
 
-class NumbaFunction(NativeFunction):
+class NumbaFunction(NativeFunction[..., Any]):
     """Made by `numba_rule`."""
 
-    def __init__(
-        self, function: Any, result: Callable[..., Any], adjoint: Any, needs: str | Sequence[str] | None = None
-    ):
+    def __init__(self, function: Any, result: Callable[..., Any], adjoint: Any, needs: Names = None):
         super().__init__(function, result, parameters_of=result)
         if adjoint is not None:
-            self._vjp = Rule(adjoint, self._needs(needs, "adjoint"))
+            self._vjp = UserRule(adjoint, self._needs(needs, "adjoint"))
         self._vjp_is_compiled = adjoint is not None
         self._callbacks: dict[Any, NumbaCallback] = {}
 
-    def vjp(self, function: Callable[..., Any] | None = None, *, needs: str | Sequence[str] | None = None) -> Any:
+    def vjp(self, function: Callable[..., Any] | None = None, *, needs: Names = None) -> Any:
         """As `CustomFunction.vjp`, in place of `adjoint`: traced code, which may be differentiated again."""
         self._vjp_is_compiled = False
         return super().vjp(function, needs=needs)
@@ -185,7 +184,7 @@ class NumbaFunction(NativeFunction):
             self._callbacks[key] = NumbaCallback(function, operands, [o.type for o in results], fixed, zeroed)
         return self._callbacks[key]
 
-    def _pullback(self, rule: Rule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
+    def _pullback(self, rule: UserRule, callee: Callee, form: Form, result: Form, options: Options) -> Derivative:
         if not self._vjp_is_compiled:
             return super()._pullback(rule, callee, form, result, options)
         needs, needed = self._needed(rule, form, result)
@@ -195,7 +194,13 @@ class NumbaFunction(NativeFunction):
         return self._native_pullback(rule, callee, needs, given, form, native)
 
 
-def opaque(function: Callable[..., Any] | None = None, *, result: Callable[..., Any]) -> Any:
+@overload
+def opaque(function: Callable[Arguments, Given], *, result: Callable[..., Any]) -> OpaqueFunction[Arguments, Given]: ...
+@overload
+def opaque(
+    function: None = None, *, result: Callable[..., Any]
+) -> Callable[[Callable[Arguments, Given]], OpaqueFunction[Arguments, Given]]: ...
+def opaque(function: Any = None, *, result: Callable[..., Any]) -> Any:
     """Decorator: a Python function that is not traced: plans call back into Python for it.
 
     Such a call costs microseconds, takes the GIL and allocates; `explain().fallbacks` names it. What the function
@@ -233,13 +238,7 @@ def opaque(function: Callable[..., Any] | None = None, *, result: Callable[..., 
     return OpaqueFunction(function, result)
 
 
-def numba_rule(
-    function: Any = None,
-    *,
-    result: Callable[..., Any],
-    adjoint: Any = None,
-    needs: str | Sequence[str] | None = None,
-) -> Any:
+def numba_rule(function: Any = None, *, result: Callable[..., Any], adjoint: Any = None, needs: Names = None) -> Any:
     """Decorator: a Numba-jitted function that plans call as it is compiled, with an adjoint written by hand.
 
     Nothing is allocated for the call. (Other Numba functions need no decorator: their Python source is traced.)

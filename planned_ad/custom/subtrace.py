@@ -13,7 +13,8 @@ from ..passes.boundary import first_write, written_arguments
 from ..passes.pipeline import simplify
 from ..python.shadows import ShadowGlobals
 from ..python.source import Line
-from ..tape.tape import Guard, Tape
+from ..tape.guards import guards_of
+from ..tape.tape import Tape
 from ..trace import Trace, trace
 from ..tracing.lengths.ragged import RaggedArray
 from ..tracing.record.recorder import Recorder
@@ -77,10 +78,6 @@ def note(recorder: Recorder, traced: Trace) -> None:
     """Add the loops that another trace unrolled to those of this one."""
     for loop in traced.unrolled:
         recorder.scopes.decisions.unrolled.setdefault(("callee", loop), loop)  # type: ignore[arg-type]
-
-
-def guards_of(tape: Tape) -> list[Guard]:
-    return [op for op in tape.operations if isinstance(op, Guard)]
 
 
 class Closed:

@@ -1,5 +1,33 @@
 """Several shadows in one sweep: everything that depends on shadows, cotangents or tangents is computed `width` times.
 
+>>> import numpy as np
+>>> from planned_ad.differentiate.forward import forward
+>>> from planned_ad.passes.pipeline import simplify
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = simplify(forward(trace(lambda t: np.sin(t), (2.0,)).tape))
+>>> print(brief(tape))
+v0 = t[...]
+v2 = dt#1[...]
+v1 = sin(v0)
+v3 = cos(v0)
+v4 = multiply(v2, v3)
+result#2[...] = v1
+result#3[...] = v4
+>>> print(brief(batched(tape, 2)))
+v0 = t[...]
+v2 = dt[0]#1[...]
+v5 = dt[1]#4[...]
+v1 = sin(v0)
+v3 = cos(v0)
+v4 = multiply(v2, v3)
+v6 = multiply(v5, v3)
+result#2[...] = v1
+result[0]#3[...] = v4
+result[1]#5[...] = v6
+
+Requires a tape that was differentiated and simplified; ensures what `width` runs of it give, on one primal.
+
 The primal, what is kept of it, and every factor that depends on it alone stay single. The copies of an operation stand
 side by side, in the loops and branches that they have in common, so that they fuse and share what they read of the
 primal. A reverse sweep too large for that runs in a loop over the batch instead: its code is that of one, and each

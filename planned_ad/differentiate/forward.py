@@ -1,5 +1,32 @@
 """Forward mode: a tape that computes tangents beside the primal, operation by operation.
 
+>>> import numpy as np
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = trace(lambda x: np.sin(x[0] * x[1]), (np.zeros(2),)).tape
+>>> print(brief(tape))
+v0 = x[0]
+v1 = x[1]
+v2 = multiply(v0, v1)
+v3 = sin(v2)
+return v3
+>>> print(brief(forward(tape)))
+v0 = x[0]
+v4 = dx#1[0]
+v1 = x[1]
+v5 = dx#1[1]
+v2 = multiply(v0, v1)
+v6 = multiply(v4, v1)
+v7 = multiply(v5, v0)
+v8 = add(v6, v7)
+v3 = sin(v2)
+v9 = cos(v2)
+v10 = multiply(v8, v9)
+result#2[...] = v3
+result#3[...] = v10
+
+Requires a tape, a primal or one that was differentiated before; ensures its effects, and the tangents of its results.
+
 The result is again a tape. Nothing is kept: the tangent of a value is computed right after the value, that of memory
 lives in a shadow of the same layout, and loops and branches carry both (Griewank & Walther, Evaluating Derivatives,
 2nd ed., 3.1).
@@ -10,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..analysis.singularities import Singularities, singularities, strengthened
 from ..errors import UnsupportedError
 from ..passes.boundary import store_results
 from ..passes.inline import write_out_calls
@@ -19,12 +47,13 @@ from ..rules.table import RULES, Rule
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.callees import has_rule, tangent_of_call
 from ..tape.tape import Apply, Buffer, Load, Loop, Operation, Scatter, Store, Tape, Value
-from .reverse import activity, flattens, is_floating, new_shadow, shadow_region
+from .moving_views import flattens, refuse_flattening
+from .reverse import activity, is_floating, new_shadow, shadow_region
 from .reverse_blocks import recorded
 
 
 @dataclass
-class Pushforward:
+class Tangents:
     """The state of forward mode: tangents of values by id (none for what has no derivative), shadows of buffers."""
 
     builder: TapeBuilder
@@ -32,6 +61,7 @@ class Pushforward:
     shadows: dict[int, Buffer] = field(default_factory=dict)
     tangents: dict[int, Value] = field(default_factory=dict)
     loops: tuple[Loop, ...] = ()  # around
+    facts: Singularities = field(default_factory=Singularities)  # of the primal, and of what has been written
 
     def shadow(self, region: Region) -> Region:
         """The region of the shadow that belongs to a region of the primal."""
@@ -55,7 +85,7 @@ def forward(tape: Tape, *, keep_results: bool = True) -> Tape:
     tape = write_out_calls(tape, keep=has_rule)
     values, buffers = activity(tape)
     builder = rebuilt(tape)
-    state = Pushforward(builder, values)
+    state = Tangents(builder, values, facts=singularities(tape.operations))
     arguments = list(tape.arguments)
     written = {id for id in tape.arguments if tape.buffers[id].kind in ("shadow", "result")}
     for id in sorted(buffers | written):
@@ -76,12 +106,12 @@ def forward(tape: Tape, *, keep_results: bool = True) -> Tape:
     )
 
 
-def full_tangent(state: Pushforward, value: Value) -> Value:
+def full_tangent(state: Tangents, value: Value) -> Value:
     """The tangent of `value` in its shape."""
     return state.builder.broadcast(state.tangent(value), value.shape)
 
 
-def push(state: Pushforward, operations: Sequence[Operation]) -> None:
+def push(state: Tangents, operations: Sequence[Operation]) -> None:
     """Write `operations`, each followed by what it does to tangents."""
     for op in operations:
         state.builder.line = op.line
@@ -101,7 +131,7 @@ def push(state: Pushforward, operations: Sequence[Operation]) -> None:
             push_scatter(state, op)
 
 
-def with_tangents(state: Pushforward, op: Operation) -> Operation:
+def with_tangents(state: Tangents, op: Operation) -> Operation:
     """A loop or branch with tangents in its blocks."""
     around = state.loops
     if isinstance(op, Loop):
@@ -111,7 +141,7 @@ def with_tangents(state: Pushforward, op: Operation) -> Operation:
     return op.with_blocks(*blocks)
 
 
-def push_apply(state: Pushforward, op: Apply) -> None:
+def push_apply(state: Tangents, op: Apply) -> None:
     builder, rule = state.builder, RULES[op.primitive]
     tangents = [state.tangents.get(v.id) for v in op.operands]
     if op.primitive == "call":
@@ -124,11 +154,11 @@ def push_apply(state: Pushforward, op: Apply) -> None:
             raise UnsupportedError(f"{op.line}: {op.primitive} has no derivative here: {rule.refused}")
     pairs = [None if t is None else Symbol(builder, t) for t in tangents]
     total = tangent_of(rule, pairs, Symbol(builder, op.out), symbols, op.params)
-    if any(flattens(o) for o in builder.operations[before:]) and not flattens(op):
-        raise UnsupportedError(
-            f"{op.line}: {op.primitive} has no derivative yet where a loop changes the extents of arrays; "
-            f"use arrays of full extent there"
-        )
+    if not flattens(op):
+        refuse_flattening(op, builder.operations[before:])
+    given = [t.id for t in tangents if t is not None]
+    unbounded = any(v.id in state.facts.suspect for v in op.operands)
+    builder.operations[before:] = strengthened(builder.operations[before:], given, state.facts, unbounded)
     if total is not None:
         state.tangents[op.out.id] = builder.broadcast(total.value, op.out.shape)
 
@@ -159,7 +189,7 @@ def tangent_of(
     return total
 
 
-def push_store(state: Pushforward, op: Store) -> None:
+def push_store(state: Tangents, op: Store) -> None:
     if op.region.buffer not in state.shadows:
         return
     if op.accumulate and op.value.id not in state.tangents:
@@ -167,7 +197,7 @@ def push_store(state: Pushforward, op: Store) -> None:
     state.builder.store(state.shadow(op.region), state.tangent(op.value), accumulate=op.accumulate)
 
 
-def push_scatter(state: Pushforward, op: Scatter) -> None:
+def push_scatter(state: Tangents, op: Scatter) -> None:
     if op.region.buffer not in state.shadows:
         return
     if op.accumulate and op.value.id not in state.tangents:

@@ -1,5 +1,31 @@
 """Reverse mode: a tape that runs the primal and then propagates cotangents back through it.
 
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = trace(lambda x: np.exp(x[0] * x[1]), (np.zeros(2),)).tape
+>>> print(brief(tape))
+v0 = x[0]
+v1 = x[1]
+v2 = multiply(v0, v1)
+v3 = exp(v2)
+return v3
+>>> print(brief(reverse(tape)))
+v0 = x[0]
+v1 = x[1]
+v2 = multiply(v0, v1)
+v3 = exp(v2)
+# reverse sweep
+v4 = 0.0
+dx#1[...] = v4
+v5 = 1.0
+v6 = multiply(v5, v3)
+v7 = multiply(v6, v1)
+v8 = multiply(v6, v0)
+dx#1[1] += v8
+dx#1[0] += v7
+
+Requires a primal tape; ensures that the shadows of the active arguments, which are arguments too, hold the derivative.
+
 The result is again a tape: the primal operations, followed (from `turn` on) by the reverse sweep,
 which names the primal's values directly. Which of those are kept, reloaded or recomputed is the
 planner's decision; for values inside loops and branches it is made here (see `kept_values`). Adjoints
@@ -16,13 +42,26 @@ from typing import Any
 import numpy as np
 
 from ..analysis.dependence import Overwrites
+from ..analysis.singularities import Singularities, singularities, strengthened
 from ..errors import UnsupportedError
 from ..passes.boundary import store_results
 from ..passes.counted_exits import with_counts
 from ..passes.inline import write_out_calls
-from ..regions.affine import Affine, Ragged
+from ..regions.affine import Ragged
 from ..regions.coordinates import follow
-from ..regions.regions import Region, View, c_strides, compose, contiguous, inverse, is_injective, remap, show
+from ..regions.regions import (
+    Region,
+    View,
+    c_strides,
+    compose,
+    contiguous,
+    inverse,
+    is_fixed,
+    is_injective,
+    is_ragged,
+    remap,
+    show,
+)
 from ..rules.algebra import Symbol
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, continued
@@ -42,6 +81,7 @@ from ..tape.tape import (
     Value,
     walk,
 )
+from .moving_views import inverse_in_loops, refuse_flattening
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +110,7 @@ class Sweep:
     defined: frozenset[int] = frozenset()  # values of the block that is being transposed; of inner sweeps
     totals: dict[int, tuple[Value, Region]] = field(default_factory=dict)
     counts: dict[int, Value] = field(default_factory=dict)  # by index, how often loops that stop have run
+    facts: Singularities = field(default_factory=Singularities)  # of the primal, and of what has been written
 
     def contribute(self, value: Value, cotangent: Value | Part) -> None:
         if value.id in self.active:
@@ -131,7 +172,7 @@ class Sweep:
         if view is not None:
             self.add(Region(region.buffer, view), part.cotangent)
             return
-        if moves(part.view):  # in packed memory every view is affine
+        if not is_fixed(part.view):  # in packed memory every view is affine
             packed = self.memory("cotangent", region.shape, part.cotangent.dtype)
             self.builder.store(packed, self.zero(part.cotangent.dtype))
             self.add_part(packed, part)
@@ -168,7 +209,7 @@ def shadow_region(
     """The region of `shadow` that belongs to a region of `buffer`, inside of `loops`."""
     if buffer.view == shadow.view:
         return Region(shadow.id, region.view)
-    if moves(region.view):
+    if not is_fixed(region.view):
         view = follow(region.view, buffer.view, shadow.view, {loop.index: loop.range for loop in loops})
     else:
         view = remap(region.view, buffer.view, shadow.view)
@@ -177,15 +218,6 @@ def shadow_region(
             f"{builder.line}: the strides of {buffer.label} cannot be followed; pass a contiguous array"
         )
     return Region(shadow.id, view)
-
-
-def is_ragged(shape: tuple[int, ...]) -> bool:
-    return any(isinstance(n, Ragged) for n in shape)
-
-
-def moves(view: View) -> bool:
-    """Whether `view` differs between iterations."""
-    return isinstance(view.offset, Affine) or is_ragged(view.shape)
 
 
 def sum_repeated(builder: TapeBuilder, cotangent: Value, view: View) -> tuple[Value, View]:
@@ -255,7 +287,8 @@ def reverse(
     tape, counts = with_counts(tape) if counted else (tape, {})
     values, buffers = activity(tape)
     builder = continued(tape)
-    sweep = Sweep(builder, values, overwrites=Overwrites(tape.buffers, tape.operations), counts=counts)
+    overwrites, facts = Overwrites(tape.buffers, tape.operations), singularities(tape.operations)
+    sweep = Sweep(builder, values, overwrites=overwrites, counts=counts, facts=facts)
     arguments = list(tape.arguments)
     returned = store_results(builder, tape.results) if keep_results else []
     turn = len(builder.operations)
@@ -365,11 +398,9 @@ def transpose_apply(sweep: Sweep, op: Apply) -> None:
             continue
         before = len(builder.operations)
         result: Any = adjoint(Symbol(builder, cotangent), Symbol(builder, op.out), *symbols, **op.params)
-        if any(flattens(o) for o in builder.operations[before:]):
-            raise UnsupportedError(
-                f"{op.line}: {op.primitive} has no derivative yet where a loop changes the extents of arrays; "
-                f"use arrays of full extent there"
-            )
+        written, unbounded = builder.operations[before:], op.out.id in sweep.facts.unbounded
+        refuse_flattening(op, written)
+        builder.operations[before:] = strengthened(written, [cotangent.id], sweep.facts, unbounded)
         part = result.value
         if part.shape != operand.shape and rule.kind == "elementwise":
             if operand.shape == ():
@@ -379,34 +410,16 @@ def transpose_apply(sweep: Sweep, op: Apply) -> None:
         sweep.contribute(operand, part)
 
 
-def flattens(op: Operation) -> bool:
-    """Whether `op` sees an array that a loop changes the extents of as one of fixed extents, with what lies between."""
-    if not isinstance(op, Apply) or op.primitive != "view":
-        return False
-    shape = op.params["view"].shape
-    return any(isinstance(n, Ragged) and n not in shape for n in op.operands[0].shape)
-
-
 def view_adjoint(builder: TapeBuilder, cotangent: Value, view: View, shape: tuple[int, ...]) -> Iterable[Value | Part]:
     """The contribution of a view's cotangent to what it shows: repeated axes are summed, the rest put back."""
     if view.size == 0:
         return
     cotangent, view = sum_repeated(builder, cotangent, view)
-    back = inverse_in_loops(view, shape) if moves(view) or is_ragged(shape) else inverse(view, shape)
+    back = inverse_in_loops(view, shape) if not is_fixed(view) or is_ragged(shape) else inverse(view, shape)
     if back is not None:
         yield builder.view(cotangent, back)
     else:
         yield Part(cotangent, view=view)
-
-
-def inverse_in_loops(view: View, shape: tuple[int, ...]) -> View | None:
-    """As `regions.inverse`, for views that only turn the axes of an array, or add axes of length one."""
-    own, packed = contiguous(shape), contiguous(view.shape)
-    axes = {(s, n): t for n, s, t in zip(view.shape, view.strides, packed.strides) if n != 1}
-    wanted = [(s, n) for n, s in zip(shape, own.strides) if n != 1]
-    if view.offset != 0 or len(axes) != len(wanted) or set(axes) != set(wanted):
-        return None
-    return View(0, shape, tuple(axes.get((s, n), 0) for n, s in zip(shape, own.strides)))
 
 
 def transpose_load(sweep: Sweep, op: Load) -> None:

@@ -1,7 +1,37 @@
 """The adjoint of a loop is a loop that runs backwards; the adjoint of a branch takes the same side again.
 
+>>> import numpy as np
+>>> from planned_ad.differentiate.reverse import reverse
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x):
+...     for i in range(1, 9):
+...         x[i] = np.sin(x[i - 1])
+>>> tape = trace(f, (np.zeros(9),), unroll=1).tape
+>>> print(brief(tape))
+for i0 in range(0, 8, 1):
+    v0 = x[i0]
+    v1 = sin(v0)
+    x[i0 + 1] = v1
+>>> print(brief(reverse(tape, accumulate=True, loss=False)))
+for i0 in range(0, 8, 1):
+    v0 = x[i0]
+    v1 = sin(v0)
+    x[i0 + 1] = v1
+# reverse sweep
+for i0 in range(7, -1, -1):
+    v6 = x[i0]
+    v2 = dx#1[i0 + 1]
+    v3 = 0.0
+    dx#1[i0 + 1] = v3
+    v4 = cos(v6)
+    v5 = multiply(v2, v4)
+    dx#1[i0] += v5
+
+Requires the position of a loop or branch in a primal; ensures that its adjoint finds all that it reads of the primal.
+
 The blocks of the adjoint mirror those of the primal. Values of a block live only in it, so that what the mirrored
-block needs of them has to get there somehow: see `handover`.
+block needs of them has to get there somehow: see `handover`. (Here `x[i - 1]` still is where it was.)
 """
 
 from __future__ import annotations
@@ -10,7 +40,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..analysis.dependence import Place
-from ..analysis.mirrored_loops import never_runs
+from ..analysis.enclosing import never_runs
 from ..regions.regions import Region
 from ..tape.builder import TapeBuilder
 from ..tape.tape import Branch, Loop, Operation, Value
@@ -58,6 +88,7 @@ def transposed(sweep: Sweep, op: Operation, block: Block, totals: dict[int, tupl
         defined=frozenset(v.id for inner in block for v in inner.outputs),
         totals=totals,
         counts=sweep.counts,
+        facts=sweep.facts,
     )
     outside = {v.id: v for v in op.inputs}
 

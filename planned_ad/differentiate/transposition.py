@@ -1,4 +1,29 @@
-"""Derivatives of closed tapes, as closed tapes: from arguments to results."""
+"""Derivatives of closed tapes, as closed tapes: from arguments to results.
+
+>>> import numpy as np
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = trace(lambda t: np.sin(t), (2.0,)).tape
+>>> print(brief(tape))
+v0 = t[...]
+v1 = sin(v0)
+return v1
+>>> print(brief(pullback_tape(tape, [0])))
+v6 = cotangent[...]
+v0 = t[...]
+v4 = cos(v0)
+v5 = multiply(v6, v4)
+return v5
+>>> print(brief(pushforward_tape(tape, [0])))
+v0 = t[...]
+v2 = dt[...]
+v3 = cos(v0)
+v4 = multiply(v2, v3)
+return v4
+
+Both require a closed tape: all that it reads are its arguments, and it writes to none. Both ensure that what they give
+is one too.
+"""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class Jacobian(Transformed):
 
     def traced(self, recorder: Recorder, args: tuple, kwargs: dict[str, Any]) -> Any:
         call = Call(self, recorder, args, kwargs)
-        rows = [[Block(recorder, result, value) for value in call.independents] for result in call.results]
+        rows = [[JacobianBlock(recorder, result, value) for value in call.independents] for result in call.results]
         columns = sum(v.size for v in call.independents)
         mode = self.mode or ("forward" if columns <= sum(r.size for r in call.results) else "reverse")
         write = call.segment.pushforward(call.results, later=False) if mode == "forward" else None
@@ -166,7 +166,7 @@ class Jacobian(Transformed):
         found = call.tree.put(call.per_argument(block.matrix(leaf) for block in row) for leaf, row in leaves)
         return (found, call.aux) if self.has_aux else found
 
-    def _rows(self, recorder: Recorder, call: Call, write: Derivative, rows: list[list[Block]]) -> None:
+    def _rows(self, recorder: Recorder, call: Call, write: Derivative, rows: list[list[JacobianBlock]]) -> None:
         for k, result in enumerate(call.results):
 
             def row(index: Extent, k: int = k) -> None:
@@ -175,7 +175,7 @@ class Jacobian(Transformed):
 
             each(recorder, result.size, write.size, row)
 
-    def _columns(self, recorder: Recorder, call: Call, write: Derivative, rows: list[list[Block]]) -> None:
+    def _columns(self, recorder: Recorder, call: Call, write: Derivative, rows: list[list[JacobianBlock]]) -> None:
         for k, value in enumerate(call.independents):
 
             def column(index: Extent, k: int = k) -> None:
@@ -185,7 +185,7 @@ class Jacobian(Transformed):
             each(recorder, value.size, write.size, column)
 
 
-class Block:
+class JacobianBlock:
     """The derivative of one result by one independent: memory of the shapes of both."""
 
     def __init__(self, recorder: Recorder, result: Value, value: Value):

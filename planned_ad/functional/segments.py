@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..analysis.dependence import Overwrites
-from ..differentiate.forward import Pushforward, full_tangent, push
+from ..analysis.singularities import singularities
+from ..differentiate.forward import Tangents, full_tangent, push
 from ..differentiate.reverse import Sweep, dependent, is_floating, new_shadow, transpose
 from ..passes.dead_code import drop_dead
 from ..passes.invariants import hoist_invariants
@@ -124,7 +125,7 @@ class Segment:
     ) -> list[Value]:
         """Write its operations with tangents beside them in a scratch builder; the tangents of `results`."""
         values, buffers = dependent(own, [v.id for v in self.independents], ())
-        state = Pushforward(builder, values, loops=self.around)
+        state = Tangents(builder, values, loops=self.around, facts=singularities(own))
         state.tangents.update({v.id: tangent for v, tangent in zip(self.independents, tangents)})
         for id in sorted(buffers):
             if is_floating(builder.buffers[id].dtype):
@@ -169,7 +170,8 @@ class Segment:
         builder.operations = list(own)
         values, buffers = dependent(own, [v.id for v in self.independents], ())
         around = self.around
-        sweep = Sweep(builder, values, overwrites=Overwrites(builder.buffers, own, around), loops=around)
+        overwrites, facts = Overwrites(builder.buffers, own, around), singularities(own)
+        sweep = Sweep(builder, values, overwrites=overwrites, loops=around, facts=facts)
         sweep.make_shadows(buffers)
         cotangents = [builder.new_value(r.shape, r.dtype) for r in results]
         for result, cotangent in zip(results, cotangents):

@@ -11,7 +11,7 @@ import itertools
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from ..plan import Plan
 from ..python import options as checks
 from ..python.shadows import ShadowGlobals
 from ..python.structure import Structure, flatten
+from ..python.type_variables import Arguments, Given
 from ..tape.tape import Value
 from ..trace import with_plain_lists
 from ..tracing.lengths.elements import refused as refuse_run_time
@@ -34,7 +35,7 @@ from .segments import Segment
 Argnums = int | Sequence[int]
 
 
-class Transformed:
+class Transformed(Generic[Arguments, Given]):
     """A function made from another by a derivative. Callable; keeps a compiled plan for each signature.
 
     Attributes
@@ -61,7 +62,7 @@ class Transformed:
         self.linear: Any = None  # for those that return a function: the value and that function
         self._plans: dict[Any, Plan] = {}
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Given:
         frame = sys._getframe(1)
         if not kwargs and type(frame.f_globals) is not ShadowGlobals:
             found = self._plans.get((*map(kind_of, args), share_memory(args)))  # plain arrays and numbers

@@ -75,7 +75,7 @@ class Vectorized(Transformed):
         return counts.pop()
 
 
-def vectorize(function: Callable[..., Any], in_axes: Axes = 0) -> Transformed:
+def vectorize(function: Callable[..., Any], in_axes: Axes = 0) -> Transformed[..., Any]:
     """A function of a batch: `function` of each item, the results stacked along a new first axis.
 
     Parameters

@@ -1,0 +1,1 @@
+"""From steps to machine code; `emit` cuts the schedule into functions."""

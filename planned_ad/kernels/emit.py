@@ -37,6 +37,7 @@ from .entry.memories import KernelPointers, Layout
 from .library.blas import emit_contract
 from .library.native_callees import FIRST_GUARD, emit_call, in_python, may_leave
 from .library.scans import emit_nonzero, emit_scan
+from .library.sorting import emit_argsort
 from .llvm.places import Pointers, loop
 from .llvm.types import I32, I64, POINTER, STACK_ALIGNMENT, constant, memory_type
 from .nests.access import load_one
@@ -53,6 +54,7 @@ LIBRARY = {
     "cumulate": emit_scan,
     "recurrence": emit_scan,
     "nonzero": emit_nonzero,
+    "argsort": emit_argsort,
     "call": emit_call,
 }
 

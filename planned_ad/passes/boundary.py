@@ -1,4 +1,29 @@
-"""What a tape shows to its caller: results stored to memory, arguments written to or left untouched."""
+"""What a tape shows to its caller: results stored to memory, arguments written to or left untouched.
+
+>>> import numpy as np
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x):
+...     x[0] = 2.0
+...     return x * x
+>>> tape = trace(f, (np.zeros(4),)).tape
+>>> print(brief(tape))
+v0 = 2.0
+x[0] = v0
+v1: float64[4] = x[...]
+v2: float64[4] = multiply(v1, v1)
+return v2
+>>> print(brief(primal(privatise(tape, written_arguments(tape), write_back=False))))
+v3: float64[4] = x[...]
+x#1[...] = v3
+v0 = 2.0
+x#1[0] = v0
+v1: float64[4] = x#1[...]
+v2: float64[4] = multiply(v1, v1)
+result#2[...] = v2
+
+Each function requires a tape as it was traced; ensures the same results.
+"""
 
 from __future__ import annotations
 

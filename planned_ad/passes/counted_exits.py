@@ -1,5 +1,44 @@
 """How often loops that are left early have run, in memory, so that their reverse sweeps begin at the last iteration.
 
+>>> import numpy as np
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x):
+...     for i in range(9):
+...         if x[i] < 0.0:
+...             break
+...         x[i] = 2.0
+>>> tape = trace(f, (np.zeros(9),), unroll=1).tape
+>>> print(brief(tape))
+v0: bool = True
+v1 = 0.0
+v2: bool = False
+v3 = 2.0
+goes on#1[...] = v0
+break#2[...] = v2
+for i0 in range(0, 9, 1):
+    v4: bool = goes on#1[...]
+    if v4:
+        v5 = x[i0]
+        v6: bool = less(v5, v1)
+        if v6:
+            break#2[...] = v0
+            goes on#1[...] = v2
+        else:
+            x[i0] = v3
+        v7: int64 = i0
+        after#3[...] = v7
+v8: int64 = after#3[...]
+>>> counted, _ = with_counts(tape)
+>>> for line in brief(counted).splitlines():
+...     if line not in brief(tape):
+...         print(line)
+v9: int64 = 0
+iterations#4[...] = v9
+        v10: int64 = i0 + 1
+        iterations#4[...] = v10
+v11: int64 = iterations#4[...]
+
 Requires a primal tape. A loop that `stops` is a branch on a flag: once that is false, the iterations after do nothing.
 Ensures that each such loop leaves in memory the number of iterations that did something, and is followed by the load of
 that number.

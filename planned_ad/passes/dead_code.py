@@ -1,5 +1,27 @@
 """Remove operations without effect: unused values, stores that are overwritten or never read, empty blocks.
 
+>>> import numpy as np
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x):
+...     x[:] = 0.0
+...     x[:] = np.exp(x[0])
+>>> tape = trace(f, (np.zeros(4),)).tape
+>>> print(brief(tape))
+v0 = 0.0
+x[...] = v0
+v1 = x[0]
+v2 = exp(v1)
+x[...] = v2
+>>> print(brief(drop_dead(tape)))
+v0 = 0.0
+x[0:1] = v0
+v1 = x[0]
+v2 = exp(v1)
+x[...] = v2
+
+Requires a verified tape; ensures the same results, guards and visible effects.
+
 One walk backwards, which knows what is read later. At the end of a loop's body, `later` is after the loop and, since
 another iteration may follow, from the beginning of the body on: the least fixed point is found by repeating the walk
 (Aho, Lam, Sethi & Ullman, Compilers, 2nd ed., section 9.2.5).
@@ -12,9 +34,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..analysis.enclosing import certainly_runs, is_fixed, never_runs
+from ..analysis.enclosing import certainly_runs, never_runs
 from ..analysis.memory_cells import cells_of, fixed
-from ..regions.regions import Region, View, overlap
+from ..regions.regions import Region, View, is_fixed, overlap
 from ..tape.tape import Branch, Guard, Loop, Operation, Scatter, Store, Tape
 
 WORK = 50_000_000  # elements that may be looked at before settling for less

@@ -1,5 +1,32 @@
 """Compute from what is about to be overwritten before it is, where that makes the only use of it.
 
+>>> import numpy as np
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x, u):
+...     v, u = x.copy(), np.exp(u)
+...     x[:] = 0.0
+...     return v + u
+>>> tape = trace(f, (np.zeros(4), np.zeros(4))).tape
+>>> print(brief(tape))
+v0: float64[4] = x[...]
+v1: float64[4] = u[...]
+v2: float64[4] = exp(v1)
+v3 = 0.0
+x[...] = v3
+v4: float64[4] = add(v0, v2)
+return v4
+>>> print(brief(use_early(tape)))
+v0: float64[4] = x[...]
+v1: float64[4] = u[...]
+v2: float64[4] = exp(v1)
+v3 = 0.0
+v4: float64[4] = add(v0, v2)
+x[...] = v3
+return v4
+
+Requires a verified tape; ensures the same operations, elementwise ones on arrays perhaps earlier.
+
 `v = a[...]; a[...] = 0; w = v + u` has to keep `v`, and computes `w` again wherever it is needed. With `w` computed
 before the store it is `w` that is kept, in no more memory. (The adjoint of each plain store reads like that.)
 """

@@ -1,5 +1,33 @@
 """Write sums of shifted contributions in gather form: one pass over memory that reads its neighbours.
 
+>>> import numpy as np
+>>> from planned_ad.differentiate.reverse import reverse
+>>> from planned_ad.passes.pipeline import simplify
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = trace(lambda u: u[1:] - u[:-1], (np.zeros(101),)).tape
+>>> tape = simplify(reverse(tape, accumulate=True, loss=False))
+>>> print(brief(tape))
+# reverse sweep
+v3: float64[100] = cotangent#2[...]
+v4: float64[100] = negative(v3)
+du#1[0:100] += v4
+du#1[1:101] += v3
+>>> print(brief(gather_form(tape)))
+# reverse sweep
+v3: float64[100] = cotangent#2[...]
+v4: float64[100] = negative(v3)
+v5: float64[1] = view(v4, view={+0 [1] by [1]})
+du#1[0:1] += v5
+v6: float64[99] = view(v4, view={+1 [99] by [1]})
+v7: float64[99] = view(v3, view={+0 [99] by [1]})
+v8: float64[99] = add(v6, v7)
+du#1[1:100] += v8
+v9: float64[1] = view(v3, view={+99 [1] by [1]})
+du#1[100:101] += v9
+
+Requires a simplified tape; ensures the same sums (reassociated), each element stored once per group.
+
 The adjoint of `u[1:] - u[:-1]` adds to `du[1:]` and to `du[:-1]`: a pass over `du` for each, the later ones
 reading what the earlier wrote. Here the regions of such a group are cut at one another's boundaries into
 boxes, and each box is stored once, as the sum of what the group adds to it. Almost all elements lie in one
@@ -12,9 +40,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..analysis.enclosing import is_ragged
 from ..regions.affine import Affine, Extent
-from ..regions.regions import Region, View, contiguous, is_injective
+from ..regions.regions import Region, View, contiguous, is_injective, is_ragged
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.tape import Constant, Operation, Store, Tape, Value, walk
 
@@ -41,7 +68,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Window:
     """Which box of a buffer's indices a region shows, one to one.
 
     `axes`: of each axis of the region, the buffer's axis; along the others the box has one element. `moving`: the
@@ -129,7 +156,7 @@ class _Gathering:
             close(buffer)
         return groups
 
-    def place_of(self, region: Region) -> Place | None:
+    def place_of(self, region: Region) -> Window | None:
         return place_of(self.tape.buffers[region.buffer].view, region.view)
 
     def boxes_of(self, operations: Sequence[Operation], group: Sequence[int]) -> list[Box]:
@@ -160,7 +187,7 @@ class _Gathering:
             self.builder.store(Region(buffer, shown(whole, piece, axes, places[0].moving)), total, accumulate=keeps)
 
 
-def place_of(whole: View, view: View) -> Place | None:
+def place_of(whole: View, view: View) -> Window | None:
     """Where `view` lies in the array `whole`; None where it shows no box of it, or one that changes its extents.
 
     Addresses are divided by the strides of `whole`, the largest first. What moves is left aside; then the largest
@@ -184,7 +211,7 @@ def place_of(whole: View, view: View) -> Place | None:
     inside = all(k in free or (a >= 0 and a + n <= m) for k, (a, n, m) in enumerate(zip(starts, extents, whole.shape)))
     if rest or not inside:
         return None
-    return Place(Box(tuple(starts), tuple(a + n for a, n in zip(starts, extents))), axes, moving)
+    return Window(Box(tuple(starts), tuple(a + n for a, n in zip(starts, extents))), axes, moving)
 
 
 def matching_axes(whole: View, view: View) -> tuple[int, ...] | None:
@@ -233,7 +260,7 @@ def cut_boxes(boxes: Sequence[Box]) -> list[Box]:
     return [piece for piece in pieces if any(box.contains(piece) for box in boxes)]
 
 
-def part(builder: TapeBuilder, value: Value, place: Place, piece: Box) -> Value:
+def part(builder: TapeBuilder, value: Value, place: Window, piece: Box) -> Value:
     """What `value`, stored at `place`, puts into `piece`."""
     if value.shape == ():
         return value

@@ -1,4 +1,31 @@
-"""Results that a program collects in memory of its own are collected where the caller wants them."""
+"""Results that a program collects in memory of its own are collected where the caller wants them.
+
+>>> import numpy as np
+>>> from planned_ad.passes.boundary import primal
+>>> from planned_ad.passes.pipeline import simplify
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x):
+...     y = np.zeros(4)
+...     y[1:] = x
+...     return y
+>>> tape = simplify(primal(trace(f, (np.zeros(3),)).tape))
+>>> print(brief(tape))
+v0: float64[3] = x[...]
+v1 = 0.0
+y#1[0:1] = v1
+y#1[1:4] = v0
+v2: float64[4] = y#1[...]
+result#2[...] = v2
+>>> print(brief(results_in_place(tape)))
+v0: float64[3] = x[...]
+v1 = 0.0
+result#2[0:1] = v1
+result#2[1:4] = v0
+v2: float64[4] = result#2[...]
+
+Requires a simplified tape; ensures that local memory which is copied to a result in the end is that result's.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,29 @@
-"""Write a closed tape into another, in place of a call of it."""
+"""Write a closed tape into another, in place of a call of it.
+
+>>> import planned_ad
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> @planned_ad.custom_rule
+... def square(a):
+...     return a * a
+>>> tape = trace(lambda t: square(t) + 1.0, (2.0,)).tape
+>>> print(brief(tape))
+v0 = t[...]
+v1 = call(v0, callee=square, group=0)
+v2 = 1.0
+v3 = add(v1, v2)
+return v3
+>>> print(brief(write_out_calls(tape)))
+v0 = t[...]
+v4 = view(v0, view={+0 [] by []})
+v5 = multiply(v4, v4)
+v2 = 1.0
+v3 = add(v5, v2)
+return v3
+
+Requires a tape that is differentiated already, since a callee may have a derivative of its own; ensures the same
+numbers, without calls but for those of native code.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +31,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..analysis.enclosing import is_fixed
+from ..regions.regions import is_fixed
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.callees import Callee, is_call, packed
 from ..tape.renaming import Copier

@@ -1,5 +1,29 @@
 """Move what every iteration computes alike out in front of its loop.
 
+>>> import numpy as np
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x, a):
+...     for i in range(1, 4):
+...         x[i] = x[i - 1] * np.exp(a)
+>>> tape = trace(f, (np.zeros(4), 2.0), unroll=1).tape
+>>> print(brief(tape))
+v0 = a[...]
+for i0 in range(0, 3, 1):
+    v1 = x[i0]
+    v2 = exp(v0)
+    v3 = multiply(v1, v2)
+    x[i0 + 1] = v3
+>>> print(brief(hoist_invariants(tape)))
+v0 = a[...]
+v2 = exp(v0)
+for i0 in range(0, 3, 1):
+    v1 = x[i0]
+    v3 = multiply(v1, v2)
+    x[i0 + 1] = v3
+
+Requires a simplified tape; ensures the same numbers, with no more work in any iteration.
+
 Only what is worth keeping moves: computed values that are no larger than what they are computed from, and the loads
 and views that these need. (Aho, Lam, Sethi & Ullman, Compilers, 2nd ed., section 9.5.1.)
 """
@@ -10,18 +34,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..analysis.enclosing import (
-    certainly_runs,
-    indices_of,
-    inside,
-    is_fixed,
-    is_ragged,
-    is_within,
-    never_runs,
-    stays_inside,
-)
+from ..analysis.enclosing import certainly_runs, indices_of, inside, is_within, never_runs, stays_inside
 from ..regions.bounds import Iterations
-from ..regions.regions import View, overlap
+from ..regions.regions import View, is_fixed, is_ragged, overlap
 from ..rules.table import RULES
 from ..tape.tape import Apply, Buffer, Constant, IndexValue, Load, Loop, Operation, Tape
 from .rewrite import worth_keeping

@@ -1,5 +1,26 @@
 """Memory that is known to be zero: adding to it is storing to it, and loading it gives the constant.
 
+>>> from planned_ad.differentiate.reverse import reverse
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = reverse(trace(lambda x: x, (2.0,)).tape)
+>>> print(brief(tape))
+v0 = x[...]
+# reverse sweep
+v1 = 0.0
+dx#1[...] = v1
+v2 = 1.0
+dx#1[...] += v2
+>>> print(brief(forward_zeros(tape)))
+v0 = x[...]
+# reverse sweep
+v1 = 0.0
+dx#1[...] = v1
+v2 = 1.0
+dx#1[...] = v2
+
+The first store is then overwritten unread, which `dead_code` sees. Requires a verified tape; ensures the same numbers.
+
 Shadows are zero at first, and wherever the adjoint of a store has just been. In a loop's body only what holds at the
 beginning of every iteration is used: what is zero before the loop, and zero again at the end of each iteration.
 """
@@ -11,10 +32,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..analysis.enclosing import certainly_runs, is_fixed, is_ragged
+from ..analysis.enclosing import certainly_runs
 from ..analysis.memory_cells import cells_of, fixed
 from ..regions.affine import Affine
-from ..regions.regions import Region, View, contains, is_injective, overlap, same_layout
+from ..regions.regions import Region, View, contains, is_fixed, is_injective, is_ragged, overlap, same_layout
 from ..tape.tape import Branch, Constant, Load, Loop, Operation, Scatter, Store, Tape, walk
 
 WORK = 50_000_000  # elements that may be looked at before settling for less

@@ -1,5 +1,24 @@
 """Write contractions in the form that suits them: fused into loop nests, or as plain products for a kernel.
 
+>>> import numpy as np
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = trace(lambda a, x: a @ x, (np.zeros((20, 20)), np.zeros(20))).tape
+>>> print(brief(tape))
+v0: float64[20, 20] = a[...]
+v1: float64[20] = x[...]
+v2: float64[20] = contract(v0, v1, a_labels=(0, 1), b_labels=(1,), out_labels=(0,))
+return v2
+>>> print(brief(lower_products(tape)))
+v0: float64[20, 20] = a[...]
+v1: float64[20] = x[...]
+v3: float64[20, 20] = view(v1, view={+0 [20, 20] by [0, 1]})
+v4: float64[20, 20] = multiply(v0, v3)
+v2: float64[20] = reduce_sum(v4, axes=(1,))
+return v2
+
+Requires a simplified tape; ensures that the contractions left repeat no operand, and are worth a kernel.
+
 A matrix product reads each element many times, and wants to keep it in registers or caches; anything with a dimension
 of one (a dot product, matrix times vector, an outer product) reads its largest operand once, at the speed of memory,
 and becomes a product and a sum, which fuse. An operand that repeats itself is not multiplied out. An operand along
@@ -12,8 +31,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..analysis.enclosing import is_ragged
-from ..regions.regions import View, c_strides, contiguous
+from ..regions.regions import View, c_strides, contiguous, is_ragged
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.tape import Apply, Load, Operation, Tape, Value, walk
 

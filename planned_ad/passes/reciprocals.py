@@ -1,5 +1,33 @@
 """Divisions of the reverse sweep by a number known at compile time, as products.
 
+>>> import numpy as np
+>>> from planned_ad.differentiate.reverse import reverse
+>>> from planned_ad.passes.pipeline import simplify
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = simplify(reverse(trace(lambda t: np.exp(t) / 3.0, (2.0,)).tape, accumulate=True, loss=False))
+>>> print(brief(tape))
+v0 = t[...]
+v1 = exp(v0)
+v2 = 3.0
+# reverse sweep
+v4 = cotangent#2[...]
+v5 = divide(v4, v2)
+v6 = multiply(v5, v1)
+dt#1[...] += v6
+>>> print(brief(multiply_by_reciprocals(tape)))
+v0 = t[...]
+v1 = exp(v0)
+v2 = 3.0
+# reverse sweep
+v7 = 0.3333333333333333
+v4 = cotangent#2[...]
+v5 = multiply(v4, v7)
+v6 = multiply(v5, v1)
+dt#1[...] += v6
+
+Requires a verified tape; ensures the same operations up to the turn, and after it the same up to rounding.
+
 What the user wrote keeps the numbers that NumPy gives. An adjoint is the sweep's own arithmetic: there a product with
 the reciprocal, off by one rounding, is as good, and takes a quarter of the time, which counts where each iteration of a
 loop waits for the one before.

@@ -1,7 +1,28 @@
 """Common subexpressions, constant folding, loads of what is known, and algebra that keeps IEEE results.
 
-Inside a block (a loop's body, a side of a branch) everything is known that was known around it, but for the contents
-of memory that the loop writes to in any iteration. What is found out inside is forgotten at the end of the block.
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = trace(lambda x: x * x + 1.0 * (x * x), (np.zeros(4),)).tape
+>>> print(brief(tape))
+v0: float64[4] = x[...]
+v1: float64[4] = multiply(v0, v0)
+v2: float64[4] = multiply(v0, v0)
+v3 = 1.0
+v4: float64[4] = multiply(v3, v2)
+v5: float64[4] = add(v1, v4)
+return v5
+>>> print(brief(rewrite(tape)))
+v0: float64[4] = x[...]
+v1: float64[4] = multiply(v0, v0)
+v3 = 1.0
+v5: float64[4] = add(v1, v1)
+return v5
+
+What nothing uses any more stays, for `dead_code`.
+
+Requires a verified tape; ensures that no block computes, or loads, what is already known in it. Inside a block (a
+loop's body, a side of a branch) everything is known that was known around it, but for the contents of memory that the
+loop writes to in any iteration. What is found out inside is forgotten at the end of the block.
 """
 
 from __future__ import annotations
@@ -11,9 +32,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..analysis.enclosing import is_fixed, is_ragged, never_runs
+from ..analysis.enclosing import never_runs
 from ..analysis.known_contents import KnownContents
-from ..regions.regions import Region, View, compose, contiguous, is_identity
+from ..regions.regions import Region, View, compose, contiguous, is_fixed, is_identity, is_ragged
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.tape import Apply, Branch, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value

@@ -1,5 +1,32 @@
 """Which values get a home: computed once, at their own place in the schedule.
 
+>>> import numpy as np
+>>> from planned_ad.passes.boundary import primal
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x, y):
+...     a, b = 2.0 * x, np.exp(y)
+...     x[:] = 0.0
+...     return a * b + b
+>>> tape = primal(trace(f, (np.zeros(4), np.zeros(4))).tape)
+>>> print(brief(tape))
+v0 = 2.0
+v1: float64[4] = x[...]
+v2: float64[4] = multiply(v0, v1)
+v3: float64[4] = y[...]
+v4: float64[4] = exp(v3)
+v5 = 0.0
+x[...] = v5
+v6: float64[4] = multiply(v2, v4)
+v7: float64[4] = add(v6, v4)
+result#2[...] = v7
+>>> for id, reason in decide_anchors(tape).reasons.items():
+...     print(f"v{id}: {reason}")
+v4: recomputing exp costs more than keeping it
+v2: its memory is overwritten
+
+Requires a simplified tape; ensures that every other value can be evaluated wherever it is used.
+
 All other values are *virtual*: views, loads and short elementwise chains, evaluated again wherever they
 are used (reloaded, recomputed) at the price of a few operations. A value is anchored when evaluating
 it again costs more than keeping it, when the memory it came from is overwritten before a use, or when a

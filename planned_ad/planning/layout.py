@@ -1,5 +1,14 @@
 """Lay out slots and local buffers in one workspace by lifetime.
 
+>>> a, b, c = (Memory("slot", id) for id in range(3))
+>>> sizes = {a: 64, b: 64, c: 128}
+>>> lifetimes = {a: (0, 1), b: (1, 2), c: (3, 4)}  # first and last step
+>>> offsets, nbytes, bound = lay_out(sizes, lifetimes, [])
+>>> offsets[a], offsets[b], offsets[c], nbytes, bound
+(0, 64, 0, 128, 128)
+
+Requires for each memory its size and the steps that use it; ensures that no two that are alive in one step overlap.
+
 Steps are swept in order: what dies before a step frees its place, what is born at it takes the best
 fitting free place. A slot born in the nest where another dies may take that one's place at once when each
 index reads the old number before it writes the new one (in-place reuse).

@@ -1,5 +1,26 @@
 """Place operations into steps: fuse what may run in one loop nest, in an order that keeps every dependence.
 
+>>> import numpy as np
+>>> from planned_ad.passes.boundary import primal
+>>> from planned_ad.planner import plan_memory
+>>> from planned_ad.planning.schedule_listing import brief_plan
+>>> from planned_ad.trace import trace
+>>> tape = primal(trace(lambda x: (np.sum(x), 2.0 * x), (np.zeros(4),)).tape)
+>>> print(brief_plan(plan_memory(tape)))
+# workspace: 64 bytes (lower bound 8)
+#   s0: 8 bytes at 0, steps 0 to 1
+# step 0, primal
+for i0 in [4]:
+    r0 = x[...]
+    s0 = reduce_sum(r0)
+    r3 = multiply(2.0, r0)
+    result#2[...] = r3
+# step 1, primal
+r0 = s0
+result#1 = r0
+
+Requires decided anchors; ensures steps in which every access finds what the program means.
+
 Operations are placed in program order. For each, the first step that it may be in follows from what it reads
 and writes; it joins the earliest later nest over the same domain. So elementwise chains fuse, and reverse
 work that needs only intact inputs joins the nest of its primal. Scalar code forms one block per sweep.

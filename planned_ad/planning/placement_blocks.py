@@ -1,4 +1,31 @@
-"""Place loops and branches: each is one step, around blocks that are placed by themselves."""
+"""Place loops and branches: each is one step, around blocks that are placed by themselves.
+
+>>> import numpy as np
+>>> from planned_ad.planner import plan_memory
+>>> from planned_ad.planning.schedule_listing import brief_plan
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x):
+...     for i in range(1, 4):
+...         x[i] = np.sin(x[i - 1])
+>>> tape = trace(f, (np.zeros((4, 9)),), unroll=1).tape
+>>> print(brief(tape))
+for i0 in range(0, 3, 1):
+    v0: float64[9] = x[i0, :]
+    v1: float64[9] = sin(v0)
+    x[i0 + 1, :] = v1
+>>> print(brief_plan(plan_memory(tape)))
+# workspace: 0 bytes (lower bound 0)
+# step 0, primal
+for i0 in range(0, 3, 1):
+    # step 1, primal
+    for i1 in [9]:
+        r0 = x[i0, :]
+        r1 = sin(r0)
+        x[i0 + 1, :] = r1
+
+Requires anchors for the blocks; ensures that, seen from outside, all that they use is used in the one step.
+"""
 
 from __future__ import annotations
 

@@ -35,11 +35,21 @@ Row = tuple[str, Line | None]
 
 def plan_listing(plan: MemoryPlan) -> str:
     """The whole plan: memory first, then the steps in order."""
-    names = slot_names(plan)
     rows: list[Row] = [(f"# {b.kind} {declared(b)}", None) for b in plan.tape.buffers if b.visible]
     used = {m.id for m in plan.offsets if m.kind == "buffer"}
     rows += [(f"# local {declared(b)}", None) for b in plan.tape.buffers if b.id in used]
-    rows.append((f"# workspace: {plan.workspace_nbytes} bytes (lower bound {plan.lower_bound_nbytes})", None))
+    return aligned([*rows, *plan_rows(plan)])
+
+
+def brief_plan(plan: MemoryPlan) -> str:
+    """The workspace and the steps alone, as in the miniatures that the planner's files open with."""
+    return "\n".join(text for text, _ in plan_rows(plan))
+
+
+def plan_rows(plan: MemoryPlan) -> list[Row]:
+    """The workspace, and the steps in order."""
+    names = slot_names(plan)
+    rows: list[Row] = [(f"# workspace: {plan.workspace_nbytes} bytes (lower bound {plan.lower_bound_nbytes})", None)]
     for memory in sorted(plan.offsets, key=lambda m: (plan.offsets[m], m.kind, m.id)):
         first, last = plan.lifetimes[memory]
         size, offset = plan.sizes[memory], plan.offsets[memory]
@@ -48,7 +58,7 @@ def plan_listing(plan: MemoryPlan) -> str:
     numbers = itertools.count()
     for step in plan.steps:
         rows += step_rows(plan, names, numbers, step)
-    return aligned(rows)
+    return rows
 
 
 def slot_names(plan: MemoryPlan) -> dict[Memory, str]:

@@ -8,9 +8,10 @@ import numpy as np
 
 from .examples import blank
 from .structure import flatten
+from .type_variables import Item
 
 
-def make_zero(tree: Any) -> Any:
+def make_zero(tree: Item) -> Item:
     """A shadow of `tree`: its containers and objects copied, its floating numbers and arrays zero.
 
     Parameters

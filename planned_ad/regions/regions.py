@@ -9,6 +9,7 @@ user's program is arithmetic here.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,9 +61,14 @@ def limits(view: View) -> tuple[int, int]:
     return low, high
 
 
-def is_ragged(view: View) -> bool:
+def is_ragged(shape: Iterable[int]) -> bool:
     """Whether some extent differs between iterations."""
-    return any(isinstance(n, Ragged) for n in view.shape)
+    return Ragged in map(type, shape)
+
+
+def is_fixed(view: View) -> bool:
+    """Whether `view` shows the same elements in every iteration of every loop."""
+    return type(view.offset) is not Affine and not is_ragged(view.shape)
 
 
 def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -104,7 +110,7 @@ def is_injective(view: View) -> bool:
 
 def covers(view: View, size: int) -> bool:
     """Whether `view` shows every one of the `size` elements of its memory exactly once."""
-    if is_ragged(view):
+    if is_ragged(view.shape):
         return False
     return view.size == size and is_injective(view) and view.bounds() == (0, size - 1 if size else view.bounds()[1])
 
@@ -291,7 +297,7 @@ def contains(outer: Region, inner: Region) -> bool:
         return False
     if inner.view.size == 0 or same_layout(outer.view, inner.view):
         return True
-    if isinstance(outer.view.offset, Affine) or isinstance(inner.view.offset, Affine) or is_ragged(outer.view):
+    if isinstance(outer.view.offset, Affine) or isinstance(inner.view.offset, Affine) or is_ragged(outer.view.shape):
         return False
     (low, high), (first, last) = limits(outer.view), limits(inner.view)
     dense = is_injective(outer.view) and high - low + 1 == outer.view.size

@@ -38,6 +38,7 @@ row(
     ("b", "yb"),
     cost=4,
     samples=((-2, 2), (0.5, 2)),
+    poles="b",
 )
 row("negative", np.negative, (lambda ct, y, a: -ct,), ("",), kinds=NUMBERS)
 row("floor_divide", np.floor_divide, (None, None), ("", ""), cost=8, kinds=NUMBERS, samples=((-9, 9), (0.5, 4)))
@@ -49,6 +50,7 @@ row(
     cost=8,
     kinds=NUMBERS,
     samples=((-9, 9), (2.6, 4)),
+    poles="b",
 )
 row("absolute", np.absolute, (lambda ct, y, a: ct * sign(a),), ("a",), kinds=NUMBERS)
 row("sign", np.sign, (None,), ("",), kinds=NUMBERS)
@@ -88,7 +90,9 @@ def same_dtype_power(operands, parameters):
     return same_dtype(operands, parameters)
 
 
-row("power", np.power, (power_in_base, power_in_exponent), ("ab", "ya"), cost=20, samples=((0.2, 3), (-3, 3)))
+row(
+    "power", np.power, (power_in_base, power_in_exponent), ("ab", "ya"), cost=20, samples=((0.2, 3), (-3, 3)), poles="a"
+)
 row(
     "integer_power",
     lambda a, *, n: np.power(a, n),
@@ -100,8 +104,8 @@ row(
     samples=((0.5, 2),),
     examples=({"n": 2}, {"n": 3}, {"n": 7}, {"n": -1}, {"n": -2}),
 )
-row("sqrt", np.sqrt, (lambda ct, y, a: 0.5 * ct / y,), ("y",), cost=4, samples=((0.1, 3),))
-row("cbrt", np.cbrt, (lambda ct, y, a: ct / (3 * (y * y)),), ("y",), cost=20, samples=((0.1, 3),))
+row("sqrt", np.sqrt, (lambda ct, y, a: 0.5 * ct / y,), ("y",), cost=4, samples=((0.1, 3),), poles="a")
+row("cbrt", np.cbrt, (lambda ct, y, a: ct / (3 * (y * y)),), ("y",), cost=20, samples=((0.1, 3),), poles="a")
 
 
 def hypot_in_first(ct: Symbol, y: Symbol, a: Symbol, b: Symbol) -> Symbol:
@@ -115,16 +119,17 @@ row(
     (hypot_in_first, lambda ct, y, a, b: hypot_in_first(ct, y, b, a)),
     ("ya", "yb"),
     cost=8,
+    poles="y",
 )
 
 # Exponentials and logarithms.
 row("exp", np.exp, (lambda ct, y, a: ct * y,), ("y",), cost=12)
 row("exp2", np.exp2, (lambda ct, y, a: ct * (LN2 * y),), ("y",), cost=12)
 row("expm1", np.expm1, (lambda ct, y, a: ct * (y + 1),), ("y",), cost=14)
-row("log", np.log, (lambda ct, y, a: ct / a,), ("a",), cost=12, samples=((0.1, 3),))
-row("log2", np.log2, (lambda ct, y, a: ct / (LN2 * a),), ("a",), cost=12, samples=((0.1, 3),))
-row("log10", np.log10, (lambda ct, y, a: ct / (LN10 * a),), ("a",), cost=12, samples=((0.1, 3),))
-row("log1p", np.log1p, (lambda ct, y, a: ct / (1 + a),), ("a",), cost=14, samples=((-0.8, 3),))
+row("log", np.log, (lambda ct, y, a: ct / a,), ("a",), cost=12, samples=((0.1, 3),), poles="a")
+row("log2", np.log2, (lambda ct, y, a: ct / (LN2 * a),), ("a",), cost=12, samples=((0.1, 3),), poles="a")
+row("log10", np.log10, (lambda ct, y, a: ct / (LN10 * a),), ("a",), cost=12, samples=((0.1, 3),), poles="a")
+row("log1p", np.log1p, (lambda ct, y, a: ct / (1 + a),), ("a",), cost=14, samples=((-0.8, 3),), poles="a")
 
 
 def logaddexp_in_first(ct: Symbol, y: Symbol, a: Symbol, b: Symbol) -> Symbol:
@@ -144,8 +149,24 @@ row(
 row("sin", np.sin, (lambda ct, y, a: ct * cos(a),), ("a",), cost=14)
 row("cos", np.cos, (lambda ct, y, a: -(ct * sin(a)),), ("a",), cost=14)
 row("tan", np.tan, (lambda ct, y, a: ct * (1 + y * y),), ("y",), cost=20, samples=((-1.3, 1.3),))
-row("arcsin", np.arcsin, (lambda ct, y, a: ct / sqrt((1 - a) * (1 + a)),), ("a",), cost=20, samples=((-0.9, 0.9),))
-row("arccos", np.arccos, (lambda ct, y, a: -(ct / sqrt((1 - a) * (1 + a))),), ("a",), cost=20, samples=((-0.9, 0.9),))
+row(
+    "arcsin",
+    np.arcsin,
+    (lambda ct, y, a: ct / sqrt((1 - a) * (1 + a)),),
+    ("a",),
+    cost=20,
+    samples=((-0.9, 0.9),),
+    poles="y",
+)
+row(
+    "arccos",
+    np.arccos,
+    (lambda ct, y, a: -(ct / sqrt((1 - a) * (1 + a))),),
+    ("a",),
+    cost=20,
+    samples=((-0.9, 0.9),),
+    poles="y",
+)
 row("arctan", np.arctan, (lambda ct, y, a: ct / (1 + a * a),), ("a",), cost=20)
 row(
     "arctan2",
@@ -154,6 +175,7 @@ row(
     ("ab", "ab"),
     cost=24,
     samples=((0.2, 2), (-2, 2)),
+    poles="y",
 )
 
 # Hyperbolic functions.
@@ -161,8 +183,45 @@ row("sinh", np.sinh, (lambda ct, y, a: ct * cosh(a),), ("a",), cost=20)
 row("cosh", np.cosh, (lambda ct, y, a: ct * sinh(a),), ("a",), cost=20)
 row("tanh", np.tanh, (lambda ct, y, a: ct * (1 - y * y),), ("y",), cost=20)
 row("arcsinh", np.arcsinh, (lambda ct, y, a: ct / sqrt(a * a + 1),), ("a",), cost=20)
-row("arccosh", np.arccosh, (lambda ct, y, a: ct / sqrt((a - 1) * (a + 1)),), ("a",), cost=20, samples=((1.2, 3),))
-row("arctanh", np.arctanh, (lambda ct, y, a: ct / ((1 - a) * (1 + a)),), ("a",), cost=20, samples=((-0.9, 0.9),))
+row(
+    "arccosh",
+    np.arccosh,
+    (lambda ct, y, a: ct / sqrt((a - 1) * (a + 1)),),
+    ("a",),
+    cost=20,
+    samples=((1.2, 3),),
+    poles="y",
+)
+row(
+    "arctanh",
+    np.arctanh,
+    (lambda ct, y, a: ct / ((1 - a) * (1 + a)),),
+    ("a",),
+    cost=20,
+    samples=((-0.9, 0.9),),
+    poles="y",
+)
+
+
+# Products in which zero counts for more than infinity and nan: an adjoint that nothing depends on stays zero.
+def zero_over(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.where(np.equal(a, 0), np.zeros((), np.asarray(a).dtype), np.divide(a, b))
+
+
+def zero_times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.where(np.equal(a, 0) | np.equal(b, 0), np.zeros((), np.asarray(a).dtype), np.multiply(a, b))
+
+
+row("strong_multiply", zero_times, (lambda ct, y, a, b: ct * b, lambda ct, y, a, b: ct * a), ("b", "a"))
+row(
+    "strong_divide",
+    zero_over,
+    (lambda ct, y, a, b: ct / b, lambda ct, y, a, b: -(ct / b) * y),
+    ("b", "yb"),
+    cost=4,
+    samples=((-2, 2), (0.5, 2)),
+    poles="b",
+)
 
 
 # Choice.

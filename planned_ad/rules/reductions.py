@@ -125,9 +125,27 @@ def directed(a: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
     return line[::-1] if reverse else line
 
 
+RUNNING: dict[str, np.ufunc] = {
+    "add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum, "fmax": np.fmax,
+    "fmin": np.fmin,
+}  # fmt: skip
+
+
+def start_of(operation: str, dtype: np.dtype) -> Any:
+    """What a running sum, product or extremum begins with."""
+    if operation in ("add", "multiply"):
+        return int(operation == "multiply")
+    least = operation == "maximum"
+    if operation.startswith("f"):
+        return math.nan  # which `fmax` and `fmin` pass over
+    if dtype.kind == "f":
+        return -math.inf if least else math.inf
+    return np.iinfo(dtype).min if least else np.iinfo(dtype).max
+
+
 def cumulate(a: np.ndarray, *, axis: int, operation: str, reverse: bool, exclusive: bool) -> np.ndarray:
-    """Running sums or products along `axis`; `exclusive`: of the elements before (the first is 0 or 1)."""
-    function, start = {"add": (np.add, 0), "multiply": (np.multiply, 1)}[operation]
+    """Running sums, products or extrema along `axis`; `exclusive`: of the elements before, `start_of` for the first."""
+    function, start = RUNNING[operation], start_of(operation, a.dtype)
     out = np.empty_like(a, order="C")
     source, target = directed(a, axis, reverse), directed(out, axis, reverse)
     if exclusive:
@@ -144,13 +162,26 @@ def cumulate_adjoint(
     """Of a sum: the sum in the other direction. Of a product `y[i] = a[0] ... a[i]`, with no division:
 
     `d y[i] / d a[k] = before[k] * (a[k + 1] ... a[i])`, so that `da[k] = before[k] * s[k]`, where
-    `s[k] = ct[k] + a[k + 1] s[k + 1]` is a linear recurrence; likewise for the exclusive product.
+    `s[k] = ct[k] + a[k + 1] s[k + 1]` is a linear recurrence; likewise for the exclusive product. Of an extremum: an
+    element takes the cotangents from where it becomes the extremum to where another does.
     """
     if operation == "add":
         return ct.apply("cumulate", axis=axis, operation="add", reverse=not reverse, exclusive=exclusive)
+    if operation != "multiply":
+        taken, kept = taken_and_kept(a, axis, operation, reverse, exclusive)
+        return taken * kept.apply("recurrence", ct, axis=axis, reverse=not reverse, form="late")
     before = a.apply("cumulate", axis=axis, operation="multiply", reverse=reverse, exclusive=True)
     after = a.apply("recurrence", ct, axis=axis, reverse=not reverse, form="exclusive" if exclusive else "late")
     return before * after
+
+
+def taken_and_kept(a: Symbol, axis: int, operation: str, reverse: bool, exclusive: bool) -> tuple[Symbol, Symbol]:
+    """One where an element is the new running extremum, else zero; and the other way round. A tie changes nothing."""
+    if exclusive:
+        raise NotImplementedError(f"the derivative of an exclusive running {operation}")
+    before = a.apply("cumulate", axis=axis, operation=operation, reverse=reverse, exclusive=True)
+    taken = ((a > before if operation in ("maximum", "fmax") else a < before) | before.differs(before)).cast(a.dtype)
+    return taken, 1 - taken
 
 
 def cumulate_tangent(
@@ -160,6 +191,9 @@ def cumulate_tangent(
     (tangent,) = tangents
     if operation == "add":
         return tangent.apply("cumulate", axis=axis, operation="add", reverse=reverse, exclusive=exclusive)
+    if operation != "multiply":
+        taken, kept = taken_and_kept(a, axis, operation, reverse, exclusive)
+        return kept.apply("recurrence", taken * tangent, axis=axis, reverse=reverse, form="inclusive")
     before = a.apply("cumulate", axis=axis, operation="multiply", reverse=reverse, exclusive=True)
     form = "exclusive" if exclusive else "inclusive"
     return a.apply("recurrence", before * tangent, axis=axis, reverse=reverse, form=form)

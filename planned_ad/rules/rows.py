@@ -66,6 +66,7 @@ def row(
     examples: Sequence[Mapping[str, Any]] = ({},),
     tangent: Tangent | None = None,
     reference: str = "",
+    poles: str = "",
 ) -> Rule:
     """Add an elementwise row."""
     return register(
@@ -82,5 +83,6 @@ def row(
             examples=tuple(examples),
             tangent=tangent,
             reference=reference,
+            poles=poles,
         )
     )

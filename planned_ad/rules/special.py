@@ -13,7 +13,7 @@ from .rows import row, same_dtype
 AS = "Abramowitz & Stegun, Handbook of Mathematical Functions"
 
 row("expit", special.expit, (lambda ct, y, a: ct * (y * (1 - y)),), ("y",), cost=16)
-row("logit", special.logit, (lambda ct, y, a: ct / (a * (1 - a)),), ("a",), cost=16, samples=((0.05, 0.95),))
+row("logit", special.logit, (lambda ct, y, a: ct / (a * (1 - a)),), ("a",), cost=16, samples=((0.05, 0.95),), poles="y")
 
 TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
@@ -34,7 +34,7 @@ def order_of_polygamma(operands, parameters):
     return same_dtype(operands, parameters)
 
 
-row("gammaln", special.gammaln, (lambda ct, y, a: ct * digamma(a),), ("a",), cost=40, samples=((0.3, 5),))
+row("gammaln", special.gammaln, (lambda ct, y, a: ct * digamma(a),), ("a",), cost=40, samples=((0.3, 5),), poles="a")
 row(
     "digamma",
     special.digamma,
@@ -43,6 +43,7 @@ row(
     cost=40,
     samples=((0.3, 5),),
     reference=f"{AS}, 6.3.1",
+    poles="a",
 )
 row(
     "polygamma",
@@ -54,6 +55,7 @@ row(
     samples=((0.5, 5),),
     examples=({"n": 1}, {"n": 2}),
     reference=f"{AS}, 6.4.1",
+    poles="a",
 )
 
 
@@ -69,4 +71,5 @@ row(
     ("b", "ab"),
     cost=14,
     samples=((-2, 2), (0.1, 3)),
+    poles="b",
 )

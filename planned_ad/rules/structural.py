@@ -60,6 +60,19 @@ def nonzero(mask: np.ndarray, *, count: int) -> np.ndarray:
     return positions.astype(INDEX)
 
 
+def infer_argsort(operands: Sequence, parameters: Mapping[str, Any]) -> tuple[tuple[int, ...], np.dtype]:
+    check_kinds("argsort", operands, ANY)
+    (a,) = operands
+    if not 0 <= parameters["axis"] < len(a.shape):
+        raise ValueError(f"argsort along axis {parameters['axis']} of shape {a.shape}")
+    return a.shape, INDEX
+
+
+def argsort(a: np.ndarray, *, axis: int) -> np.ndarray:
+    """The permutation that sorts each line along `axis`; equal elements keep their order, nan comes last."""
+    return np.argsort(a, axis=axis, kind="stable").astype(INDEX)
+
+
 # The cotangents of `view` and `gather` concern a part of their source only: reverse.py adds them in place, by kind.
 register(Rule(name="view", kind="view", infer=infer_view, evaluate=view, adjoints=(None,), needs=("",), kinds=ANY))
 register(
@@ -68,5 +81,17 @@ register(
 register(
     Rule(
         name="nonzero", kind="other", infer=infer_nonzero, evaluate=nonzero, adjoints=(None,), needs=("",), kinds=("b",)
+    )
+)
+register(
+    Rule(
+        name="argsort",
+        kind="other",
+        infer=infer_argsort,
+        evaluate=argsort,
+        adjoints=(None,),
+        needs=("",),
+        kinds=ANY,
+        cost=30,
     )
 )

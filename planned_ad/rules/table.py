@@ -39,6 +39,8 @@ class Rule:
     cost : rough time per element, in units of one addition; steers recomputation.
     kinds : the operands it takes, as `dtype.kind` letters: one for all operands alike ('f', 'i', 'b'; unsigned
         integers count as 'i'), or one letter per operand ('bff').
+    poles : the operands ('a', 'b', ...) whose zeros or negative numbers make the value or the derivative infinite or
+        nan; 'y' where that has nothing to do with the sign of an operand. Empty: finite operands give finite numbers.
     refused : why an adjoint is None although a derivative exists; reverse mode then raises. Empty: None means zero.
     samples : test hints: per operand the interval to draw test points from.
     examples : test hints: the parameters to test with.
@@ -53,6 +55,7 @@ class Rule:
     tangent: Tangent | None = None
     cost: float = 1.0
     kinds: tuple[str, ...] = ("f",)
+    poles: str = ""
     refused: str = ""
     samples: tuple[tuple[float, float], ...] = ()
     examples: tuple[Mapping[str, Any], ...] = field(default=({},), compare=False)

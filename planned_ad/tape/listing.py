@@ -20,14 +20,22 @@ WIDEST = 72  # comments start no further right
 
 def tape_listing(tape: Tape) -> str:
     """The whole tape: buffers, operations, results."""
-    rows: list[tuple[str, Line | None]] = [(f"# {b.kind} {declared(b)}", None) for b in tape.buffers]
+    return aligned([*((f"# {b.kind} {declared(b)}", None) for b in tape.buffers), *listing_rows(tape)])
+
+
+def brief(tape: Tape) -> str:
+    """Operations and results alone, as in the miniatures that passes open with."""
+    return "\n".join(text for text, _ in listing_rows(tape))
+
+
+def listing_rows(tape: Tape) -> Iterator[tuple[str, Line | None]]:
+    """Operations, and results, each with its source line."""
     for position, op in enumerate(tape.operations):
         if position == tape.turn:
-            rows.append(("# reverse sweep", None))
-        rows += [(text, line) for text, line in operation_rows(op, tape.buffers)]
+            yield "# reverse sweep", None
+        yield from operation_rows(op, tape.buffers)
     if tape.results:
-        rows.append((f"return {', '.join(map(name, tape.results))}", None))
-    return aligned(rows)
+        yield f"return {', '.join(map(name, tape.results))}", None
 
 
 def aligned(rows: Sequence[tuple[str, Line | None]]) -> str:

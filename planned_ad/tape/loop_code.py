@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..regions.affine import Extent, Ragged, exact
-from ..regions.regions import View, is_injective
+from ..regions.regions import View, is_fixed, is_injective, is_ragged
 from ..rules import RULES
 from .interpret import Interpreter, uninitialised
 from .tape import Apply, Branch, Constant, IndexValue, Load, Loop, Operation, Store, Tape, Value, walk
@@ -28,7 +28,9 @@ FLOAT = np.dtype(np.float64)
 # Of numbers of one type: what Python's own operator computes as NumPy does. Integers would not wrap around.
 OPERATORS = {
     "f": {"add": "{} + {}", "subtract": "{} - {}", "multiply": "{} * {}", "negative": "-{}", "absolute": "abs({})",
-          "divide": "({0} / {1} if {1} else divide({0}, {1}))", "sqrt": "(root({0}) if {0} >= 0 else sqrt({0}))"},
+          "divide": "({0} / {1} if {1} else divide({0}, {1}))", "sqrt": "(root({0}) if {0} >= 0 else sqrt({0}))",
+          "strong_multiply": "({0} * {1} if {0} and {1} else 0.0)",
+          "strong_divide": "(({0} / {1} if {1} else divide({0}, {1})) if {0} else 0.0)"},
     "b": {"logical_and": "({} and {})", "logical_or": "({} or {})", "logical_not": "(not {})"},
 }  # fmt: skip
 COMPARISONS = {
@@ -257,8 +259,8 @@ class LoopCode:
                 return found
         if op.primitive in SAME:
             return operands[0]
-        is_ragged = any(isinstance(n, Ragged) for v in (op.out, *op.operands) for n in v.shape)
-        if is_ragged and rule.kind not in ("elementwise", "reduce", "contract"):
+        ragged = any(is_ragged(v.shape) for v in (op.out, *op.operands))
+        if ragged and rule.kind not in ("elementwise", "reduce", "contract"):
             return None
         if isinstance(rule.evaluate, np.ufunc) and not parameters:
             return self.ufunc(rule.evaluate, operands, dtypes)
@@ -311,10 +313,6 @@ def is_number(value: Value) -> bool:
 
 def number_of(array: Any) -> Any:
     return array.item() if isinstance(array, np.ndarray | np.generic) else array
-
-
-def is_fixed(view: View) -> bool:
-    return isinstance(view.offset, int) and not any(isinstance(n, Ragged) for n in view.shape)
 
 
 def expression(of: Extent) -> str:

@@ -11,10 +11,11 @@ from planned_ad.trace import trace
 from tests.tracing_oracle import check
 
 UNSUPPORTED = {
-    "where=": lambda x: np.sum(x, where=x > 0),
-    "median": lambda x: np.median(x),
-    "sort": lambda x: np.sort(x),
-    "argmax": lambda x: x[np.argmax(x)],
+    "where=": lambda x: np.var(x, where=x > 0, mean=x[0, 0]),
+    "quantile": lambda x: np.quantile(x, x[0, 0] / 9),
+    "method": lambda x: np.quantile(x, 0.5, method="inverted_cdf"),
+    "unique": lambda x: np.unique(x, axis=0),
+    "histogram": lambda x: np.histogram(x, "auto"),
     "solve": lambda x: np.linalg.solve(x, x),
     "inv": lambda x: np.linalg.inv(x),
     "spectral norm": lambda x: np.linalg.norm(x, 2),
@@ -23,7 +24,6 @@ UNSUPPORTED = {
     "roll": lambda x: np.roll(x, (x[0, 0] > 0).astype(int)),
     "pad": lambda x: np.pad(x, 1, mode="linear_ramp"),
     "reflect_type": lambda x: np.pad(x, 1, mode="reflect", reflect_type="odd"),
-    "interp": lambda x: np.interp(x, [0.0, 1.0], [0.0, 1.0]),
     "return_sign": lambda x: scipy.special.logsumexp(x, return_sign=True),
     "negative power": lambda x: np.linalg.matrix_power(x, -1),
     "fweights": lambda x: np.cov(x, fweights=[1, 2]),
@@ -59,6 +59,15 @@ WRONG = {
     "where": lambda x: np.where(x > 0, x),
     "matrix_power": lambda x: np.linalg.matrix_power(x[:1], 2),
     "select": lambda x: np.select([x], [x]),
+    "sort": lambda x: np.sort(x, axis=2),
+    "sort a number": lambda x: np.sort(x[0, 0]),
+    "argmax of nothing": lambda x: np.argmax(x[:0]),
+    "quantile": lambda x: np.quantile(x, 1.5),
+    "max where": lambda x: np.max(x, where=x > 0),
+    "searchsorted": lambda x: np.searchsorted(x, 1.0),
+    "side": lambda x: np.searchsorted(x[0], 1.0, side="middle"),
+    "interp": lambda x: np.interp(x, x[0], [1.0]),
+    "bins": lambda x: np.digitize(x, [0.0, 2.0, 1.0]),
 }
 
 

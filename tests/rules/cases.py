@@ -177,6 +177,14 @@ OTHERS = {
         ((np.zeros(0, bool),), {"count": 0}),
         ((np.array(True),), {"count": 1}),
     ],
+    "argsort": [
+        ((numbers(7),), {"axis": 0}),
+        ((np.array([2.0, np.nan, -1.0, np.nan, 2.0, -0.0, 0.0]),), {"axis": 0}),
+        ((numbers(3, 5),), {"axis": 0}),
+        ((integers(2, 3, 4) % 3,), {"axis": 2}),
+        ((bools(3, 4),), {"axis": 1}),
+        ((numbers(3, 0),), {"axis": 1}),
+    ],
 }
 
 CASES = {

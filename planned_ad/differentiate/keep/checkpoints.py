@@ -1,5 +1,66 @@
 """Run time-stepping loops segment by segment, so that the reverse sweep needs the caches of one segment at a time.
 
+>>> import numpy as np
+>>> from planned_ad.differentiate.reverse import reverse
+>>> from planned_ad.passes.pipeline import simplify
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x):
+...     for i in range(9):
+...         x = np.sin(x)
+...     return x
+>>> tape = simplify(reverse(trace(f, (2.0,), unroll=1).tape))
+>>> print(brief(tape))  # a cache for nine numbers
+v0 = x[...]
+x#1[...] = v0
+for i0 in range(0, 9, 1):
+    v1 = x#1[...]
+    cache#4[i0] = v1
+    v2 = sin(v1)
+    x#1[...] = v2
+# reverse sweep
+v6 = 1.0
+dx#3[...] = v6
+for i0 in range(8, -1, -1):
+    v11 = cache#4[i0]
+    v7 = dx#3[...]
+    v9 = cos(v11)
+    v10 = multiply(v7, v9)
+    dx#3[...] = v10
+v12 = dx#3[...]
+dx#2[...] = v12
+>>> print(brief(run_in_segments(tape, {0: Lengths(9, (3,))})))  # two caches for three
+v0 = x[...]
+x#1[...] = v0
+for i1 in range(0, 3, 1):
+    v13 = x#1[...]
+    cache#7[i1] = v13
+    for i0 in range(3*i1, 3*i1 + 3, 1):
+        v15 = x#1[...]
+        v16 = sin(v15)
+        x#1[...] = v16
+# reverse sweep
+v6 = 1.0
+dx#3[...] = v6
+for i1 in range(2, -1, -1):
+    v14 = cache#7[i1]
+    x#6[...] = v14
+    for i0 in range(3*i1, 3*i1 + 3, 1):
+        v17 = x#6[...]
+        cache#5[i0 - 3*i1] = v17
+        v18 = sin(v17)
+        x#6[...] = v18
+    for i0 in range(3*i1 + 2, 3*i1 - 1, -1):
+        v19 = cache#5[i0 - 3*i1]
+        v20 = dx#3[...]
+        v21 = cos(v19)
+        v22 = multiply(v20, v21)
+        dx#3[...] = v22
+v12 = dx#3[...]
+dx#2[...] = v12
+
+Requires what `reverse` returns, and lengths for loops that `pairs_in` finds; ensures the same numbers.
+
 The primal keeps the state of the loop at the start of each segment (a checkpoint). In the reverse sweep, for each
 segment from the last: take the state from its checkpoint, run the segment again, with its caches, then its reverse
 loop. Segments can be cut in the same way again. See Griewank & Walther (Algorithm 799: revolve, 2000) for schedules

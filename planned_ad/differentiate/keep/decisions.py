@@ -1,5 +1,36 @@
 """Which way a loop went has to be the same when it is run again.
 
+>>> import numpy as np
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x):
+...     for i in range(9):
+...         if np.sin(x[i]) > 0.0:
+...             x[i] = 1.0
+>>> tape = trace(f, (np.zeros(9),), unroll=1).tape
+>>> print(brief(tape))
+v0 = 0.0
+v1 = 1.0
+for i0 in range(0, 9, 1):
+    v2 = x[i0]
+    v3 = sin(v2)
+    v4: bool = greater(v3, v0)
+    if v4:
+        x[i0] = v1
+>>> print(brief(record_decisions(tape)))
+v0 = 0.0
+v1 = 1.0
+for i0 in range(0, 9, 1):
+    v2 = x[i0]
+    v3 = sin(v2)
+    v4: bool = greater(v3, v0)
+    cache#1[i0] = v4
+    v5: bool = cache#1[i0]
+    if v5:
+        x[i0] = v1
+
+Requires a primal tape; ensures the same numbers, and that every decision of its loops lies in memory.
+
 Run again in other surroundings, arithmetic may be contracted otherwise, and a number that was zero comes out as 1e-17.
 That is no harm to a derivative, unless the number is tested: then the iterations that are run again would not be those
 whose results the caller sees. So what steers a loop's operations, and comes from rounded numbers, is kept.

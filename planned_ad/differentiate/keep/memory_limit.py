@@ -1,5 +1,26 @@
 """Keep what the primal leaves for the reverse sweep within a limit: cut loops into segments, as few times as will do.
 
+>>> import numpy as np
+>>> from planned_ad.differentiate.reverse import reverse
+>>> from planned_ad.passes.pipeline import simplify
+>>> from planned_ad.planner import plan_memory
+>>> from planned_ad.trace import trace
+>>> def f(x):
+...     for i in range(100):
+...         x = np.sin(x)
+...     return x
+>>> tape = reverse(trace(f, (2.0,), unroll=1).tape)
+>>> def kept(tape):
+...     return plan_memory(tape).cached_nbytes
+>>> kept(simplify(tape))
+800
+>>> limited, reruns = within_limit(200, "f", tape, lambda: tape, simplify, kept)
+>>> kept(limited), str(reruns[0])
+(160, '100 iterations, once, in segments of 8')
+
+Requires what `reverse` makes; ensures the same numbers, with at most so many bytes kept. `checkpoints` shows the tape
+of a loop that is cut.
+
 Candidates are tried in an order that does not depend on the limit, from the least work on, and each is planned, so
 that the bytes compared are those that `explain` tells. If none is within the limit, the least of them is the minimum
 that the error names, and a limit of so many bytes is met.

@@ -1,5 +1,34 @@
 """Split a differentiated tape where it turns: into the primal, and a reverse sweep that can run later.
 
+>>> import numpy as np
+>>> from planned_ad.differentiate.reverse import reverse
+>>> from planned_ad.passes.pipeline import simplify
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = trace(lambda x: np.sum(np.exp(x)), (np.zeros(4),)).tape
+>>> tape = simplify(reverse(tape, accumulate=True, keep_results=True))
+>>> print(brief(tape))
+v0: float64[4] = x[...]
+v1: float64[4] = exp(v0)
+v2 = reduce_sum(v1, axes=(0,))
+result#1[...] = v2
+# reverse sweep
+dx#2[...] += v1
+>>> halves = split(tape)
+>>> print(brief(halves.forward))
+v0: float64[4] = x[...]
+v1: float64[4] = exp(v0)
+v2 = reduce_sum(v1, axes=(0,))
+result#1[...] = v2
+kept#3[...] = v1
+>>> print(brief(halves.reverse))
+# reverse sweep
+v1: float64[4] = kept#3[...]
+dx#2[...] += v1
+
+Requires a simplified tape with a reverse sweep that accumulates; ensures that the second half, run any number of times
+later on what the first has left, has the effects of the sweep.
+
 What the sweep needs of the primal crosses in buffers of kind 'tape': memory of the caller's, which the first half fills
 and the second only reads. What lies in memory of the primal's own (caches, large local arrays) is written to the tape
 at once. Arguments are copied, since the caller may overwrite them between the two. Of values, those are kept

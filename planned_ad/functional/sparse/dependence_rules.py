@@ -148,8 +148,8 @@ def numbers_of(
         condition, a, b = operands
         known = condition.known & np.where(condition.numbers, a.known, b.known)
     elif rule.kind == "elementwise":
-        if primitive in ("multiply", "divide"):
-            zero = operands[0].zero | (operands[1].zero if primitive == "multiply" else False)
+        if primitive.removeprefix("strong_") in ("multiply", "divide"):
+            zero = operands[0].zero | (operands[1].zero if primitive.endswith("multiply") else False)
         known = np.logical_and.reduce(np.broadcast_arrays(*(a.known for a in operands))) | zero
     elif rule.kind == "reduce":
         known = np.all(operands[0].known, axis=parameters["axes"])

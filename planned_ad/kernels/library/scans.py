@@ -9,8 +9,10 @@ from llvmlite import ir
 
 from ...planning.schedule import LibraryStep
 from ...regions.regions import c_strides
+from ...rules.reductions import start_of
 from ..llvm.places import Pointers, loop
 from ..llvm.types import I8, I64, constant, memory_type, register_type
+from ..maths.elementwise import emit
 
 
 def emit_scan(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> None:
@@ -35,7 +37,7 @@ def emit_scan(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> N
         return builder.gep(builder.bitcast(base, kind.as_pointer()), [place])
 
     def line(indices: dict[int, ir.Value]) -> None:
-        start = constant(dtype, 1 if params.get("operation") == "multiply" else 0)
+        start = constant(dtype, start_of(params.get("operation", "add"), dtype))
         builder.store(start, state)
         builder.store(constant(dtype, 0), late)
         with loop(builder, 0, shape[axis], 1) as i:
@@ -65,7 +67,10 @@ def _cumulate(builder, places, state, late, params, dtype) -> None:
     source, target = places
     before = builder.load(state)
     number = builder.load(source)
-    after = (add if params["operation"] == "add" else multiply)(builder, before, number, dtype)
+    if params["operation"] in ("add", "multiply"):
+        after = (add if params["operation"] == "add" else multiply)(builder, before, number, dtype)
+    else:
+        after = emit(builder, params["operation"], [before, number], dtype, dtype, {})
     builder.store(before if params["exclusive"] else after, target)
     builder.store(after, state)
 

@@ -115,6 +115,20 @@ def _divide(builder, operands, dtype, source, parameters):
     return builder.fdiv(*operands)
 
 
+def _strong_multiply(builder, operands, dtype, source, parameters):
+    """Zero where one operand is. With masks this is one comparison for each operand: the product itself is masked."""
+    a, b = operands
+    zero = constant(dtype, 0, lanes_of(a))
+    neither = builder.and_(builder.fcmp_unordered("!=", a, zero), builder.fcmp_unordered("!=", b, zero))
+    return builder.select(neither, builder.fmul(a, b), zero)
+
+
+def _strong_divide(builder, operands, dtype, source, parameters):
+    a, b = operands
+    zero = constant(dtype, 0, lanes_of(a))
+    return builder.select(builder.fcmp_unordered("!=", a, zero), builder.fdiv(a, b), zero)
+
+
 def _absolute(builder, operands, dtype, source, parameters):
     (a,) = operands
     if dtype.kind == "f":
@@ -326,6 +340,8 @@ def _xlogy(builder, operands, dtype, source, parameters):
 SPECIAL: dict[str, Callable[..., ir.Value]] = {
     "negative": _negative,
     "divide": _divide,
+    "strong_divide": _strong_divide,
+    "strong_multiply": _strong_multiply,
     "absolute": _absolute,
     "sign": _sign,
     "maximum": _extremum("maximum", ">"),

@@ -42,7 +42,7 @@ SQRT_HALF_BITS = double_bits(0.7071067811865476)
 MANTISSA = (1 << 52) - 1
 TWO_52 = 4503599627370496.0
 
-# (2 artanh s - 2 s) / s**3 in powers of s**2, |s| <= 0.17158 = 3 - sqrt(8); `mpmath.chebyfit` as in `vecmath_exp`;
+# (2 artanh s - 2 s) / s**3 in powers of s**2, |s| <= 0.17158 = 3 - sqrt(8); `mpmath.chebyfit` as in `exp`;
 # error 4e-18 of 2 artanh s
 LOG = (
     0.666666666666667,

@@ -1,4 +1,4 @@
-"""The notation in which `vecmath` writes its formulas: LLVM values with arithmetic.
+"""The notation in which `vector_functions` writes its formulas: LLVM values with arithmetic.
 
 `Lanes` wraps a `llvmlite.ir` value, a scalar or a vector of doubles, 64-bit integers or truth values,
 together with the builder that extends it. Python numbers are splatted to the type of the other operand,

@@ -7,7 +7,7 @@ range comes closer to a multiple of pi / 2 than about 2**-60 (Cody & Waite 1980;
 sin and cos need one odd polynomial on [-pi/2, pi/2] only: sin(n pi + r) = (-1)**n sin r, and the same with half-integer
 n for cos x = sin(x + pi/2). This costs 8 coefficients instead of the 12 of the usual pair of polynomials.
 
-Beyond `LARGEST` the lanes are reduced one by one, by `vecmath_reduction`.
+Beyond `LARGEST` the lanes are reduced one by one, by `argument_reduction`.
 """
 
 from __future__ import annotations

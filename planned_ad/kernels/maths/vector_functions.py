@@ -3,7 +3,7 @@
     call(builder, "exp", [x])      # x: double, float, <N x double> or <N x float>
 
 The first call in a module defines an internal function such as `planned_ad.exp.v8f64`; later calls use it.
-The functions of `vecmath_exp`, `vecmath_log`, `vecmath_trig`, `vecmath_arc` and `vecmath_power` are branch-free
+The functions of `exp`, `log`, `trig`, `arc` and `power` are branch-free
 polynomial approximations, within 2 ulp for every double, with the special values of NumPy; those of `scalar_library`
 call the C library or SciPy lane by lane. Single precision is computed in double precision and rounded at the end.
 Nothing allocates, nothing touches Python.

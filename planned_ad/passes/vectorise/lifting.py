@@ -1,6 +1,27 @@
 """Write all iterations of a loop at once: its operations over arrays that have an axis more, one place an iteration.
 
-Values that are alike in all iterations stay as they are, and are repeated along that axis where they meet others.
+>>> from planned_ad.passes.vectorise.vectorise import vectorise
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x, y, a):
+...     for i in range(4):
+...         y[i] = a * x[2 * i]
+>>> tape = trace(f, (np.zeros(8), np.zeros(4), 2.0), unroll=1).tape
+>>> print(brief(tape))
+v0 = a[...]
+for i0 in range(0, 4, 1):
+    v1 = x[2*i0]
+    v2 = multiply(v0, v1)
+    y[i0] = v2
+>>> print(brief(vectorise(tape)))
+v0 = a[...]
+v3: float64[4] = x[0:7:2]
+v4: float64[4] = multiply(v0, v3)
+y[...] = v4
+
+Requires a loop of which `independence` says that its iterations may run in any order; ensures the same numbers, up to
+the order of sums. Values that are alike in all iterations stay as they are, and are repeated along that axis where they
+meet others.
 """
 
 from __future__ import annotations
@@ -10,11 +31,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...analysis.enclosing import certainly_runs, indices_of, is_ragged, stays_inside
+from ...analysis.enclosing import certainly_runs, indices_of, stays_inside
 from ...analysis.independence import EXTREMA, Carry, NotIndependent, Sharing, coefficient, moves
 from ...regions.affine import Affine, Ragged, substitute
 from ...regions.bounds import Iterations
-from ...regions.regions import Region, View, c_strides, is_injective
+from ...regions.regions import Region, View, c_strides, is_injective, is_ragged
 from ...rules.table import RULES
 from ...tape.builder import TapeBuilder
 from ...tape.tape import Apply, IndexValue, Load, Loop, Operation, Scatter, Store, Value

@@ -1,5 +1,34 @@
 """Branches as choices: both sides are computed, and each result is chosen by the predicate.
 
+>>> from planned_ad.passes.vectorise.vectorise import vectorise
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x):
+...     for i in range(4):
+...         if x[i] > 0.0:
+...             x[i] = np.sqrt(x[i])
+>>> tape = trace(f, (np.zeros(4),), unroll=1).tape
+>>> print(brief(tape))
+v0 = 0.0
+for i0 in range(0, 4, 1):
+    v1 = x[i0]
+    v2: bool = greater(v1, v0)
+    if v2:
+        v3 = x[i0]
+        v4 = sqrt(v3)
+        x[i0] = v4
+>>> print(brief(vectorise(tape)))
+v0 = 0.0
+v9: float64[4] = x[...]
+v10: bool[4] = greater(v9, v0)
+v11 = 1.0
+v12: float64[4] = where(v10, v9, v11)
+v13: float64[4] = sqrt(v12)
+v14: float64[4] = where(v10, v13, v9)
+x[...] = v14
+
+Requires the body of a loop that is about to be lifted; ensures the same numbers and the same derivatives, or refuses.
+
 So a loop around a branch can become array operations. What it must not change are derivatives. The cotangent of the
 side not taken is zero, and zero times an infinite slope is not a number: so wherever a slope depends on numbers, these
 are replaced, in the side not taken, by one at which the slope has been found finite. What is added or chosen only

@@ -1,7 +1,35 @@
 """Loops whose iterations do not depend on one another become array operations.
 
-`for i in range(n): s += sin(x[i]) * x[i]` is `s += sum(sin(x) * x)`: the planner then fuses the primal and its reverse
-sweep into one loop nest over vectors, and nothing is kept for each iteration.
+>>> import numpy as np
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x):
+...     s = 0.0
+...     for i in range(4):
+...         s = s + np.sin(x[i])
+...     return s
+>>> tape = trace(f, (np.zeros(4),), unroll=1).tape
+>>> print(brief(tape))
+v0 = 0.0
+s#1[...] = v0
+for i0 in range(0, 4, 1):
+    v1 = s#1[...]
+    v2 = x[i0]
+    v3 = sin(v2)
+    v4 = add(v1, v3)
+    s#1[...] = v4
+v5 = s#1[...]
+return v5
+>>> print(brief(vectorise(tape)))
+v0 = 0.0
+v6: float64[4] = x[...]
+v7: float64[4] = sin(v6)
+v9 = reduce_sum(v7, axes=(0,))
+v10 = add(v0, v9)
+return v10
+
+Requires a primal tape; ensures the same numbers, up to the order of sums. The planner then fuses the primal and its
+reverse sweep into one loop nest over vectors, and nothing is kept for each iteration.
 """
 
 from __future__ import annotations

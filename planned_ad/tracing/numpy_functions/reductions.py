@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...rules.reductions import start_of
 from ..record.dispatch import implements
 from .support import (
     BOOL,
@@ -74,15 +75,23 @@ def _joined(recorder, primitive, result, initial):
     return elementwise(recorder, JOIN[primitive], result, recorder.value_of(initial, result.dtype))
 
 
+def _where(recorder, a, where, otherwise):
+    """`a` with the number that does not count in a reduction where `where` is false."""
+    if where is NO_VALUE or where is None or where is True:
+        return a
+    a = asarray(recorder, a)
+    return np.where(where, a, np.asarray(otherwise, a.dtype))
+
+
 @implements(np.sum)
 def sum_(recorder, a, axis=None, dtype=None, out=None, keepdims=NO_VALUE, initial=NO_VALUE, where=NO_VALUE):
-    refuse("sum", where=None if where is True else where)
+    a = _where(recorder, a, where, 0)
     return _accumulate(recorder, "reduce_sum", a, axis, dtype, out, keepdims, initial)
 
 
 @implements(np.prod)
 def prod(recorder, a, axis=None, dtype=None, out=None, keepdims=NO_VALUE, initial=NO_VALUE, where=NO_VALUE):
-    refuse("prod", where=None if where is True else where)
+    a = _where(recorder, a, where, 1)
     return _accumulate(recorder, "reduce_prod", a, axis, dtype, out, keepdims, initial)
 
 
@@ -98,17 +107,28 @@ def _extremum(recorder, primitive, a, axis, out, keepdims, initial):
     return _delivered(recorder, result, out, without_axes(geometry(recorder, a), axis, keepdims))
 
 
+def _extremum_where(recorder, a, where, initial, operation):
+    if where is NO_VALUE or where is None or where is True:
+        return a
+    if initial is NO_VALUE or initial is None:
+        raise ValueError(
+            f"reduction operation '{operation}' does not have an identity, so to use a where mask one has "
+            "to specify 'initial'"
+        )
+    return _where(recorder, a, where, start_of(operation, asarray(recorder, a).dtype))
+
+
 @implements(np.amax)
 @implements(np.max)
 def max_(recorder, a, axis=None, out=None, keepdims=NO_VALUE, initial=NO_VALUE, where=NO_VALUE):
-    refuse("max", where=None if where is True else where)
+    a = _extremum_where(recorder, a, where, initial, "maximum")
     return _extremum(recorder, "reduce_max", a, axis, out, keepdims, initial)
 
 
 @implements(np.amin)
 @implements(np.min)
 def min_(recorder, a, axis=None, out=None, keepdims=NO_VALUE, initial=NO_VALUE, where=NO_VALUE):
-    refuse("min", where=None if where is True else where)
+    a = _extremum_where(recorder, a, where, initial, "minimum")
     return _extremum(recorder, "reduce_min", a, axis, out, keepdims, initial)
 
 
@@ -122,16 +142,14 @@ def ptp(recorder, a, axis=None, out=None, keepdims=NO_VALUE):
 
 @implements(np.any)
 def any_(recorder, a, axis=None, out=None, keepdims=NO_VALUE, *, where=NO_VALUE):
-    refuse("any", where=None if where is True else where)
-    value = cast(recorder, recorder.value_of(a), BOOL)
+    value = cast(recorder, recorder.value_of(_where(recorder, a, where, 0)), BOOL)
     like = without_axes(geometry(recorder, a), axis, keepdims)
     return deliver(recorder, reduced(recorder, "reduce_any", value, axis, keepdims), out, like)
 
 
 @implements(np.all)
 def all_(recorder, a, axis=None, out=None, keepdims=NO_VALUE, *, where=NO_VALUE):
-    refuse("all", where=None if where is True else where)
-    value = cast(recorder, recorder.value_of(a), BOOL)
+    value = cast(recorder, recorder.value_of(_where(recorder, a, where, 1)), BOOL)
     like = without_axes(geometry(recorder, a), axis, keepdims)
     return deliver(recorder, reduced(recorder, "reduce_all", value, axis, keepdims), out, like)
 
@@ -166,9 +184,17 @@ def _typed(recorder: Recorder, a: object, dtype: object) -> Value:
     return cast(recorder, recorder.value_of(a), dtype)
 
 
+def _mean_where(recorder, a, axis, dtype, out, keepdims, where):
+    a = recorder.array(_typed(recorder, a, dtype))
+    where = np.broadcast_to(asarray(recorder, where), a.shape)
+    count = sum_(recorder, where, axis, a.dtype, keepdims=keepdims)
+    return deliver(recorder, recorder.value_of(sum_(recorder, a, axis, keepdims=keepdims, where=where) / count), out)
+
+
 @implements(np.mean)
 def mean(recorder, a, axis=None, dtype=None, out=None, keepdims=NO_VALUE, *, where=NO_VALUE):
-    refuse("mean", where=None if where is True else where)
+    if where is not NO_VALUE and where is not None and where is not True:
+        return _mean_where(recorder, a, axis, dtype, out, keepdims, where)
     like = without_axes(geometry(recorder, a), axis, keepdims)
     return deliver(recorder, _mean(recorder, _typed(recorder, a, dtype), axis, keepdims), out, like)
 
@@ -195,6 +221,16 @@ def _variance(recorder, shifted: Value, axis, degrees, keepdims) -> Value:
     return recorder.apply("divide", total, constant(recorder, degrees, shifted.dtype))
 
 
+def _var_where(recorder, a, axis, dtype, out, ddof, keepdims, where, mean, correction, root=False):
+    refuse("var and std with where=", mean=mean, correction=correction)
+    a = recorder.array(_typed(recorder, a, dtype))
+    where = np.broadcast_to(asarray(recorder, where), a.shape)
+    centre = _mean_where(recorder, a, axis, None, None, True, where)
+    count = sum_(recorder, where, axis, a.dtype, keepdims=keepdims)
+    found = sum_(recorder, (a - centre) ** 2, axis, keepdims=keepdims, where=where) / np.maximum(count - ddof, 0)
+    return deliver(recorder, recorder.value_of(np.sqrt(found) if root else found), out)
+
+
 @implements(np.var)
 def var(
     recorder,
@@ -209,7 +245,8 @@ def var(
     mean=NO_VALUE,
     correction=NO_VALUE,
 ):
-    refuse("var", where=None if where is True else where)
+    if where is not NO_VALUE and where is not None and where is not True:
+        return _var_where(recorder, a, axis, dtype, out, ddof, keepdims, where, mean, correction)
     like = without_axes(geometry(recorder, a), axis, keepdims)
     shifted = _shifted(recorder, a, axis, dtype, mean)
     degrees = _degrees(shifted, axis, ddof, correction)
@@ -230,7 +267,8 @@ def std(
     mean=NO_VALUE,
     correction=NO_VALUE,
 ):
-    refuse("std", where=None if where is True else where)
+    if where is not NO_VALUE and where is not None and where is not True:
+        return _var_where(recorder, a, axis, dtype, out, ddof, keepdims, where, mean, correction, root=True)
     shifted = _shifted(recorder, a, axis, dtype, mean)
     degrees = _degrees(shifted, axis, ddof, correction)
     if _count(shifted, axis) == 1 and degrees > 0 and mean is NO_VALUE:
@@ -318,12 +356,77 @@ def nanprod(recorder, a, axis=None, dtype=None, out=None, keepdims=NO_VALUE, ini
 
 @implements(np.nanmean)
 def nanmean(recorder, a, axis=None, dtype=None, out=None, keepdims=NO_VALUE, *, where=NO_VALUE):
-    refuse("nanmean", where=where, out=out, dtype=dtype)
+    return mean(recorder, a, axis, dtype, out, keepdims, where=_numbers(recorder, a, where))
+
+
+def _numbers(recorder, a, where) -> Any:
+    """Where numbers are that count: not nan, and not left out; True where all are."""
     a = asarray(recorder, a)
+    left = where is NO_VALUE or where is None or where is True
     if a.dtype.kind != "f":
-        return mean(recorder, a, axis, keepdims=keepdims)
-    count = sum_(recorder, ~np.isnan(a), axis, a.dtype, keepdims=keepdims)
-    return nansum(recorder, a, axis, keepdims=keepdims) / count
+        return True if left else where
+    return ~np.isnan(a) if left else ~np.isnan(a) & where
+
+
+@implements(np.nanvar)
+def nanvar(
+    recorder, a, axis=None, dtype=None, out=None, ddof=0, keepdims=NO_VALUE, *, where=NO_VALUE, mean=NO_VALUE,
+    correction=NO_VALUE,
+):  # fmt: skip
+    found = _var_where(recorder, a, axis, dtype, None, ddof, keepdims, _mask(recorder, a, where), mean, correction)
+    return deliver(recorder, recorder.value_of(found), out)
+
+
+@implements(np.nanstd)
+def nanstd(
+    recorder, a, axis=None, dtype=None, out=None, ddof=0, keepdims=NO_VALUE, *, where=NO_VALUE, mean=NO_VALUE,
+    correction=NO_VALUE,
+):  # fmt: skip
+    mask = _mask(recorder, a, where)
+    found = _var_where(recorder, a, axis, dtype, None, ddof, keepdims, mask, mean, correction, root=True)
+    return deliver(recorder, recorder.value_of(found), out)
+
+
+def _mask(recorder, a, where) -> Any:
+    mask = _numbers(recorder, a, where)
+    return np.ones(np.shape(a) if mask is True else (), bool) if mask is True else mask
+
+
+def _nan_extremum(recorder, a, axis, out, keepdims, initial, where, operation) -> Any:
+    """nan where a line has nothing but nan."""
+    a = asarray(recorder, a)
+    counted = _numbers(recorder, a, where)
+    extremum = max_ if operation == "maximum" else min_
+    if counted is True:
+        return extremum(recorder, a, axis, out, keepdims, initial)
+    if where is not NO_VALUE and where is not None and where is not True and initial is NO_VALUE:
+        return extremum(recorder, a, axis, out, keepdims, initial, where)  # NumPy's error
+    found = extremum(
+        recorder, _where(recorder, a, counted, start_of(operation, a.dtype)), axis, None, keepdims, initial
+    )
+    empty = ~any_(recorder, counted, axis, keepdims=keepdims)
+    found = found if initial is not NO_VALUE else np.where(empty, np.nan, found)
+    return deliver(recorder, recorder.value_of(found[()] if not np.ndim(found) else found), out)
+
+
+@implements(np.nanmax)
+def nanmax(recorder, a, axis=None, out=None, keepdims=NO_VALUE, initial=NO_VALUE, where=NO_VALUE):
+    return _nan_extremum(recorder, a, axis, out, keepdims, initial, where, "maximum")
+
+
+@implements(np.nanmin)
+def nanmin(recorder, a, axis=None, out=None, keepdims=NO_VALUE, initial=NO_VALUE, where=NO_VALUE):
+    return _nan_extremum(recorder, a, axis, out, keepdims, initial, where, "minimum")
+
+
+@implements(np.nancumsum)
+def nancumsum(recorder, a, axis=None, dtype=None, out=None):
+    return cumsum(recorder, _replaced(recorder, a, 0), axis, dtype, out)
+
+
+@implements(np.nancumprod)
+def nancumprod(recorder, a, axis=None, dtype=None, out=None):
+    return cumprod(recorder, _replaced(recorder, a, 1), axis, dtype, out)
 
 
 # `np.add.reduce(x)` and the like are these functions, along axis 0 unless told otherwise.
@@ -335,4 +438,22 @@ REDUCTIONS = {
     np.logical_and: all_,
     np.logical_or: any_,
 }
-ACCUMULATIONS = {np.add: cumsum, np.multiply: cumprod}
+
+
+def _running(operation: str) -> Any:
+    def running(recorder, a, axis=0, dtype=None, out=None):
+        value = recorder.value_of(a)
+        if dtype is not None:
+            value = cast(recorder, value, dtype)
+        axis = axis_of(axis, len(value.shape))
+        found = recorder.apply("cumulate", value, axis=axis, operation=operation, reverse=False, exclusive=False)
+        return _delivered(recorder, found, out, geometry(recorder, a))
+
+    return running
+
+
+ACCUMULATIONS = {
+    np.add: cumsum,
+    np.multiply: cumprod,
+    **{getattr(np, name): _running(name) for name in ("maximum", "minimum", "fmax", "fmin")},
+}

@@ -9,22 +9,14 @@ import numpy as np
 from ..record.dispatch import implements
 from .support import unsupported
 
-SORT = "use max, min or where, or sort by a fixed permutation, x[order]"
-FIND = "use max or min for the value, or find the index outside and pass it as an argument"
-WITHOUT_NAN = "replace nan first, np.where(np.isnan(x), other, x)"
 SOLVE = "its rule comes with a later version; for now write the elimination as a loop over rows"
 FIXED_SHAPE = "the result's shape depends on the data; use np.where"
 
 INSTEAD: dict[str, str] = {
-    **dict.fromkeys(["median", "percentile", "quantile", "sort", "partition", "argsort", "argpartition"], SORT),
-    **dict.fromkeys(["nanmedian", "nanpercentile", "nanquantile", "lexsort"], SORT),
-    **dict.fromkeys(["argmax", "argmin", "nanargmax", "nanargmin", "searchsorted", "digitize"], FIND),
-    **dict.fromkeys(["nanmax", "nanmin", "nanvar", "nanstd", "nancumsum", "nancumprod"], WITHOUT_NAN),
-    **dict.fromkeys(["unique", "union1d", "intersect1d", "setdiff1d", "trim_zeros"], FIXED_SHAPE),
+    **dict.fromkeys(["union1d", "intersect1d", "setdiff1d", "trim_zeros"], FIXED_SHAPE),
     "piecewise": "use np.where or np.select, with both sides finite everywhere",
     "choose": "use np.select, or index the stacked choices",
     "place": "assign with a boolean index, x[mask] = values",
-    "interp": "find the interval outside, and interpolate between x[i] and x[i + 1]",
     "geomspace": "write np.exp(np.linspace(np.log(start), np.log(stop), num))",
 }
 LINEAR_ALGEBRA = [

@@ -291,6 +291,10 @@ class Recorder:
     def apply(self, primitive: str, *values: Value, **parameters: object) -> Value:
         return self.builder.apply(primitive, *values, **parameters)
 
+    def integer(self, scalar: Any) -> Any:
+        """A scalar as a Python integer, what lies behind the point left out."""
+        return ScalarTracer(self, self.builder.cast(self.value_of(scalar), np.dtype(np.int64)), is_python=True)
+
     def transposed(self, value: Value) -> Value:
         """`value` with its axes in reverse order."""
         strides = c_strides(value.shape)

@@ -84,7 +84,11 @@ def math_replacements(recorder: Recorder) -> dict[int, object]:
         gap, size = abs(a - b), by_ufunc(np.maximum)(abs(a), abs(b))
         return gap <= by_ufunc(np.maximum)(rel_tol * size, abs_tol)
 
+    def rounded(ufunc: np.ufunc) -> Callable[..., Any]:
+        return lambda number: recorder.integer(by_ufunc(ufunc)(number))
+
     records: dict[Callable[..., Any], Callable[..., Any]] = {f: by_ufunc(u) for f, u in (UNARY | BINARY).items()}
+    records |= {math.floor: rounded(np.floor), math.ceil: rounded(np.ceil), math.trunc: rounded(np.trunc)}
     records |= {math.log: log, math.hypot: hypot, math.gamma: gamma, math.isclose: isclose}
     found: dict[int, Any] = {
         id(function): _recorded(recorder, function, record) for function, record in records.items()
@@ -109,6 +113,29 @@ def math_replacements(recorder: Recorder) -> dict[int, object]:
         return found[id(math.sqrt)](sum((a - b) ** 2 for a, b in zip(p, q)))
 
     return found | {id(math.fsum): fsum, id(math.prod): prod, id(math.dist): dist}
+
+
+def number_replacements(recorder: Recorder) -> dict[int, object]:
+    """By identity, `float` and `int`, which of a traced number make another one."""
+
+    def is_traced(args: tuple[Any, ...]) -> bool:
+        return len(args) == 1 and _is_tracer(recorder, args[0]) and not recorder.is_concrete(args[0])
+
+    @functools.wraps(float, ("__name__", "__doc__"), ())
+    def to_float(*args: Any) -> Any:
+        return _number(recorder, args[0]) if is_traced(args) else float(*args)
+
+    @functools.wraps(int, ("__name__", "__doc__"), ())
+    def to_int(*args: Any, **options: Any) -> Any:
+        if not is_traced(args):
+            return int(*args, **options)
+        number = args[0].item() if recorder.is_array(args[0]) else args[0]
+        if type(number) is LoopIndex:
+            return number
+        recorder.mark()
+        return recorder.integer(number)
+
+    return {id(float): to_float, id(int): to_int}
 
 
 def builtin_replacements(recorder: Recorder) -> dict[int, object]:

@@ -19,7 +19,7 @@ from ..record.dispatch import FUNCTIONS
 from ..record.promotion import KINDS
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
 from ..values.loop_index import is_loop_index
-from .builtin_functions import builtin_replacements, math_replacements
+from .builtin_functions import builtin_replacements, math_replacements, number_replacements
 from .draws import draw_replacements, draws_from_outside
 from .stand_ins import ndarray, with_classes
 
@@ -41,6 +41,7 @@ def replacements(recorder: Recorder) -> dict[int, object]:
         found
         | math_replacements(recorder)
         | builtin_replacements(recorder)
+        | number_replacements(recorder)
         | draw_replacements(recorder)
         | sequence_replacements(recorder)
         | list_replacements(recorder)
@@ -72,6 +73,8 @@ def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
         if has_list((*args, *kwargs.values())):
             recorder.mark()
             return call_on_lists(recorder, function, args, kwargs)
+        if function not in FUNCTIONS and not recorder.scopes.depth:
+            args, kwargs = _counted(recorder, args), _counted(recorder, kwargs)  # such as `numpy.zeros(n)`
         if _has_tracer(recorder, (*args, *kwargs.values())):
             return recorder.call(function, args, kwargs)
         if function in MAKERS and args and _has_index(args[0]):
@@ -93,6 +96,15 @@ def _adopted(recorder: Recorder, result: Any) -> Any:
         if not result.flags.owndata:
             result = result.copy(order="K") if result.base is not None else result
     return recorder.adopt(result)
+
+
+def _counted(recorder: Recorder, items: Any) -> Any:
+    """`items` with the numbers of traced integers that are known for this trace alone (guards)."""
+    if recorder.is_scalar(items) and items.dtype.kind in "iu":
+        return items.__index__()
+    if type(items) in (list, tuple):
+        return type(items)(_counted(recorder, item) for item in items)
+    return {key: _counted(recorder, item) for key, item in items.items()} if type(items) is dict else items
 
 
 def _has_tracer(recorder: Recorder, items: Any) -> bool:

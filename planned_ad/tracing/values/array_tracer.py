@@ -285,7 +285,10 @@ class ArrayTracer(Operators):
         self[...] = value
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
-        raise self.recorder.unsupported(np.sort)
+        self[...] = self.recorder.call(np.sort, (self, axis, kind, order), {})
+
+    def partition(self, kth: Any, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+        self.sort(axis, None, order)
 
     def nonzero(self) -> tuple[ArrayTracer, ...]:
         return nonzero(self)
@@ -318,7 +321,9 @@ class ArrayTracer(Operators):
     def __index__(self) -> int:
         if self.dtype.kind not in "iu" or self.ndim:
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
-        return self._number("range(), a slice bound or a count", operator.index)
+        if self.storage.is_concrete:
+            return self._number("range(), a slice bound or a count", operator.index)
+        return operator.index(self[()])
 
     def __hash__(self) -> int:
         raise refuse_number(self.recorder, "hash()", self)
@@ -370,8 +375,7 @@ def _by_function(name: str, function: Any) -> None:
 
 METHODS = [
     "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "cumsum", "cumprod", "clip", "round", "repeat",
-    "take", "dot", "trace", "argmax", "argmin", "argsort", "searchsorted", "compress", "choose", "put", "partition",
-    "argpartition",
+    "take", "dot", "trace", "argmax", "argmin", "argsort", "searchsorted", "compress", "choose", "put", "argpartition",
 ]  # fmt: skip
 for _name in METHODS:
     _by_function(_name, getattr(np, _name))

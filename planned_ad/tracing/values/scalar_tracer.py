@@ -142,7 +142,10 @@ class ScalarTracer(Operators):
     def __index__(self) -> int:
         if self.dtype.kind not in "iu":
             raise TypeError(f"'{self.dtype}' object cannot be interpreted as an integer")
-        raise refuse_number(self.recorder, "range(), a slice bound or a count", self)
+        self.recorder.mark()
+        if self.recorder.scopes.depth:
+            raise refuse_number(self.recorder, "range(), a slice bound or a count", self)
+        return int(self.recorder.outcome(self.value, "count"))
 
     def __complex__(self) -> complex:
         raise refuse_number(self.recorder, "complex()", self)
@@ -155,7 +158,7 @@ class ScalarTracer(Operators):
 
     def __round__(self, digits: int | None = None) -> Any:
         if digits is None:
-            raise refuse_number(self.recorder, "int()", self)
+            return self.recorder.integer(np.rint(self))
         result = self.recorder.call(np.round, (self, digits), {})
         return result.item() if self.is_python else result
 

@@ -1,4 +1,4 @@
-"""Time, memory and compile time beside the peers, in one run: `python asv_bench/judgement.py`.
+"""Time, memory and compile time beside the peers, in one run: `python asv_bench/compare_peers.py`.
 
 Each figure is a ratio of minima over several fresh processes (`--repeats`), in which ours and the peers were measured
 in turn. Peers that are not installed are left out.

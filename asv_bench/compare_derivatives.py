@@ -1,4 +1,4 @@
-"""Derivatives by the time of the function: `python asv_bench/judgement_derivatives.py [PROGRAM ...]`.
+"""Derivatives by the time of the function: `python asv_bench/compare_derivatives.py [PROGRAM ...]`.
 
 Each ratio is of minima over several fresh processes (`--repeats`) on one processor, in which all were measured in turn.
 """
@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from benchmarks import batch
 from benchmarks.derivatives import ALL
 from benchmarks.peers import in_child
-from judgement import least, row
+from compare_peers import least, row
 
 LIMITS = {"gradient": 2.5, "hvp": 3.0}
 

@@ -1,4 +1,4 @@
-"""Loops beside adjoints by hand and JAX: `python asv_bench/judgement_loops.py [--quick]`.
+"""Loops beside adjoints by hand and JAX: `python asv_bench/compare_loops.py [--quick]`.
 
 Each ratio is of minima over several fresh processes (`--repeats`) on one processor, in which all were measured in turn.
 What planned_ad cannot do, or does not finish within `--timeout` seconds, shows as "not yet" with the reason.
@@ -22,10 +22,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from benchmarks.allocations import counts
 from benchmarks.loop_measure import KIND, measured
-from benchmarks.loop_programs import JUDGED, LOOPS
+from benchmarks.loop_programs import COMPARED, LOOPS
 from benchmarks.loops import TRIPS, trip_ratio
 from benchmarks.peers import present
-from judgement import least, row
+from compare_peers import least, row
 
 QUICK = {
     "jacobi_2d": 40,
@@ -99,7 +99,7 @@ def gradients(options: argparse.Namespace) -> None:
     print("\n3. Value and gradient, one thread; 'by' is ours by theirs. cold and warm: trace + plan + compile, ours")
     line(*TITLES)
     times: dict[str, dict[str, float]] = {}
-    for name in JUDGED:
+    for name in COMPARED:
         found, why = times_of(name, options)
         times[name] = found | ({} if why else compile_times(name, options))
         line(name, size_of(name, options), *cells(times[name]))
@@ -143,7 +143,7 @@ def verdict(times: dict[str, dict[str, float]]) -> None:
         row(f"geometric mean of ours by hand, {len(done)} of {len(times)} programs", mean, "<= 1.5", mean <= 1.5)
         best = (min(f["handwritten"], f.get("insight", math.inf)) for f in done.values())
         mean = geometric_mean(f["planned_ad"] / b for f, b in zip(done.values(), best))
-        row("    by the faster of hand and insight (not judged)", mean, "", True)
+        row("    by the faster of hand and insight (of interest only)", mean, "", True)
     for label, names in (
         ("without a figure", missing),
         ("on which JAX is not behind", behind),
@@ -179,7 +179,7 @@ EXPECTED_CACHE = {
 
 def memory(options: argparse.Namespace) -> None:
     print("\n1, 4. Cached bytes, and heap allocations over 100 calls")
-    for name in JUDGED:
+    for name in COMPARED:
         size = size_of(name, options)
         found = attempt("memory", name, size, options=options)
         if isinstance(found, str):

@@ -1,0 +1,131 @@
+"""A cotangent of zero stays zero, whatever its factor is: no program has to write its `where` twice."""
+
+import numpy as np
+import pytest
+
+import planned_ad
+from planned_ad.analysis.singularities import singularities
+from planned_ad.differentiate.reverse import reverse
+from planned_ad.tape.tape import Apply, walk
+from planned_ad.trace import trace
+
+ABOUT = np.array([-1.0, 0.0, 1.0, 2.0, -0.5])
+POINTS = np.random.default_rng(3).normal(size=(4, 3))
+
+
+def distances(x):
+    d = x[:, None] - x[None]
+    return np.sqrt(np.sum(d**2, axis=-1))
+
+
+def norms(x):
+    return np.linalg.norm(x[:, None] - x[None], axis=-1)
+
+
+def roots_one_by_one(x):
+    total = 0.0
+    for i in range(x.shape[0]):
+        root = np.sqrt(x[i])
+        total += root if x[i] > 0 else 0.0
+    return total
+
+
+def inverse_cube(x):
+    d = x[:, None] - x[None]
+    square = np.sum(d * d, axis=-1)
+    return np.sum(np.where(square > 0, square**-1.5, 0.0)[:, :, None] * d * np.arange(3.0))
+
+
+def apart(x):
+    """Derivatives of the sum of distances, away from the diagonal, where they are none."""
+    d = x[:, None] - x[None]
+    size = np.sqrt((d * d).sum(-1))
+    np.fill_diagonal(size, 1.0)
+    return 2 * (d / size[:, :, None]).sum(1)
+
+
+CASES = {
+    "root": (lambda x: np.sum(np.where(x > 0, np.sqrt(x), 0)), ABOUT, [0, 0, 0.5, 0.5 / np.sqrt(2), 0]),
+    "root of a choice": (roots_one_by_one, ABOUT, [0, 0, 0.5, 0.5 / np.sqrt(2), 0]),
+    "log": (lambda x: np.sum(np.where(x > 0, np.log(x) * x, 0)), ABOUT, [0, 0, 1, 1 + np.log(2), 0]),
+    "quotient": (lambda x: np.sum(np.where(x > 0, 3 / x, 0)), ABOUT, [0, 0, -3, -0.75, 0]),
+    "power": (lambda x: np.sum(np.where(x > 0, x**1.5, x)), ABOUT, [1, 1, 1.5, 1.5 * np.sqrt(2), 1]),
+    "arccos": (lambda x: np.sum(np.where(np.abs(x) < 1, np.arccos(x), 0)), ABOUT, [0, -1, 0, 0, -1 / np.sqrt(0.75)]),
+    "masked product": (
+        lambda x: np.sum(np.sqrt(x) * (x > 0) * 2),
+        np.abs(ABOUT),
+        [1, 0, 1, 1 / np.sqrt(2), np.sqrt(2)],
+    ),
+    "distances": (lambda x: np.sum(distances(x)), POINTS, apart(POINTS)),
+    "norms": (lambda x: np.sum(norms(x)), POINTS, apart(POINTS)),
+    "triangle": (lambda x: np.sum(np.triu(distances(x), 1)), POINTS, apart(POINTS) / 2),
+}
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with np.errstate(all="ignore"):
+        yield
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_gradient_is_that_of_the_side_taken(name):
+    f, x, expected = CASES[name]
+    plan = planned_ad.compile(f, (x,))
+    direction = np.random.default_rng(4).normal(size=x.shape)
+    np.testing.assert_allclose(plan.gradient(x), expected, rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(plan.jvp(x, direction)[1], np.sum(np.multiply(expected, direction)), rtol=1e-12)
+    assert np.isfinite(plan.hvp(x, direction)).all()
+
+
+def test_second_derivatives():
+    direction = np.ones_like(POINTS)
+    step = 1e-6
+    gradient = planned_ad.grad(inverse_cube)
+    expected = (gradient(POINTS + step * direction * POINTS) - gradient(POINTS - step * direction * POINTS)) / (
+        2 * step
+    )
+    found = planned_ad.hvp(inverse_cube)(POINTS, direction * POINTS)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_a_zero_that_is_a_number_has_its_derivatives():
+    """`x0 sqrt(x1)` at `x0 == 0`: the cotangent of the root is zero there, its derivative is not."""
+    x = np.array([0.0, 4.0])
+    hessian = planned_ad.compile(lambda x: x[0] * np.sqrt(x[1]), (x,)).hessian(x)
+    np.testing.assert_allclose(hessian, [[0, 0.25], [0.25, 0]], rtol=1e-15)
+
+
+def test_nan_of_the_value_is_not_hidden():
+    plan = planned_ad.compile(lambda x: np.sum(np.sqrt(x)), (np.ones(2),))
+    assert np.isnan(plan.gradient(np.array([-1.0, 4.0]))).tolist() == [True, False]
+    assert plan.gradient(np.array([0.0, 4.0])).tolist() == [np.inf, 0.25]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x / 2.0),
+        lambda x: np.sum(x / (1 + x**2)),
+        lambda x: np.sum(1 / (1 + np.exp(-x))),
+        lambda x: np.sum(np.log(np.sum(np.exp(x)))),
+        lambda x: np.sum((x - x.mean()) / np.sqrt(np.var(x) + 1e-6)),
+        lambda x: np.sum(np.sqrt(x * x + 0.1) * x),
+        lambda x: np.sum(np.tanh(x) * np.exp(x)),
+    ],
+)
+def test_nothing_is_added_where_nothing_is_singular(f):
+    names = {op.primitive for op in walk(reverse(trace(f, (ABOUT,)).tape).operations) if isinstance(op, Apply)}
+    assert not {name for name in names if name.startswith("strong")}
+
+
+def test_what_is_found():
+    tape = trace(lambda x, y: np.sum(np.sqrt(x) * y), (ABOUT**2, ABOUT)).tape
+    facts = singularities(tape.operations)
+    root, product = (
+        next(op for op in walk(tape.operations) if isinstance(op, Apply) and op.primitive == name)
+        for name in ("sqrt", "multiply")
+    )
+    assert root.out.id in facts.suspect and product.out.id in facts.suspect
+    assert root.operands[0].id in facts.unbounded and product.operands[1].id in facts.unbounded
+    assert product.operands[0].id not in facts.unbounded
