@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -45,13 +44,11 @@ from .python.outside_changes import has_changes
 from .python.shadows import ShadowGlobals
 from .python.signatures import Signature, bind
 from .python.source import Line
-from .python.structure import Structure, flatten, flatten_arguments, paths
+from .python.structure import Structure, flatten_arguments, paths
 from .tape.captured import share_memory
 from .tape.compact import compact
 from .tape.found_outside import Outside
-from .tape.guards import decides
 from .tape.tape import Guard, Tape, Value
-from .tracing.loops.traced_list import TracedList
 from .tracing.record.promotion import KINDS
 from .tracing.record.recorder import Recorder
 from .tracing.record.scopes import Decisions, Restart, Site, Unrolled
@@ -65,6 +62,7 @@ from .tracing.replacements.rebinding import (
     store_rebound,
 )
 from .tracing.replacements.replacements import refuse_generators, replacements
+from .tracing.replacements.results import results_of
 from .tracing.values.array_tracer import ArrayTracer
 from .tracing.values.scalar_tracer import ScalarTracer
 
@@ -252,7 +250,7 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     before = snapshots(structure, run_arguments, signature.names)
     shadow = f.within(recorder) if hasattr(f, "within") else namespace.function(f)
     result = _run(shadow, signature, run_arguments, structure, recorder)
-    found = _results(recorder, result)
+    found = results_of(recorder, result)
     check_captured(namespace, arguments, signature.names)
     check_outside(recorder, namespace)
     leaves = store_rebound(recorder, rebound(before), leaves, arguments)
@@ -464,68 +462,6 @@ def _say_if_a_list(error: Exception, signature: Signature, structure: Structure)
                 f"{signature.function}: {name} is a list, {child}, with which the function fails: {error}; {where}. "
                 f"Pass an array, numpy.asarray({name}), or a number"
             ) from error
-
-
-@dataclass
-class _Results:
-    """What the function returns, leaf by leaf; see `Trace`."""
-
-    structure: Structure
-    leaves: list[tuple[str, object]] = field(default_factory=list)
-    kinds: list[str] = field(default_factory=list)
-    values: list[Value] = field(default_factory=list)
-
-    def add(self, kind: str, leaf: tuple[str, object]) -> None:
-        self.kinds.append(kind)
-        self.leaves.append(leaf)
-
-
-def _results(recorder: Recorder, result: Any) -> _Results:
-    leaves, structure = flatten(with_plain_lists(result))
-    found = _Results(structure)
-    if len(leaves) == 1 and is_one_of_several(recorder, leaves[0]):
-        leaves = [recorder.result(recorder.constant(float(leaves[0])))]
-        leaves[0].is_python = True
-    for leaf in leaves:
-        kind = _kind_of_result(recorder, leaf)
-        if kind == "static":
-            is_code = isinstance(leaf, types.FunctionType | types.MethodType | type)
-            found.add(kind, (kind, recorder.namespace.unshadowed(leaf) if is_code else leaf))
-        else:
-            found.add(kind, ("value", len(found.values)))
-            found.values.append(recorder.value_of(leaf))
-    return found
-
-
-def _kind_of_result(recorder: Recorder, leaf: Any) -> str:
-    if type(leaf) is TracedList:
-        raise leaf.refuse()
-    if recorder.is_array(leaf) or (type(leaf) is np.ndarray and leaf.dtype in KINDS):
-        return "array"
-    if recorder.is_scalar(leaf):
-        return "float" if leaf.is_python else "scalar"
-    if recorder.is_run_time(leaf):
-        raise UnsupportedError(
-            f"the traced function returns an array whose length is known at run time only, made at {leaf.line}: "
-            f"`{leaf.line.text}`. Return a number computed from it, or write it into an array of a known length."
-        )
-    return "static"
-
-
-def is_one_of_several(recorder: Recorder, result: Any) -> bool:
-    """Whether a result is a known number since a test came out so: as a value it has a derivative, which is zero."""
-    is_number = not recorder.is_scalar(result) and (isinstance(result, float | np.floating) or type(result) is int)
-    return is_number and any(map(decides, recorder.builder.operations))
-
-
-def with_plain_lists(result: Any) -> Any:
-    """A result with the elements of lists that loops have filled one by one."""
-    kind = type(result)
-    if kind is TracedList:
-        return with_plain_lists(result.elements())
-    if kind is list or kind is tuple:
-        return kind(with_plain_lists(item) for item in result)
-    return {key: with_plain_lists(item) for key, item in result.items()} if kind is dict else result
 
 
 def _definition(f: Any) -> Line:

@@ -17,8 +17,10 @@ from ..record.storage import ShiftedStorage, Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex, index_of
 from ..values.scalar_tracer import ScalarTracer
-from .forms import Array, Count, Form, Items, Moving, Number, moved
+from .form import HandedOn
+from .forms import Count, Items, Moving, moved
 from .held import MUTABLE, put_together, taken_apart
+from .stored_forms import Array, Number
 
 if TYPE_CHECKING:
     from .loops import LoopTrace
@@ -35,7 +37,7 @@ class Leaving:
         self.held: dict[int, ArrayTracer] = {}
         self.ran: Buffer | None = None  # the iterations that have begun, of a loop that may be left
 
-    def carried(self, carry: Form | None, value: Any) -> Any:
+    def carried(self, carry: HandedOn | None, value: Any) -> Any:
         """Of a variable that was there before the loop."""
         if self.loop.is_left and counts(carry) and self.ran is None:
             recorder = self.recorder
@@ -79,18 +81,15 @@ class Leaving:
     def finished(self, value: Any, name: str) -> Any:
         """As the program sees it after the loop."""
         recorder = self.recorder
-        if isinstance(value, Form):
+        if isinstance(value, HandedOn):
             return self.after(value, name)
         if type(value) is RaggedArray or (recorder.is_array(value) and type(value.storage) is ShiftedStorage):
             return self.settled(value)
         if type(value) is LoopIndex:
             return index_of(recorder, value.expression)
         parts = taken_apart(value)
-        if (
-            parts is not None
-            and parts[0] not in MUTABLE
-            and any(isinstance(item, Form) or type(item) in (LoopIndex, ArrayTracer, RaggedArray) for item in parts[2])
-        ):
+        moving = HandedOn, LoopIndex, ArrayTracer, RaggedArray
+        if parts is not None and parts[0] not in MUTABLE and any(issubclass(type(item), moving) for item in parts[2]):
             return put_together(parts[0], parts[1], [self.finished(item, name) for item in parts[2]])
         return value
 
@@ -103,7 +102,7 @@ class Leaving:
         )
         return seen(array, View(substitute(view.offset, index, last), shape, view.strides))
 
-    def after(self, carry: Form, name: str) -> Any:
+    def after(self, carry: HandedOn, name: str) -> Any:
         """What a form has become after the last iteration."""
         loop = self.loop
         if type(carry) is Array and carry.buffer is not None:
@@ -136,7 +135,7 @@ class Leaving:
         return self.recorder.apply("maximum", value, self.recorder.constant(0, np.int64))
 
 
-def counts(carry: Form | None) -> bool:
+def counts(carry: HandedOn | None) -> bool:
     """Whether what is handed on tells how many iterations there were."""
     return carry is not None and any(isinstance(leaf, Count) for leaf in carry.leaves())
 

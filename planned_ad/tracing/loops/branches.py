@@ -23,9 +23,11 @@ from ..record.blocks import APART, CONSTANTS, Block, Made
 from ..record.scopes import Scope
 from .carries import NextArray
 from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, taken_up
-from .forms import Array, Form, Nothing
+from .form import HandedOn
+from .forms import Nothing
 from .held import memory_of, same
 from .state import Key, Place, State, capture, write_state
+from .stored_forms import Array
 from .traced_list import follow as follow_growth
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ class Node:
     first_value: dict[bool, int]
     sides: dict[bool, Side] = field(default_factory=dict)
     parts: dict[bool, Made] = field(default_factory=lambda: {True: Made(), False: Made()})
-    chosen: dict[Key, Form] = field(default_factory=dict)  # of each changed place the form in which it is handed on
+    chosen: dict[Key, HandedOn] = field(default_factory=dict)  # of each changed place the form in which it is handed on
 
     names: dict[tuple[Key, bool], Names] = field(default_factory=dict)  # the memories to which each side led
     shared: set[Key] = field(default_factory=set)  # arrays that something else leads to as well
@@ -426,7 +428,7 @@ class Branches:
         self.recorder.watch.on(active.frame)
 
 
-def is_copy(form: Form) -> bool:
+def is_copy(form: HandedOn) -> bool:
     """Whether arrays are copied in this form."""
     return any(isinstance(leaf, Array) for leaf in form.leaves())
 

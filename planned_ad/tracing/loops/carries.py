@@ -16,25 +16,12 @@ from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import expression_of, plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
-from .columns import form_of, stored
-from .forms import (
-    KINDS,
-    Array,
-    Count,
-    Form,
-    Items,
-    Moving,
-    NotCarried,
-    Nothing,
-    Number,
-    Rows,
-    Same,
-    Stores,
-    joined,
-    moved,
-)
+from .columns import element_form, stored
+from .form import HandedOn, NotCarried, Stores
+from .forms import Count, Items, Moving, Nothing, Rows, Unchanged, joined, moved
 from .held import MUTABLE, described, is_alone, is_number, memory_of, number_type, same, taken_apart
 from .state import State
+from .stored_forms import KINDS, Array, Number
 from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:
@@ -130,7 +117,7 @@ class NextRows(Rows, Handed):
         base = np.empty(self.buffer.shape, self.buffer.dtype)
         storage = self.memory_for(recorder, index, base, self.buffer)
         storage.listed = found
-        rows = ArrayTracer(recorder, storage, base.reshape(-1, *innermost(self)[0].shape))
+        rows = ArrayTracer(recorder, storage, base.reshape(-1, *innermost_form(self)[0].shape))
         found.parts.append(Segment(lying_in(rows, self.each), self.length))
         return found
 
@@ -141,7 +128,7 @@ class NextRows(Rows, Handed):
         return [(self.buffer, recorder.value_of(value, self.buffer.dtype))]
 
 
-def innermost(form: Form | None) -> tuple[Any, tuple[int, ...]]:
+def innermost_form(form: HandedOn | None) -> tuple[Any, tuple[int, ...]]:
     """What is in the innermost lists, and the lengths of the lists."""
     lengths = []
     while isinstance(form, Rows):
@@ -150,7 +137,7 @@ def innermost(form: Form | None) -> tuple[Any, tuple[int, ...]]:
     return form, tuple(lengths)
 
 
-def lying_in(memory: ArrayTracer, form: Form) -> Form:
+def lying_in(memory: ArrayTracer, form: HandedOn) -> HandedOn:
     """With these rows for what is in the innermost lists."""
     if isinstance(form, Rows):
         return replace(form, each=lying_in(memory, form.each))
@@ -162,7 +149,7 @@ def is_list_of(recorder: Recorder, form: Rows, value: Any, *, first: bool = Fals
 
     In the `first` iteration, where it is from before the loop, narrower numbers give way.
     """
-    (leaf, lengths), (other, others) = innermost(form), innermost(stored(form_of(recorder, value, -1)))
+    (leaf, lengths), (other, others) = innermost_form(form), innermost_form(stored(element_form(recorder, value, -1)))
     if lengths != others or type(leaf) is not type(other):
         return False
     if isinstance(leaf, Number) and first:
@@ -171,7 +158,7 @@ def is_list_of(recorder: Recorder, form: Rows, value: Any, *, first: bool = Fals
     return joined(leaf, other, exact=True) == leaf and (isinstance(leaf, Number) or in_lists)
 
 
-def in_memory(forms: Iterable[Form]) -> Iterator[Any]:
+def in_memory(forms: Iterable[HandedOn]) -> Iterator[Any]:
     """Of these, the arrays and lists that are handed on in memory of their own."""
     for form in forms:
         if isinstance(form, Handed):
@@ -191,11 +178,11 @@ class Joiner:
         self.counts_evenly = True  # whether the number of iterations before this one is its index
         self.no_counts: set[str] = set()  # integers that do not grow evenly
 
-    def join(self, name: str, old: Any, new: Any) -> Form:
+    def join(self, name: str, old: Any, new: Any) -> HandedOn:
         """For a place that holds `old` before the loop and `new` after an iteration."""
         recorder = self.recorder
         if same(old, new):
-            return Same(old)
+            return Unchanged(old)
         if TracedList in (type(old), type(new)):
             return self.join_lists(name, old, new)
         parts, others = taken_apart(old), taken_apart(new)
@@ -216,7 +203,7 @@ class Joiner:
             return Nothing()
         raise NotCarried(f"`{name}` is {described(old)} first and {described(new)} then")
 
-    def join_numbers(self, name: str, old: Any, new: Any) -> Form:
+    def join_numbers(self, name: str, old: Any, new: Any) -> HandedOn:
         first, then = expression_of(old), expression_of(new)
         if (
             self.counts_evenly
@@ -236,12 +223,12 @@ class Joiner:
             raise NotCarried(f"`{name}` is of type {old_dtype} first and {dtype} then")
         return self.number(name, given, dtype, is_python)
 
-    def number(self, name: str, initial: Any, dtype: np.dtype, is_python: bool) -> Form:
+    def number(self, name: str, initial: Any, dtype: np.dtype, is_python: bool) -> HandedOn:
         buffer = self.recorder.builder.new_buffer("local", name, dtype, contiguous(()))
         self.initial.append((buffer, initial))
         return NextNumber(dtype, is_python, buffer=buffer)
 
-    def join_arrays(self, name: str, old: Any, new: Any) -> Form:
+    def join_arrays(self, name: str, old: Any, new: Any) -> HandedOn:
         for other, storage, layout in self.arrays:
             if other is new.storage and (storage, layout) != (old.storage, new.layout):
                 raise NotCarried(f"`{name}` shares memory with another array that changes in each iteration")
@@ -262,12 +249,12 @@ class Joiner:
             standing=standing, refuse=self.refuse,
         )  # fmt: skip
 
-    def join_lists(self, name: str, old: Any, new: Any) -> Form:
+    def join_lists(self, name: str, old: Any, new: Any) -> HandedOn:
         """Of a list that a loop has filled, before or after the iteration."""
         recorder = self.recorder
         alike = any(isinstance(old, kind) and isinstance(new, kind) for kind in (list, tuple))
-        form = stored(form_of(recorder, new, -1)) if alike else None
-        leaf, lengths = innermost(form)
+        form = stored(element_form(recorder, new, -1)) if alike else None
+        leaf, lengths = innermost_form(form)
         if not isinstance(form, Rows) or not isinstance(leaf, Number | Array):
             return Nothing()
         if not (is_list_of(recorder, form, new) and is_list_of(recorder, form, old, first=True)):

@@ -13,9 +13,11 @@ from ..record.aliases import Copy
 from ..record.blocks import Block, Made
 from ..record.lost_variables import BEHIND
 from ..values.array_tracer import ArrayTracer
-from .forms import Array, Form, Nothing, Same, joined
+from .form import HandedOn
+from .forms import Nothing, Unchanged, joined
 from .held import MUTABLE, is_alone, memory_of, taken_apart
 from .state import Place, State
+from .stored_forms import Array
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -23,13 +25,13 @@ if TYPE_CHECKING:
 ABSENT = object()  # the value of a variable that a side has not assigned
 
 
-def choose(recorder: Recorder, place: Place, form: Form | None, value: Any, old: Any) -> Form:
+def choose(recorder: Recorder, place: Place, form: HandedOn | None, value: Any, old: Any) -> HandedOn:
     """The form in which a changed variable comes out of the branch: `form` where that fits what a side leaves."""
     if value is ABSENT:
         return Nothing()
     if form is None:
-        form = Same(value if old is ABSENT else old)
-    found = joined(form, Same(value))
+        form = Unchanged(value if old is ABSENT else old)
+    found = joined(form, Unchanged(value))
 
     def allocate(dtype: np.dtype, shape: tuple[int, ...]) -> Buffer:
         with recorder.scopes.beside(Block(Made())):  # kept in the form
@@ -38,7 +40,7 @@ def choose(recorder: Recorder, place: Place, form: Form | None, value: Any, old:
     return Nothing() if found is None else found.placed(allocate)
 
 
-def taken_up(recorder: Recorder, form: Form, index: int, name: str, copy: Copy, shared: bool) -> Any:
+def taken_up(recorder: Recorder, form: HandedOn, index: int, name: str, copy: Copy, shared: bool) -> Any:
     """What a variable holds after a branch; arrays are copies, `shared` where something else may lead to them."""
     for leaf in form.leaves():
         if isinstance(leaf, Array):

@@ -1,4 +1,9 @@
-"""What the elements of a list that a loop fills have in common: the form in which they are its rows."""
+"""What the elements of a list that a loop fills have in common: the form in which they are its rows.
+
+Tuples and lists of one length are rows too, which few programs need, but these much. Measured, up to the first
+gradient: a list of 1,000 pairs 0.2 s, made element by element 8 to 16 s; a list of 100 lists of 100 elements, read
+element by element, 0.2 s against 38 s.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,17 @@ from typing import TYPE_CHECKING, Any
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex, expression_of
-from .forms import Array, Count, Form, Items, Number, Rows, Same, elements_of, joined
+from .form import HandedOn
+from .forms import Count, Items, Rows, Unchanged, elements_of, joined
 from .held import is_number, number_type, taken_apart
+from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
 
-def form_of(recorder: Recorder, element: Any, depth: int) -> Form | None:
+def element_form(recorder: Recorder, element: Any, depth: int) -> HandedOn | None:
     """The form of an element, for a loop at `depth`; None for what cannot be kept in a column."""
     kind = type(element)
     if kind is Segment:  # its loop is over
@@ -27,33 +34,33 @@ def form_of(recorder: Recorder, element: Any, depth: int) -> Form | None:
     if kind is ArrayTracer:
         storage = element.storage
         is_outside = type(storage) is Storage and storage.depth <= depth and not storage.carried
-        return Same(element) if is_outside else Array(element.dtype, element.shape)
+        return Unchanged(element) if is_outside else Array(element.dtype, element.shape)
     if element is None or kind is str:
-        return Same(element)
+        return Unchanged(element)
     if kind is TracedList or kind is list:
         return form_of_list(recorder, elements_of(element), depth)
     parts = taken_apart(element) if isinstance(element, tuple) else None
     if parts is None:
         return None
-    return Items(parts[0], parts[1], ()).of([form_of(recorder, item, depth) for item in parts[2]])
+    return Items(parts[0], parts[1], ()).of([element_form(recorder, item, depth) for item in parts[2]])
 
 
-def form_of_list(recorder: Recorder, parts: list[Any], depth: int) -> Form | None:
+def form_of_list(recorder: Recorder, parts: list[Any], depth: int) -> HandedOn | None:
     """The form of a list: `Rows`, or `Items` where there are integers in it that are known."""
-    forms = [form_of(recorder, part, depth) for part in parts]
+    forms = [element_form(recorder, part, depth) for part in parts]
     if any(isinstance(form, Count) for form in forms):
         return Items(list, tuple(range(len(forms))), ()).of(forms)
-    each, length = merged(forms), length_of(parts)
+    each, length = merged(forms), row_count(parts)
     return Rows(length, each) if each is not None and length is not None else None
 
 
-def length_of(parts: list[Any]) -> int | None:
+def row_count(parts: list[Any]) -> int | None:
     """How many elements there are; None where that differs between the iterations of the loops around."""
     lengths = [part.length if type(part) is Segment else 1 for part in parts]
     return sum(lengths) if all(type(n) is int for n in lengths) else None  # type: ignore[return-value]
 
 
-def merged(forms: list[Form | None]) -> Form | None:
+def merged(forms: list[HandedOn | None]) -> HandedOn | None:
     """The form of elements that are in the same column."""
     if not forms or None in forms:
         return None
@@ -65,6 +72,6 @@ def merged(forms: list[Form | None]) -> Form | None:
     return found
 
 
-def stored(form: Form | None) -> Form | None:
+def stored(form: HandedOn | None) -> HandedOn | None:
     """In memory."""
     return None if form is None else form.stored()

@@ -23,7 +23,8 @@ from ...regions.regions import contiguous
 from ...tape.tape import Branch, Buffer, Load, Operation
 from ..record.aliases import NONE, Copy, Names
 from .choices import taken_up
-from .forms import Form, Items, Nothing, Same, joined
+from .form import HandedOn
+from .forms import Items, Nothing, Unchanged, joined
 from .iteration import LoopIterator, Sequence
 from .state import user_frame
 from .traced_list import is_traced_list
@@ -47,7 +48,7 @@ class Exits:
     loop: LoopTrace | None = None  # the recording of it
     flag: Buffer | None = None  # whether it goes on
     ways: dict[str, Buffer] = field(default_factory=dict)  # whether it was left so
-    form: Form | None = None  # in which what it returns lies in memory
+    form: HandedOn | None = None  # in which what it returns lies in memory
     names: Names = NONE  # the memories for which that may stand
     ended: bool = False  # whether the test of a `while` statement that is not recorded as one loop was false
 
@@ -108,7 +109,7 @@ class Exits:
         """Leave in memory what the loop returns."""
         assert self.loop is not None
         self.names |= self.recorder.copies.names_in(value)
-        form = self.form_of(value) if self.form is None else joined(self.form, Same(value))
+        form = self.element_form(value) if self.form is None else joined(self.form, Unchanged(value))
         if form is None or any(isinstance(leaf, Nothing) for leaf in form.leaves()):
             raise self.loop.unrolled("returns different kinds of things")
         if form is not self.form:
@@ -118,12 +119,12 @@ class Exits:
         for buffer, left in self.form.leave(self.recorder, value, self.loop.index):
             self.recorder.builder.store(buffer.whole, left)
 
-    def form_of(self, value: Any) -> Form | None:
+    def element_form(self, value: Any) -> HandedOn | None:
         """The form of the first thing that is returned; another may have other numbers and arrays in it."""
-        form = Same(value).opened()
+        form = Unchanged(value).opened()
         if isinstance(form, Items):
-            return form.of([self.form_of(item.value) for item in form.items])  # type: ignore[attr-defined]
-        return form or (None if self.recorder.is_run_time(value) or is_traced_list(value) else Same(value))
+            return form.of([self.element_form(item.value) for item in form.items])  # type: ignore[attr-defined]
+        return form or (None if self.recorder.is_run_time(value) or is_traced_list(value) else Unchanged(value))
 
     def steps(self, body: tuple[Operation, ...], line: Any) -> tuple[Operation, ...]:
         """The body of a loop that runs while the flag holds."""

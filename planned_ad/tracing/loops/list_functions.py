@@ -10,7 +10,7 @@ import numpy as np
 
 from ...python.comprehensions import collected, display
 from ..replacements.builtin_functions import Consumer, is_generator_expression
-from .forms import Number
+from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:

@@ -10,10 +10,12 @@ import numpy as np
 from ...regions.affine import Extent, affine
 from ..record.aliases import Standing, copy_of
 from ..record.lost_variables import Lost
-from .columns import form_of, length_of, merged, stored
-from .forms import Count, Form, Number, Same, joined, put_parts
+from .columns import element_form, merged, row_count, stored
+from .form import HandedOn
+from .forms import Count, Unchanged, joined, put_parts
 from .held import number_type
 from .state import Key, Place
+from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:
@@ -28,11 +30,11 @@ class Grown:
 
     target: TracedList
     before: list[Any]  # its parts before the loop
-    form: Form | None = None
+    form: HandedOn | None = None
     each: int = 0  # elements per iteration
     kept: list[Any] = field(default_factory=list)  # of the parts before, those that stay in front of the column
     first: int = 0  # rows of the column from before the loop
-    column: Form | None = None
+    column: HandedOn | None = None
     standing: Standing = field(default_factory=lambda: Standing(object()))  # of the arrays in it
     begun: list[Any] | None = None  # its parts at the beginning of the pass, where it has grown since
 
@@ -83,12 +85,12 @@ class Growth:
     def _leave(self, grown: Grown) -> bool:
         loop = self.loop
         new = self.new(grown)
-        each = length_of(new)
+        each = row_count(new)
         if loop.count is not None or type(loop.whole_trips) is not int or not loop.counts_iterations:
             raise grown.target.refuse()
         if each is None:
             raise grown.target.refuse()
-        form = merged([form_of(loop.recorder, part, loop.depth) for part in new])
+        form = merged([element_form(loop.recorder, part, loop.depth) for part in new])
         if each != 1:
             form = stored(form)
         grown.standing.left = loop.recorder.copies.names_in(new)
@@ -125,9 +127,11 @@ class Growth:
         recorder, depth = self.loop.recorder, self.loop.depth
         if type(element) is Segment:
             for leaf in element.column.leaves():
-                if isinstance(leaf, Same):
+                if isinstance(leaf, Unchanged):
                     self._lend(owner, leaf.value)
-        elif recorder.is_array(element) and (always or not isinstance(form_of(recorder, element, depth), Same)):
+        elif recorder.is_array(element):
+            if not always and isinstance(element_form(recorder, element, depth), Unchanged):
+                return
             memory = element.storage
             memory = getattr(memory, "memory", memory)
             if memory.carried and memory.lent:
@@ -176,10 +180,10 @@ class Growth:
             k = len(grown.before)
         return grown.before[:k], grown.before[k:]
 
-    def _fits(self, form: Form, element: Any) -> bool:
+    def _fits(self, form: HandedOn, element: Any) -> bool:
         if type(element) is Segment:
             return False
-        found = form_of(self.loop.recorder, element, -1)
+        found = element_form(self.loop.recorder, element, -1)
         if isinstance(form, Number) and isinstance(found, Number | Count):
             return np.result_type(number_type(element)[0], form.dtype) == form.dtype
         return joined(form, stored(found), exact=True) == form

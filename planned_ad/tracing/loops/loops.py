@@ -21,7 +21,8 @@ from ..values.array_tracer import ArrayTracer
 from .after_loops import Leaving
 from .branches import Branches
 from .carries import Joiner, NextArray, NextNumber, period_of_exchange
-from .forms import Count, Form, NotCarried, Nothing, Same
+from .form import HandedOn, NotCarried
+from .forms import Count, Nothing, Unchanged
 from .held import MUTABLE, same
 from .list_growth import Growth
 from .loop_aliases import LoopCopies
@@ -47,7 +48,7 @@ class LoopTrace:
     count: Value | None  # how many at run time, where that is not known before
     targets: tuple[str, ...]  # variables that each iteration assigns before it reads them
     before: list[Operation] = field(default_factory=list)
-    carries: dict[Key, Form] = field(default_factory=dict)
+    carries: dict[Key, HandedOn] = field(default_factory=dict)
     period: int = 1  # iterations of the program in one of the loop
     turn: int = 0  # which of them is running
     passes: int = 0
@@ -193,7 +194,7 @@ class LoopTrace:
             try:
                 stores += carry.leave(self.recorder, new, self.index)
             except NotCarried as problem:
-                if str(problem) or not isinstance(carry, Same | Count):
+                if str(problem) or not isinstance(carry, Unchanged | Count):
                     raise self.unrolled(str(problem) or f"changes the type of `{place.name}`") from None
                 failed[key] = (place, old, new)
         return stores, failed

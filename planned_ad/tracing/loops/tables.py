@@ -14,7 +14,9 @@ import numpy as np
 
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
-from .forms import Form, Items, Number, Same
+from .form import HandedOn
+from .forms import Items, Unchanged
+from .stored_forms import Number
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -32,7 +34,7 @@ class Table:
     be what it held at first.
     """
 
-    def __init__(self, recorder: Recorder, holder: Any, items: tuple[Any, ...], column: Form):
+    def __init__(self, recorder: Recorder, holder: Any, items: tuple[Any, ...], column: HandedOn):
         self.recorder, self.holder, self.items, self.column = recorder, holder, items, column
 
     def __len__(self) -> int:
@@ -57,7 +59,7 @@ def table_of(recorder: Recorder, holder: Any) -> Table | None:
     return None if column is None else Table(recorder, holder, items, column)
 
 
-def column_of(recorder: Recorder, items: Sequence[Any]) -> Form | None:
+def column_of(recorder: Recorder, items: Sequence[Any]) -> HandedOn | None:
     """The items as the rows of a list, read at an index that is known at run time; None where that is not possible."""
     kinds = {type(item) for item in items}
     if kinds == {tuple}:
@@ -66,7 +68,7 @@ def column_of(recorder: Recorder, items: Sequence[Any]) -> Form | None:
         parts = [column_of(recorder, part) for part in zip(*items)]
         return Items(tuple, tuple(range(len(parts))), ()).of(parts)
     if all(item is items[0] for item in items):
-        return Same(items[0])
+        return Unchanged(items[0])
     if not kinds <= set(NUMBERS) or (bool in kinds and len(kinds) > 1):
         return None
     if int in kinds and any(type(item) is int and abs(item) > MOST for item in items):

@@ -17,7 +17,7 @@ from ..values.loop_index import PEEL_MOST, expression_of, index_of
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
     from ..record.scopes import Site
-    from .forms import Form
+    from .form import HandedOn
 
 NOTHING = object()
 
@@ -26,7 +26,7 @@ NOTHING = object()
 class Segment:
     """`length` elements in a row of a list; inside the loop that fills it, those of the iterations before."""
 
-    column: Form
+    column: HandedOn
     length: Extent
 
 
