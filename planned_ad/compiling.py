@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .calls.entries import is_scalar_loss
+from .calls.parameters import is_scalar_loss
 from .differentiate.reverse import activity
 from .errors import ArgumentError, NotDifferentiableError
 from .plan import Plan

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import functools
+import operator
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Generic, overload
 
-import numpy as np
-
 from .calls.check.checked import Checked
-from .calls.entries import KINDS, Entry, is_scalar_loss, result_kinds
+from .calls.entries import Entry
 from .calls.explain import Explanation, explain
 from .calls.kernel_functions import Kernel
-from .calls.replay import Call, in_order, replay
-from .calls.split_calls import Forward, Reverse
-from .calls.variants import HALVES, Variant, add_variant, attempted
+from .calls.kinds import KINDS, CallKind
+from .calls.parameters import is_scalar_loss
+from .calls.replay import Call
+from .calls.split_calls import Forward, Reverse, SignatureOf, run_reverse
+from .calls.variants import Variant, add_variant, replay
 from .errors import ArgumentError
 from .planning.schedule import MemoryPlan
 from .planning.schedule_listing import plan_listing
@@ -25,8 +26,8 @@ from .python.options import one_of, whole_number
 from .python.signatures import bind
 from .python.source import Line
 from .python.type_variables import Arguments, Given, Result
-from .tape.guards import decides
 from .tape.tape import Guard
+from .trace import Trace
 
 
 class CompiledCall(Generic[Arguments, Given]):
@@ -49,7 +50,9 @@ class CompiledCall(Generic[Arguments, Given]):
 
     def of(self, plan: Plan) -> Callable[Arguments, Given]:
         """The call of one plan, which takes this descriptor's place there."""
-        return plan._compiled(self.name, self.name.lstrip("_"))
+        row = next(row for row in KINDS.values() if row.attribute == self.name)
+        call = plan.__dict__[self.name] = plan._variants[0].entry(row.name).call.function
+        return call
 
 
 # Calls that are plans of their own, of a derivative as a function: from the name to what makes that function of a plan,
@@ -72,16 +75,6 @@ def called(derived: Any, args: tuple, out: Any) -> Any:
     if not isinstance(derived, Plan):
         return derived(*args) if out is None else derived(*args, out=out)
     return derived(*args, *(out if isinstance(out, tuple) else () if out is None else (out,)))
-
-
-CALLS = {
-    "gradient": "gradient",
-    "value_and_gradient": "value_and_gradient",
-    "pullback": "pullback",
-    "call": "_call",
-    "forward": "_forward",
-    "reverse": "_reverse",
-}
 
 
 class Plan(Generic[Result]):
@@ -116,25 +109,16 @@ class Plan(Generic[Result]):
 
     # The public calls, for readers and type checkers; instances carry compiled ones.
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Result:
-        """Run `f`: its value is returned, its own writes to its arguments are visible.
+    # Looked up as an attribute of the instance: without running any Python.
+    __call__: Callable[..., Result] = property(  # type: ignore[assignment]
+        operator.attrgetter("_call"),
+        doc="""Run `f`: its value is returned, its own writes to its arguments are visible.
 
         Arrays that it returns are new ones, or those that are passed after the arguments: `plan(x, n, out)`.
-        """
-        first = self._variants[0].trace
-        if kwargs or len(args) != len(first.names) or not self._variants[0].watch.is_same():
-            return self._call(*args, **kwargs)
-        return self._call(*args, *(np.empty(shape, dtype) for shape, dtype in self._fresh_results))
+        """,
+    )
 
-    @functools.cached_property
-    def _fresh_results(self) -> tuple:
-        """Shapes and dtypes of the arrays that a call returns, where all calls return the same: made beforehand, they
-        keep a call on its fast path."""
-        traced = self._variants[0].trace
-        if not result_kinds(traced) or any(map(decides, traced.tape.operations)):
-            return ()
-        pairs = zip(traced.tape.results, (kind for kind in traced.result_kinds if kind != "static"))
-        return tuple((value.shape, value.dtype) for value, kind in pairs if kind == "array")
+    __signature__ = SignatureOf("_call")
 
     @CompiledCall
     def gradient(self, *args: Any, **kwargs: Any) -> Any:
@@ -278,15 +262,10 @@ class Plan(Generic[Result]):
     def _call(self, *args: Any, **kwargs: Any) -> Any:
         """Run `f`."""
 
-    def _compiled(self, name: str, kind: str) -> Callable[..., Any]:
-        function = self.__dict__[name] = self._variants[0].entry(kind).call.function
-        return function
-
     def bind(self, *args: Any, **kwargs: Any) -> Callable[[], Any]:
         """`gradient` on fixed memory: a callable without arguments, for the tightest loops."""
-        if kwargs:
-            ordered, kwargs = in_order(self._variants[0].trace, "gradient", args, kwargs)
-            args = tuple(ordered)
+        order = [parameter.name for parameter in self._variants[0].entry("gradient").parameters]
+        kwargs = dict(sorted(kwargs.items(), key=lambda item: order.index(item[0]) if item[0] in order else 0))
         return functools.partial(self.gradient, *args, **kwargs)
 
     @functools.cached_property
@@ -296,36 +275,24 @@ class Plan(Generic[Result]):
 
     # Variants.
 
-    def _slow_path(self, kind: str, variant: Variant) -> Callable[..., Any]:
-        return functools.partial(_slow_path, self, kind, variant)
+    def _slow_path(self, row: CallKind, variant: Variant) -> Callable[..., Any]:
+        return functools.partial(_slow_path, self, row, variant)
 
     def _forget_calls(self) -> None:
         """Have the public calls be those of the first variant from now on."""
-        for name in (*CALLS.values(), "_fresh_results"):
-            self.__dict__.pop(name, None)
+        for row in KINDS.values():
+            self.__dict__.pop(row.attribute, None)
         if self._shown_by is not None:
             other, name = self._shown_by
             other.__dict__.pop(name, None)
         if "kernel" in self.__dict__:
             self.kernel._extend()
 
-    def _replay(self, kind: str, arguments: tuple, keywords: dict[str, Any]) -> Any:
-        def attempt(variants: Sequence[Variant], final: bool) -> tuple[bool, Any]:
-            return replay(variants, kind, arguments, keywords, final=final)
-
-        return self._attempted(attempt, lambda: Call(self._variants[0].trace, kind, arguments, keywords))
-
-    def _attempted(
-        self, attempt: Callable[[Sequence[Variant], bool], tuple[bool, Any]], called: Callable[[], Call]
-    ) -> Any:
-        """What `attempt(variants, final)` gives for the first variant whose guards hold: if none, a new one's."""
-        return attempted(self, attempt, called)
-
     # What the plan says of itself.
 
     def _chosen(self, kind: str | None) -> tuple[Plan, str | None]:
         """The plan behind a kind of call, and that plan's kind."""
-        one_of("the kind of a call", kind, (None, *KINDS, *HALVES, *DERIVATIVES))
+        one_of("the kind of a call", kind, (None, *KINDS, *DERIVATIVES))
         if kind in DERIVATIVES:
             found = self._derived(kind)
             return (found if isinstance(found, Plan) else found.plan), "call"
@@ -390,13 +357,22 @@ class Plan(Generic[Result]):
         return self.__copy__()
 
 
-def _slow_path(plan: Plan, kind: str, variant: Variant, *arguments: Any, **keywords: Any) -> Any:
-    if kind in HALVES:
-        return HALVES[kind](plan, *arguments, **keywords)
-    raise_pending()  # of a callback in the call that has just been tried
+def _slow_path(plan: Plan, row: CallKind, variant: Variant, *arguments: Any, **keywords: Any) -> Any:
+    def called(trace: Trace) -> Call:
+        return Call(trace, row, arguments, keywords)
+
+    try:
+        raise_pending()  # of a callback in the call that has just been tried
+    except BaseException:
+        tape = called(variant.trace).tape if row.writes_tape else None
+        if tape is not None:
+            tape.forget()
+        raise
+    if not row.takes_arguments:
+        return run_reverse(plan, variant.trace.name, arguments, keywords)
     if plan._variants[0] is not variant:  # the call of a variant that was the first one when it was looked up
-        return getattr(plan, CALLS[kind])(*arguments, **keywords)
-    return plan._replay(kind, arguments, keywords)
+        return getattr(plan, row.attribute)(*arguments, **keywords)
+    return replay(plan, called, lambda chosen: chosen.entry(row.name))
 
 
 def _compile_again(f: Callable[..., Any], example: tuple, options: dict[str, Any], checked: Checked) -> Plan:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from planned_ad.calls.entries import OPTIMIZATION, leaf_spec
+from planned_ad.calls.entries import OPTIMIZATION
+from planned_ad.calls.parameters import Place
+from planned_ad.calls.specs import leaf_spec
 from planned_ad.kernels.emit import KernelEmitter, cut, scratch_nbytes
 from planned_ad.kernels.entry.callpath import BuiltCall, make_builtin
 from planned_ad.kernels.entry.callspec import CallSpec
@@ -25,7 +27,10 @@ class CompiledTape:
         self.tape = verify(tape)
         self.memory = plan_memory(tape)
         spec = CallSpec(
-            arguments=tuple(leaf_spec(tape.buffers[id], True, "array") for id in tape.arguments),
+            arguments=tuple(
+                leaf_spec(Place(path="", kind="array", buffer=tape.buffers[id], is_written=True))
+                for id in tape.arguments
+            ),
             workspace_nbytes=self.memory.workspace_nbytes + scratch_nbytes(cut(self.memory.steps)),
         )
         emitter = KernelEmitter(self.memory, cut(self.memory.steps), tape.arguments, self.memory.workspace_nbytes)

@@ -10,6 +10,7 @@ import numpy as np
 
 import planned_ad
 from planned_ad.calls.entries import entry_tape
+from planned_ad.calls.kinds import KINDS
 from planned_ad.functional.transformed import is_active
 from planned_ad.python.structure import flatten
 from planned_ad.tape.interpret import array_of, interpret, memory_of, uninitialised
@@ -30,7 +31,7 @@ class Interpreted:
         options = {} if unroll is None else {"unroll": unroll}
         self.trace = trace(f, copied(args), **options)
         verify(self.trace.tape)
-        self.tape = verify(entry_tape(self.trace, "call", False))
+        self.tape = verify(entry_tape(self.trace, KINDS["call"], False))
 
     def __call__(self, args: tuple) -> Arrays:
         memories = {}

@@ -9,7 +9,7 @@ import numpy as np
 
 import planned_ad
 from planned_ad.calls.entries import Entry, entry_tape
-from planned_ad.calls.replay import is_cotangent
+from planned_ad.calls.kinds import KINDS
 from planned_ad.plan import Plan
 from planned_ad.python.structure import flatten
 from planned_ad.tape.interpret import array_of, interpret, memory_of, uninitialised
@@ -57,7 +57,7 @@ def memories_for(tape: Tape, traced: Trace, args: tuple, shadows: Shadows, cotan
         if buffer.kind == "shadow":
             start = shadows.get(buffer.shadow_of)
             memories[id] = uninitialised(buffer) if start is None else memory_of(buffer, start)
-        elif is_cotangent(buffer):
+        elif buffer.kind == "cotangent":
             memories[id] = memory_of(buffer, np.asarray(next(waiting), buffer.dtype))
         elif id not in memories:
             memories[id] = uninitialised(buffer)
@@ -238,4 +238,4 @@ def assert_same_arguments(actual: Any, expected: Any) -> None:
 
 def loss_tape(plan: Plan, kind: str = "gradient") -> Tape:
     """The tape of an entry, made anew."""
-    return entry_tape(plan._variants[0].trace, kind, False)
+    return entry_tape(plan._variants[0].trace, KINDS[kind], False)

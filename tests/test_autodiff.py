@@ -316,7 +316,7 @@ def test_a_call_like_an_earlier_one_compiles_nothing(monkeypatch):
 
     gradient(X, 2.0)
     count = len(_plans)
-    monkeypatch.setattr("planned_ad.enzyme.sweeps.make_builtin", None)
+    monkeypatch.setattr("planned_ad.calls.entries.make_builtin", None)
     assert gradient(2 * X, 3.0) == (3.0, 12.0)
     assert len(_plans) == count
     with pytest.raises(TypeError):  # another shape is another plan
@@ -349,16 +349,19 @@ def test_threads():
 
 SWEEPS = """
 import numpy as np, planned_ad
-from planned_ad.enzyme.sweeps import Sweep, entry_of
+from planned_ad.calls.kinds import sweep
+from planned_ad.enzyme.sweeps import entry_of
 def f(x, y):
     for i in range(1, 40):
         y[i] = np.sin(x[i]) * y[i - 1] * 0.5
     return np.sum(np.tanh(y @ y) * x)
 plan = planned_ad.compile(f, (np.ones(40), np.ones(40)))
 sweeps = []
-for sweep in (Sweep(is_forward=True, width=3), Sweep(is_forward=False, width=3)):
-    entry = entry_of(plan._variants[0], sweep)
-    sweeps.append((entry.call.function, [np.ones(entry.tape.buffers[id].shape) for id in entry.tape.arguments]))
+for row in (sweep(True, 3), sweep(False, 3)):
+    entry = entry_of(plan._variants[0], row)
+    places = [place for p in entry.parameters if p.is_passed for place in p.places]
+    passed = [1.0 if place.kind == "float" else np.ones(place.buffer.shape) for place in places]
+    sweeps.append((entry.call.function, passed))
 def call():
     for function, arrays in sweeps:
         function(*arrays)

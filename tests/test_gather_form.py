@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from planned_ad.calls.entries import entry_tape
+from planned_ad.calls.kinds import KINDS
 from planned_ad.differentiate.reverse import reverse
 from planned_ad.passes.gather_form import Box, cut_boxes, gather_form
 from planned_ad.passes.pipeline import simplify
@@ -61,7 +62,7 @@ def test_compiled(name):
 @pytest.mark.parametrize("name", ["laplacian", "five points"])
 def test_each_element_of_the_shadow_is_stored_once(name):
     f, x = PROGRAMS[name]
-    tape = entry_tape(trace(f, (x,)), "gradient", False)
+    tape = entry_tape(trace(f, (x,)), KINDS["gradient"], False)
     shadow = next(b for b in tape.buffers if b.kind == "shadow")
     stores = [op for op in tape.operations if isinstance(op, Store) and op.region.buffer == shadow.id]
     assert not any(op.accumulate for op in stores)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from planned_ad.calls import kinds
 from planned_ad.calls.entries import entry_tape
 from planned_ad.planner import plan_memory
 from planned_ad.planning.layout import ALIGNMENT, Arena, lay_out, may_reuse
@@ -119,8 +120,8 @@ def test_invariants_of_programs(name: str) -> None:
     f, args, _ = PROGRAMS[name]
     traced = trace(f, args)
     for kind in KINDS:
-        check(entry_tape(traced, kind, False))
-    check(entry_tape(traced, "gradient", True))
+        check(entry_tape(traced, kinds.KINDS[kind], False))
+    check(entry_tape(traced, kinds.KINDS["gradient"], True))
 
 
 @settings(deadline=None, derandomize=True, database=None, max_examples=80, suppress_health_check=list(HealthCheck))
@@ -132,11 +133,11 @@ def test_invariants_of_random_programs(source: str) -> None:
     except (ValueError, IndexError):  # of the program itself
         return
     for kind in KINDS:
-        check(entry_tape(traced, kind, False))
+        check(entry_tape(traced, kinds.KINDS[kind], False))
 
 
 def planned(f, *args, kind: str = "gradient") -> MemoryPlan:
-    return check(entry_tape(trace(f, args), kind, False))
+    return check(entry_tape(trace(f, args), kinds.KINDS[kind], False))
 
 
 def test_a_sum_of_elementwise_work_is_one_nest_without_workspace() -> None:

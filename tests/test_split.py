@@ -11,6 +11,7 @@ import pytest
 
 import planned_ad
 from planned_ad.calls.entries import differentiated, finished
+from planned_ad.calls.kinds import SPLIT
 from planned_ad.differentiate.keep.split import split
 from planned_ad.errors import ArgumentError, BranchError, PlannedADError, ShapeError
 from planned_ad.python.examples import copied
@@ -138,7 +139,7 @@ def arguments_in(traced: Trace, args: tuple) -> dict[int, np.ndarray]:
 def test_random_programs(seed: int) -> None:
     args = arguments(seed)
     traced = trace(function_of(write_program(random.Random(seed).randint)), copied(args))
-    whole = finished(differentiated(traced, "split", False))
+    whole = finished(differentiated(traced, SPLIT, False))
     halves = split(whole)
     verify(halves.forward)
     verify(halves.reverse)

@@ -15,7 +15,9 @@ import numpy as np
 
 import planned_ad
 from planned_ad.calls.entries import Entry
-from planned_ad.enzyme.sweeps import Sweep, compiled
+from planned_ad.calls.kinds import sweep
+from planned_ad.calls.parameters import Parameter
+from planned_ad.enzyme.sweeps import entry_of
 from planned_ad.python.structure import flatten_arguments
 
 from .loop_programs import LOOPS
@@ -47,18 +49,19 @@ def ready(program: Program, width: int, size: int | None = None) -> Ready:
     plan = planned_ad.compile(program.function, example(program, arguments))
     traced = plan._variants[0].trace
     start = time.perf_counter()
-    entry = compiled(traced, Sweep(is_forward=False, width=width))
+    entry = entry_of(plan._variants[0], sweep(False, width))
     spent = time.perf_counter() - start
     leaves = zip(traced.leaves, flatten_arguments(example(program, arguments))[0])
     primal = {leaf.buffer: np.asarray(value, leaf.dtype) for leaf, value in leaves if leaf.buffer is not None}
     written = {r.buffer for op in traced.tape.operations for r in op.writes}
-    arrays, pairs = [], []
+    arrays, pairs = {}, []
     for id in entry.tape.arguments:
         buffer = entry.tape.buffers[id]
         array = primal[id].copy() if id in primal else np.ones(buffer.shape, buffer.dtype)
         if (id if id in primal else buffer.shadow_of) in written:
             pairs.append((array, array.copy()))
-        arrays.append(array)
+        arrays[id] = array
+    passed = [given(parameter, arrays) for parameter in entry.parameters if parameter.is_passed]
 
     def restore() -> None:
         for target, original in pairs:
@@ -66,8 +69,15 @@ def ready(program: Program, width: int, size: int | None = None) -> Ready:
 
     call = entry.call.function
     if not pairs:
-        return Ready(run=lambda: call(*arrays), restore=restore, seconds=spent, entry=entry)
-    return Ready(run=lambda: (restore(), call(*arrays)), restore=restore, seconds=spent, entry=entry)
+        return Ready(run=lambda: call(*passed), restore=restore, seconds=spent, entry=entry)
+    return Ready(run=lambda: (restore(), call(*passed)), restore=restore, seconds=spent, entry=entry)
+
+
+def given(parameter: Parameter, arrays: dict[int, np.ndarray]) -> object:
+    """What is passed for a parameter: these arrays, and numbers."""
+    found = [place.value if place.id is None else arrays[place.id] for place in parameter.places]
+    kinds = [place.kind for place in parameter.places]
+    return parameter.structure.unflatten(float(a) if kind == "float" else a for a, kind in zip(found, kinds))
 
 
 def times(name: str, repeats: int = 7) -> tuple[float, float]:

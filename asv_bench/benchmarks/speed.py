@@ -6,6 +6,7 @@ from unittest.mock import patch
 
 from planned_ad.calls import entries
 from planned_ad.calls.entries import build_entry, entry_tape
+from planned_ad.calls.kinds import KINDS
 from planned_ad.planner import plan_memory
 from planned_ad.trace import trace
 
@@ -27,7 +28,7 @@ class Stages:
         program = PROGRAMS[name]
         self.function = program.function
         self.example = example(program, program.arguments(program.size))
-        self.kind = "pullback" if program.cotangents else "gradient"
+        self.kind = KINDS["pullback" if program.cotangents else "gradient"]
         self.traced = trace(self.function, self.example)
         self.tape = entry_tape(self.traced, self.kind, False)
         self.memory = plan_memory(self.tape)

@@ -20,7 +20,7 @@ from ..errors import (
     ShapeError,
     StaticArgumentError,
 )
-from ..python.structure import Structure, flatten_arguments, paths
+from ..python.structure import flatten_arguments
 from ..tape.tape import Buffer
 from ..trace import ArgumentLeaf, Trace
 from ..tracing.replacements.rebinding import shared_owner
@@ -106,8 +106,6 @@ def check_array(
             f"{call}: {path} has strides {value.strides}, and the plan was compiled for {strides}; "
             f"pass a copy in that layout (np.ascontiguousarray or np.asfortranarray), or compile a plan for this layout"
         )
-    if value.size and value.ctypes.data % dtype.itemsize:
-        raise LayoutError(f"{call}: {path} is not aligned to its dtype; pass {path}.copy()")
     return value
 
 
@@ -131,7 +129,3 @@ def check_overlaps(named: Sequence[tuple[str, np.ndarray, bool]], call: str) -> 
                 raise OverlapError(
                     f"{call}: {path} shares memory with {other_path}, and the call writes to one of them; pass a copy"
                 )
-
-
-def names_of(structure: Structure, prefix: str) -> list[str]:
-    return [prefix + path for path in paths(structure)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 from os.path import basename
-from typing import TYPE_CHECKING
 
 from ..differentiate.keep.memory_limit import Rerun
 from ..differentiate.reverse import activity
@@ -14,10 +13,8 @@ from ..tape.captured import captured_in
 from ..tape.tape import Guard
 from ..trace import Trace
 from .check.checked import Checked
+from .entries import Entry
 from .outside.watch import Watch
-
-if TYPE_CHECKING:
-    from .entries import Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,9 +173,9 @@ def explain(trace: Trace, entry: Entry, variants: int, checked: Checked, watch: 
     )
     return Explanation(
         name=trace.name,
-        kind=entry.kind,
-        active=() if entry.kind == "call" else active(trace),
-        constant=() if entry.kind == "call" else tuple(leaf.path for leaf in trace.leaves if not leaf.active),
+        kind=entry.row.name,
+        active=active(trace) if entry.row.is_derivative else (),
+        constant=tuple(leaf.path for leaf in trace.leaves if not leaf.active) if entry.row.is_derivative else (),
         cached=memory.cached,
         recomputed=memory.recomputed,
         reloaded=memory.reloaded,
@@ -237,6 +234,7 @@ def fallbacks(entry: Entry) -> tuple[str, ...]:
         if in_python(step):
             op = step.operation
             found.append(f"a callback into Python, which allocates: {op.params['callee']}, {op.line}  {op.line.text}")
+    found += [f"{path} has been passed not aligned to its dtype: such calls copy it" for path in sorted(entry.copied)]
     if not entry.call.fast_path:
         found.append("the call path checks arguments in Python: object headers are not laid out as expected here")
     for step in entry.memory.steps:

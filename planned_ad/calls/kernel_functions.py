@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 from numba.core import types
 from numba.extending import typeof_impl
 
 from ..errors import BranchError, IndexRangeError, LengthError, PlannedADError, UnsupportedError
 from ..kernels.entry import watchtable
-from ..kernels.entry.callspec import ArraySpec, FloatSpec, SequenceSpec, Spec, StaticSpec
+from ..kernels.entry.callspec import ArgumentResult, ArraySpec, FloatResult, Result, StaticSpec, TupleResult
 from ..kernels.entry.native_calls import NativeCall, NativeParameter
 from ..kernels.entry.njit_calls import NjitCall, NjitParameter, NjitSpec, njit_function
 from ..kernels.library.native_callees import in_python
 from ..planning.schedule import walk_steps
 from ..python.structure import Leaf
-from ..tape.tape import Guard
+from ..tape.guards import is_room
+from ..tape.tape import Guard, Operation
 from ..trace import Trace
 from .entries import Entry
-
-if TYPE_CHECKING:
-    from ..plan import Plan, Variant
+from .kinds import RESULT
+from .parameters import Parameter, Place, identifier
+from .specs import leaf_spec
+from .variants import Traced, Variant
 
 SPARE_VARIANTS = 8  # of those whose `while` loops have got more memory
 
@@ -46,7 +49,7 @@ class Kernel:
     array([1., 1., 1.])
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Traced) -> None:
         self._plan = plan
         self._made: dict[str, KernelFunction] = {}
 
@@ -129,7 +132,7 @@ class KernelFunction:
     A function that calls this one is not written to Numba's cache (``cache=True`` warns): it holds an address.
     """
 
-    def __init__(self, plan: Plan, kind: str) -> None:
+    def __init__(self, plan: Traced, kind: str) -> None:
         first = plan._variants[0]
         check_compiled(first.trace, first.entry(kind))
         self._plan, self._kind = plan, kind
@@ -213,85 +216,93 @@ def same_memory(one: NjitSpec, other: NjitSpec) -> bool:
 
 
 def njit_spec(trace: Trace, entry: Entry, on_branch: str) -> NjitSpec:
-    """What compiled code passes to an entry: its arguments, shadows and cotangents, then what it writes results to."""
-    spec, tape, layout = entry.spec, entry.tape, entry.layout
-    path_of = {leaf.buffer: leaf.path for leaf in trace.leaves if leaf.buffer is not None}
-    native: list[NativeParameter] = []
-    results = [id for id in tape.arguments if tape.buffers[id].kind == "result"]
-    for id, leaf in zip(layout.buffers, (*spec.leaves, *[FloatSpec()] * spec.outputs)):
-        buffer = tape.buffers[id]
-        if buffer.kind == "result":
-            is_output = len(native) >= len(spec.leaves)
-            path = "value" if is_output else "out" if len(results) == 1 else f"out{results.index(id)}"
-        else:
-            is_output = len(native) >= len(spec.leaves)
-            path = path_of.get(id) or ("d" + path_of[buffer.shadow_of] if buffer.shadow_of in path_of else buffer.label)
-        native.append(NativeParameter(path=path, spec=leaf, dtype=buffer.dtype, is_output=is_output))
-    leaves, outputs = tuple(native[: len(spec.leaves)]), tuple(native[len(spec.leaves) :])
-    name = "value" if entry.kind == "call" else entry.kind
+    """What compiled code passes to an entry: its parameters, of which results are passed one by one.
+
+    Numbers are returned; where they are in other containers than tuples, they are written to arrays that are passed.
+    """
+    spec, returns = entry.spec, only_tuples(entry.spec.result)
+    passed = [p for p in entry.parameters if p.is_passed]
+    numbers = [p for p in entry.parameters if not p.is_passed]
+    leaves = [native_parameter(place) for p in passed for place in p.places if place.id is not None]
+    outputs = [native_parameter(place, is_output=returns) for p in numbers for place in p.places]
+    order = passed
+    if not returns:
+        results = sorted((p for p in entry.of(RESULT)), key=lambda p: p.number)
+        names = ["out"] if len(results) == 1 else [f"out{p.number}" for p in results]
+        order = [p for p in passed if p.role is not RESULT] + [replace(p, name=n) for p, n in zip(results, names)]
+        leaves, outputs = [*leaves, *outputs], []
+    places = {id: number for number, id in enumerate(entry.buffers)}
+    name = entry.row.compiled_name
     memory = [number for number, leaf in enumerate(leaves) if isinstance(leaf.spec, ArraySpec)]
     cells = [number for number, leaf in enumerate(leaves) if not leaf.is_number and number not in memory]
     pairs = [(memory[i], memory[j]) for i, j in spec.disjoint]
     pairs += [(other, cell) for cell in cells for other in (*memory, *cells) if other < cell or other in memory]
     return NjitSpec(
         name=name,
-        parameters=tuple(parameters(trace, entry, leaves)),
-        leaves=leaves,
-        outputs=outputs,
+        parameters=tuple(njit_parameters(order, places)),
+        leaves=tuple(leaves),
+        outputs=tuple(outputs),
         disjoint=tuple(pairs),
         fixed=spec.fixed,
-        result=spec.result,
-        broken=broken_guard(trace, name, on_branch, spec.watch is not None),
+        result=spec.result if returns else None,
+        broken=broken_guard(trace, entry, name, on_branch),
     )
 
 
-def parameters(trace: Trace, entry: Entry, leaves: tuple[NativeParameter, ...]) -> Iterator[NjitParameter]:
-    """The parameters of a call from compiled code; results are passed one by one."""
-    children, used = trace.structure.children, set()
-    shadowed = [children[k] for k in entry.layout.shadows]
-    names = [*trace.names, *("d" + trace.names[k] for k in entry.layout.shadows)]
-    numbers = iter(range(len(leaves)))
+def only_tuples(result: Result) -> bool:
+    """Whether compiled code can put a result together."""
+    if isinstance(result, TupleResult):
+        return all(map(only_tuples, result.items))
+    return result is None or isinstance(result, ArgumentResult | FloatResult)
+
+
+def native_parameter(place: Place, is_output: bool = False) -> NativeParameter:
+    """A leaf as a parameter of the C function."""
+    assert place.buffer is not None
+    return NativeParameter(path=place.path, spec=leaf_spec(place), dtype=place.buffer.dtype, is_output=is_output)
+
+
+def njit_parameters(passed: Sequence[Parameter], numbers: dict[int, int]) -> Iterator[NjitParameter]:
+    """The parameters of a call from compiled code."""
+    used: set[str] = set()
 
     def fresh(name: str) -> str:
-        name = "".join(c for c in name if c.isalnum() or c == "_")
+        name = identifier(name)
         while name in used or keyword.iskeyword(name):
             name += "_"
         used.add(name)
         return name
 
-    def items(spec: Spec) -> Iterator[int | StaticSpec]:
-        if isinstance(spec, SequenceSpec):
-            for item in spec.items:
-                yield from items(item)
-        else:
-            yield spec if isinstance(spec, StaticSpec) else next(numbers)
-
-    known = [*children, *shadowed] if entry.kind != "call" else list(children)
-    for position, spec in enumerate(entry.spec.arguments):
-        found = tuple(items(spec))
-        if position < len(known):
-            is_container = known[position].kind is not Leaf
-            yield NjitParameter(name=fresh(names[position]), items=found, is_container=is_container)
-        else:  # cotangents and results
-            for number in found:
-                path = leaves[number].path if isinstance(number, int) else ""
-                yield NjitParameter(name=fresh(path), items=(number,), is_container=False)
+    for parameter in passed:
+        items = tuple(
+            numbers[place.id] if place.id is not None else StaticSpec(value=place.value)
+            for place in parameter.places
+            if place.id is not None or place.kind == "static"
+        )
+        is_container = parameter.structure.kind is not Leaf
+        yield NjitParameter(name=fresh(parameter.name), items=items, is_container=is_container)
 
 
-def broken_guard(trace: Trace, name: str, on_branch: str, has_watch: bool) -> tuple[type[Exception], str]:
+def broken_guard(trace: Trace, entry: Entry, name: str, on_branch: str) -> tuple[type[Exception], str]:
     """The exception for arguments with which the guards of all variants break, and what can be done."""
     guards = [op for op in trace.tape.operations if isinstance(op, Guard)]
-    lines = "; ".join(dict.fromkeys(f"{op.line}: `{op.line.text}`" for op in guards))
-    kinds = {op.what for op in guards}
-    if kinds == {"index"} and not has_watch:
+    lines, full = guarded_lines(guards), guarded_lines(op for op in entry.tape.operations if is_room(op))
+    kinds, others = {op.what for op in guards}, bool(full) or entry.spec.watch is not None
+    if kinds == {"index"} and not others:
         return IndexRangeError, f"{name}: an index is out of range: {lines}"
-    if kinds == {"length"} and not has_watch:
+    if kinds == {"length"} and not others:
         return LengthError, f"{name}: arrays of run-time lengths do not go together, or are empty: {lines}"
+    found = []
+    if guards:
+        found.append(f"{trace.name} goes another way for these arguments than recorded, in one of these lines: {lines}")
+    if full:
+        found.append(f"there is no room for as many iterations as these arguments take: {full}")
+    if entry.spec.watch is not None:
+        found.append(f"what {trace.name} finds outside, in globals or closures, has changed since it was traced")
     method = "plan" if name == "value" else f"plan.{name}"
     advice = f"; compiled code cannot record it, and {method} does where it is called with them"
-    message = f"{name}: {trace.name} goes another way for these arguments than recorded, in one of these lines: {lines}"
-    if has_watch and not guards:
-        message = f"{name}: what {trace.name} finds outside, in globals or closures, has changed since it was traced"
-    elif has_watch:
-        message += ", or what it finds outside has changed"
-    return BranchError, message + advice * (on_branch == "retrace")
+    return BranchError, f"{name}: {', or '.join(found)}" + advice * (on_branch == "retrace" or bool(full))
+
+
+def guarded_lines(operations: Iterable[Operation]) -> str:
+    return "; ".join(dict.fromkeys(f"{op.line}: `{op.line.text}`" for op in operations))

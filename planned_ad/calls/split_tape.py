@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from ..kernels.entry.workspace import aligned_bytes
 from ..planning.schedule import Cached, Source
 from ..tape.tape import Tape, Value
 from ..trace import Trace
-
-if TYPE_CHECKING:
-    from .entries import Entry
 
 
 class KeptLayout:
@@ -28,17 +25,15 @@ class KeptLayout:
     preserve_args : bool
     shadows : int
         Of how many arguments there are shadows.
-    is_loss : bool
-        Whether the cotangent may be left out: the function returns one floating scalar.
     reverse : Entry
         What reads such tapes.
     """
 
-    def __init__(self, halves: Halves, owner: object, trace: Trace, preserve_args: bool, shadows: int, is_loss: bool):
+    def __init__(self, halves: Halves, owner: object, trace: Trace, preserve_args: bool, shadows: int):
         self.halves, self.owner, self.trace, self.preserve_args = halves, owner, trace, preserve_args
-        self.shadows, self.is_loss = shadows, is_loss
+        self.shadows = shadows
         self.nbytes = halves.nbytes
-        self.reverse: Entry | None = None
+        self.reverse: Any = None
 
     def offsets_in(self, tape: Tape) -> dict[int, int]:
         """Of each buffer on the tape that a half uses, where its first element is, in bytes."""
@@ -109,6 +104,10 @@ class TapeMemory:
         if self._memory.nbytes != nbytes or self._memory.base is not self._block.base:
             self._memory = self._block[:nbytes]
         return self._memory
+
+    def forget(self) -> None:
+        """A run that was to fill it has failed."""
+        self._filled = None
 
     def __repr__(self) -> str:
         state = "not filled" if self._filled is None else f"filled by {self._filled.trace.name}"

@@ -4,30 +4,61 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from ..errors import BranchError
+import numpy as np
+
+from ..differentiate.keep.rooms import MORE
+from ..errors import BranchError, PlannedADError
+from ..planning.schedule import guard_steps
 from ..python.source import Line
 from ..tape.found_outside import Outside
-from ..tape.guards import TooFewSteps, decides, endless, is_limit, is_stretch, too_many_branches
+from ..tape.guards import (
+    REQUIRED,
+    TooFewSteps,
+    decides,
+    endless,
+    error_of,
+    guards_of,
+    index_out_of_range,
+    is_limit,
+    is_room,
+    is_stretch,
+    known_outcomes,
+    too_many_branches,
+)
+from ..tape.interpret import memory_of
 from ..tape.tape import Guard
 from ..trace import Trace
 from .check.checked import Checked, traced_and_checked
 from .entries import Entry, build_entry, limited_tape
+from .kinds import KINDS, CallKind
 from .outside.watch import Watch
-from .replay import Broken, Call
-from .split_calls import build_halves, run_forward, run_reverse
+from .replay import Call, CotangentShapeError
+from .split_calls import build_halves
 
-if TYPE_CHECKING:
-    from ..plan import Plan
-
-HALVES = {"forward": run_forward, "reverse": run_reverse}  # of `split`: their slow paths
 MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
 MOST_STEPS = 10_000_000
 MOST_EXAMPLE_STEPS = 100_000  # of an example that Python runs, since a test after the loop asks for its numbers
 MOST_PAST = 3  # variants that are kept for when what is outside is again as it was for them
 
-Attempt = Callable[[Sequence["Variant"], bool], tuple[bool, Any]]
+
+class Traced(Protocol):
+    """A plan, as far as its calls know it: a function, and its traces so far."""
+
+    _f: Callable[..., Any]
+    _options: dict[str, Any]
+    _lock: Any
+    _variants: list[Variant]
+    _stretched: set[Line]
+
+    def _slow_path(self, row: CallKind, variant: Variant) -> Callable[..., Any]: ...
+
+    def _forget_calls(self) -> None: ...
+
+    @property
+    def kernel(self) -> Any: ...
 
 
 class Variant:
@@ -39,39 +70,95 @@ class Variant:
         checked: Checked,
         preserve_args: bool,
         memory_limit: int | None,
-        slow_path: Callable[[str, Variant], Callable[..., Any]],
+        slow_path: Callable[[CallKind, Variant], Callable[..., Any]],
         owner: object,
+        room: int = 1,
     ):
-        self.trace, self.checked = traced, checked
+        self.trace, self.checked, self.room = traced, checked, room
         self.watch = Watch(traced.outside)
         self.entries: dict[str, Entry] = {}
         self.preserve_args = preserve_args
         self._memory_limit = memory_limit
-        self._slow_path = lambda kind: slow_path(kind, self)
+        self._slow_path = lambda row: slow_path(row, self)
+        self._with_room = lambda room: Variant(traced, checked, preserve_args, memory_limit, slow_path, owner, room)
         self._owner = owner
         self._lock = threading.Lock()
 
     def entry(self, kind: str) -> Entry:
         """The compiled entry; compiled at first use."""
-        found = self.entries.get(kind)
+        row = KINDS[kind]
+        return self.made(row, lambda: self._halves() if row.is_half else {kind: self._compiled(row)})
+
+    def made(self, row: CallKind, make: Callable[[], dict[str, Entry]]) -> Entry:
+        """The entry of a kind of call, which `make` compiles at first use, perhaps with others."""
+        found = self.entries.get(row.name)
         if found is None:
             with self._lock:
-                found = self.entries.get(kind)
-                if found is None and kind in HALVES:
-                    halves = build_halves(
-                        self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner, self.watch
-                    )
-                    self.entries |= halves
-                    found = halves[kind]
-                elif found is None:
-                    tape, reruns = limited_tape(self.trace, kind, self.preserve_args, self._memory_limit)
-                    found = build_entry(self.trace, kind, tape, self._slow_path(kind), reruns, watch=self.watch)
-                    self.entries[kind] = found
+                found = self.entries.get(row.name)
+                if found is None:
+                    self.entries |= make()
+                    found = self.entries[row.name]
         return found
+
+    def _compiled(self, row: CallKind) -> Entry:
+        tape, reruns = limited_tape(self.trace, row, self.preserve_args, self._memory_limit, self.room)
+        return build_entry(self.trace, row, tape, self._slow_path(row), reruns, watch=self.watch)
+
+    def roomier(self) -> Variant:
+        """The same trace, with more room for the iterations of loops that stop."""
+        return self._with_room(self.room * MORE)
+
+    def _halves(self) -> dict[str, Entry]:
+        return build_halves(
+            self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner, self.watch, self.room
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A variant whose guards do not hold for some arguments, and the first of `count` guards that does not."""
+
+    variant: Variant
+    guard: Guard
+    number: int
+    count: int
+
+    def error(self) -> PlannedADError:
+        traced = self.variant.trace
+        return error_of(self.guard, traced.name, traced.max_steps)
+
+    def known(self) -> list[Guard]:
+        """What this says of another trace for the same arguments."""
+        return known_outcomes(self.variant.trace.tape, self.count, self.number)
+
+
+def broken(call: Call, variant: Variant, entry: Entry, number: int) -> Broken:
+    """That guard `number` of an entry broke. What no run does without is an error at once."""
+    steps = [step.operation for step in guard_steps(entry.memory.steps)]
+    guard, number = steps[number], number - sum(map(is_room, steps[:number]))
+    guards = [guard for guard in steps if not is_room(guard)]  # those of the trace
+    if guard.what not in REQUIRED or is_stretch(guard):
+        return Broken(variant, guard, number, len(guards))
+    traced, index = variant.trace, None
+    recorded = guards_of(traced.tape)
+    if guard.what == "index" and len(recorded) == len(guards):
+        buffers = traced.tape.buffers
+        memories = {
+            leaf.buffer: memory_of(buffers[leaf.buffer], np.asarray(value, leaf.dtype))
+            for leaf, value in zip(traced.leaves, call.leaves)
+            if leaf.buffer is not None
+        }
+        index = index_out_of_range(traced.tape, recorded[number], memories)
+    raise error_of(guard, traced.name, traced.max_steps, index)
+
+
+def more_telling(found: Broken | None, other: Broken) -> Broken:
+    """What to say of two variants that broke, in this order: one that only lacks room takes the right branch."""
+    return found if found is not None and is_room(found.guard) else other
 
 
 def add_variant(
-    plan: Plan, args: tuple, kwargs: dict[str, Any], known: Sequence[Guard] = (), checked: Checked | None = None
+    plan: Traced, args: tuple, kwargs: dict[str, Any], known: Sequence[Guard] = (), checked: Checked | None = None
 ) -> Variant:
     """Trace with an example of which the first guards are `known`; `checked`: what is known of its check."""
     options = plan._options
@@ -92,7 +179,7 @@ def add_variant(
 # For what is outside now: others were traced for a flag or a number that has changed.
 
 
-def present(plan: Plan) -> list[Variant]:
+def present(plan: Traced) -> list[Variant]:
     """The variants for which everything outside is what it was, the one whose calls are fast first."""
     found = [v for v in plan._variants if v.watch.is_same()]
     if found and found[0] is plan._variants[0]:
@@ -101,13 +188,13 @@ def present(plan: Plan) -> list[Variant]:
         return put_first(plan, found) if found else still_present(plan)
 
 
-def still_present(plan: Plan) -> list[Variant]:
+def still_present(plan: Traced) -> list[Variant]:
     """The same, where objects are compared by value."""
     with plan._lock:
         return put_first(plan, [v for v in plan._variants if v.watch.holds()])
 
 
-def put_first(plan: Plan, chosen: list[Variant]) -> list[Variant]:
+def put_first(plan: Traced, chosen: list[Variant]) -> list[Variant]:
     """Have these variants be the first ones, so that the calls of the very first are fast; drop what is long past."""
     if not chosen or chosen[0] is plan._variants[0]:
         return chosen
@@ -129,46 +216,95 @@ def changed(variant: Variant) -> BranchError:
 # For other branches.
 
 
-def attempted(plan: Plan, attempt: Attempt, called: Callable[[], Call]) -> Any:
-    """What `attempt(variants, final)` gives for the first variant whose guards hold: if none, a new one's."""
+def replay(
+    plan: Traced,
+    called: Callable[[Trace], Call],
+    entry_of: Callable[[Variant], Entry],
+) -> Any:
+    """What a call gives by the first variant whose guards hold; by a new one where none does.
+
+    Parameters
+    ----------
+    plan : Plan
+    called : callable
+        The call, for a trace; checked.
+    entry_of : callable
+        The entry of a variant that it is a call of.
+    """
     tried = present(plan)
-    done, result = attempt(tried, False)
+    done, result = attempt(tried, called, entry_of)
     if done:
         return result
     refuse_another(plan, result)
     broken: Broken | None = result
     with plan._lock:
         others = [v for v in still_present(plan) if v not in tried]  # of other threads, or not looked at yet
-        done, result = attempt(others, False)
+        done, result = attempt(others, called, entry_of)
         if done:
             return result
         refuse_another(plan, result)
-        result, call, tried = result or broken, called(), [*tried, *others]
+        result, call, tried = result or broken, called(plan._variants[0].trace), [*tried, *others]
         if not tried and plan._options["on_branch"] == "raise":
             raise changed(plan._variants[0])
         kept, steps = list(plan._variants), plan._options["max_steps"]
         try:
-            if result is None or decides(result.guard):
-                done, result = attempt([another(plan, len(tried), result, call)], True)
+            while not done and result is not None and is_room(result.guard):
+                found = wider(plan, result, call)
+                done, result = attempt([found], called, entry_of, final=True)
+            if not done and (result is None or decides(result.guard)):
+                found = another(plan, len(tried), result, call)
+                done, result = attempt([found], called, entry_of, final=True)
             while not done:
-                done, result = attempt([wider(plan, result, call)], True)
+                found = wider(plan, result, call)
+                done, result = attempt([found], called, entry_of, final=True)
         except BaseException:
             plan._variants[:], plan._options["max_steps"] = kept, steps
             raise
-        if plan._variants[0] not in tried:
+        if plan._variants[0] not in (*tried, found):
             put_first(plan, plan._variants[-1:])
         if "kernel" in plan.__dict__:
             plan.kernel._extend()
     return result
 
 
-def refuse_another(plan: Plan, broken: Broken | None) -> None:
+def attempt(
+    variants: Sequence[Variant],
+    called: Callable[[Trace], Call],
+    entry_of: Callable[[Variant], Entry],
+    final: bool = False,
+) -> tuple[bool, Any]:
+    """Try variants in order: (True, result) of the first whose guards hold, else (False, what broke).
+
+    A cotangent of another shape than a variant's result may belong to another branch: then that variant is passed over.
+    """
+    found: Broken | None = None
+    for variant in variants:
+        call = called(variant.trace)
+        entry = entry_of(variant)
+        try:
+            placed = call.place(entry, variant.preserve_args)
+        except CotangentShapeError:
+            if final or not any(isinstance(op, Guard) for op in variant.trace.tape.operations):
+                raise
+            continue
+        number = placed.run()
+        if number is None:
+            if not variant.preserve_args:
+                call.rebind(placed.memory)
+            return True, placed.result()
+        found = more_telling(found, broken(call, variant, entry, number))
+    return False, found
+
+
+def refuse_another(plan: Traced, broken: Broken | None) -> None:
     """With `on_branch="raise"`, only what the trace has taken too narrowly is traced again."""
-    if plan._options["on_branch"] == "raise" and broken is not None and not is_stretch(broken.guard):
+    if plan._options["on_branch"] != "raise" or broken is None:
+        return
+    if not is_stretch(broken.guard) and not is_room(broken.guard):
         raise broken.error()
 
 
-def another(plan: Plan, count: int, broken: Broken | None, call: Call) -> Variant:
+def another(plan: Traced, count: int, broken: Broken | None, call: Call) -> Variant:
     """One more variant, for arguments that take another branch than those of `count` variants."""
     if count >= plan._options["max_variants"]:
         traced = plan._variants[0].trace
@@ -176,12 +312,18 @@ def another(plan: Plan, count: int, broken: Broken | None, call: Call) -> Varian
     return add_variant(plan, *call.example(), () if broken is None else broken.known())
 
 
-def wider(plan: Plan, broken: Broken, call: Call) -> Variant:
+def wider(plan: Traced, broken: Broken, call: Call) -> Variant:
     """In place of a variant that is too narrow for these arguments, one that is not.
 
     Its `while` loops end too early: there is memory for more iterations. Or lengths differ, one of which may be 1.
-    It takes the place of all that were traced with less. Other guards break for a reason, which is raised.
+    It takes the place of all that were traced with less. Other guards break for a reason, which is raised. Room for
+    loops that stop is no matter of the trace.
     """
+    if is_room(broken.guard):
+        roomier = broken.variant.roomier()
+        plan._variants[:] = [roomier if v is broken.variant else v for v in plan._variants]
+        plan._forget_calls()
+        return roomier
     if is_limit(broken.guard):
         more_steps(plan, broken.guard.line)
         narrow = is_limit
@@ -197,7 +339,7 @@ def wider(plan: Plan, broken: Broken, call: Call) -> Variant:
     return found
 
 
-def more_steps(plan: Plan, line: Line, most: int = MOST_STEPS) -> None:
+def more_steps(plan: Traced, line: Line, most: int = MOST_STEPS) -> None:
     """Memory for more iterations of `while` loops from now on, since the one at `line` did not end."""
     steps = plan._options["max_steps"] * MORE_STEPS
     if steps > most:

@@ -35,7 +35,7 @@ of values are sums of contributions; adjoints of buffers live in shadow buffers 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,6 +81,7 @@ from ..tape.tape import (
     Value,
     walk,
 )
+from .keep.rooms import NO_ROOMS, NONE, Rooms, with_rooms
 from .moving_views import inverse_in_loops, refuse_flattening
 
 
@@ -110,6 +111,7 @@ class Sweep:
     defined: frozenset[int] = frozenset()  # values of the block that is being transposed; of inner sweeps
     totals: dict[int, tuple[Value, Region]] = field(default_factory=dict)
     counts: dict[int, Value] = field(default_factory=dict)  # by index, how often loops that stop have run
+    rooms: Rooms = NO_ROOMS  # of the outermost sweep
     facts: Singularities = field(default_factory=Singularities)  # of the primal, and of what has been written
 
     def contribute(self, value: Value, cotangent: Value | Part) -> None:
@@ -271,6 +273,7 @@ def reverse(
     keep_results: bool = False,
     loss: bool = True,
     counted: bool = True,
+    capacities: Mapping[int, int] = NONE,
 ) -> Tape:
     """The primal followed by its reverse sweep.
 
@@ -282,13 +285,15 @@ def reverse(
     loss : the first result is a scalar, whose cotangent is one.
     keep_results : the primal's results are stored to buffers of kind 'result', the last arguments of the new tape.
     counted : the adjoint of a loop that stops early begins at the last iteration that ran.
+    capacities : for how many iterations of such loops, in others, there is room; see `rooms`.
     """
     tape = write_out_calls(tape, keep=has_rule)
     tape, counts = with_counts(tape) if counted else (tape, {})
+    tape, rooms = with_rooms(tape, counts, capacities)
     values, buffers = activity(tape)
     builder = continued(tape)
     overwrites, facts = Overwrites(tape.buffers, tape.operations), singularities(tape.operations)
-    sweep = Sweep(builder, values, overwrites=overwrites, counts=counts, facts=facts)
+    sweep = Sweep(builder, values, overwrites=overwrites, counts=counts, rooms=rooms, facts=facts)
     arguments = list(tape.arguments)
     returned = store_results(builder, tape.results) if keep_results else []
     turn = len(builder.operations)

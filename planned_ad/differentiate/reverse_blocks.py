@@ -36,13 +36,12 @@ block needs of them has to get there somehow: see `handover`. (Here `x[i - 1]` s
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from ..analysis.dependence import Place
 from ..analysis.enclosing import never_runs
 from ..regions.regions import Region
-from ..tape.builder import TapeBuilder
+from ..tape.builder import recorded
 from ..tape.tape import Branch, Loop, Operation, Value
 from .keep.handover import hand_over
 from .reverse import Part, Sweep, transpose
@@ -66,7 +65,7 @@ def transpose_blocks(sweep: Sweep, op: Operation, position: int) -> Block:
     adjoint: Operation | None = mirrored
     if sweep.parent is None:
         assert sweep.overwrites is not None
-        primal, adjoint = hand_over(builder, sweep.overwrites, Place(((position, 0),)), op, mirrored)
+        primal, adjoint = hand_over(builder, sweep.overwrites, Place(((position, 0),)), op, mirrored, sweep.rooms)
     if adjoint is None:
         return primal
     for value, memory in totals.values():
@@ -98,14 +97,6 @@ def transposed(sweep: Sweep, op: Operation, block: Block, totals: dict[int, tupl
             add_to_total(inner, outside[id])
 
     return recorded(sweep.builder, write)
-
-
-def recorded(builder: TapeBuilder, write: Callable[[], object]) -> Block:
-    """The operations that `write` puts on the tape, taken off it again."""
-    before, builder.operations = builder.operations, []
-    write()
-    block, builder.operations = tuple(builder.operations), before
-    return block
 
 
 def add_to_total(sweep: Sweep, value: Value) -> None:

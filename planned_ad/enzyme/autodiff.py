@@ -11,23 +11,30 @@ import threading
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..calls.entries import Entry
+from ..calls.kinds import sweep
 from ..compiling import default_options
 from ..errors import ArgumentError, NotDifferentiableError, UnsupportedError
 from ..functional.derivatives import Jacobian
-from ..functional.transformed import recorder_of, signature
+from ..functional.transformed import kind_of, recorder_of, share_memory, signature
 from ..plan import Plan
+from ..python.shadows import ShadowGlobals
 from ..python.structure import Const, Leaf, flatten, is_object_class
 from ..trace import Trace
 from .annotations import Active, BatchDuplicated, Duplicated, DuplicatedNoNeed, Mode
-from .sweeps import Outcome, Sweep, swept
+from .sweeps import Outcome, entry_of, passed_after, swept
 
 Annotation = Const | Active | Duplicated | BatchDuplicated
 ANNOTATIONS = (Const, Active, Duplicated, DuplicatedNoNeed, BatchDuplicated)
 MOST_PLANS = 256  # kept; the one that was used least recently goes
 
 _plans: OrderedDict[Any, Any] = OrderedDict()
+_prepared: dict[Any, Prepared] = {}
 _lock = threading.Lock()
 
 
@@ -89,34 +96,131 @@ def autodiff(mode: Mode, f: Any, *annotated: Any) -> tuple[Any, ...]:
     >>> dx
     array([2., 4.])
     """
+    key = prepared_key(mode, f, annotated)
+    ready = None if key is None or type(sys._getframe(1).f_globals) is ShadowGlobals else _prepared.get(key)
+    if ready is not None:
+        outcome = ready.run(annotated)
+        if outcome is not NotImplemented:
+            return ready.returned(outcome)
     if not isinstance(mode, Mode):
         raise ArgumentError(f"autodiff: mode is planned_ad.Reverse, Forward or one of these WithPrimal, not {mode!r}")
     refuse_traced("autodiff", annotated, sys._getframe(1))
-    of_result = None
-    if annotated and isinstance(annotated[0], type) and issubclass(annotated[0], ANNOTATIONS):
-        of_result, *annotated = annotated  # type: ignore[assignment]
-    own = [checked(each, number, mode) for number, each in enumerate(annotated)]
+    of_result, own = None, list(annotated)
+    if own and isinstance(own[0], type) and issubclass(own[0], ANNOTATIONS):
+        of_result = own.pop(0)
+    own = [checked(each, number, mode) for number, each in enumerate(own)]
     function, owners = function_of(f)
     arguments = [*owners, *own]
-    width = width_of(arguments)
     plan = plan_of(function, [Const(a.value) if isinstance(a, Const) else a.value for a in arguments])
     traced = plan._variants[0].trace
     if not mode.is_forward:
         of_result = reverse_activity(traced, of_result)
-    outcome = swept(
-        plan,
-        Sweep(is_forward=mode.is_forward, width=width),
-        [a.value for a in arguments],
-        [shadows_of(a) for a in arguments],
-        0.0 if of_result is Const else 1.0,
+    row = sweep(mode.is_forward, width_of(arguments))
+    seed = 0.0 if of_result is Const else 1.0
+    values, shadows = [a.value for a in arguments], [shadows_of(a) for a in arguments]
+    outcome = swept(plan, row, values, shadows, seed)
+    ready = Prepared(
+        plan=plan,
+        mode=mode,
+        entry=entry_of(plan._variants[0], row),
+        seed=seed,
+        first=len(annotated) - len(own),
+        is_batch=any(isinstance(a, BatchDuplicated) for a in arguments),
+        has_tangent=of_result is not Const and traced.result_structure.kind is not type(None),
+        active=tuple(
+            number if isinstance(a, Active) and outcome[0][number] else None
+            for number, a in enumerate(arguments)
+            if number >= len(owners)
+        ),
+        followed=tuple(number for number, several in enumerate(shadows) if several is not None),
     )
-    is_batch = any(isinstance(a, BatchDuplicated) for a in arguments)
-    primal = (outcome.primal,) if mode.with_primal else ()
-    if not mode.is_forward:
-        return (derivatives(outcome, arguments, is_batch)[len(owners) :], *primal)
-    if of_result is Const or traced.result_structure.kind is type(None):
-        return primal
-    return (tuple(outcome.tangents) if is_batch else outcome.tangents[0], *primal)
+    if key is not None and not owners:
+        if len(_prepared) >= MOST_PLANS:
+            _prepared.clear()
+        _prepared[key] = ready
+    return ready.returned(outcome)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What has been found out about calls like one before.
+
+    Attributes
+    ----------
+    plan : Plan
+    mode : Mode
+    entry : Entry
+        The sweep, of the plan's first variant.
+    seed : float
+        The cotangent of the result.
+    first : int
+        The number of the first argument among the annotations.
+    is_batch : bool
+    has_tangent : bool
+        Whether a tangent of the result is returned, in forward mode.
+    active : tuple of int or None
+        Of each argument whose derivative is returned, which one it is.
+    followed : tuple of int
+        Arguments with shadows.
+    """
+
+    plan: Plan
+    mode: Mode
+    entry: Entry
+    seed: float
+    first: int
+    is_batch: bool
+    has_tangent: bool
+    active: tuple[int | None, ...]
+    followed: tuple[int, ...]
+    given: tuple[tuple[int, int] | Any, ...] = field(init=False)
+    """What is passed after the arguments: a shadow, by the numbers of its argument and of its copy; or an object."""
+
+    def __post_init__(self) -> None:
+        numbers = range(len(self.plan._variants[0].trace.names))
+        places = [[(number, copy) for copy in range(self.entry.row.width)] for number in numbers]
+        shadows = [places[number] if number in self.followed else None for number in numbers]
+        object.__setattr__(self, "given", passed_after(self.entry, shadows, self.seed))
+
+    def run(self, annotated: Sequence[Any]) -> Any:
+        """The sweep in machine code; NotImplemented where it is not as before."""
+        if self.given is NotImplemented or self.plan._variants[0].entries.get(self.entry.row.name) is not self.entry:
+            return NotImplemented
+        arguments = annotated[self.first :]
+        passed = [a.value for a in arguments]
+        passed += [arguments[g[0]].shadows[g[1]] if type(g) is tuple else g for g in self.given]
+        return self.entry.call.function(*passed)
+
+    def returned(self, outcome: Outcome) -> tuple[Any, ...]:
+        """What `autodiff` returns."""
+        shadows, tangents, value = outcome
+        primal = (value,) if self.mode.with_primal else ()
+        if self.mode.is_forward:
+            return ((tangents if self.is_batch else tangents[0]), *primal) if self.has_tangent else primal
+        found = [None if k is None else shadows[k] if self.is_batch else shadows[k][0] for k in self.active]
+        return (tuple(found), *primal)
+
+
+def prepared_key(mode: Mode, f: Any, annotated: Sequence[Any]) -> Any:
+    """What calls are like one another by, of plain functions of arrays and numbers; None of others."""
+    if type(f) is not types.FunctionType or type(mode) is not Mode:
+        return None
+    values: list[Any] = []
+    key = [f, mode.is_forward, mode.with_primal]
+    for a in annotated:
+        kind = type(a)
+        key.append(a if kind is type else kind)
+        if kind is not type:
+            value = a.value if kind in ANNOTATIONS else None
+            if type(value) not in (np.ndarray, float, int, bool):
+                return None
+            values.append(value)
+            key.append(kind_of(value))
+            if kind is BatchDuplicated:
+                key.append(len(a.shadows))
+    if len(values) > 1:
+        key.append(share_memory(values))
+    return tuple(key)
 
 
 def refuse_traced(name: str, items: Sequence[Any], frame: types.FrameType) -> None:
@@ -233,14 +337,6 @@ def reverse_activity(traced: Trace, chosen: type | None) -> type:
         )
     assert chosen is not None
     raise ArgumentError(f"{where}, and is marked {chosen.__name__}: in reverse mode a result is Active or Const")
-
-
-def derivatives(outcome: Outcome, arguments: Sequence[Annotation], is_batch: bool) -> tuple[Any, ...]:
-    """Of each argument the derivative that is returned, or None."""
-    return tuple(
-        None if not isinstance(a, Active) or found is None else tuple(found) if is_batch else found[0]
-        for a, found in zip(arguments, outcome.shadows)
-    )
 
 
 def gradient(mode: Mode, f: Callable[..., Any], *args: Any) -> Any:

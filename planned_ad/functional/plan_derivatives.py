@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..calls.entries import check_loss
+from ..calls.parameters import arguments_with_leaves
 from ..plan import DERIVATIVES, Plan
 from ..trace import Trace
 from .derivatives import Gradient, HessianVector, Jacobian, Pushforward
@@ -55,12 +56,9 @@ def identifier(name: str) -> str:
 
 def active_arguments(trace: Trace) -> list[int]:
     """Positions of the arguments in which something is active."""
-    found, start = [], 0
-    for number, child in enumerate(trace.structure.children):
-        if any(leaf.active for leaf in trace.leaves[start : start + child.leaf_count]):
-            found.append(number)
-        start += child.leaf_count
-    return found
+    return [
+        number for number, (_, leaves) in enumerate(arguments_with_leaves(trace)) if any(leaf.active for leaf in leaves)
+    ]
 
 
 def transformed_of(plan: Plan, made: type[Transformed], *options: Any) -> tuple[Transformed, Trace, list[int]]:

@@ -99,9 +99,10 @@ def first_write(tape: Tape, buffer: int) -> Line:
     return next(lines, UNKNOWN)
 
 
-def written_before_guards(tape: Tape) -> list[int]:
-    """Argument buffers that the program writes to before a guard that may break."""
+def written_before_guards(tape: Tape, least: int = -1) -> list[int]:
+    """Argument buffers that the program writes to before a guard that may break; `least`: one that is yet to come."""
     last = max((k for k, op in enumerate(tape.operations) if isinstance(op, Guard)), default=-1)
+    last = max(last, least)
     written = {r.buffer for op in tape.operations[: last + 1] for r in op.writes}
     return sorted(written & set(tape.arguments))
 

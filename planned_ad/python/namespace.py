@@ -38,6 +38,7 @@ from .shadows import (
     shadow_metaclass,
 )
 
+ARRAY_API = "scipy._lib.array_api_compat.numpy"  # NumPy as SciPy sees it: since NumPy 2 the same functions
 _ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), slice})
 
 # `__init_subclass__` has run for the real class and must not register a shadow; `__del__` would release things twice.
@@ -162,7 +163,8 @@ class Namespace:
 
     def names_read(self) -> list[tuple[dict[str, Any], list[str]]]:
         """The names that traced code has read of globals and of the user's modules, with the dicts that have them."""
-        found = [(seen.real, [n for n in dict.keys(seen) if n in seen.real]) for seen in self._globals.values()]
+        users = [seen for seen in self._globals.values() if seen.is_users]
+        found = [(seen.real, [n for n in dict.keys(seen) if n in seen.real]) for seen in users]
         for shadow in {id(s): s for _, s in self._memo.values() if type(s) is ShadowModule}.values():
             real = shadow.__dict__["__planned_ad_shadow__"][1]
             if not is_library(real.__name__, getattr(real, "__file__", None)):
@@ -181,6 +183,15 @@ class Namespace:
         if type(f) is types.FunctionType and id(f) not in self._memo and id(f) not in self._replacements:
             self._remember(f, self._copy_code(f, self.shadow_globals(f.__globals__)))
         return self.shadow(f, getattr(f, "__name__", ""))
+
+    def library_function(self, f: types.FunctionType) -> Callable[..., Any]:
+        """The copy of a library's plain function, for arguments that are traced."""
+        if id(f) not in self._memo:
+            self._remember(f, self._copy_code(f, self.shadow_globals(f.__globals__)))
+        while self._unfilled or self._uninserted:
+            (self._unfilled or self._uninserted).pop()()
+        copy: Any = self._memo[id(f)][1]
+        return copy
 
     def shadow_globals(self, real: dict[str, Any]) -> ShadowGlobals:
         """The one shadow of a module's globals; of another trace's shadow globals, a shadow of what is behind them."""
@@ -238,6 +249,8 @@ class Namespace:
         if isinstance(obj, type):
             return self._copy_class(obj, name)
         if isinstance(obj, types.ModuleType):
+            if obj.__name__ == ARRAY_API:
+                return self._see(np, "numpy")
             return obj if isinstance(obj, ShadowModule) else ShadowModule(self, obj)
         if isinstance(obj, np.generic | np.dtype):
             return obj

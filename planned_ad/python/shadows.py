@@ -16,6 +16,26 @@ if TYPE_CHECKING:
 CONTROL = "planned_ad.control"
 _LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad"})
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
+# Modules of libraries that are Python all through, whose functions and classes are traced as the user's are.
+PURE_PYTHON = (
+    "numpy.lib._function_base_impl",
+    "numpy.lib._polynomial_impl",
+    "numpy.lib._shape_base_impl",
+    "numpy.polynomial",
+    "scipy._lib._array_api",
+    "scipy._lib._util",
+    "scipy._lib.array_api_extra",
+    "scipy.integrate._ivp",
+    "scipy.integrate._quadrature",
+    "scipy.linalg._special_matrices",
+    "scipy.optimize._optimize",
+    "scipy.signal._waveforms",
+    "scipy.signal.windows._windows",
+    "scipy.special._spfun_stats",
+    "scipy.stats._axis_nan_policy",
+    "scipy.stats._entropy",
+    "scipy.stats._stats_py",
+)
 OPAQUE_BASES = (BaseException, enum.Enum, np.ndarray, np.generic)
 
 
@@ -31,6 +51,11 @@ def is_library(module_name: str, file: str | None = None) -> bool:
     if top in _LIBRARIES:
         return True
     return top in sys.stdlib_module_names and (file is None or file.startswith(_STANDARD_LIBRARY))
+
+
+def is_traced(module_name: str, file: str | None = None) -> bool:
+    """Whether the code of a module is copied to be traced: the user's own, and what is in `PURE_PYTHON`."""
+    return not is_library(module_name, file) or module_name.startswith(PURE_PYTHON)
 
 
 def is_user_frame(frame: types.FrameType) -> bool:
@@ -50,12 +75,14 @@ class ShadowGlobals(dict):
     The interpreter reads `__builtins__`, and `__name__` for class bodies, past any Python method: both are stored.
     """
 
-    __slots__ = ("lines", "namespace", "real")
+    __slots__ = ("is_users", "lines", "namespace", "real")
 
     def __init__(self, namespace: "Namespace", real: dict[str, Any]):
         super().__init__(__builtins__=namespace.builtins, __name__=real.get("__name__"))
         self.namespace = namespace
         self.real = real
+        name = real.get("__name__") or ""
+        self.is_users = name != CONTROL and not is_library(name, real.get("__file__"))  # whose lines errors name
         self.lines: dict[tuple[int, int], tuple[types.CodeType, Any]] = {}  # the cache of `source.current_line`
 
     def __missing__(self, name: str) -> object:
@@ -137,7 +164,7 @@ def is_user_function(f: object) -> bool:
     # Examples in docstrings run over a copy of the documented module's globals, and are user code all the same.
     if f.__code__.co_filename.startswith("<doctest"):
         return True
-    return not is_library(f.__globals__.get("__name__") or "", f.__globals__.get("__file__"))
+    return is_traced(f.__globals__.get("__name__") or "", f.__globals__.get("__file__"))
 
 
 def defines_user_code(cls: type) -> bool:
@@ -155,7 +182,7 @@ def is_user_class(cls: type) -> bool:
     """Whether a class is of the user's code: traced code sees a shadow of it."""
     if issubclass(cls, (*OPAQUE_BASES, type)):
         return False
-    if is_library(cls.__module__, getattr(sys.modules.get(cls.__module__), "__file__", None)):
+    if not is_traced(cls.__module__, getattr(sys.modules.get(cls.__module__), "__file__", None)):
         return defines_user_code(cls)  # only a class of a docstring's example
     if issubclass(cls, tuple):
         return any(defines_user_code(base) for base in cls.__mro__)

@@ -7,7 +7,7 @@ import sys
 import types
 from dataclasses import dataclass
 
-from .shadows import CONTROL, ShadowGlobals, is_library
+from .shadows import ShadowGlobals, is_library
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ def current_line() -> Line:
     frame = caller
     while frame is not None:
         names = frame.f_globals
-        if type(names) is ShadowGlobals and dict.get(names, "__name__") != CONTROL:
+        if type(names) is ShadowGlobals and (names.is_users or frame.f_code.co_filename.startswith("<doctest")):
             code = frame.f_code
             # By instruction, since `f_lineno` decodes the line table. The entry keeps the code alive, and so its id.
             key = (id(code), frame.f_lasti)

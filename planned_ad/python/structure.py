@@ -229,7 +229,7 @@ def attributes_of(node: Any) -> dict[str, Any]:
     """The attributes that an object holds, in slots and in its `__dict__`, read past any code of its class."""
     found: dict[str, Any] = {}
     kind: Any = type(node)
-    for name, slot in _slots(kind).items():
+    for name, slot in slots_of(kind).items():
         try:
             found[name] = slot.__get__(node)
         except AttributeError:  # not set
@@ -245,7 +245,7 @@ def attributes_of(node: Any) -> dict[str, Any]:
 def set_attribute(node: Any, name: str, value: Any) -> None:
     """Set what `attributes_of` reads; frozen dataclasses too."""
     kind: Any = type(node)
-    slot = _slots(kind).get(name)
+    slot = slots_of(kind).get(name)
     if slot is None:
         _dict_of(node)[name] = value
     else:
@@ -253,7 +253,7 @@ def set_attribute(node: Any, name: str, value: Any) -> None:
 
 
 @functools.cache
-def _slots(kind: Any) -> dict[str, types.MemberDescriptorType]:
+def slots_of(kind: Any) -> dict[str, types.MemberDescriptorType]:
     """The slots of a class and its bases, those of the bases first."""
     found = [item for base in reversed(kind.__mro__) for item in vars(base).items()]
     return {k: v for k, v in found if isinstance(v, types.MemberDescriptorType) and k != "__dict__"}

@@ -60,6 +60,7 @@ row(
     (lambda ct, y, a, b: ct * copysign(a.constant(1), a) * copysign(b.constant(1), b), None),
     ("ab", ""),
 )
+row("nextafter", np.nextafter, (lambda ct, y, a, b: ct, None), ("", ""))
 row("floor", np.floor, (None,), ("",))
 row("ceil", np.ceil, (None,), ("",))
 row("trunc", np.trunc, (None,), ("",))

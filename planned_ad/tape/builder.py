@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -149,6 +150,14 @@ class TapeBuilder:
             turn=len(self.operations),
             active=active,
         )
+
+
+def recorded(builder: TapeBuilder, write: Callable[[], object]) -> tuple[Operation, ...]:
+    """The operations that `write` puts on the tape, taken off it again."""
+    before, builder.operations = builder.operations, []
+    write()
+    block, builder.operations = tuple(builder.operations), before
+    return block
 
 
 def continued(tape: Tape) -> TapeBuilder:

@@ -17,6 +17,7 @@ from .tape import Apply, Constant, Guard, Load, Operation, Tape, defined_by
 
 REQUIRED = ("index", "length")  # what every run needs: no other trace of the function does without
 STRETCHES = "unless one of them is 1"  # the detail of a guard for lengths that a more general trace can do without
+ROOM = "room for iterations"  # of what the derivative needs of a loop that stops, in another one: see `rooms`
 MOST_LOOKED_AT = 1_000_000  # elements of an index array, to find the one that is out of range
 
 
@@ -38,9 +39,14 @@ def is_stretch(op: Operation) -> bool:
     return isinstance(op, Guard) and op.detail == STRETCHES
 
 
+def is_room(op: Operation) -> bool:
+    """Whether an operation guards that there is room for the iterations of loops that stop."""
+    return isinstance(op, Guard) and op.what == ROOM
+
+
 def decides(op: Operation) -> bool:
     """Whether an operation is a guard that other data break by going another way."""
-    return isinstance(op, Guard) and op.what not in REQUIRED and not is_limit(op)
+    return isinstance(op, Guard) and op.what not in (*REQUIRED, ROOM) and not is_limit(op)
 
 
 def guards_of(tape: Tape) -> list[Guard]:

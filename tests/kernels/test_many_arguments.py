@@ -8,9 +8,10 @@ import pytest
 import planned_ad
 from planned_ad.errors import ArgumentError
 from planned_ad.kernels.entry.callpath import make_builtin
-from planned_ad.kernels.entry.callspec import ArraySpec, CallSpec, match
+from planned_ad.kernels.entry.callspec import ArraySpec, CallSpec
 from planned_ad.kernels.nests.overlaps import PAIRS_IN_LINE
 
+from ..call_oracle import match
 from .test_callpath import INT32, SlowPath, goes_slow
 
 

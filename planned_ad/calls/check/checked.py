@@ -29,8 +29,8 @@ from ...tape.tape import Loop, Tape, walk
 from ...trace import ArgumentLeaf, Trace, trace
 from ...tracing.record.scopes import Unrolled
 from ...tracing.replacements.results import with_plain_lists
-from ..replay import rebound_value, rebuild
 from .comparison import Difference, Pair, first_difference, noise_of, rounded, same_bits
+from .returned import rebound_value, rebuild
 from .time_limit import within
 
 WITH_LOOPS, WITHOUT = 0.05, 0.01  # seconds that a check may take, at least

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,24 +13,34 @@ from ...analysis.dependence import Access, Overwrites, Place
 from ...analysis.equal_values import EqualValues, Made
 from ...analysis.mirrored_loops import children, is_idle, mirrored_blocks, with_mirrored_blocks, without_dead
 from ...errors import UnsupportedError
+from ...python.source import Line
 from ...regions.affine import Extent, loop_index, substitute
 from ...regions.regions import Region, View, c_strides, contiguous
-from ...tape.builder import TapeBuilder
-from ...tape.tape import Branch, Buffer, Load, Loop, Operation, Scatter, Store, Value, renamed, walk
+from ...tape.builder import TapeBuilder, recorded
+from ...tape.tape import Apply, Branch, Buffer, Load, Loop, Operation, Scatter, Store, Value, renamed, walk
 from .kept_values import Decisions, Snapshot
+from .rooms import NO_ROOMS, Room, Rooms
 
 BlockKey = tuple[tuple[int, int], ...]
+Block = tuple[Operation, ...]
+Sources = dict[int, Access | Snapshot | str]
 
 MOST_PLACES = 1 << 36  # elements of one cache: more is no plan
 
 
 def hand_over(
-    builder: TapeBuilder, overwrites: Overwrites, place: Place, primal: Operation, adjoint: Operation
+    builder: TapeBuilder,
+    overwrites: Overwrites,
+    place: Place,
+    primal: Operation,
+    adjoint: Operation,
+    rooms: Rooms = NO_ROOMS,
 ) -> tuple[tuple[Operation, ...], Operation | None]:
     """The two with all that the adjoint reads of blocks of the primal: stored in one, loaded or computed in the other.
 
     Requires `adjoint` to mirror `primal`, which stands at `place` among the operations of the tape, and to name the
-    primal's values. Returns the primal (and what comes before it), and None for an adjoint that writes nothing.
+    primal's values. Returns the primal (with what comes before and after it), and None for an adjoint that writes
+    nothing.
     """
     adjoint = without_dead(adjoint)
     if is_idle(adjoint):
@@ -38,11 +48,24 @@ def hand_over(
     values = EqualValues(primal, place)
     needs = {values.first[v.id] for op in walk((adjoint,)) for v in read_by(op) if v.id in values.first}
     exact = {values.first[v.id] for op in walk((adjoint,)) for v in read_exactly(op) if v.id in values.first}
-    decisions = Decisions(overwrites, values, exact)
-    transfer = Transfer(builder, values, decisions, sources=decisions.sources(needs))
+    decisions = Decisions(overwrites, values, exact, rooms)
+    transfer = Transfer(builder, values, decisions, sources=with_bases(decisions, needs))
     transfer.provide(primal, place)
     adjoint = transfer.with_prologues(primal, adjoint, place)
-    return (*transfer.starts.get((), ()), *transfer.with_stores(primal, place)), renamed(adjoint, transfer.names)
+    before, after = transfer.starts.get((), ()), transfer.guards()
+    return (*before, *transfer.with_stores(primal, place), *after), renamed(adjoint, transfer.names)
+
+
+def with_bases(decisions: Decisions, needs: set[int]) -> Sources:
+    """Where everything comes from, with the numbers at which what is kept in rooms is found."""
+    while True:
+        sources = decisions.sources(needs)
+        around = [decisions.around(id, source) for id, source in sources.items()]
+        rooms = [room for room, _ in map(decisions.rooms.around, around) if room is not None]
+        bases = {decisions.values.first[room.base.id] for room in rooms}
+        if bases <= needs:
+            return sources
+        needs = needs | bases
 
 
 def read_by(op: Operation) -> tuple[Value, ...]:
@@ -71,20 +94,21 @@ class Transfer:
         builder: TapeBuilder,
         values: EqualValues,
         decisions: Decisions,
-        sources: dict[int, Access | Snapshot | str],
+        sources: Sources,
     ):
         self.builder = builder
         self.values = values
         self.decisions = decisions
         self.sources = sources
         self.names: dict[int, Value] = {}  # what the adjoint calls each of the primal's values
-        self.stores: dict[BlockKey, Store] = {}  # by the place of the operation that they follow
+        self.stores: dict[BlockKey, Block] = {}  # by the place of the operation that they follow
         self.preludes: dict[BlockKey, list[Operation]] = defaultdict(list)  # by the place of the loop after them
         kept = {id for id, source in sources.items() if source == "keep"}
         self.before = decisions.pairs(kept)
         self.after = {before: after for after, before in self.before.items()}
         self.shared: dict[int, Region] = {}  # of the values of these pairs: their memory
         self.copies: dict[Snapshot, Region] = {}
+        self.rooms: dict[int, Room] = {}  # those in use, by loop
         self.starts: dict[BlockKey, list[Operation]] = defaultdict(list)  # of blocks; () is before everything
         self.prologues: dict[BlockKey, list[Operation]] = defaultdict(list)
 
@@ -96,30 +120,69 @@ class Transfer:
                 for value in inner.outputs:
                     first = self.values.first[value.id]
                     if first == value.id and first in self.sources:
-                        self.prologues[start.steps[:-1]].append(self._prepared(value))
+                        self.prologues[start.steps[:-1]] += self._prepared(value)
                     elif self.decisions.is_outside(first):
                         self.names[value.id] = self.values.values[first]
                     elif first in self.names:
                         self.names[value.id] = self.names[first]
                 self.provide(inner, start.at(position))
 
-    def _prepared(self, value: Value) -> Operation:
-        """The operation by which the adjoint gets `value`."""
+    def _prepared(self, value: Value) -> Block:
+        """The operations by which the adjoint gets `value`."""
         made, source = self.values.made[value.id], self.sources[value.id]
         out = self.names[value.id] = self.builder.new_value(value.shape, value.dtype)
         if isinstance(source, Access):
-            return Load(out=out, region=source.region, line=source.operation.line)
+            return (Load(out=out, region=source.region, line=source.operation.line),)
         if isinstance(source, Snapshot):
             assert isinstance(made.operation, Load)
-            view, copy = made.operation.region.view, self._copied(source, value)
-            region = Region(copy.buffer, View(copy.view.offset + view.offset, view.shape, view.strides))
-            return Load(out=out, region=region, line=made.operation.line)
+            view, copy, room = made.operation.region.view, self._copied(source, value), self._room(source.around)
+            front = 0 if room is None else 1  # axes of the places in the room
+            shape, strides = copy.view.shape[:front] + view.shape, copy.view.strides[:front] + view.strides
+            region = Region(copy.buffer, View(copy.view.offset + view.offset, shape, strides))
+            return self._found(region, room, out, made.operation.line)
         if source == "keep":
             region = self._place_for(value)
+            room = self._room(made.place.around)
             if value.id not in self.after:
-                self.stores[made.place.steps] = Store(region=region, value=value, line=made.operation.line)
-            return Load(out=out, region=region, line=made.operation.line)
-        return replace(renamed(made.operation, self.names), out=out)  # type: ignore[call-arg]
+                self.stores[made.place.steps] = self._put(region, room, value, made.operation.line)
+            return self._found(region, room, out, made.operation.line)
+        return (replace(renamed(made.operation, self.names), out=out),)  # type: ignore[call-arg]
+
+    # Places, of which there is one for each iteration, or those of a room.
+
+    def _room(self, around: Sequence[Operation]) -> Room | None:
+        """The room of what is kept there, which is now in use."""
+        room, _ = self.decisions.rooms.around(around)
+        if room is not None:
+            self.rooms[room.loop.index] = room
+        return room
+
+    def _put(self, region: Region, room: Room | None, value: Value, line: Line) -> Block:
+        """Keep `value` in the primal; `region`: its place, or with an axis more, all of those in the room."""
+        if room is None:
+            return (Store(region=region, value=value, line=line),)
+
+        def write() -> None:
+            number = room.number(self.builder, room.base, line)
+            self.builder.scatter(region, (number,), value)
+
+        return recorded(self.builder, write)
+
+    def _found(self, region: Region, room: Room | None, out: Value, line: Line) -> Block:
+        """Get it as `out` in the adjoint."""
+        if room is None:
+            return (Load(out=out, region=region, line=line),)
+
+        def write() -> None:
+            number = room.number(self.builder, self.names[room.base.id], line)
+            places = self.builder.load(region)
+            self.builder.emit(Apply(out=out, primitive="gather", operands=(places, number), line=line))
+
+        return recorded(self.builder, write)
+
+    def guards(self) -> Block:
+        """Behind the primal: that there was room."""
+        return tuple(op for index in sorted(self.rooms) for op in self.rooms[index].guard(self.builder))
 
     def _place_for(self, value: Value) -> Region:
         """A place for `value` in each iteration of the loops around it."""
@@ -128,25 +191,36 @@ class Transfer:
         if value.id in self.shared:
             return self.shared[value.id]
         made, later = self.values.made[value.id], self.after.get(value.id)
-        loops = made.place.loops
-        trips = [int(loop.trips) for loop in loops]
+        places = self._places(value, made.place.around, value.shape, value.dtype, more=later is not None)
         if later is not None:
-            trips[-1] += 1
-        shape = (*trips, *map(int, value.shape))
-        strides = c_strides(shape)
-        self.builder.line = made.operation.line
-        cache = self._cache(value, value.dtype, shape)
-        offset = iteration(loops, strides)
-        inner = strides[len(loops) :]
-        if later is not None:
-            step = strides[len(loops) - 1]
-            self.shared[later] = Region(cache.id, View(offset + step, value.shape, inner))
-            first = substitute(offset, loops[-1].index, loops[-1].start)
-            self._store_first(made, Region(cache.id, View(first, value.shape, inner)))
-            self.shared[value.id] = Region(cache.id, View(offset, value.shape, inner))
-        return Region(cache.id, View(offset, value.shape, inner))
+            loop = made.place.loops[-1]
+            self.shared[later] = moved(places.region, places.step)
+            self._store_first(made, Region(places.region.buffer, first_of(places.region.view, loop)))
+            self.shared[value.id] = places.region
+        return places.region
 
-    def _cache(self, value: Value, dtype: np.dtype, shape: tuple[int, ...]) -> Buffer:
+    def _places(
+        self, value: Value, around: Sequence[Operation], shape: tuple[int, ...], dtype: np.dtype, more: bool = False
+    ) -> Places:
+        """Memory for arrays of `shape`, for `value`, in each iteration of the loops `around`.
+
+        `more`: one more than the innermost of them has iterations.
+        """
+        room, loops = self.decisions.rooms.around(around)
+        front = () if room is None else (room.capacity,)
+        trips = [int(loop.trips) for loop in loops]
+        if more:
+            trips[-1] += 1
+        whole = (*front, *trips, *map(int, shape))
+        strides = c_strides(whole)
+        self.builder.line = self.values.made[value.id].operation.line
+        cache = self._cache(value, dtype, whole, around)
+        inner = len(front) + len(loops)
+        offset = iteration(loops, strides[len(front) :])
+        view = View(offset, (*front, *shape), (*strides[: len(front)], *strides[inner:]))
+        return Places(Region(cache.id, view), strides[inner - 1] if inner else 0)
+
+    def _cache(self, value: Value, dtype: np.dtype, shape: tuple[int, ...], around: Sequence[Operation]) -> Buffer:
         """Memory to keep `value` in, for all iterations of the loops around."""
         line = self.builder.line
         if math.prod(shape) > MOST_PLACES:
@@ -155,23 +229,20 @@ class Transfer:
                 f"only at run time, without a bound, so there is no telling how much to keep. Give the loop a bound "
                 f"that is known when tracing, or write it so that its derivative needs only what stays in memory."
             )
-        return self.builder.new_buffer("cache", self.decisions.reason(value.id), dtype, contiguous(shape))
+        reason = self.decisions.reason(value.id) + self.decisions.rooms.note(around)
+        return self.builder.new_buffer("cache", reason, dtype, contiguous(shape))
 
     def _copied(self, copy: Snapshot, value: Value) -> Region:
         """Where the copy of a buffer is, in each iteration of the loops around; `value` is one that is found there."""
         if copy not in self.copies:
-            buffer, loops = self.builder.buffers[copy.buffer], copy.loops
-            shape = (*(int(loop.trips) for loop in loops), buffer.span)
-            line = self.builder.line = self.values.made[value.id].operation.line
-            cache = self._cache(value, buffer.dtype, shape)
-            region = Region(cache.id, View(iteration(loops, c_strides(shape)), (buffer.span,), (1,)))
+            buffer = self.builder.buffers[copy.buffer]
+            region = self._places(value, copy.around, (buffer.span,), buffer.dtype).region
+            line = self.values.made[value.id].operation.line
             out = self.builder.new_value((buffer.span,), buffer.dtype)
             whole = Region(buffer.id, View(buffer.low, (buffer.span,), (1,)))
-            self.starts[copy.steps] += (
-                Load(out=out, region=whole, line=line),
-                Store(region=region, value=out, line=line),
-            )
-            self.copies[copy] = Region(cache.id, View(region.view.offset - buffer.low, (buffer.span,), (1,)))
+            put = self._put(region, self._room(copy.around), out, line)
+            self.starts[copy.steps] += (Load(out=out, region=whole, line=line), *put)
+            self.copies[copy] = moved(region, -buffer.low)
         return self.copies[copy]
 
     def _store_first(self, made: Made, region: Region) -> None:
@@ -179,10 +250,9 @@ class Transfer:
         assert isinstance(made.operation, Load)
         out = self.builder.new_value(made.operation.out.shape, made.operation.out.dtype)
         line = made.operation.line
-        self.preludes[(*made.place.steps[:-2], (made.place.steps[-2][0], 0))] += (
-            replace(made.operation, out=out),
-            Store(region=region, value=out, line=line),
-        )
+        put = self._put(region, self._room(made.place.around), out, line)
+        before = (*made.place.steps[:-2], (made.place.steps[-2][0], 0))
+        self.preludes[before] += (replace(made.operation, out=out), *put)
 
     def with_stores(self, op: Operation, place: Place) -> tuple[Operation, ...]:
         """`op` with what has to be kept stored as soon as it is made, and the operations around it for that."""
@@ -191,8 +261,7 @@ class Transfer:
             start = place.inside(op, number)
             rest = (o for k, inner in enumerate(block) for o in self.with_stores(inner, start.at(k)))
             blocks.append((*self.starts.get(start.steps[:-1], ()), *rest))
-        store = self.stores.get(place.steps)
-        return (*self.preludes.get(place.steps, ()), op.with_blocks(*blocks), *([store] if store else []))
+        return (*self.preludes.get(place.steps, ()), op.with_blocks(*blocks), *self.stores.get(place.steps, ()))
 
     def with_prologues(self, op: Operation, adjoint: Operation, place: Place) -> Operation:
         """`adjoint`, a block of which begins by getting the values of the block of `op` that it mirrors."""
@@ -203,6 +272,24 @@ class Transfer:
             body = [inner.get(id(o), o) for o in mirrored if not (o.blocks and is_idle(o))]
             blocks.append((*self.prologues[start.steps[:-1]], *body))
         return with_mirrored_blocks(op, adjoint, tuple(blocks))
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where something is in each iteration, and how far it is from there to the next of the innermost loop."""
+
+    region: Region
+    step: int
+
+
+def moved(region: Region, by: int) -> Region:
+    view = region.view
+    return Region(region.buffer, View(view.offset + by, view.shape, view.strides))
+
+
+def first_of(view: View, loop: Loop) -> View:
+    """`view` in the first iteration of the loop."""
+    return View(substitute(view.offset, loop.index, loop.start), view.shape, view.strides)
 
 
 def iteration(loops: Sequence[Loop], strides: Sequence[int]) -> Extent:

@@ -21,7 +21,8 @@ from ...analysis.equal_values import EqualValues
 from ...analysis.minimum_cut import minimum_node_cut
 from ...regions.regions import covers
 from ...rules.table import RULES
-from ...tape.tape import Apply, Constant, IndexValue, Load, Loop, Operation, Value
+from ...tape.tape import Apply, Branch, Constant, IndexValue, Load, Loop, Operation, Value
+from .rooms import NO_ROOMS, Rooms
 
 DEAR = 10.0  # a primitive of this cost is never evaluated again: memory is cheaper
 WASTE = 1 << 20  # bytes for iterations that need not run: beyond them a value is computed again, whatever it costs
@@ -38,17 +39,14 @@ class Snapshot:
     steps: tuple[tuple[int, int], ...]
     around: tuple[Operation, ...] = field(compare=False)
 
-    @property
-    def loops(self) -> tuple[Loop, ...]:
-        return tuple(op for op in self.around if isinstance(op, Loop))
-
 
 class Decisions:
     """How the adjoint gets at each of the values that it needs."""
 
-    def __init__(self, overwrites: Overwrites, values: EqualValues, exact: Iterable[int]):
+    def __init__(self, overwrites: Overwrites, values: EqualValues, exact: Iterable[int], rooms: Rooms = NO_ROOMS):
         self.overwrites = overwrites
         self.values = values
+        self.rooms = rooms
         self._intact: dict[int, Access | None] = {}
         self.exact = frozenset(exact)
         self.same_bits: dict[int, bool] = {}
@@ -111,17 +109,11 @@ class Decisions:
 
     def cost_of(self, copy: Snapshot) -> int:
         buffer = self.overwrites.buffers[copy.buffer]
-        nbytes = buffer.span * buffer.dtype.itemsize
-        for loop in copy.loops:
-            nbytes *= max(int(loop.trips), 1)
-        return nbytes
+        return buffer.span * buffer.dtype.itemsize * self.rooms.places(copy.around)
 
     def cost(self, id: int) -> int:
         """Bytes of one place for each iteration."""
-        nbytes = self.values.values[id].nbytes
-        for loop in self.values.made[id].place.loops:
-            nbytes *= max(int(loop.trips), 1)
-        return nbytes
+        return self.values.values[id].nbytes * self.rooms.places(self.values.made[id].place.around)
 
     def kept(self, needs: Iterable[int]) -> tuple[set[int], set[Snapshot]]:
         """The least, in bytes, from which all of `needs` can be had: values, and copies of buffers."""
@@ -178,6 +170,7 @@ class Decisions:
         access = Access(op.region, place, op)
         for level in range(len(place.around) + 1):
             if not self.overwrites.before(access, level):
+                level += stops_before(place.around, level)
                 return Snapshot(op.region.buffer, place.steps[:level], place.around[:level])
         return None
 
@@ -217,6 +210,12 @@ class Decisions:
                 waiting += self.values.operands(self.values.made[id].operation)
         return found
 
+    def around(self, id: int, source: Access | Snapshot | str) -> tuple[Operation, ...]:
+        """The loops and branches in which the value, or a copy of its memory, is kept; none where nothing is."""
+        if isinstance(source, Snapshot):
+            return source.around
+        return self.values.made[id].place.around if source == "keep" else ()
+
     def reason(self, id: int) -> str:
         """Why the value is kept, for `explain`."""
         op = self.values.made[id].operation
@@ -242,3 +241,9 @@ class Decisions:
         """The operation that overwrites the memory that the value was loaded from."""
         writers = (self.overwrites.after(home) for home in self.values.homes[id])
         return next(op for op in writers if op is not None)
+
+
+def stops_before(around: tuple[Operation, ...], level: int) -> bool:
+    """Whether what begins there is an iteration of a loop that stops: only those that do something are of interest."""
+    loop = around[level - 1] if level else None
+    return isinstance(loop, Loop) and loop.stops and level < len(around) and isinstance(around[level], Branch)

@@ -4,6 +4,8 @@ Every check branches to one block, which hands the same arguments to the slow pa
 that makes reading it safe: an object's type before its fields, an array's dimension before its shape.
 """
 
+import ctypes
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,25 +16,22 @@ from ..llvm.types import STACK_ALIGNMENT
 from ..nests.overlaps import overlap_bits
 from . import headers
 from .callspec import (
-    ArgumentResult,
+    ANY_TYPES,
+    AnySpec,
     ArraySpec,
     CallSpec,
-    FloatResult,
+    DictSpec,
     FloatSpec,
+    ObjectSpec,
     Result,
     SequenceSpec,
     SlotsSpec,
     Spec,
     StaticSpec,
-    TupleResult,
 )
+from .forms import SIGNATURE, arranger, forms_table
+from .objectemit import DOUBLE, INT32, INT64, POINTER, VOID, ObjectEmitter, Path, as_signed, object_at, pointer_to
 from .watchtable import walker
-
-VOID = ir.VoidType()
-INT32 = ir.IntType(32)
-INT64 = ir.IntType(64)
-DOUBLE = ir.DoubleType()
-POINTER = ir.IntType(8).as_pointer()
 
 
 def emit_kernel_function(module: ir.Module, symbol: str, spec: CallSpec) -> ir.Function:
@@ -69,36 +68,28 @@ def emit_entry(module: ir.Module, symbol: str, kernel: ir.Function) -> None:
     builder.ret(builder.call(kernel, [*pointers, workspace]))
 
 
-class CallEmitter:
+class CallEmitter(ObjectEmitter):
     """Emits one built-in function, ``PyObject* symbol(self, args, nargs, kwnames)``."""
 
     def __init__(self, module: ir.Module, symbol: str, spec: CallSpec, slow_path: Callable[..., Any]) -> None:
-        signature = ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT64, POINTER])
-        self.module = module
+        super().__init__(module, symbol)
         self.spec = spec
-        self.function = ir.Function(module, signature, symbol)
-        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
-        self.slow = self._emit_slow_block(slow_path)
+        self.slow_path = slow_path
         self.pointers: list[ir.Value] = []
         self.ranges: list[tuple[ir.Value, int]] = []
         self.held: list[ir.Value] = []
-        self.written: list[tuple[ir.Value, int, ir.Value]] = []  # list, position, and the copy of that item's number
 
     def emit(self, kernel: ir.Function, workspace: int, claim: int) -> None:
         """Emit the whole function, given the addresses of the plan's own workspace and of the flag that claims it."""
         builder, spec = self.builder, self.spec
-        _, arguments, count, keywords = self.function.args
-        self._require(builder.icmp_signed("==", keywords, POINTER(None)))
-        self._require(builder.icmp_signed("==", count, INT64(len(spec.arguments))))
-        for position, argument in enumerate(spec.arguments):
-            self._check(argument, builder.load(builder.gep(arguments, [INT64(position)])), in_list=False)
+        self._take_arguments()
         fixed = [(INT64(low), nbytes) for low, nbytes in spec.fixed]
         self._require_zero(overlap_bits(builder, [*self.ranges, *fixed], spec.apart))
         self._check_outside()
         outputs = [self._slot() for _ in range(spec.outputs)]
-        operands = [*self.pointers, *outputs, _address(workspace)]
+        operands = [*self.pointers, *outputs, pointer_to(workspace)]
         # While the GIL is held nobody else can be inside, so only a call that releases it has to claim.
-        flag = _address(claim, INT32) if spec.release_gil and spec.workspace_nbytes else None
+        flag = pointer_to(claim, INT32) if spec.release_gil and spec.workspace_nbytes else None
         if flag is not None:
             claimed = builder.extract_value(builder.cmpxchg(flag, INT32(0), INT32(1), "acquire", "monotonic"), 1)
             self._require(claimed)
@@ -106,36 +97,154 @@ class CallEmitter:
         if flag is not None:
             builder.store_atomic(INT32(0), flag, "release", 4)
         self._require(builder.icmp_signed("==", status, INT32(0)))
-        for items, position, slot in self.written:
-            self._put_item(items, position, slot)
-        builder.ret(self._result(spec.result, outputs, unfinished=()))
+        for position, argument in enumerate(spec.arguments):
+            if changes_within(argument):
+                new = self._updated(argument, (position,))
+                if new is not None:  # a tuple that holds what has changed
+                    self._keep(new)
+                    self.seen[position,] = new
+        self._return(self._result(spec.result, outputs, unfinished=()))
+        self._emit_ends()
 
-    def _emit_slow_block(self, slow_path: Callable[..., Any]) -> ir.Block:
-        block = self.function.append_basic_block("slow")
-        builder = ir.IRBuilder(block)
+    def _take_arguments(self) -> None:
+        """Find each argument, make what is missing, and check."""
+        builder, spec = self.builder, self.spec
+        arguments = self._in_order()
+        made = dict(spec.forms.made) if spec.forms is not None else {}
+        for position in range(len(spec.arguments)):
+            value = builder.load(builder.gep(arguments, [INT64(position)]))
+            self.seen[position,] = self._made(value, made[position]) if position in made else value
+        for position, argument in enumerate(spec.arguments):
+            self._check(argument, self.seen[position,], False, (position,))
+
+    def _in_order(self) -> ir.Value:
+        """All arguments in a row, as they are where all are passed by position."""
+        builder, spec = self.builder, self.spec
+        _, arguments, count, keywords = self.function.args
+        plain = builder.icmp_signed("==", keywords, POINTER(None))
+        plain = builder.and_(plain, builder.icmp_signed("==", count, INT64(len(spec.arguments))))
+        if spec.forms is None or not spec.arguments:
+            self._require(plain)
+            return arguments
+        table = forms_table(spec.forms)
+        self.alive.append(table)
+        before, other, ready = builder.block, self._block("other"), self._block("ready")
+        builder.cbranch(plain, ready, other).set_weights([99, 1])
+        builder.position_at_end(other)
+        with builder.goto_entry_block():
+            ordered = builder.alloca(POINTER, size=INT64(len(spec.arguments)))
+        integers = INT64.as_pointer()
+        places = [builder.bitcast(place, integers) for place in (arguments, ordered)]
+        arrange = builder.inttoptr(INT64(arranger()), SIGNATURE.as_pointer())
+        row = pointer_to(ctypes.addressof(table), INT64)
+        status = builder.call(arrange, [row, places[0], count, keywords, places[1]])
+        self._require(builder.icmp_signed("==", status, INT32(0)))
+        last = builder.block
+        builder.branch(ready)
+        builder.position_at_end(ready)
+        found = builder.phi(POINTER.as_pointer())
+        found.add_incoming(arguments, before)
+        found.add_incoming(ordered, last)
+        return found
+
+    def _made(self, value: ir.Value, result: Result) -> ir.Value:
+        """An argument, or what is made in its place where it is None."""
+        builder, cell = self.builder, self._cell()
+        before, make, go = builder.block, self._block("make"), self._block("given")
+        builder.cbranch(builder.icmp_signed("==", value, object_at(None)), make, go)
+        builder.position_at_end(make)
+        new = self._result(result, [], unfinished=())
+        builder.store(new, cell)
+        last = builder.block
+        builder.branch(go)
+        builder.position_at_end(go)
+        found = builder.phi(POINTER)
+        found.add_incoming(value, before)
+        found.add_incoming(new, last)
+        return found
+
+    def _emit_ends(self) -> None:
+        """The slow path, and the way out; both drop what was made here."""
         _, arguments, count, keywords = self.function.args
         vectorcall = self._c_api("PyObject_Vectorcall", POINTER, [POINTER, POINTER.as_pointer(), INT64, POINTER])
-        builder.ret(builder.call(vectorcall, [_object(slow_path), arguments, count, keywords], tail=True))
-        return block
+        for block in (self.slow, self.exit):
+            self.builder = builder = ir.IRBuilder(block)
+            for cell in self.made:
+                value = builder.load(cell)
+                with builder.if_then(builder.icmp_signed("!=", value, POINTER(None))):
+                    self._decref(value)
+            if block is self.exit:
+                builder.ret(self.returned)
+            else:
+                passed = [object_at(self.slow_path), arguments, count, keywords]
+                builder.ret(builder.call(vectorcall, passed, tail=True))
 
     # Checks -----------------------------------------------------------------------------------------------------------
 
-    def _check(self, spec: Spec, value: ir.Value, in_list: bool) -> None:
+    def _check(self, spec: Spec, value: ir.Value, in_list: bool, path: Path) -> None:
+        """Check an argument, or what is in one; `in_list`: in something that another thread could take it out of."""
+        self.seen[path] = value
+        if in_list and not isinstance(spec, StaticSpec | FloatSpec | AnySpec):
+            self.held.append(value)  # without the GIL, it could be freed
         match spec:
             case ArraySpec():
                 self._check_array(spec, value)
-                if in_list:  # without the GIL, another thread could take it out of the list and free it
-                    self.held.append(value)
             case FloatSpec():
                 self._check_float(value)
+                self.seen[path] = self.pointers[-1]
             case StaticSpec():
                 self._check_static(spec, value)
             case SequenceSpec():
-                self._check_sequence(spec, value, in_list)
+                self._check_sequence(spec, value, in_list, path)
+            case DictSpec():
+                self._require(self._has_type(value, dict))
+                self._check_items(spec, value, path)
+            case ObjectSpec():
+                self._require(self._has_type(value, spec.type))
+                find = self._c_api("PyObject_GenericGetDict", POINTER, [POINTER, POINTER])
+                attributes = self.builder.call(find, [value, POINTER(None)])
+                self._return_if_null(attributes, ())
+                self._decref(attributes)  # the object has it
+                self._check_items(spec, attributes, path)
             case SlotsSpec():
                 self._require(self._has_type(value, spec.type))
-                for name, item in zip(spec.names, spec.items):  # another thread could replace what is in a slot too
-                    self._check(item, self._field(value, headers.slot_offset(spec.type, name), POINTER), in_list=True)
+                for k, (name, item) in enumerate(zip(spec.names, spec.items)):
+                    found = self._field(value, headers.slot_offset(spec.type, name), POINTER)
+                    self._require(self.builder.icmp_signed("!=", found, POINTER(None)))
+                    self._check(item, found, True, (*path, k))
+            case AnySpec():
+                same = [self._has_type(value, kind) for kind in ANY_TYPES]
+                self._require(functools.reduce(self.builder.or_, same))
+
+    def _check_items(self, spec: DictSpec | ObjectSpec, items: ir.Value, path: Path) -> None:
+        """Check keys and values of a dict, in their order."""
+        builder = self.builder
+        length = self._field(items, headers.DICT_LENGTH, INT64)
+        self._require(builder.icmp_signed("==", length, INT64(len(spec.keys))))
+        place, key, item = self._alloca(INT64), self._alloca(POINTER), self._alloca(POINTER)
+        builder.store(INT64(0), place)
+        cells = [POINTER.as_pointer(), POINTER.as_pointer()]
+        following = self._c_api("PyDict_Next", INT32, [POINTER, INT64.as_pointer(), *cells])
+        for k, (expected, inner) in enumerate(zip(spec.keys, spec.items)):
+            builder.call(following, [items, place, key, item])
+            self._check_key(builder.load(key), expected)
+            self._check(inner, builder.load(item), True, (*path, k))
+
+    def _check_key(self, key: ir.Value, expected: Any) -> None:
+        """The same object nearly always; an equal text, where it was not written in a program."""
+        builder = self.builder
+        self.alive.append(expected)
+        same, other = self._block("key.same"), self._block("key.other")
+        builder.cbranch(builder.icmp_signed("==", key, object_at(expected)), same, other).set_weights([99, 1])
+        builder.position_at_end(other)
+        if type(expected) is str:
+            self._require(self._has_type(key, str))
+            compare = self._c_api("PyUnicode_Compare", INT32, [POINTER, POINTER])
+            self._require(builder.icmp_signed("==", builder.call(compare, [key, object_at(expected)]), INT32(0)))
+            builder.branch(same)
+        else:
+            builder.branch(self.slow)
+        builder.position_at_end(same)
 
     def _check_array(self, spec: ArraySpec, array: ir.Value) -> None:
         builder = self.builder
@@ -163,11 +272,11 @@ class CallEmitter:
         builder = self.builder
         descr = self._field(array, headers.ARRAY_DESCR, POINTER)
         own, equal = self._block("dtype.own"), self._block("dtype.equal")
-        builder.cbranch(builder.icmp_signed("==", descr, _object(np.dtype(dtype.char))), own, equal).set_weights(
+        builder.cbranch(builder.icmp_signed("==", descr, object_at(np.dtype(dtype.char))), own, equal).set_weights(
             [99, 1]
         )
         builder.position_at_end(equal)
-        word = builder.and_(self._field(descr, headers.DESCR_WORD, INT64), INT64(_as_signed(headers.DESCR_WORD_MASK)))
+        word = builder.and_(self._field(descr, headers.DESCR_WORD, INT64), INT64(as_signed(headers.DESCR_WORD_MASK)))
         builder.cbranch(builder.icmp_signed("==", word, INT64(headers.descr_word(dtype))), own, self.slow)
         builder.position_at_end(own)
 
@@ -181,7 +290,7 @@ class CallEmitter:
 
     def _check_static(self, spec: StaticSpec, value: ir.Value) -> None:
         builder = self.builder
-        same = builder.icmp_signed("==", value, _object(spec.value))
+        same = builder.icmp_signed("==", value, object_at(spec.value))
         if not spec.is_int64:
             self._require(same)
             return
@@ -198,7 +307,7 @@ class CallEmitter:
         builder.cbranch(builder.and_(equal, fits), matched, self.slow)
         builder.position_at_end(matched)
 
-    def _check_sequence(self, spec: SequenceSpec, value: ir.Value, in_list: bool) -> None:
+    def _check_sequence(self, spec: SequenceSpec, value: ir.Value, in_list: bool, path: Path) -> None:
         builder = self.builder
         self._require(self._has_type(value, spec.type))
         length = self._field(value, headers.SEQUENCE_LENGTH, INT64)
@@ -209,15 +318,13 @@ class CallEmitter:
             start, offset = value, headers.TUPLE_ITEMS
         for position, item in enumerate(spec.items):
             item_value = self._field(start, offset + 8 * position, POINTER)
-            self._check(item, item_value, in_list or spec.type is list)
-            if isinstance(item, FloatSpec) and item.written and spec.type is list:
-                self.written.append((value, position, self.pointers[-1]))
+            self._check(item, item_value, in_list or spec.type is list, (*path, position))
 
     def _check_outside(self) -> None:
         table = None if self.spec.watch is None else self.spec.watch.table
         if table is not None:
             kind = ir.FunctionType(INT32, [POINTER]).as_pointer()
-            differs = self.builder.call(self.builder.inttoptr(INT64(walker()), kind), [_address(table.address)])
+            differs = self.builder.call(self.builder.inttoptr(INT64(walker()), kind), [pointer_to(table.address)])
             self._require(self.builder.icmp_signed("==", differs, INT32(0)))
 
     # Kernel and result ------------------------------------------------------------------------------------------------
@@ -225,111 +332,54 @@ class CallEmitter:
     def _call_without_gil(self, kernel: ir.Function, operands: list[ir.Value]) -> ir.Value:
         builder = self.builder
         for value in self.held:
-            self._incref(value)
+            self._keep(self._incref(value))
         thread = builder.call(self._c_api("PyEval_SaveThread", POINTER, []), [])
         status = builder.call(kernel, operands)
         builder.call(self._c_api("PyEval_RestoreThread", VOID, [POINTER]), [thread])
-        for value in self.held:
-            self._decref(value)
         return status
 
-    def _result(self, result: Result, outputs: list[ir.Value], unfinished: tuple[ir.Value, ...]) -> ir.Value:
-        """A new reference; without memory for it, drop the `unfinished` tuples around it and return NULL."""
-        builder = self.builder
-        match result:
-            case None:
-                return self._incref(_object(None))
-            case ArgumentResult():
-                return self._incref(builder.load(builder.gep(self.function.args[1], [INT64(result.position)])))
-            case FloatResult():
-                number = builder.load(builder.bitcast(outputs[result.output], DOUBLE.as_pointer()))
-                new = builder.call(self._c_api("PyFloat_FromDouble", POINTER, [DOUBLE]), [number])
-                self._return_if_null(new, unfinished)
-                return new
-            case TupleResult():
-                new = builder.call(self._c_api("PyTuple_New", POINTER, [INT64]), [INT64(len(result.items))])
-                self._return_if_null(new, unfinished)
-                set_item = self._c_api("PyTuple_SetItem", INT32, [POINTER, INT64, POINTER])
-                for position, item in enumerate(result.items):
-                    value = self._result(item, outputs, (*unfinished, new))
-                    builder.call(set_item, [new, INT64(position), value])  # takes over the reference; new cannot fail
-                return new
+    def _updated(self, spec: Spec, path: Path) -> ir.Value | None:
+        """A new reference to what stands in the place of a float, or of a tuple that holds one, after the kernel.
 
-    def _put_item(self, items: ir.Value, position: int, slot: ir.Value) -> None:
-        """Put the number in `slot` into a list; an IndexError where it was shortened while the GIL was released."""
-        builder = self.builder
-        number = builder.load(builder.bitcast(slot, DOUBLE.as_pointer()))
-        new = builder.call(self._c_api("PyFloat_FromDouble", POINTER, [DOUBLE]), [number])
-        self._return_if_null(new, ())
-        set_item = self._c_api("PyList_SetItem", INT32, [POINTER, INT64, POINTER])
-        failed = builder.icmp_signed("<", builder.call(set_item, [items, INT64(position), new]), INT32(0))
-        with builder.if_then(failed, likely=False):
-            builder.ret(POINTER(None))
-
-    def _return_if_null(self, value: ir.Value, unfinished: tuple[ir.Value, ...]) -> None:
-        builder = self.builder
-        failed, made = self._block("failed"), self._block("made")
-        builder.cbranch(builder.icmp_signed("==", value, POINTER(None)), failed, made).set_weights([1, 99])
-        builder.position_at_end(failed)
-        for new in unfinished:
+        Lists and dicts are changed themselves: None.
+        """
+        if isinstance(spec, FloatSpec):
+            return self._new_float(self.seen[path])
+        assert isinstance(spec, SequenceSpec | DictSpec)
+        if isinstance(spec, SequenceSpec) and spec.type is not list:
+            new = self._filled(tuple, [self._part(item, (*path, k)) for k, item in enumerate(spec.items)], ())
+            if spec.type is tuple:
+                return new
+            make = functools.partial(tuple.__new__, spec.type)
+            self.alive.append(make)
+            call = self._c_api("PyObject_CallOneArg", POINTER, [POINTER] * 2)
+            named = self.builder.call(call, [object_at(make), new])
             self._decref(new)
-        builder.ret(POINTER(None))
-        builder.position_at_end(made)
+            self._return_if_null(named, ())
+            return named
+        for k, item in enumerate(spec.items):
+            value = self._updated(item, (*path, k)) if changes_within(item) else None
+            if value is None:
+                continue
+            if isinstance(spec, DictSpec):
+                self._put("PyDict_SetItem", self.seen[path], object_at(spec.keys[k]), value, ())
+                self._decref(value)
+            else:  # it takes over the reference, and fails where the list was shortened while the GIL was released
+                self._put("PyList_SetItem", self.seen[path], INT64(k), value, ())
+        return None
 
-    # Building blocks --------------------------------------------------------------------------------------------------
+    def _part(self, spec: Spec, path: Path) -> Callable[[tuple[ir.Value, ...]], ir.Value]:
+        """An item of a tuple, as it is after the kernel."""
 
-    def _require(self, condition: ir.Value) -> None:
-        """Go on where `condition` holds, and to the slow path where not."""
-        block = self._block("checked")
-        self.builder.cbranch(condition, block, self.slow).set_weights([99, 1])
-        self.builder.position_at_end(block)
+        def part(unfinished: tuple[ir.Value, ...]) -> ir.Value:
+            new = self._updated(spec, path) if changes_within(spec) else None
+            return self._incref(self.seen[path]) if new is None else new
 
-    def _require_zero(self, words: list[ir.Value]) -> None:
-        """Go on where all `words` are zero: several comparisons for one branch."""
-        if words:
-            union = words[0]
-            for word in words[1:]:
-                union = self.builder.or_(union, word)
-            self._require(self.builder.icmp_signed("==", union, union.type(0)))
-
-    def _field(self, value: ir.Value, offset: int, kind: ir.Type) -> ir.Value:
-        address = self.builder.gep(value, [INT64(offset)])
-        return self.builder.load(self.builder.bitcast(address, kind.as_pointer()))
-
-    def _has_type(self, value: ir.Value, wanted: type) -> ir.Value:
-        return self.builder.icmp_signed("==", self._field(value, headers.OBJECT_TYPE, POINTER), _object(wanted))
-
-    def _alloca(self, kind: ir.Type) -> ir.Value:
-        with self.builder.goto_entry_block():
-            return self.builder.alloca(kind)
-
-    def _slot(self) -> ir.Value:
-        slot = self._alloca(DOUBLE)
-        return self.builder.bitcast(slot, POINTER)
-
-    def _incref(self, value: ir.Value) -> ir.Value:
-        self.builder.call(self._c_api("Py_IncRef", VOID, [POINTER]), [value])
-        return value
-
-    def _decref(self, value: ir.Value) -> None:
-        self.builder.call(self._c_api("Py_DecRef", VOID, [POINTER]), [value])
-
-    def _block(self, name: str) -> ir.Block:
-        return self.function.append_basic_block(name)
-
-    def _c_api(self, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
-        known = self.module.globals.get(name)
-        return known or ir.Function(self.module, ir.FunctionType(result, arguments), name)
+        return part
 
 
-def _address(address: int, kind: ir.Type | None = None) -> ir.Value:
-    return INT64(address).inttoptr(POINTER if kind is None else kind.as_pointer())
-
-
-def _object(value: object) -> ir.Value:
-    """A pointer to an object, which the function's `CompiledCall` keeps alive."""
-    return _address(id(value))
-
-
-def _as_signed(word: int) -> int:
-    return word - 2**64 if word >= 2**63 else word
+def changes_within(spec: Spec) -> bool:
+    """Whether a float that the kernel writes to is in an argument."""
+    if isinstance(spec, ArraySpec | StaticSpec | AnySpec):
+        return False
+    return spec.written if isinstance(spec, FloatSpec) else any(map(changes_within, spec.items))

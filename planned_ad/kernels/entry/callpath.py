@@ -5,8 +5,8 @@ specification says costs some tens of nanoseconds and allocates nothing, and tha
 path with the very same arguments, before anything has been written.
 
 The function has the C signature of ``METH_FASTCALL | METH_KEYWORDS``, which is also that of ``PyObject_Vectorcall``, so
-that handing a call over is a jump. Where object headers are not laid out as `headers` knows them, a Python function
-does the same checks and runs the same kernel: `BuiltCall.fast_path` tells which of the two was made.
+that handing a call over is a jump. Where object headers are not laid out as `headers` knows them, all calls take the
+slow path: `BuiltCall.fast_path` tells.
 """
 
 import ctypes
@@ -15,13 +15,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba.core.registry import cpu_target
 
 from ..llvm.codelibrary import CodeLibrary, Optimization, compile_module, unique_symbol
 from . import headers, watchtable
 from .callemit import CallEmitter, emit_entry, emit_kernel_function
-from .callspec import ArgumentResult, CallSpec, FloatResult, Result, TupleResult, address_of, match
+from .callspec import (
+    ArgumentResult,
+    CallSpec,
+    ConstantResult,
+    ConvertedResult,
+    DictResult,
+    FloatResult,
+    ListResult,
+    NewArray,
+    Result,
+    TupleResult,
+)
 from .workspace import KernelRunner, WorkspacePool, aligned_bytes
 
 EmitKernel = Callable[[ir.IRBuilder, Any, list[ir.Value], ir.Value], ir.Value]
@@ -122,6 +134,7 @@ def make_builtin(
         fast_path = headers.supported() and (spec.watch is None or watchtable.supported())
     symbol = unique_symbol(name)
     claim, workspace = ctypes.c_int32(0), aligned_bytes(spec.workspace_nbytes, spec.sparse)
+    alive: list[Any] = []
 
     def emit(module: ir.Module) -> None:
         kernel = emit_kernel_function(module, f"{symbol}.body", spec)
@@ -132,16 +145,17 @@ def make_builtin(
         if fast_path:
             emitter = CallEmitter(module, symbol, spec, slow_path)
             emitter.emit(kernel, workspace.ctypes.data, ctypes.addressof(claim))
+            alive.append(emitter.alive)
 
     library = compile_module(symbol, emit, optimization)
     kernel_address = library.get_pointer_to_function(f"{symbol}.kernel")
     run = KernelRunner(kernel_address, WorkspacePool(spec.workspace_nbytes, spec.sparse), spec.release_gil)
     if fast_path:
         address = library.get_pointer_to_function(symbol)
-        kept = (spec, slow_path, workspace, claim, library, keep)
+        kept = (spec, slow_path, workspace, claim, library, keep, alive)
         function = _builtin_function(name, f"{name}{text_signature}\n--\n\n{doc}", address, kept)
     else:
-        function = _python_function(name, doc, text_signature, spec, run, slow_path)
+        function = _slow_function(name, doc, text_signature, slow_path)
     return BuiltCall(function=function, fast_path=fast_path, kernel_address=kernel_address, run=run, library=library)
 
 
@@ -156,33 +170,16 @@ _new_function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_o
 )
 
 
-def _python_function(
-    name: str, doc: str, text_signature: str, spec: CallSpec, run: KernelRunner, slow_path: Callable[..., Any]
-) -> Callable[..., Any]:
-    """The stand-in: `match` in place of machine code, with the same results."""
+def _slow_function(name: str, doc: str, text_signature: str, slow_path: Callable[..., Any]) -> Callable[..., Any]:
+    """The stand-in: the slow path, described as the built-in function is."""
 
     def function(*arguments: Any, **keywords: Any) -> Any:
-        leaves = None if keywords else match(spec, arguments)
-        if leaves is None:
-            return slow_path(*arguments, **keywords)
-        pointers, scalars = leaf_pointers(leaves, spec.outputs)
-        if run(pointers):
-            return slow_path(*arguments, **keywords)
-        return build_result(spec.result, arguments, scalars[len(scalars) - spec.outputs :])
+        return slow_path(*arguments, **keywords)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     function.__signature__ = inspect.signature(eval(f"lambda {text_signature.strip('()')}: None"))  # type: ignore[attr-defined]
     return function
-
-
-def leaf_pointers(leaves: Sequence[Any], outputs: int) -> tuple[list[int], ctypes.Array]:
-    """Addresses of the leaves and outputs, and the memory of those that are scalars: floats first, then outputs."""
-    numbers = [leaf for leaf in leaves if isinstance(leaf, float)]
-    scalars = (ctypes.c_double * (len(numbers) + outputs))(*numbers)
-    slots = iter(range(ctypes.addressof(scalars), ctypes.addressof(scalars) + ctypes.sizeof(scalars), 8))
-    pointers = [next(slots) if isinstance(leaf, float) else address_of(leaf) for leaf in leaves]
-    return [*pointers, *slots], scalars
 
 
 def build_result(result: Result, arguments: Sequence[Any], outputs: Sequence[float]) -> Any:
@@ -192,6 +189,21 @@ def build_result(result: Result, arguments: Sequence[Any], outputs: Sequence[flo
             return arguments[result.position]
         case FloatResult():
             return outputs[result.output]
-        case TupleResult():
-            return tuple(build_result(item, arguments, outputs) for item in result.items)
+        case ConstantResult():
+            return result.value
+        case NewArray():
+            return array_like(result)
+        case ConvertedResult():
+            return result.function(build_result(result.item, arguments, outputs))
+        case TupleResult() | ListResult() | DictResult():
+            items = [build_result(item, arguments, outputs) for item in result.items]
+            if isinstance(result, DictResult):
+                return dict(zip(result.keys, items))
+            return items if isinstance(result, ListResult) else tuple(items)
     return None
+
+
+def array_like(result: NewArray) -> np.ndarray:
+    spec = result.spec
+    memory = (np.zeros if result.is_zero else np.empty)(spec.byte_range[1], np.uint8)
+    return np.ndarray(spec.shape, spec.dtype, memory, strides=spec.strides)

@@ -1,12 +1,11 @@
-"""What a compiled call expects of its arguments, and the same checks in plain Python.
+"""What a compiled call expects of its arguments, what it makes where some are missing, and what it returns.
 
-The specifications are data; `callpath` turns them into machine code. `match` is their meaning: the
-oracle of its tests, and what serves where object headers cannot be read directly.
+The specifications are data; `callpath` turns them into machine code.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -52,6 +51,12 @@ class ArraySpec:
     @property
     def is_written(self) -> bool:
         return self.writeable
+
+    @property
+    def is_c_ordered(self) -> bool:
+        """Whether its elements follow one another, the last axis fastest."""
+        dense = [self.dtype.itemsize * int(np.prod(self.shape[axis + 1 :])) for axis in range(len(self.shape))]
+        return all(stride == dense[axis] for axis, _, stride in self.used_strides)
 
     @classmethod
     def of(cls, array: np.ndarray, writeable: bool = False) -> "ArraySpec":
@@ -100,8 +105,25 @@ class SequenceSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DictSpec:
+    """Exactly a ``dict`` with these keys in this order; what is there for each."""
+
+    keys: tuple[Hashable, ...]
+    items: tuple["Spec", ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectSpec:
+    """Exactly an instance of a class without ``__slots__``; its attributes, all of them, in this order."""
+
+    type: type
+    keys: tuple[Hashable, ...]
+    items: tuple["Spec", ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SlotsSpec:
-    """Exactly an instance of a class with ``__slots__``, which are all set; what is in some of them.
+    """Exactly an instance of a class with ``__slots__``; what is in some of them.
 
     Parameters
     ----------
@@ -117,12 +139,18 @@ class SlotsSpec:
     items: tuple["Spec", ...]
 
 
-Spec = ArraySpec | FloatSpec | StaticSpec | SequenceSpec | SlotsSpec
+@dataclass(frozen=True, slots=True)
+class AnySpec:
+    """An array, a number or a text, whichever; no leaf."""
+
+
+ANY_TYPES = (np.ndarray, float, int, bool, str, np.float64)
+Spec = ArraySpec | FloatSpec | StaticSpec | SequenceSpec | DictSpec | ObjectSpec | SlotsSpec | AnySpec
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentResult:
-    """Return the argument at this position."""
+    """Return the argument at this position; where a float in a tuple has changed, a new tuple."""
 
     position: int
 
@@ -135,13 +163,75 @@ class FloatResult:
 
 
 @dataclass(frozen=True, slots=True)
+class ConstantResult:
+    """Return this very object."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class NewArray:
+    """Return a new array that meets a specification, which is dense; of zeros, or of whatever is in its memory."""
+
+    spec: ArraySpec
+    is_zero: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TupleResult:
     """Return a new tuple."""
 
     items: tuple["Result", ...]
 
 
-Result = ArgumentResult | FloatResult | TupleResult | None
+@dataclass(frozen=True, slots=True)
+class ListResult:
+    """Return a new list."""
+
+    items: tuple["Result", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DictResult:
+    """Return a new dict."""
+
+    keys: tuple[Hashable, ...]
+    items: tuple["Result", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedResult:
+    """Return what a function makes of something."""
+
+    item: "Result"
+    function: Callable[[Any], Any] = field(compare=False)
+
+
+Result = (
+    ArgumentResult | FloatResult | ConstantResult | NewArray | TupleResult | ListResult | DictResult | ConvertedResult
+) | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forms:
+    """The ways to pass the arguments besides all of them by position.
+
+    Parameters
+    ----------
+    names : tuple of str
+        by which arguments may be passed, in their order, after those by position; empty for one that may not.
+    made : tuple of pairs of int and Result
+        what stands for arguments that are missing, or None.
+    together : tuple of int
+        arguments that are passed all, or none.
+    most : int
+        how many may be passed by position unless all are.
+    """
+
+    names: tuple[str, ...]
+    made: tuple[tuple[int, Result], ...] = ()
+    together: tuple[int, ...] = ()
+    most: int = 1 << 30
 
 
 class Watch(Protocol):
@@ -180,6 +270,8 @@ class CallSpec:
         let other Python threads run during the kernel.
     watch : Watch, optional
         what else has to be as it was.
+    forms : Forms, optional
+        other ways to pass the arguments.
     """
 
     arguments: tuple[Spec, ...]
@@ -191,6 +283,7 @@ class CallSpec:
     sparse: bool = False
     release_gil: bool = False
     watch: "Watch | None" = field(default=None, compare=False)
+    forms: Forms | None = None
     leaves: tuple[ArraySpec | FloatSpec, ...] = field(init=False, compare=False, repr=False)
     arrays: tuple[ArraySpec, ...] = field(init=False, compare=False, repr=False)
 
@@ -222,66 +315,9 @@ class CallSpec:
         )
 
 
-def _leaves(specs: Sequence[Spec]):
+def _leaves(specs: Sequence[Spec]) -> Iterator[ArraySpec | FloatSpec]:
     for spec in specs:
-        if isinstance(spec, SequenceSpec | SlotsSpec):
-            yield from _leaves(spec.items)
-        elif not isinstance(spec, StaticSpec):
+        if isinstance(spec, ArraySpec | FloatSpec):
             yield spec
-
-
-def match(spec: CallSpec, arguments: Sequence[Any]) -> list[Any] | None:
-    """The leaves of `arguments`, or None when they are not what `spec` says."""
-    leaves: list[Any] = []
-    if spec.watch is not None and not spec.watch.is_same():
-        return None
-    if not _items_match(spec.arguments, arguments, leaves):
-        return None
-    arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
-    ranges = []
-    for array, array_spec in zip(arrays, spec.arrays):
-        low, high = array_spec.byte_range
-        data = address_of(array)
-        ranges.append((data + low, data + high))
-    ranges += [(low, low + nbytes) for low, nbytes in spec.fixed]
-    for first, second in spec.apart:
-        (low, high), (other_low, other_high) = ranges[first], ranges[second]
-        if low < high and other_low < other_high and low < other_high and other_low < high:
-            return None
-    return leaves
-
-
-def address_of(array: np.ndarray) -> int:
-    return array.ctypes.data
-
-
-def _items_match(specs: Sequence[Spec], values: Sequence[Any], leaves: list[Any]) -> bool:
-    return len(specs) == len(values) and all(_matches(spec, value, leaves) for spec, value in zip(specs, values))
-
-
-def _matches(spec: Spec, value: Any, leaves: list[Any]) -> bool:
-    match spec:
-        case StaticSpec():
-            return value is spec.value or (spec.is_int64 and type(value) is int and value == spec.value)
-        case SequenceSpec():
-            return type(value) is spec.type and _items_match(spec.items, cast(Sequence[Any], value), leaves)
-        case SlotsSpec():
-            return type(value) is spec.type and _items_match(
-                spec.items, [getattr(value, name) for name in spec.names], leaves
-            )
-        case FloatSpec():
-            leaves.append(value)
-            return type(value) in (float, np.float64) and not spec.written  # which only machine code does
-        case ArraySpec():
-            leaves.append(value)
-            return type(value) is np.ndarray and _array_matches(spec, value)
-
-
-def _array_matches(spec: ArraySpec, array: np.ndarray) -> bool:
-    return (
-        array.shape == spec.shape
-        and (array.dtype.num, array.dtype.byteorder) == (spec.dtype.num, spec.dtype.byteorder)
-        and all(array.strides[axis] == stride for axis, _, stride in spec.used_strides)
-        and array.flags.aligned
-        and (array.flags.writeable or not spec.writeable)
-    )
+        elif not isinstance(spec, StaticSpec | AnySpec):
+            yield from _leaves(spec.items)

@@ -17,6 +17,7 @@ OBJECT_TYPE = 8
 SEQUENCE_LENGTH = 16
 LIST_ITEMS = 24  # a pointer to the items
 TUPLE_ITEMS = 24  # the items themselves; the same in subclasses without further slots, such as namedtuples
+DICT_LENGTH = 16
 FLOAT_VALUE = 16  # also of a numpy.float64 scalar
 
 ARRAY_DATA = 16
@@ -32,16 +33,37 @@ DESCR_WORD = 24  # eight bytes: kind, type, byte order, flags, and the type numb
 DESCR_WORD_MASK = 0xFFFFFFFF_00FF0000  # of these, the type number and the byte order
 
 C_API = (
+    "PyDict_New",
+    "PyDict_Next",
+    "PyDict_SetItem",
     "PyEval_RestoreThread",
     "PyEval_SaveThread",
     "PyFloat_FromDouble",
+    "PyList_New",
+    "PyList_SetItem",
     "PyLong_AsLongLongAndOverflow",
+    "PyObject_CallOneArg",
+    "PyObject_GenericGetDict",
     "PyObject_Vectorcall",
     "PyTuple_New",
     "PyTuple_SetItem",
+    "PyUnicode_Compare",
     "Py_DecRef",
     "Py_IncRef",
 )
+
+
+# Functions of NumPy's C interface, by their place in its table, which never changes: ``PyArray_NewFromDescr``, ...
+NUMPY_API = {"new": 94, "zeros": 183, "empty": 184}
+
+
+@cache
+def numpy_function(name: str) -> int:
+    """The address of a function of NumPy's C interface."""
+    address = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )(np._core.multiarray._ARRAY_API, None)  # type: ignore[attr-defined]
+    return _int64(address + 8 * NUMPY_API[name])
 
 
 def descr_word(dtype: np.dtype) -> int:
@@ -53,7 +75,7 @@ def descr_word(dtype: np.dtype) -> int:
 def slot_offset(kind: type, name: str) -> int:
     """Where instances of a class keep a slot: where a known object is found that has been put into it."""
     known, instance = object(), cast(Any, object.__new__(kind))
-    setattr(instance, name, known)
+    object.__setattr__(instance, name, known)  # also of what its class says is frozen
     places = range(object.__basicsize__, kind.__basicsize__, 8)
     return next(offset for offset in places if _int64(id(instance) + offset) == id(known))
 
@@ -78,10 +100,11 @@ def supported() -> bool:
 def _objects_hold() -> bool:
     item = object()
     number, scalar = 2.718281828, np.float64(3.14159265)
-    as_list, as_tuple = [item, None, item], (None, item)
+    as_list, as_tuple, as_dict = [item, None, item], (None, item), {1: 1, 2: 2, 3: 3}
     if any(_int64(id(thing) + OBJECT_TYPE) != id(type(thing)) for thing in (item, number, scalar, as_list, as_tuple)):
         return False
-    if (_int64(id(as_list) + SEQUENCE_LENGTH), _int64(id(as_tuple) + SEQUENCE_LENGTH)) != (3, 2):
+    lengths = [_int64(id(thing) + SEQUENCE_LENGTH) for thing in (as_list, as_tuple)]
+    if [*lengths, _int64(id(as_dict) + DICT_LENGTH)] != [3, 2, 3]:
         return False
     doubles = [ctypes.c_double.from_address(id(value) + FLOAT_VALUE).value for value in (number, scalar)]
     return (

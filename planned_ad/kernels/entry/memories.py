@@ -19,11 +19,14 @@ from ...planning.schedule import BranchStep, LibraryStep, LoopStep, Memory, Memo
 from ...tape.tape import walk
 from ..llvm.places import Metadata, Place, Pointers
 from ..llvm.types import I64, POINTER, STACK_ALIGNMENT, memory_type
-from .callspec import address_of
 
 CELL_NBYTES = 512  # of one memory on the stack
 STACK_NBYTES = 8192  # of all of them in one function
 SCOPES = 100  # memories told apart: the description of each names all others
+
+
+def address_of(array: np.ndarray) -> int:
+    return array.ctypes.data
 
 
 def inner_steps(steps: Iterable[Step]) -> Iterator[Step]:

@@ -337,6 +337,22 @@ def _xlogy(builder, operands, dtype, source, parameters):
     return builder.select(is_zero, zero, product)
 
 
+def _nextafter(builder, operands, dtype, source, parameters):
+    """The number beside `a`, towards `b`: as an integer one more or less, but for zero and equal numbers."""
+    a, b = operands
+    n = lanes_of(a)
+    number, bits = register_type(dtype, n), register_type(np.dtype(f"i{dtype.itemsize}"), n)
+    one = constant(np.dtype(f"i{dtype.itemsize}"), 1, n)
+    up = builder.fcmp_ordered("<", a, b)
+    away = builder.xor(up, builder.fcmp_ordered("<", a, constant(dtype, 0, n)))
+    whole = builder.bitcast(a, bits)
+    moved = builder.bitcast(builder.select(away, builder.add(whole, one), builder.sub(whole, one)), number)
+    least = intrinsic(builder, "copysign", builder.bitcast(one, number), b)
+    beside = builder.select(builder.fcmp_ordered("==", a, constant(dtype, 0, n)), least, moved)
+    found = builder.select(builder.fcmp_ordered("==", a, b), b, beside)
+    return builder.select(builder.fcmp_unordered("uno", a, b), builder.fadd(a, b), found)
+
+
 SPECIAL: dict[str, Callable[..., ir.Value]] = {
     "negative": _negative,
     "divide": _divide,
@@ -373,5 +389,6 @@ SPECIAL: dict[str, Callable[..., ir.Value]] = {
     "left_shift": _shift("left"),
     "right_shift": _shift("right"),
     "polygamma": _polygamma,
+    "nextafter": _nextafter,
     "xlogy": _xlogy,
 }

@@ -313,8 +313,11 @@ class NestEmitter:
             )
         assert isinstance(item, GatherRead)
         offset = self.offset(number, item.view, depth)
-        indices = [register(k) for k in item.indices]
         base, stride = self.pointers.place(item.memory), self.inner_stride(number, depth)
+        if self.is_row(item, depth):  # along the axis, places like any others
+            place = self.add_indices(offset, [self.scalars[k] for k in item.indices], item, 0)
+            return read(builder, base, place, stride, item.dtype, lanes, count)
+        indices = [register(k) for k in item.indices]
         lane_values = []
         assert isinstance(count, int)
         for lane in range(count):
@@ -322,6 +325,10 @@ class NestEmitter:
             place = self.add_indices(place, indices, item, lane)
             lane_values.append(load_one(self.builder, base, place, item.dtype))
         return from_lanes(builder, lane_values, lanes)
+
+    def is_row(self, item: GatherRead | Write, depth: int) -> bool:
+        """Whether indices choose a row, along which the innermost loop runs."""
+        return depth > 0 and all(self.level[k] < depth for k in item.indices)
 
     def add_indices(self, place, indices, item, lane) -> ir.Value:
         builder = self.builder
@@ -341,6 +348,10 @@ class NestEmitter:
         builder, dtype = self.builder, self.dtype_of(item.source)
         base, stride = self.pointers.place(item.memory), self.inner_stride(number, depth)
         offset = self.offset(number, item.view, depth)
+        if self.is_row(item, depth) and stride and not item.accumulate:
+            place = self.add_indices(offset, [self.scalars[k] for k in item.indices], item, 0)
+            put(builder, base, place, stride, dtype, source, lanes, count)
+            return
         indices = [register(k) for k in item.indices]
         assert isinstance(count, int)
         for lane in range(count):  # in order: the last of equal indices wins, and sums see one another

@@ -164,6 +164,46 @@ def put(recorder, a, ind, v, mode="raise"):
     a[tuple(reversed(subscripts))] = values[np.arange(count) % values.shape[0]]
 
 
+@implements(np.place)
+def place(recorder, arr, mask, vals):
+    """Values are taken again from the first where there are too few."""
+    values = asarray(recorder, vals).ravel()
+    if not values.shape[0]:
+        raise ValueError("Cannot insert from an empty array!")
+    mask = asarray(recorder, mask)
+    mask = mask if mask.dtype == BOOL else mask != 0
+    if mask.shape != arr.shape:
+        mask = mask.reshape(arr.shape)
+    rank = np.cumsum(mask.ravel()).reshape(arr.shape) - 1
+    arr[...] = np.where(mask, values[np.maximum(rank, 0) % values.shape[0]].astype(arr.dtype), arr)
+
+
+@implements(np.choose)
+def choose(recorder, a, choices, out=None, mode="raise"):
+    choices = list(choices) if not recorder.is_array(choices) else [choices[k] for k in range(choices.shape[0])]
+    dtype = recorder.result_type(*choices)
+    chosen = _wrapped(recorder, a, len(choices), mode, "choose")
+    parts = [asarray(recorder, choice).astype(dtype) for choice in choices]
+    shape = np.broadcast_shapes(np.shape(chosen), *(part.shape for part in parts))
+    stacked = np.stack([np.broadcast_to(part, shape) for part in parts])
+    found = stacked[(np.broadcast_to(asarray(recorder, chosen), shape), *np.ix_(*map(np.arange, shape)))]
+    return deliver(recorder, recorder.value_of(found), out)
+
+
+@implements(np.trim_zeros)
+def trim_zeros(recorder, filt, trim="fb", axis=None):
+    """How many zeros there are is that of the example (guards on the elements up to the first that is not zero)."""
+    filt = asarray(recorder, filt)
+    if filt.ndim != 1:
+        raise unsupported("np.trim_zeros of several axes", "slice the array")
+    first, last = 0, filt.shape[0]
+    while "f" in trim.lower() and first < last and filt[first] == 0:
+        first += 1
+    while "b" in trim.lower() and last > first and filt[last - 1] == 0:
+        last -= 1
+    return filt[first:last]
+
+
 @implements(np.putmask)
 def putmask(recorder, a, mask, values):
     values = asarray(recorder, values)

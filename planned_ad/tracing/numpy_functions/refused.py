@@ -10,15 +10,8 @@ from ..record.dispatch import implements
 from .support import unsupported
 
 SOLVE = "its rule comes with a later version; for now write the elimination as a loop over rows"
-FIXED_SHAPE = "the result's shape depends on the data; use np.where"
 
-INSTEAD: dict[str, str] = {
-    **dict.fromkeys(["union1d", "intersect1d", "setdiff1d", "trim_zeros"], FIXED_SHAPE),
-    "piecewise": "use np.where or np.select, with both sides finite everywhere",
-    "choose": "use np.select, or index the stacked choices",
-    "place": "assign with a boolean index, x[mask] = values",
-    "geomspace": "write np.exp(np.linspace(np.log(start), np.log(stop), num))",
-}
+INSTEAD: dict[str, str] = {}  # of functions of `numpy`
 LINEAR_ALGEBRA = [
     *("solve", "inv", "pinv", "det", "slogdet", "cholesky", "qr", "svd", "svdvals", "lstsq", "cond", "matrix_rank"),
     *("eig", "eigh", "eigvals", "eigvalsh", "tensorsolve", "tensorinv"),

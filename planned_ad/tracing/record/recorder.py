@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import TraceError, UnrollLimitError, UnsupportedError
+from ...errors import ConversionError, TraceError, UnrollLimitError, UnsupportedError
 from ...python.source import Line, current_line
 from ...regions.affine import Ragged
 from ...regions.regions import View, c_strides, is_injective
@@ -344,7 +344,7 @@ class Recorder:
         implementation = FUNCTIONS.get(function)
         if implementation is None:
             require_numbers(self, items)
-            raise self.unsupported(function)
+            return self.call_python(function, args, kwargs)
         try:
             return implementation(self, *args, **kwargs)
         except UnsupportedError as error:
@@ -352,6 +352,16 @@ class Recorder:
             if self.here() in str(error):
                 raise
             raise UnsupportedError(f"{self.here()}: {error}") from None
+
+    def call_python(self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """What a function of NumPy without a rule gives that is written in Python: its code is traced."""
+        code = getattr(function, "_implementation", function)
+        if type(code) is not types.FunctionType:
+            raise self.unsupported(function)
+        try:
+            return self.namespace.library_function(code)(*args, **kwargs)
+        except (UnsupportedError, ConversionError) as error:
+            raise self.unsupported(function) from error
 
     def unsupported(self, function: Any) -> UnsupportedError:
         name = getattr(function, "__name__", str(function))

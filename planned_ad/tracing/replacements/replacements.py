@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import TraceError
+from ...python.shadows import ShadowClass
 from ..lengths.ragged import MAKERS, RaggedArray
 from ..lengths.run_time_arrays import RunTimeArray
 from ..loops.exits import exit_replacements
@@ -19,6 +20,7 @@ from ..record.dispatch import FUNCTIONS
 from ..record.promotion import KINDS
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
 from ..values.loop_index import is_loop_index
+from .array_converter import library_replacements
 from .builtin_functions import builtin_replacements, math_replacements, number_replacements
 from .draws import draw_replacements, draws_from_outside
 from .stand_ins import ndarray, with_classes
@@ -37,6 +39,7 @@ def replacements(recorder: Recorder) -> dict[int, object]:
     found[id(np.r_)] = _Joined(recorder, False)
     found[id(np.c_)] = _Joined(recorder, True)
     found[id(np.ndarray)] = ndarray(recorder, found[id(np.empty)])  # type: ignore[arg-type]
+    found |= library_replacements(recorder)
     return with_classes(
         found
         | math_replacements(recorder)
@@ -70,6 +73,7 @@ def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
     """`function`, recorded where an argument is traced; its arrays as traced arrays whose numbers are known."""
 
     def traced(*args, **kwargs):
+        args = tuple(arg.__array__() if _is_like_array(arg) else arg for arg in args)
         if has_list((*args, *kwargs.values())):
             recorder.mark()
             return call_on_lists(recorder, function, args, kwargs)
@@ -96,6 +100,11 @@ def _adopted(recorder: Recorder, result: Any) -> Any:
         if not result.flags.owndata:
             result = result.copy(order="K") if result.base is not None else result
     return recorder.adopt(result)
+
+
+def _is_like_array(obj: Any) -> bool:
+    """Whether `obj` is of a class whose code is traced, and which says what array it stands for."""
+    return isinstance(type(obj), ShadowClass) and hasattr(obj, "__array__")
 
 
 def _counted(recorder: Recorder, items: Any) -> Any:

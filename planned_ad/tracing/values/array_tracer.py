@@ -51,6 +51,8 @@ class ArrayTracer(Operators):
             f"while tracing; use NumPy's functions, or do it outside of the traced function"
         )
 
+    device = "cpu"  # as NumPy says
+
     def __delitem__(self, key: Any) -> None:
         raise ValueError("cannot delete array elements")
 

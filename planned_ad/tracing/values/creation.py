@@ -47,6 +47,8 @@ def _shape_of(recorder: Recorder, item: Any, position: tuple[int, ...], leaves: 
 
 def _as_array(recorder: Recorder, obj: Any, dtype: Any, order: Any, copy: bool | None) -> Any:
     """`numpy.array(obj, dtype, copy=copy, order=order)` for traced `obj`."""
+    if isinstance(copy, np._CopyMode):
+        copy = {np._CopyMode.ALWAYS: True, np._CopyMode.NEVER: False}.get(copy)
     recorder.mark()
     if recorder.is_array(obj):
         array = obj

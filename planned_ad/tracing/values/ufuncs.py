@@ -191,7 +191,8 @@ def known_power(recorder: Recorder, a: Value, n: float) -> Value:
 
 
 SAME_NAME = [
-    "add", "subtract", "multiply", "divide", "negative", "floor_divide", "remainder", "exp", "exp2", "expm1", "log",
+    "add", "subtract", "multiply", "divide", "negative", "nextafter",
+    "floor_divide", "remainder", "exp", "exp2", "expm1", "log",
     "log1p", "log2", "log10", "sqrt", "cbrt", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "sinh",
     "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "hypot", "logaddexp", "minimum", "maximum", "fmin", "fmax",
     "copysign", "sign", "rint", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal",

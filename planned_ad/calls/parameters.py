@@ -1,0 +1,225 @@
+"""What a call takes: for each parameter its role, its name, and where in memory each of its leaves goes.
+
+Built once for each compiled call, and read by whatever makes, checks, runs or describes it: the machine code and its
+slow path, the calls from compiled code and from C, signatures and messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..python.structure import Leaf, Structure, paths
+from ..tape.guards import decides
+from ..tape.tape import Buffer, Tape
+from ..trace import ArgumentLeaf, Trace
+from .kinds import ARGUMENT, COTANGENT, RESULT, TAPE, CallKind, Role
+
+TAPE_BUFFER = -1  # the id, among those of buffers, of the memory of a split plan's tape, which holds several of them
+LEAF = Structure(kind=Leaf)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A leaf of a parameter, and its memory.
+
+    Attributes
+    ----------
+    path : str
+        How the user would name it.
+    kind : str
+        'array', 'float', 'tape', 'static' (this very `value`), or 'other' (whatever is there is handed through).
+    buffer : Buffer or None
+        Of the tape; None of what is static, handed through, or a tape itself.
+    value : object
+        What is static; or the number that stands for a missing one.
+    is_written : bool
+        Whether the call writes to it.
+    """
+
+    path: str
+    kind: str
+    buffer: Buffer | None = None
+    value: object = None
+    is_written: bool = False
+
+    @property
+    def id(self) -> int | None:
+        """Of its memory."""
+        return TAPE_BUFFER if self.kind == "tape" else None if self.buffer is None else self.buffer.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One thing that a call takes; or, where it is not `is_passed`, a number that it returns.
+
+    Attributes
+    ----------
+    role : Role
+    name : str
+    structure : Structure
+        How its leaves nest.
+    places : tuple of Place
+        Of each leaf.
+    number : int
+        Of the argument that it is, or is a shadow of; of the result.
+    copy : int
+        Which of several shadows.
+    is_passed : bool
+    """
+
+    role: Role
+    name: str
+    structure: Structure = LEAF
+    places: tuple[Place, ...]
+    number: int = 0
+    copy: int = 0
+    is_passed: bool = True
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Of the memory of its leaves."""
+        return tuple(place.id for place in self.places if place.id is not None)
+
+
+def parameters_of(trace: Trace, row: CallKind, tape: Tape) -> tuple[Parameter, ...]:
+    """All parameters of a kind of call whose tape this is, in order; and those that come back as numbers."""
+    found: list[Parameter] = []
+    for role in row.takes:
+        found += READERS.get(role, followers)(trace, row, tape)
+    if RESULT in row.returns and RESULT not in row.takes:
+        found += [replace(p, is_passed=False) for p in results(trace, row, tape)]
+    return tuple(found)
+
+
+def arguments(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
+    """The function's own."""
+    written = {region.buffer for op in tape.operations for region in op.writes}
+    for number, (child, leaves) in enumerate(arguments_with_leaves(trace)):
+        places = tuple(
+            Place(
+                path=leaf.path,
+                kind=leaf.kind,
+                buffer=None if leaf.buffer is None else tape.buffers[leaf.buffer],
+                value=leaf.value,
+                is_written=leaf.kind == "array" and leaf.buffer in written,
+            )
+            for leaf in leaves
+        )
+        yield Parameter(role=ARGUMENT, name=trace.names[number], structure=child, places=places, number=number)
+
+
+def followers(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
+    """Shadows or tangents of the arguments; the shadow of an argument that is a float is a number that comes back."""
+    buffers: dict[int | None, list[Buffer]] = {}
+    for id in tape.arguments:
+        if tape.buffers[id].kind == row.follows.value:
+            buffers.setdefault(tape.buffers[id].shadow_of, []).append(tape.buffers[id])
+    for number, (child, leaves) in enumerate(arguments_with_leaves(trace)):
+        several = [buffers.get(leaf.buffer, ()) if leaf.buffer is not None else () for leaf in leaves]
+        is_number = child.kind is Leaf and leaves[0].kind == "float" and row.is_reverse
+        for copy in range(row.width if any(several) else 0):
+            name = "d" + trace.names[number] + (f"[{copy}]" if row.width > 1 else "")
+            places = tuple(
+                Place(path=name + path, kind=leaf.kind if own else "other", buffer=own[copy] if own else None)
+                for path, leaf, own in zip(paths(child), leaves, several)
+            )
+            yield Parameter(
+                role=row.follows,
+                name=name,
+                structure=child,
+                places=tuple(replace(place, is_written=place.buffer is not None) for place in places),
+                number=number,
+                copy=copy,
+                is_passed=not is_number,
+            )
+
+
+def cotangents(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
+    """One for each floating result; a number for a scalar. Of a loss, the second half of a split plan knows it."""
+    buffers = [tape.buffers[id] for id in tape.arguments if tape.buffers[id].kind == COTANGENT.value]
+    known = 1.0 if row.is_half and is_scalar_loss(trace) else None
+    for number, buffer in enumerate(buffers):
+        kind = "float" if buffer.shape == () else "array"
+        name = "cotangent" if len(buffers) == 1 else f"cotangent{number}"
+        place = Place(path=buffer.label, kind=kind, buffer=buffer, value=known)
+        yield Parameter(role=COTANGENT, name=name, places=(place,), number=number)
+
+
+def results(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
+    """Arrays are written to what is passed, numbers come back."""
+    kinds = {what: kind for (_, what), kind in zip(trace.result_leaves, trace.result_kinds) if kind != "static"}
+    buffers = [tape.buffers[id] for id in tape.arguments if tape.buffers[id].kind == RESULT.value]
+    arrays = [n for n, buffer in enumerate(buffers) if buffer.shape or kinds.get(n) == "array"]
+    for number, buffer in enumerate(buffers):
+        is_array = number in arrays
+        name = "value" if not is_array else "out" if len(arrays) == 1 else f"out{arrays.index(number)}"
+        place = Place(path=name, kind="array" if is_array else "float", buffer=buffer, is_written=True)
+        yield Parameter(role=RESULT, name=name, places=(place,), number=number, is_passed=is_array)
+
+
+def tapes(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
+    yield Parameter(role=TAPE, name="tape", places=(Place(path="tape", kind="tape", is_written=row.writes_tape),))
+
+
+READERS = {ARGUMENT: arguments, TAPE: tapes, COTANGENT: cotangents, RESULT: results}
+
+
+def arguments_with_leaves(trace: Trace) -> Iterator[tuple[Structure, Sequence[ArgumentLeaf]]]:
+    """Of each argument its structure and its leaves."""
+    start = 0
+    for child in trace.structure.children:
+        leaves = trace.leaves[start : start + child.leaf_count]
+        start += len(leaves)
+        yield child, leaves
+
+
+def shadowed(trace: Trace) -> list[int]:
+    """Positions of the arguments that have a shadow argument: all that are active, but for lone floats."""
+    return [
+        number
+        for number, (child, leaves) in enumerate(arguments_with_leaves(trace))
+        if any(leaf.active for leaf in leaves) and not (child.kind is Leaf and leaves[0].kind == "float")
+    ]
+
+
+def lone_floats(trace: Trace) -> frozenset[int]:
+    """Buffers of float arguments that are no part of a container: their derivative is returned, not accumulated."""
+    found = (leaves[0] for child, leaves in arguments_with_leaves(trace) if child.kind is Leaf)
+    return frozenset(leaf.buffer for leaf in found if leaf.kind == "float" and leaf.buffer is not None)
+
+
+def is_scalar_loss(trace: Trace) -> bool:
+    """Whether `f` returns one floating scalar, of which there is a gradient."""
+    values = trace.tape.results
+    return len(values) == 1 and values[0].shape == () and values[0].dtype.kind == "f"
+
+
+def is_certain(trace: Trace) -> bool:
+    """Whether all calls return what this trace does: none takes another branch."""
+    return not any(map(decides, trace.tape.operations))
+
+
+def strides_of(buffer: Buffer) -> tuple[int, ...]:
+    """In bytes."""
+    return tuple(stride * buffer.dtype.itemsize for stride in buffer.view.strides)
+
+
+def new_array(buffer: Buffer) -> np.ndarray:
+    """A zero array in the layout of `buffer`, which is dense."""
+    order = sorted(range(len(buffer.shape)), key=lambda k: (-buffer.view.strides[k], k))
+    dense = np.zeros(tuple(buffer.shape[k] for k in order), buffer.dtype)
+    return dense.transpose([order.index(k) for k in range(len(order))]) if order else dense
+
+
+def text_signature(parameters: Sequence[Parameter]) -> str:
+    """As `help` shows it."""
+    names = [identifier(p.name) for p in parameters if p.is_passed]
+    return "(" + ", ".join([*names, "/"] if names else []) + ")"
+
+
+def identifier(name: str) -> str:
+    """A parameter's name for a signature: `args[0]` becomes `args0`."""
+    return "".join(c for c in name if c.isalnum() or c == "_")

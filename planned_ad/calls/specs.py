@@ -1,0 +1,272 @@
+"""Parameters as machine code takes them: what it checks, what it makes where it is missing, and what it returns."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..kernels.entry.callspec import (
+    AnySpec,
+    ArgumentResult,
+    ArraySpec,
+    CallSpec,
+    ConstantResult,
+    ConvertedResult,
+    DictResult,
+    DictSpec,
+    FloatResult,
+    FloatSpec,
+    Forms,
+    ListResult,
+    NewArray,
+    ObjectSpec,
+    Result,
+    SequenceSpec,
+    SlotsSpec,
+    Spec,
+    StaticSpec,
+    TupleResult,
+)
+from ..python.structure import Leaf, Repeated, Structure, is_object_class, set_attribute, slots_of
+from ..trace import Trace
+from .kinds import ARGUMENT, COTANGENT, RESULT, SHADOW, TAPE, CallKind
+from .parameters import Parameter, Place, is_certain, strides_of
+from .split_tape import KeptLayout
+
+
+def call_spec(trace: Trace, row: CallKind, parameters: Sequence[Parameter], kept: KeptLayout | None) -> CallSpec:
+    """What the machine code of a call checks, makes and returns; not yet in which memory it works."""
+    passed = [p for p in parameters if p.is_passed]
+    specs = tuple(parameter_spec(trace, row, p, kept) for p in passed)
+    if any(
+        place.buffer.dtype != np.float64 for p in parameters if not p.is_passed for place in p.places if place.buffer
+    ):
+        specs = (SequenceSpec(type=Never, items=specs[:1]), *specs[1:])  # numbers come back as doubles
+    missing = [(k, made(trace, row, p, spec)) for k, (p, spec) in enumerate(zip(passed, specs))]
+    signature = trace.signature
+    by_name = {name for name in (*signature.by_name, *signature.keywords)}
+    forms = Forms(
+        names=tuple(p.name if p.role is not ARGUMENT or p.name in by_name else "" for p in passed),
+        made=tuple((k, result) for k, result in missing if result is not None),
+        together=tuple(k for k, p in enumerate(passed) if p.role is SHADOW and not row.is_sweep),
+        most=len(trace.names) - len(signature.keywords) if signature.keywords else len(passed),
+    )
+    spec = CallSpec(
+        arguments=specs,
+        result=result_of(trace, row, parameters),
+        outputs=len(parameters) - len(passed),
+        forms=forms,
+    )
+    return replace(spec, disjoint=disjoint_pairs(spec.arrays))
+
+
+class Never(tuple):
+    """The type of no object: where the fast path is to leave an argument to the slow path, its leaves stand in one."""
+
+
+class LeftToSlowPath(Exception):
+    """Raised within `parameter_spec` where machine code does not take a parameter."""
+
+
+def parameter_spec(trace: Trace, row: CallKind, parameter: Parameter, kept: KeptLayout | None) -> Spec:
+    """What the machine code of a call checks of one parameter."""
+    if parameter.role is TAPE:
+        assert kept is not None
+        return kept.spec(writeable=row.writes_tape)
+    replaced = any(leaf.rebound is not None for leaf in trace.leaves)
+    try:
+        if replaced and parameter.role is not RESULT:  # attributes of objects get other values
+            raise LeftToSlowPath
+        return nested_spec(parameter.structure, iter(parameter.places), row, parameter, False)
+    except LeftToSlowPath:
+        leaves = (leaf_spec(place) for place in parameter.places if place.buffer is not None)
+        return SequenceSpec(type=Never, items=tuple(leaves))
+
+
+def nested_spec(
+    structure: Structure, places: Iterator[Place], row: CallKind, parameter: Parameter, is_fixed: bool
+) -> Spec:
+    """The specification of a container and what is in it; `is_fixed`: in a container that cannot be changed."""
+    kind: Any = structure.kind
+    if kind is Leaf:
+        place = next(places)
+        if place.kind == "static":
+            return StaticSpec(value=place.value)
+        if place.buffer is None:
+            return AnySpec()
+        found = leaf_spec(place)
+        if isinstance(found, FloatSpec) and (
+            place.buffer.dtype != np.float64 or (found.written and is_fixed and row.is_sweep)
+        ):
+            raise LeftToSlowPath
+        return found
+    if kind is type(None):
+        return StaticSpec(value=None)
+    is_object = is_object_class(kind)
+    if is_object and any(place.kind == "float" and place.is_written for place in parameter.places):
+        raise LeftToSlowPath
+    is_fixed = is_object or issubclass(kind, tuple)
+    items = tuple(nested_spec(child, places, row, parameter, is_fixed) for child in structure.children)
+    if kind is list or issubclass(kind, tuple):
+        return SequenceSpec(type=kind, items=items)
+    if kind is dict:
+        return DictSpec(keys=structure.keys, items=items)
+    slots = slots_of(kind) if is_object else ()
+    if is_object and not slots and kind.__dictoffset__:
+        return ObjectSpec(type=kind, keys=structure.keys, items=items)
+    if is_object and set(slots) == set(structure.keys) and not kind.__dictoffset__:
+        return SlotsSpec(type=kind, names=structure.keys, items=items)
+    raise LeftToSlowPath
+
+
+def leaf_spec(place: Place) -> ArraySpec | FloatSpec:
+    """What the fast path checks of one leaf."""
+    assert place.buffer is not None
+    if place.kind == "float":
+        return FloatSpec(written=place.is_written)
+    buffer = place.buffer
+    return ArraySpec(dtype=buffer.dtype, shape=buffer.shape, strides=strides_of(buffer), writeable=place.is_written)
+
+
+# What is made where it is missing.
+
+
+def made(trace: Trace, row: CallKind, parameter: Parameter, spec: Spec) -> Result | None:
+    """What stands for a parameter that is not passed; None where there is nothing, or the slow path makes it."""
+    (first, *_), role = parameter.places, parameter.role
+    if role is COTANGENT:
+        return None if first.value is None else ConstantResult(first.value)
+    if role is RESULT and not row.is_sweep and not is_certain(trace):
+        return None  # another variant may return other arrays
+    if role in (ARGUMENT, TAPE) or any(place.buffer is None for place in parameter.places):
+        return None
+    if isinstance(spec, SequenceSpec) and spec.type is Never:
+        return None
+    leaves = map(leaf_spec, parameter.places)
+    is_zero = row.is_in_out and role is not RESULT
+    items = (NewArray(leaf, is_zero) if isinstance(leaf, ArraySpec) else ConstantResult(0.0) for leaf in leaves)
+    return container(parameter.structure, items)
+
+
+def container(structure: Structure, leaves: Iterable[Result]) -> Result:
+    """Leaves put together."""
+    leaves = tuple(leaves)
+    if Repeated in kinds_in(structure) or types.MethodType in kinds_in(structure):
+        return ConvertedResult(TupleResult(leaves), structure.unflatten)
+    return native_container(structure, iter(leaves))
+
+
+def native_container(structure: Structure, leaves: Iterator[Result]) -> Result:
+    kind = structure.kind
+    if kind is Leaf:
+        return next(leaves)
+    if kind is type(None):
+        return None
+    items = tuple(native_container(child, leaves) for child in structure.children)
+    if issubclass(kind, dict):
+        made = DictResult(structure.keys, items)
+        return made if kind is dict else ConvertedResult(made, kind)
+    if kind is list:
+        return ListResult(items)
+    return TupleResult(items) if kind is tuple else ConvertedResult(TupleResult(items), maker(kind, structure.keys))
+
+
+def maker(kind: Any, names: Sequence[str]) -> Callable[[tuple], Any]:
+    """What makes a namedtuple, or an object, of a tuple of its parts."""
+    if issubclass(kind, tuple):
+        return functools.partial(tuple.__new__, kind)
+
+    def make(values: tuple) -> Any:
+        made = kind() if kind is types.SimpleNamespace else object.__new__(kind)
+        for name, value in zip(names, values):
+            set_attribute(made, name, value)
+        return made
+
+    return make
+
+
+def kinds_in(structure: Structure) -> Iterator[type]:
+    yield structure.kind
+    for child in structure.children:
+        yield from kinds_in(child)
+
+
+# What is returned.
+
+
+def result_of(trace: Trace, row: CallKind, parameters: Sequence[Parameter]) -> Result:
+    """What a call returns, of the parameters of an entry."""
+    position, output = 0, 0
+    items: dict[int, Result] = {}
+    for parameter in parameters:
+        if parameter.is_passed:
+            items[id(parameter)] = ArgumentResult(position)
+            position += 1
+        else:
+            items[id(parameter)] = FloatResult(output)
+            output += 1
+    found: list[Result] = []
+    for role in row.returns:
+        mine = [p for p in parameters if p.role is role]
+        if role is RESULT:
+            found += returned(trace, row, [items[id(p)] for p in mine])
+        elif row.is_sweep:
+            numbers = range(len(trace.names))
+            found.append(
+                TupleResult(tuple(TupleResult(tuple(items[id(p)] for p in mine if p.number == n)) for n in numbers))
+            )
+        else:
+            several = [items[id(p)] for p in mine]
+            found.append(several[0] if len(several) == 1 else TupleResult(tuple(several)) if several else None)
+    return found[0] if len(found) == 1 else TupleResult(tuple(found))
+
+
+def returned(trace: Trace, row: CallKind, values: Sequence[Result]) -> list[Result]:
+    """What the function returns; before it, of a sweep forward, its tangents."""
+    if row.of_loss:
+        return list(values)
+    count = len(trace.tape.results)
+    primal = function_result(trace, values[:count])
+    if not row.is_sweep:
+        return [primal]
+    tangents: list[Result] = []
+    for copy in range(row.width if not row.is_reverse else 0):
+        rest = iter(values[count + copy :: row.width])
+        whole = [next(rest) if v.dtype.kind == "f" else values[k] for k, v in enumerate(trace.tape.results)]
+        tangents.append(function_result(trace, whole))
+    return [TupleResult(tuple(tangents)), primal]
+
+
+def function_result(trace: Trace, values: Sequence[Result]) -> Result:
+    """What the function returns, from its traced results."""
+    leaves: list[Result] = []
+    for (kind, what), result_kind in zip(trace.result_leaves, trace.result_kinds):
+        if kind == "static":
+            leaves.append(ConstantResult(what))
+            continue
+        assert isinstance(what, int)
+        value, dtype = values[what], trace.tape.results[what].dtype
+        if result_kind == "array" and trace.tape.results[what].shape == () and dtype != np.float64:
+            value = ConvertedResult(value, functools.partial(np.ndarray.astype, dtype=dtype))
+        elif result_kind != "array" and dtype != np.float64:  # numbers come as doubles
+            value = ConvertedResult(value, dtype.type if result_kind == "scalar" else type(dtype.type().item()))
+        leaves.append(value)
+    return container(trace.result_structure, leaves)
+
+
+# What must not overlap.
+
+
+def disjoint_pairs(arrays: Sequence[ArraySpec]) -> tuple[tuple[int, int], ...]:
+    """Pairs of arrays, one of them written to, which a call must not pass overlapping."""
+    return tuple(
+        (i, j)
+        for i in range(len(arrays))
+        for j in range(i + 1, len(arrays))
+        if np.prod(arrays[i].shape) and np.prod(arrays[j].shape) and (arrays[i].writeable or arrays[j].writeable)
+    )

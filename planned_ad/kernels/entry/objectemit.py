@@ -1,0 +1,237 @@
+"""Emit what is done with Python objects: fields read, references counted, new objects made.
+
+Wherever an exception is raised on the way, the function that is emitted returns NULL, and drops what it holds.
+"""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from . import headers
+from .callspec import (
+    ArgumentResult,
+    ConstantResult,
+    ConvertedResult,
+    DictResult,
+    FloatResult,
+    ListResult,
+    NewArray,
+    Result,
+    TupleResult,
+)
+
+VOID = ir.VoidType()
+INT32 = ir.IntType(32)
+INT64 = ir.IntType(64)
+DOUBLE = ir.DoubleType()
+POINTER = ir.IntType(8).as_pointer()
+Path = tuple[int, ...]  # where something is in the arguments: the position of one, of an item in it, ...
+
+
+class ObjectEmitter:
+    """A function, ``PyObject* symbol(self, args, nargs, kwnames)``, as far as its objects go.
+
+    It leaves by one of two ways: `exit`, with what it returns, or `slow`, where its call is handed on.
+    """
+
+    def __init__(self, module: ir.Module, symbol: str) -> None:
+        signature = ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT64, POINTER])
+        self.module = module
+        self.function = ir.Function(module, signature, symbol)
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.slow, self.exit = self._block("slow"), self._block("exit")
+        self.returned = ir.IRBuilder(self.exit).phi(POINTER)
+        self.made: list[ir.Value] = []  # cells of references that are dropped at the end
+        self.seen: dict[Path, ir.Value] = {}  # arguments and what is in them; of a float, the copy of its number
+        self.alive: list[Any] = []  # what the code refers to
+
+    def _cell(self) -> ir.Value:
+        """A place for a reference that is dropped at the end."""
+        cell = self._alloca(POINTER)
+        with self.builder.goto_entry_block():
+            self.builder.store(POINTER(None), cell)
+        self.made.append(cell)
+        return cell
+
+    def _keep(self, value: ir.Value) -> None:
+        self.builder.store(value, self._cell())
+
+    def _return(self, value: ir.Value) -> None:
+        self.returned.add_incoming(value, self.builder.block)
+        self.builder.branch(self.exit)
+
+    # New objects ----------------------------------------------------------------------------------------------------
+
+    def _result(self, result: Result, outputs: list[ir.Value], unfinished: tuple[ir.Value, ...]) -> ir.Value:
+        """A new reference; without memory for it, drop the `unfinished` containers around it and return NULL."""
+        builder = self.builder
+        match result:
+            case None:
+                return self._incref(object_at(None))
+            case ConstantResult():
+                return self._incref(object_at(result.value))
+            case ArgumentResult():
+                return self._incref(self.seen[result.position,])
+            case FloatResult():
+                return self._new_float(outputs[result.output], unfinished)
+            case NewArray():
+                return self._new_array(result, unfinished)
+            case TupleResult():
+                return self._filled(tuple, [self._item(item, outputs) for item in result.items], unfinished)
+            case ListResult():
+                return self._filled(list, [self._item(item, outputs) for item in result.items], unfinished)
+            case DictResult():
+                new = self._new("PyDict_New", [], [], unfinished)
+                for key, item in zip(result.keys, result.items):
+                    value = self._result(item, outputs, (*unfinished, new))
+                    self._put("PyDict_SetItem", new, object_at(key), value, (*unfinished, new))
+                    self._decref(value)
+                return new
+            case ConvertedResult():
+                self.alive.append(result.function)
+                item = self._result(result.item, outputs, unfinished)
+                new = builder.call(
+                    self._c_api("PyObject_CallOneArg", POINTER, [POINTER] * 2), [object_at(result.function), item]
+                )
+                self._decref(item)
+                self._return_if_null(new, unfinished)
+                return new
+
+    def _item(self, item: Result, outputs: list[ir.Value]) -> Callable[[tuple[ir.Value, ...]], ir.Value]:
+        return lambda unfinished: self._result(item, outputs, unfinished)
+
+    def _filled(
+        self, kind: type, items: list[Callable[[tuple[ir.Value, ...]], ir.Value]], unfinished: tuple[ir.Value, ...]
+    ) -> ir.Value:
+        """A new tuple or list of `items`, each made in its turn."""
+        name = "PyTuple" if kind is tuple else "PyList"
+        new = self._new(f"{name}_New", [INT64], [INT64(len(items))], unfinished)
+        set_item = self._c_api(f"{name}_SetItem", INT32, [POINTER, INT64, POINTER])
+        for position, item in enumerate(items):
+            value = item((*unfinished, new))
+            self.builder.call(set_item, [new, INT64(position), value])  # takes over the reference; cannot fail
+        return new
+
+    def _new(
+        self, name: str, kinds: list[ir.Type], arguments: list[ir.Value], unfinished: tuple[ir.Value, ...]
+    ) -> ir.Value:
+        new = self.builder.call(self._c_api(name, POINTER, kinds), arguments)
+        self._return_if_null(new, unfinished)
+        return new
+
+    def _new_float(self, slot: ir.Value, unfinished: tuple[ir.Value, ...] = ()) -> ir.Value:
+        number = self.builder.load(self.builder.bitcast(slot, DOUBLE.as_pointer()))
+        return self._new("PyFloat_FromDouble", [DOUBLE], [number], unfinished)
+
+    def _new_array(self, result: NewArray, unfinished: tuple[ir.Value, ...]) -> ir.Value:
+        """As `np.empty` or `np.zeros`, by what these call; an array of another order has its strides said."""
+        builder, spec = self.builder, result.spec
+        count, words, is_c = len(spec.shape), INT64.as_pointer(), spec.is_c_ordered
+        dtype = self._incref(object_at(np.dtype(spec.dtype.char)))  # the call takes over the reference
+        extents = self._constants(spec.shape)
+        if is_c:
+            kind = ir.FunctionType(POINTER, [INT32, words, POINTER, INT32])
+            address = headers.numpy_function("zeros" if result.is_zero else "empty")
+            make = builder.inttoptr(INT64(address), kind.as_pointer())
+            new = builder.call(make, [INT32(count), extents, dtype, INT32(0)])
+        else:
+            kind = ir.FunctionType(POINTER, [POINTER, POINTER, INT32, words, words, POINTER, INT32, POINTER])
+            make = builder.inttoptr(INT64(headers.numpy_function("new")), kind.as_pointer())
+            strides, nothing = self._constants(spec.strides), POINTER(None)
+            new = builder.call(
+                make, [object_at(np.ndarray), dtype, INT32(count), extents, strides, nothing, INT32(0), nothing]
+            )
+        self._return_if_null(new, unfinished)
+        if result.is_zero and not is_c:
+            fill = self._c_api("memset", POINTER, [POINTER, INT32, INT64])
+            builder.call(fill, [self._field(new, headers.ARRAY_DATA, POINTER), INT32(0), INT64(spec.byte_range[1])])
+        return new
+
+    def _constants(self, numbers: Sequence[int]) -> ir.Value:
+        """The address of these numbers."""
+        table = (ctypes.c_int64 * max(len(numbers), 1))(*numbers)
+        self.alive.append(table)
+        return pointer_to(ctypes.addressof(table), INT64)
+
+    def _put(
+        self, name: str, items: ir.Value, key: ir.Value, value: ir.Value, unfinished: tuple[ir.Value, ...]
+    ) -> None:
+        builder = self.builder
+        set_item = self._c_api(name, INT32, [POINTER, key.type, POINTER])
+        failed = builder.icmp_signed("<", builder.call(set_item, [items, key, value]), INT32(0))
+        self._leave_if(failed, unfinished)
+
+    def _return_if_null(self, value: ir.Value, unfinished: tuple[ir.Value, ...]) -> None:
+        self._leave_if(self.builder.icmp_signed("==", value, POINTER(None)), unfinished)
+
+    def _leave_if(self, failed: ir.Value, unfinished: tuple[ir.Value, ...]) -> None:
+        """Return NULL where an exception has been raised."""
+        builder = self.builder
+        leave, go_on = self._block("failed"), self._block("made")
+        builder.cbranch(failed, leave, go_on).set_weights([1, 99])
+        builder.position_at_end(leave)
+        for new in unfinished:
+            self._decref(new)
+        self._return(POINTER(None))
+        builder.position_at_end(go_on)
+
+    # Building blocks --------------------------------------------------------------------------------------------------
+
+    def _require(self, condition: ir.Value) -> None:
+        """Go on where `condition` holds, and to the slow path where not."""
+        block = self._block("checked")
+        self.builder.cbranch(condition, block, self.slow).set_weights([99, 1])
+        self.builder.position_at_end(block)
+
+    def _require_zero(self, words: list[ir.Value]) -> None:
+        """Go on where all `words` are zero: several comparisons for one branch."""
+        if words:
+            union = words[0]
+            for word in words[1:]:
+                union = self.builder.or_(union, word)
+            self._require(self.builder.icmp_signed("==", union, union.type(0)))
+
+    def _field(self, value: ir.Value, offset: int, kind: ir.Type) -> ir.Value:
+        address = self.builder.gep(value, [INT64(offset)])
+        return self.builder.load(self.builder.bitcast(address, kind.as_pointer()))
+
+    def _has_type(self, value: ir.Value, wanted: type) -> ir.Value:
+        return self.builder.icmp_signed("==", self._field(value, headers.OBJECT_TYPE, POINTER), object_at(wanted))
+
+    def _alloca(self, kind: ir.Type) -> ir.Value:
+        with self.builder.goto_entry_block():
+            return self.builder.alloca(kind)
+
+    def _slot(self) -> ir.Value:
+        slot = self._alloca(DOUBLE)
+        return self.builder.bitcast(slot, POINTER)
+
+    def _incref(self, value: ir.Value) -> ir.Value:
+        self.builder.call(self._c_api("Py_IncRef", VOID, [POINTER]), [value])
+        return value
+
+    def _decref(self, value: ir.Value) -> None:
+        self.builder.call(self._c_api("Py_DecRef", VOID, [POINTER]), [value])
+
+    def _block(self, name: str) -> ir.Block:
+        return self.function.append_basic_block(name)
+
+    def _c_api(self, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
+        known = self.module.globals.get(name)
+        return known or ir.Function(self.module, ir.FunctionType(result, arguments), name)
+
+
+def pointer_to(address: int, kind: ir.Type | None = None) -> ir.Value:
+    return INT64(address).inttoptr(POINTER if kind is None else kind.as_pointer())
+
+
+def object_at(value: object) -> ir.Value:
+    """A pointer to an object, which the function's `CompiledCall` keeps alive."""
+    return pointer_to(id(value))
+
+
+def as_signed(word: int) -> int:
+    return word - 2**64 if word >= 2**63 else word

@@ -1,0 +1,58 @@
+"""What the Python code of NumPy and SciPy sees in place of helpers that are written in C, or that look at types."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy._core._multiarray_umath import _array_converter  # type: ignore[attr-defined]
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+
+HELPERS = "scipy._lib.array_api_compat.common._helpers"
+
+
+class ArrayConverter:
+    """NumPy's `_array_converter`: what a function was given, as arrays; and its result as that was."""
+
+    def __init__(self, recorder: Recorder, *given: Any):
+        self.recorder, self.given = recorder, given
+        self.arrays = tuple(recorder.array(recorder.value_of(a)) if not recorder.is_array(a) else a for a in given)
+        self.scalar_input = tuple(not recorder.is_array(a) and np.ndim(a) == 0 for a in given)
+
+    def __len__(self) -> int:
+        return len(self.arrays)
+
+    def __getitem__(self, key: int) -> Any:
+        return self.arrays[key]
+
+    def as_arrays(self, *, subok: bool = True, pyscalars: str = "convert_if_no_array") -> tuple[Any, ...]:
+        return self.arrays
+
+    def result_type(self, *extra: Any, ensure_inexact: bool = False) -> np.dtype:
+        dtype = self.recorder.result_type(*self.given, *extra)
+        return np.result_type(dtype, 1.0) if ensure_inexact and dtype.kind in "biu" else dtype
+
+    def wrap(self, array: Any, to_scalar: bool | None = None) -> Any:
+        scalar = all(self.scalar_input) if to_scalar is None else to_scalar
+        return array[()] if scalar and self.recorder.is_array(array) and not array.ndim else array
+
+
+def library_replacements(recorder: Recorder) -> dict[int, object]:
+    """By identity, helpers of NumPy and SciPy that a traced array passes for an array to."""
+
+    def is_array(x: Any) -> bool:
+        return isinstance(x, np.ndarray | np.generic)
+
+    def is_writeable(x: Any) -> bool:
+        return recorder.is_array(x) or (isinstance(x, np.ndarray) and x.flags.writeable)
+
+    found: dict[int, object] = {id(_array_converter): lambda *given: ArrayConverter(recorder, *given)}
+    helpers = sys.modules.get(HELPERS)
+    for name, answer in (("is_numpy_array", is_array), ("is_writeable_array", is_writeable)):
+        real = getattr(helpers, name, None)
+        if real is not None:
+            found[id(real)] = answer
+    return found

@@ -1,0 +1,88 @@
+"""Python code of NumPy and SciPy is traced as the user's is, where it has no rule of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.linalg
+import scipy.optimize
+import scipy.signal
+import scipy.stats
+
+import planned_ad
+from planned_ad.errors import PlannedADError
+from planned_ad.trace import trace
+from tests.tracing_oracle import check
+
+X = np.random.default_rng(0).normal(size=9)
+FUNCTIONS = {
+    "rosen": scipy.optimize.rosen,
+    "rosen_der": scipy.optimize.rosen_der,
+    "simpson": lambda x: scipy.integrate.simpson(x, x=np.linspace(0, 1, 9) ** 2),
+    "trapezoid": lambda x: scipy.integrate.trapezoid(x, dx=0.1),
+    "cumulative_trapezoid": lambda x: scipy.integrate.cumulative_trapezoid(x, initial=0),
+    "fixed_quad": lambda x: scipy.integrate.fixed_quad(lambda t: np.sin(x[0] * t), 0, 1, n=5)[0],
+    "zscore": scipy.stats.zscore,
+    "gmean": lambda x: scipy.stats.gmean(np.exp(x)),
+    "skew": scipy.stats.skew,
+    "kurtosis": scipy.stats.kurtosis,
+    "sem": scipy.stats.sem,
+    "entropy": lambda x: scipy.stats.entropy(np.exp(x)),
+    "moment": lambda x: scipy.stats.moment(x, 3),
+    "chirp": lambda x: scipy.signal.chirp(x, 6, 1, 10),
+    "hann": lambda x: x * scipy.signal.windows.hann(9),
+    "block_diag": lambda x: scipy.linalg.block_diag(x[:2][None], x[2:5][None]),
+    "polyder": np.polyder,
+    "polyint": np.polyint,
+    "polymul": lambda x: np.polymul(x, x[:3]),
+    "polyadd": lambda x: np.polyadd(x, x[:4]),
+    "poly1d": lambda x: np.poly1d(x)(2.0),
+    "polyval": lambda x: np.polynomial.polynomial.polyval(x, np.array([1.0, 2, 3])),
+    "chebval": lambda x: np.polynomial.chebyshev.chebval(x, np.array([1.0, 2, 3])),
+    "Polynomial": lambda x: np.polynomial.Polynomial(np.array([1.0, 2, 3]))(x),
+    "apply_along_axis": lambda x: np.apply_along_axis(lambda row: row * np.sum(row), 1, x.reshape(3, 3)),
+    "apply_over_axes": lambda x: np.apply_over_axes(np.sum, x.reshape(3, 3), [0]),
+    "piecewise": lambda x: np.piecewise(x, [x < 0, x >= 0], [lambda t: t**2, lambda t: 2 * t]),
+    "geomspace": lambda x: np.geomspace(np.exp(x[0]), np.exp(x[1]), 5),
+    "union1d": lambda x: np.union1d(x, x[:3] + 1),
+    "unwrap": lambda x: np.unwrap(x * 5),
+    "i0": np.i0,
+    "choose": lambda x: np.choose([0, 1, 1], [x[:3], x[3:6]]),
+    "fromfunction": lambda x: np.fromfunction(lambda i, j: x[0] * i + j, (3, 3)),
+    "nextafter": lambda x: np.nextafter(x, -x),
+}
+
+
+def placed(x):
+    y = x.copy()
+    np.place(y, y > 0, [1.5, x[0], 2.5])
+    return y
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, "place"])
+def test_as_the_function_itself(name):
+    check(placed if name == "place" else FUNCTIONS[name], X)
+
+
+def oscillator(x):
+    def slope(t, y):
+        return np.array([y[1], -(x[0] ** 2) * y[0] - 0.1 * x[1] * y[1]])
+
+    return scipy.integrate.solve_ivp(slope, (0.0, 1.0), x[2:], rtol=1e-4).y[0, -1]
+
+
+def test_a_solver_of_differential_equations():
+    """The steps that it takes are branches; the derivative is that of what these steps compute."""
+    x = np.array([1.3, 0.5, 1.0, 0.2])
+    plan = planned_ad.compile(oscillator, (x,))
+    for at in (x, x * [1.1, 0.9, 1.0, 2.0]):
+        steps = np.eye(4) * 1e-6
+        expected = [(oscillator(at + h) - oscillator(at - h)) / 2e-6 for h in steps]
+        np.testing.assert_allclose(plan(at), oscillator(at), rtol=1e-12)
+        np.testing.assert_allclose(plan.gradient(at), expected, rtol=1e-5)
+
+
+def test_errors_name_the_line_of_the_user():
+    with pytest.raises(PlannedADError, match=r"test_library_code.py:\d+ in <lambda>"):
+        trace(lambda x: scipy.optimize.rosen(scipy.special.jv(0, x)), (X,))
