@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 
 import planned_ad.trace  # noqa: F401  (registers the functions)
-from planned_ad.tracing.numpy_functions import ACCUMULATIONS, REDUCTIONS
 from planned_ad.tracing.numpy_functions.refused import INSTEAD, LINEAR_ALGEBRA, SOLVE
-from planned_ad.tracing.record.dispatch import FUNCTIONS
+from planned_ad.tracing.record.dispatch import FUNCTIONS, METHODS
 from planned_ad.tracing.replacements import builtin_functions
 from planned_ad.tracing.values.ufuncs import UFUNCS
 
@@ -67,8 +66,8 @@ def page() -> str:
     math_names += [f"math.{f.__name__}" for f in (math.log, math.hypot, math.fsum, math.prod, math.dist, math.isclose)]
     parts = [HEAD, "## Elementwise (ufuncs), with broadcasting, `out=` and `where=`\n"]
     parts.append(listed(full_name(f) for f in UFUNCS if f is not private))
-    parts.append(f"`reduce` of {listed(full_name(f) for f in REDUCTIONS)}")
-    parts.append(f"`accumulate` of {listed(full_name(f) for f in ACCUMULATIONS)}")
+    parts.append(f"`reduce` of {listed(full_name(f) for f in METHODS['reduce'])}")
+    parts.append(f"`accumulate` of {listed(full_name(f) for f in METHODS['accumulate'])}")
     parts += [f"## {title(module)}\n\n{listed(names)}" for module, names in sorted(by_module.items())]
     parts.append(f"## Python\n\nThe built-ins `abs`, `max`, `min`, `pow`, `round`, `sum`; {listed(math_names)}")
     parts.append("## Refused, and what to write instead\n\n| function | instead |\n|---|---|")

@@ -50,6 +50,8 @@ from .tape.compact import compact
 from .tape.found_outside import Outside
 from .tape.tape import Guard, Tape, Value
 from .tracing.record.promotion import KINDS
+from .tracing.loops.flow import LoopFlow
+from .tracing.record.leaves import ArgumentLeaf
 from .tracing.record.recorder import Recorder
 from .tracing.record.scopes import Decisions, Restart, Site, Unrolled
 from .tracing.record.storage import Storage
@@ -69,45 +71,6 @@ from .tracing.values.scalar_tracer import ScalarTracer
 from .tracing import numpy_functions as _numpy_functions  # isort: skip  # noqa: F401 (registers what it implements)
 
 MOST_RUNS = 200  # each decides something about one loop
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArgumentLeaf:
-    """One leaf of the arguments.
-
-    Attributes
-    ----------
-    path : str
-        How the user's function reaches it, such as `x` or `params['w'][0]`.
-    kind : str
-        'array', 'float' (a Python float, or a NumPy floating scalar), or 'static' (whatever else, passed as it is).
-    buffer : int or None
-        Id of its argument buffer; None for a static leaf.
-    active : bool
-        Whether there is a derivative with respect to it.
-    value : object
-        A static leaf itself; of another, the type of the example.
-    rebound : type or None
-        The type of what the function puts in its place, as an attribute of an object; None where it does not.
-    holds : int or None
-        Of an array in whose place the function puts another: the leaf whose memory it shows in the end.
-    is_fresh : bool
-        Whether that memory is a copy for the call, since the array that it was no attribute shows in the end.
-    dtype, shape, strides
-        Of an array; the strides count elements.
-    """
-
-    path: str
-    kind: str
-    buffer: int | None = None
-    active: bool = False
-    value: object = None
-    rebound: type | None = None
-    holds: int | None = None
-    is_fresh: bool = False
-    dtype: np.dtype | None = None
-    shape: tuple[int, ...] = ()
-    strides: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +181,7 @@ def trace(
     outside = Outside() if outside is None else outside
     failure: Exception | None = None
     for _ in range(MOST_RUNS):
-        recorder = Recorder(max_operations, unroll, max_steps, decisions, outside)
+        recorder = Recorder(max_operations, unroll, max_steps, decisions, outside, LoopFlow)
         try:
             traced = _trace_once(f, args, dict(kwargs or {}), recorder)
         except Restart:
@@ -278,11 +241,13 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
 
 def _namespace_of(recorder: Recorder) -> Namespace:
     """What the traced code sees."""
+    flow = recorder.flow
+    assert isinstance(flow, LoopFlow)
     namespace = Namespace(
         replacements(recorder),
         recorder.captured,
         refuse_generators(recorder),
-        recorder.whiles_on_integers.look_at,
+        flow.on_integers.look_at,
         recorder.scopes.decisions.followed_in,
     )
     namespace.recorder, recorder.namespace = recorder, namespace
@@ -311,7 +276,8 @@ def _run(
 ) -> Any:
     """What the function returns; all its loops and branches are recorded then."""
     args, kwargs = signature.split(arguments)
-    recorder.whiles_on_integers.begin(sys._getframe())
+    assert isinstance(recorder.flow, LoopFlow)
+    recorder.flow.on_integers.begin(sys._getframe())
     try:
         result = shadow(*args, **kwargs)
     except PlannedADError:

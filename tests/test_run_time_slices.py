@@ -239,3 +239,18 @@ def test_what_has_no_rule_names_the_line() -> None:
             UnsupportedError, match=r"length is known at run time only.*test_run_time|test_run_time.*length is known"
         ):
             compiled(f, np.array([3]), vector())
+
+
+def test_backwards_over_a_length_that_is_data() -> None:
+    def f(k: Any, x: Any) -> Any:
+        total = 0.0
+        for item in reversed(x[: k[0]]):
+            total = 0.5 * total + item
+        for i in reversed(range(k[1])):
+            total = 0.5 * total + x[i] ** 2
+        return total
+
+    x = vector()
+    plan = compiled(f, np.array([4, 7]), x)
+    for k in ([4, 7], [9, 0], [1, 9]):
+        check(plan, f, np.array(k), x)

@@ -25,7 +25,7 @@ from .entries import Entry
 from .kinds import RESULT
 from .parameters import Parameter, Place, identifier
 from .specs import leaf_spec
-from .variants import Traced, Variant
+from .variants import PlanOfTraces, Variant
 
 SPARE_VARIANTS = 8  # of those whose `while` loops have got more memory
 
@@ -49,7 +49,7 @@ class Kernel:
     array([1., 1., 1.])
     """
 
-    def __init__(self, plan: Traced) -> None:
+    def __init__(self, plan: PlanOfTraces) -> None:
         self._plan = plan
         self._made: dict[str, KernelFunction] = {}
 
@@ -132,7 +132,7 @@ class KernelFunction:
     A function that calls this one is not written to Numba's cache (``cache=True`` warns): it holds an address.
     """
 
-    def __init__(self, plan: Traced, kind: str) -> None:
+    def __init__(self, plan: PlanOfTraces, kind: str) -> None:
         first = plan._variants[0]
         check_compiled(first.trace, first.entry(kind))
         self._plan, self._kind = plan, kind

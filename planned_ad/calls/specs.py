@@ -173,10 +173,11 @@ def native_container(structure: Structure, leaves: Iterator[Result]) -> Result:
         return made if kind is dict else ConvertedResult(made, kind)
     if kind is list:
         return ListResult(items)
-    return TupleResult(items) if kind is tuple else ConvertedResult(TupleResult(items), maker(kind, structure.keys))
+    plain = TupleResult(items)
+    return plain if kind is tuple else ConvertedResult(plain, container_maker(kind, structure.keys))
 
 
-def maker(kind: Any, names: Sequence[str]) -> Callable[[tuple], Any]:
+def container_maker(kind: Any, names: Sequence[str]) -> Callable[[tuple], Any]:
     """What makes a namedtuple, or an object, of a tuple of its parts."""
     if issubclass(kind, tuple):
         return functools.partial(tuple.__new__, kind)

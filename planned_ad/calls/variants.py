@@ -44,7 +44,7 @@ MOST_EXAMPLE_STEPS = 100_000  # of an example that Python runs, since a test aft
 MOST_PAST = 3  # variants that are kept for when what is outside is again as it was for them
 
 
-class Traced(Protocol):
+class PlanOfTraces(Protocol):
     """A plan, as far as its calls know it: a function, and its traces so far."""
 
     _f: Callable[..., Any]
@@ -158,7 +158,7 @@ def more_telling(found: Broken | None, other: Broken) -> Broken:
 
 
 def add_variant(
-    plan: Traced, args: tuple, kwargs: dict[str, Any], known: Sequence[Guard] = (), checked: Checked | None = None
+    plan: PlanOfTraces, args: tuple, kwargs: dict[str, Any], known: Sequence[Guard] = (), checked: Checked | None = None
 ) -> Variant:
     """Trace with an example of which the first guards are `known`; `checked`: what is known of its check."""
     options = plan._options
@@ -179,7 +179,7 @@ def add_variant(
 # For what is outside now: others were traced for a flag or a number that has changed.
 
 
-def present(plan: Traced) -> list[Variant]:
+def present(plan: PlanOfTraces) -> list[Variant]:
     """The variants for which everything outside is what it was, the one whose calls are fast first."""
     found = [v for v in plan._variants if v.watch.is_same()]
     if found and found[0] is plan._variants[0]:
@@ -188,13 +188,13 @@ def present(plan: Traced) -> list[Variant]:
         return put_first(plan, found) if found else still_present(plan)
 
 
-def still_present(plan: Traced) -> list[Variant]:
+def still_present(plan: PlanOfTraces) -> list[Variant]:
     """The same, where objects are compared by value."""
     with plan._lock:
         return put_first(plan, [v for v in plan._variants if v.watch.holds()])
 
 
-def put_first(plan: Traced, chosen: list[Variant]) -> list[Variant]:
+def put_first(plan: PlanOfTraces, chosen: list[Variant]) -> list[Variant]:
     """Have these variants be the first ones, so that the calls of the very first are fast; drop what is long past."""
     if not chosen or chosen[0] is plan._variants[0]:
         return chosen
@@ -217,7 +217,7 @@ def changed(variant: Variant) -> BranchError:
 
 
 def replay(
-    plan: Traced,
+    plan: PlanOfTraces,
     called: Callable[[Trace], Call],
     entry_of: Callable[[Variant], Entry],
 ) -> Any:
@@ -296,7 +296,7 @@ def attempt(
     return False, found
 
 
-def refuse_another(plan: Traced, broken: Broken | None) -> None:
+def refuse_another(plan: PlanOfTraces, broken: Broken | None) -> None:
     """With `on_branch="raise"`, only what the trace has taken too narrowly is traced again."""
     if plan._options["on_branch"] != "raise" or broken is None:
         return
@@ -304,7 +304,7 @@ def refuse_another(plan: Traced, broken: Broken | None) -> None:
         raise broken.error()
 
 
-def another(plan: Traced, count: int, broken: Broken | None, call: Call) -> Variant:
+def another(plan: PlanOfTraces, count: int, broken: Broken | None, call: Call) -> Variant:
     """One more variant, for arguments that take another branch than those of `count` variants."""
     if count >= plan._options["max_variants"]:
         traced = plan._variants[0].trace
@@ -312,7 +312,7 @@ def another(plan: Traced, count: int, broken: Broken | None, call: Call) -> Vari
     return add_variant(plan, *call.example(), () if broken is None else broken.known())
 
 
-def wider(plan: Traced, broken: Broken, call: Call) -> Variant:
+def wider(plan: PlanOfTraces, broken: Broken, call: Call) -> Variant:
     """In place of a variant that is too narrow for these arguments, one that is not.
 
     Its `while` loops end too early: there is memory for more iterations. Or lengths differ, one of which may be 1.
@@ -339,7 +339,7 @@ def wider(plan: Traced, broken: Broken, call: Call) -> Variant:
     return found
 
 
-def more_steps(plan: Traced, line: Line, most: int = MOST_STEPS) -> None:
+def more_steps(plan: PlanOfTraces, line: Line, most: int = MOST_STEPS) -> None:
     """Memory for more iterations of `while` loops from now on, since the one at `line` did not end."""
     steps = plan._options["max_steps"] * MORE_STEPS
     if steps > most:

@@ -19,9 +19,10 @@ from ..tape.callees import Callee, Derivative, Type, call
 from ..tape.tape import Tape
 from ..trace import Trace
 from ..tracing.record.recorder import Recorder
+from ..tracing.record.traced import Traced
 from ..tracing.values.scalar_tracer import ScalarTracer
 from .operands import Form, Operand, Static, form_of, matched
-from .subtrace import TRACERS, Closed, Options, closed_tape, note, options_of
+from .subtrace import Closed, Options, closed_tape, note, options_of
 
 RESULT = "result"
 Names = str | Sequence[str] | None  # of parameters, and RESULT
@@ -120,7 +121,7 @@ class CustomFunction(Generic[Arguments, Given]):
         for leaf in form.leaves:
             if isinstance(leaf, Static):
                 self._check_static(leaf.value)
-        tracers = [leaf for leaf in leaves if type(leaf) in TRACERS]
+        tracers = [leaf for leaf in leaves if issubclass(type(leaf), Traced)]
         if not tracers:
             return self._plain(*args, **kwargs)
         recorder = tracers[0].recorder

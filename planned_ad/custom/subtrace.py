@@ -16,13 +16,8 @@ from ..python.source import Line
 from ..tape.guards import guards_of
 from ..tape.tape import Tape
 from ..trace import Trace, trace
-from ..tracing.lengths.ragged import RaggedArray
 from ..tracing.record.recorder import Recorder
-from ..tracing.values.array_tracer import ArrayTracer
-from ..tracing.values.loop_index import LoopIndex
-from ..tracing.values.scalar_tracer import ScalarTracer
-
-TRACERS = (ArrayTracer, ScalarTracer, LoopIndex, RaggedArray)
+from ..tracing.record.traced import Traced
 
 Options = dict[str, Any]
 
@@ -107,8 +102,8 @@ class Closed:
         if id(obj) in self._copies:
             return self._copies[id(obj)]
         kind = type(obj)
-        if kind in TRACERS:
-            if kind is not ArrayTracer or not obj.storage.is_concrete:
+        if issubclass(kind, Traced):
+            if not obj.is_known:
                 raise UnsupportedError(
                     f"{obj.recorder.here()}: {self.what} uses the traced value `{name}` of the function around it; "
                     f"pass it as an argument"

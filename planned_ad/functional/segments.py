@@ -27,6 +27,7 @@ from ..regions.regions import Region, View, contiguous
 from ..tape.builder import TapeBuilder
 from ..tape.renaming import Copier
 from ..tape.tape import Apply, Constant, Guard, Loop, Operation, Store, Tape, Value, free_values, next_value, walk
+from ..tracing.record.ids import DERIVATIVES
 from ..tracing.record.storage import LIVE
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 Block = tuple[Operation, ...]
 
-SCRATCH = 1 << 60  # value ids from here on: of a derivative that is being written
+SCRATCH = DERIVATIVES.start  # the value id that marks where a derivative begins that is being written
 
 
 class Segment:

@@ -23,8 +23,7 @@ from ..python.shadows import ShadowGlobals
 from ..python.structure import Structure, flatten
 from ..python.type_variables import Arguments, Given
 from ..tape.tape import Value
-from ..tracing.lengths.elements import refused as refuse_run_time
-from ..tracing.lengths.ragged import refused as refuse_ragged
+from ..tracing.lengths.varying import VaryingArray
 from ..tracing.loops.traced_list import TracedList
 from ..tracing.record.recorder import Recorder
 from ..tracing.replacements.results import with_plain_lists
@@ -372,10 +371,8 @@ def flatten_traced(recorder: Recorder, tree: Any) -> tuple[list[Any], Structure]
     for leaf in leaves:
         if type(leaf) is TracedList:
             raise leaf.refuse()
-        if recorder.is_ragged(leaf):
-            raise refuse_ragged(recorder, "differentiates")
-        if recorder.is_run_time(leaf):
-            raise refuse_run_time(recorder, "differentiates")
+        if issubclass(type(leaf), VaryingArray):
+            raise leaf.refused("differentiates")
     return leaves, structure
 
 

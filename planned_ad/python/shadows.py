@@ -6,12 +6,9 @@ import os
 import sys
 import types
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from .namespace import Namespace
 
 CONTROL = "planned_ad.control"
 _LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad"})
@@ -37,6 +34,17 @@ PURE_PYTHON = (
     "scipy.stats._stats_py",
 )
 OPAQUE_BASES = (BaseException, enum.Enum, np.ndarray, np.generic)
+
+
+class Shadowing(Protocol):
+    """What makes the shadows of one trace: see `namespace`."""
+
+    builtins: dict[str, object]
+    recorder: Any
+
+    def shadow(self, obj: Any, name: str = "") -> Any: ...
+
+    def attribute(self, module: types.ModuleType, name: str) -> object: ...
 
 
 def is_library(module_name: str, file: str | None = None) -> bool:
@@ -77,7 +85,7 @@ class ShadowGlobals(dict):
 
     __slots__ = ("is_users", "lines", "namespace", "real")
 
-    def __init__(self, namespace: "Namespace", real: dict[str, Any]):
+    def __init__(self, namespace: Shadowing, real: dict[str, Any]):
         super().__init__(__builtins__=namespace.builtins, __name__=real.get("__name__"))
         self.namespace = namespace
         self.real = real
@@ -106,7 +114,7 @@ class ShadowGlobals(dict):
 class ShadowModule(types.ModuleType):
     """A module as traced code sees it: each attribute is shadowed when first read; a write stays here."""
 
-    def __init__(self, namespace: "Namespace", real: types.ModuleType):
+    def __init__(self, namespace: Shadowing, real: types.ModuleType):
         super().__init__(real.__name__, real.__doc__)
         self.__dict__.update({name: value for name, value in vars(real).items() if name in ("__file__", "__path__")})
         self.__spec__, self.__package__ = getattr(real, "__spec__", None), getattr(real, "__package__", None)

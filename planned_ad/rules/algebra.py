@@ -5,15 +5,29 @@ Adjoints are written with them, so that a row of the rule table reads as its for
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..regions.regions import View, contiguous
 
-if TYPE_CHECKING:
-    from ..tape.builder import TapeBuilder
-    from ..tape.tape import Value
+Value = Any  # a value of the tape, which is the builder's: it has a shape and a dtype
+
+
+class Builder(Protocol):
+    """What writes the tape that rules are recorded in."""
+
+    def apply(self, primitive: str, *operands: Value, **parameters: object) -> Value: ...
+
+    def constant(self, data: object, dtype: np.dtype | None = None) -> Value: ...
+
+    def cast(self, value: Value, dtype: np.dtype) -> Value: ...
+
+    def broadcast(self, value: Value, shape: tuple[int, ...]) -> Value: ...
+
+    def reshape(self, value: Value, shape: tuple[int, ...]) -> Value: ...
+
+    def view(self, value: Value, view: View) -> Value: ...
 
 
 class Symbol:
@@ -21,7 +35,7 @@ class Symbol:
 
     __slots__ = ("builder", "value")
 
-    def __init__(self, builder: TapeBuilder, value: Value):
+    def __init__(self, builder: Builder, value: Value):
         self.builder = builder
         self.value = value
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +12,6 @@ from ..regions.affine import Affine
 from ..regions.regions import Region, View, contiguous, is_identity
 from ..rules.table import RULES
 from .tape import Apply, Buffer, Constant, Guard, IndexValue, Load, Operation, Scatter, Store, Tape, Value, next_value
-
-if TYPE_CHECKING:
-    from ..tracing.record.blocks import Blocks
 
 BOOL = np.dtype(bool)
 
@@ -28,9 +24,6 @@ class TapeBuilder:
     operations: list[Operation] = field(default_factory=list)
     line: Line = UNKNOWN
     next_value: int = 0
-    blocks: Blocks | None = None  # while tracing: of loops and branches that are recorded several times
-    depth: int = 0  # how many of them are around
-    made: list[tuple[int, int]] = field(default_factory=list)  # buffers, in order, and how deep they were made
 
     def new_value(self, shape: tuple[int, ...], dtype: np.dtype) -> Value:
         value = Value(id=self.next_value, shape=tuple(shape), dtype=np.dtype(dtype))
@@ -38,11 +31,6 @@ class TapeBuilder:
         return value
 
     def new_buffer(self, kind: str, label: str, dtype: np.dtype, view: View, shadow_of: int | None = None) -> Buffer:
-        if self.blocks is not None:
-            again = self.blocks.buffer(kind, label, np.dtype(dtype), view)
-            if again is not None:
-                self.made.append((again.id, self.depth))
-                return again
         buffer = Buffer(
             id=len(self.buffers),
             kind=kind,
@@ -53,30 +41,20 @@ class TapeBuilder:
             line=self.line,
         )
         self.buffers.append(buffer)
-        self.made.append((buffer.id, self.depth))
-        if self.blocks is not None:
-            self.blocks.made(buffer)
         return buffer
 
     def captured(self, label: str, array: np.ndarray, view: View) -> Buffer:
-        """The memory of an array from outside; the same in all blocks, whichever is the first to meet it."""
+        """The memory of an array from outside."""
         id = len(self.buffers)
         buffer = Buffer(id=id, kind="captured", label=label, dtype=array.dtype, view=view, line=self.line, array=array)
         self.buffers.append(buffer)
         return buffer
 
     def emit(self, operation: Operation) -> None:
-        if self.blocks is not None:
-            self.blocks.check(operation)
         self.operations.append(operation)
 
     def constant(self, data: object, dtype: np.dtype | None = None) -> Value:
-        array = np.array(data, dtype=dtype, order="C")
-        array.setflags(write=False)
-        if self.blocks is not None:
-            value = self.blocks.constant(array)
-            if value is not None:
-                return value
+        array = literal(data, dtype)
         out = self.new_value(array.shape, array.dtype)
         self.emit(Constant(out=out, data=array, line=self.line))
         return out
@@ -150,6 +128,13 @@ class TapeBuilder:
             turn=len(self.operations),
             active=active,
         )
+
+
+def literal(data: object, dtype: np.dtype | None) -> np.ndarray:
+    """Numbers as the array that an operation holds."""
+    array = np.array(data, dtype=dtype, order="C")
+    array.setflags(write=False)
+    return array
 
 
 def recorded(builder: TapeBuilder, write: Callable[[], object]) -> tuple[Operation, ...]:

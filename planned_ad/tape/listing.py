@@ -7,28 +7,45 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from ..python.source import UNKNOWN, Line
 from ..regions.affine import Affine, Extent, exact, loop_index
 from ..regions.regions import Region, View
-from .tape import Apply, Branch, Buffer, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value
+from .operations import Apply, Branch, Buffer, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Value
 
 WIDEST = 72  # comments start no further right
 
 
-def tape_listing(tape: Tape) -> str:
+class Program(Protocol):
+    """A tape, which is printed here and defined after this."""
+
+    @property
+    def buffers(self) -> Sequence[Buffer]: ...
+
+    @property
+    def operations(self) -> Sequence[Operation]: ...
+
+    @property
+    def results(self) -> Sequence[Value]: ...
+
+    @property
+    def turn(self) -> int: ...
+
+
+def tape_listing(tape: Program) -> str:
     """The whole tape: buffers, operations, results."""
     return aligned([*((f"# {b.kind} {declared(b)}", None) for b in tape.buffers), *listing_rows(tape)])
 
 
-def brief(tape: Tape) -> str:
+def brief(tape: Program) -> str:
     """Operations and results alone, as in the miniatures that passes open with."""
     return "\n".join(text for text, _ in listing_rows(tape))
 
 
-def listing_rows(tape: Tape) -> Iterator[tuple[str, Line | None]]:
+def listing_rows(tape: Program) -> Iterator[tuple[str, Line | None]]:
     """Operations, and results, each with its source line."""
     for position, op in enumerate(tape.operations):
         if position == tape.turn:

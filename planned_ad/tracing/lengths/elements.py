@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, final
 
 import numpy as np
 
-from ...errors import UnsupportedError
 from ...regions.affine import loop_index
 from ...regions.regions import contiguous
 from ...tape.tape import Buffer, Loop, Value
 from ..record.blocks import Block
 from ..record.promotion import INT
+from ..record.recorder import Recorder
 from ..record.scopes import Scope
 from ..values.loop_index import LoopIndex
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
+from ..values.scalar_tracer import ScalarTracer
 
 
+@final
 @dataclass(frozen=True, slots=True)
-class Length:
-    """How many elements an axis has: `count`, an int64 scalar from 0 to `most`."""
+class RunTime:
+    """A length that is known only when the plan runs: `count`, an int64 scalar from 0 to `most`."""
 
     count: Value
     most: int
+
+    def scalar(self, recorder: Recorder) -> Any:
+        """As a Python integer."""
+        return ScalarTracer(recorder, self.count, is_python=True)
+
+
+Length = int | RunTime  # of which an `int` may be a `Ragged`, which the loops around move
+UNBOUNDED = 1 << 40  # elements: more than there are
 
 
 @dataclass(slots=True, eq=False)
@@ -48,21 +55,7 @@ class Position:
         return found[1]
 
 
-@dataclass
-class _Branches:
-    path: tuple[()] = ()
-
-
-@dataclass
-class _Elements:
-    """What `Scope.loop` is for a loop of ours: no branch is in it, and nothing made in it outlives an iteration."""
-
-    count: Value
-    branches: _Branches = field(default_factory=_Branches)
-    promoted: set[object] = field(default_factory=set)
-
-
-def for_each(recorder: Recorder, length: Length, body: Callable[[Position], None]) -> None:
+def for_each(recorder: Recorder, length: RunTime, body: Callable[[Position], None]) -> None:
     """Record `body` for each element. It must not be the first to write to memory made outside of it."""
     if not length.most:
         return
@@ -70,7 +63,7 @@ def for_each(recorder: Recorder, length: Length, body: Callable[[Position], None
     line = builder.line
     index, parts = scopes.new_loop()
     scope = Scope(outer=builder.operations, apart=Block(type(parts)(parts.apart)))
-    scope.index, scope.range, scope.loop = index, (0, length.most - 1), _Elements(length.count)
+    scope.index, scope.range, scope.elements = index, (0, length.most - 1), True
     scopes.enter(scope, builder.next_value, parts)
     try:
         body(Position(LoopIndex(recorder, loop_index(index))))
@@ -87,7 +80,7 @@ def for_each(recorder: Recorder, length: Length, body: Callable[[Position], None
 
 def innermost(recorder: Recorder) -> Scope | None:
     """The innermost block around that is the program's."""
-    own = [scope for scope in recorder.scopes.open if type(scope.loop) is not _Elements]
+    own = [scope for scope in recorder.scopes.open if not scope.elements]
     return own[-1] if own else None
 
 
@@ -98,15 +91,15 @@ def memory(recorder: Recorder, label: str, shape: tuple[int, ...], dtype: Any, i
     return buffer
 
 
-def common_length(recorder: Recorder, lengths: list[Length | int], detail: str = "") -> Length:
+def common_length(recorder: Recorder, lengths: list[RunTime | int], detail: str = "") -> RunTime:
     """The length of axes that go together; a guard, of this `detail`, that they are equal. Known ones are not 1."""
-    first = next(n for n in lengths if type(n) is Length)
+    first = next(n for n in lengths if type(n) is RunTime)
     count, most = first.count, first.most
     for other in lengths:
-        if type(other) is Length and other.count is first.count:
+        if type(other) is RunTime and other.count is first.count:
             most = min(most, other.most)
             continue
-        number = other.count if isinstance(other, Length) else recorder.constant(other, INT)
+        number = other.count if isinstance(other, RunTime) else recorder.constant(other, INT)
         same = recorder.apply("equal", count, number)
         if detail:  # what no trace can do is told apart, so that it is an error at once
             one = recorder.constant(1, INT)
@@ -116,15 +109,15 @@ def common_length(recorder: Recorder, lengths: list[Length | int], detail: str =
         recorder.scopes.require_after(same, "length", detail)
         # The guard may be tested later: until then no more elements than each has.
         count = recorder.apply("minimum", count, number)
-        most = min(most, other.most if isinstance(other, Length) else other)
-    return Length(count, most)
+        most = min(most, other.most if isinstance(other, RunTime) else other)
+    return RunTime(count, most)
 
 
-def stretched_length(recorder: Recorder, lengths: list[Length | int], into: Length | None) -> Length:
+def stretched_length(recorder: Recorder, lengths: list[RunTime | int], into: RunTime | None) -> RunTime:
     """The length of axes of which those of length 1 are repeated; of `into`, if given, which is written to."""
     apply, one = recorder.apply, recorder.constant(1, INT)
-    numbers = [n.count if isinstance(n, Length) else recorder.constant(n, INT) for n in lengths]
-    most = max(n.most if isinstance(n, Length) else n for n in lengths)
+    numbers = [n.count if isinstance(n, RunTime) else recorder.constant(n, INT) for n in lengths]
+    most = max(n.most if isinstance(n, RunTime) else n for n in lengths)
     if into is not None:
         count, most = into.count, into.most
     else:
@@ -141,17 +134,4 @@ def stretched_length(recorder: Recorder, lengths: list[Length | int], into: Leng
         if number is not count:
             own = apply("where", apply("equal", number, one), count, number)
             count = apply("minimum", count, own)
-    return Length(count, most)
-
-
-def refused(recorder: Recorder, what: str) -> BaseException:
-    """What to raise for a use of an array of a run-time length that there is no way for."""
-    recorder.mark()
-    scopes = recorder.scopes
-    if any(scope.site is not None for scope in scopes.open):  # its bounds may be numbers that are known
-        return scopes.unroll_innermost(f"{what} an array whose length is known at run time only", recorder.builder.line)
-    return UnsupportedError(
-        f"{recorder.here()}: {what} an array whose length is known at run time only, for which there is no rule. Use "
-        f"arithmetic, slices, sums, products and assignments of it, write a loop over its elements, or give the slice "
-        f"bounds that are Python ints."
-    )
+    return RunTime(count, most)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...regions.affine import Affine, Extent, Ragged, exact, ragged
+from ...regions.affine import Affine, Extent, exact, ragged
 from ...regions.regions import View
-from ..record.storage import ShiftedStorage
+from ..record.recorder import Recorder
 from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
-    from ..values.array_tracer import ArrayTracer
+from .keys import WHOLE, expanded, takes_all
 
 
 def has_loop_index(key: Any) -> bool:
@@ -34,13 +31,8 @@ class Stretch:
     step: int
 
 
-def element(array: ArrayTracer, key: Any) -> View | None:
-    """Where the one element lies that a key of integers and loop indices names; None for other keys."""
-    return place(array, key)
-
-
 def place(array: Any, key: Any) -> View | None:
-    """As `element`, also of arrays with ragged extents."""
+    """Where the one element lies that a key of integers and loop indices names; None for other keys."""
     parts = key if type(key) is tuple else (key,)
     layout = array.layout
     if len(parts) != len(layout.shape) or any(expression_of(part) is None for part in parts):
@@ -130,64 +122,32 @@ def _bound(recorder: Recorder, bound: Extent, total: Extent, most: Extent) -> Ex
     raise _other_ends(recorder, bound, most)
 
 
-def shown(array: Any, key: Any) -> Any:
-    """What a key with loop indices shows."""
-    view, rest = split(array, key)
-    return view if rest is None else view[rest]
-
-
-def split(array: Any, key: Any) -> tuple[Any, tuple[Any, ...] | None]:
+def split(array: Any, key: Any) -> tuple[View, tuple[Any, ...] | None]:
     """The view that the loop indices in a key show, and the key for it that the rest is, if there is a rest."""
-    recorder = array.recorder
-    parts = list(key) if type(key) is tuple else [key]
-    taken = sum(part is not None and part is not Ellipsis for part in parts)
-    if taken > array.ndim:
-        raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional, but {taken} were indexed")
-    missing = [slice(None)] * (array.ndim - taken)
-    where = next((k for k, part in enumerate(parts) if part is Ellipsis), len(parts))
-    parts[where : where + 1] = missing
-    layout = array.layout
+    recorder, layout = array.recorder, array.layout
     offset: Extent = layout.offset
     shape: list[int] = []
     strides: list[int] = []
     rest: list[Any] = []  # for the view
     axis = 0
-    for part in parts:
+    for part in expanded(array.ndim, key):
         if part is None:
             shape.append(1)
             strides.append(0)
-            rest.append(slice(None))
+            rest.append(WHOLE)
             continue
+        extent, stride = layout.shape[axis], layout.strides[axis]
         if type(part) is slice:
-            found = stretch(recorder, layout.shape[axis], part)
-            offset = offset + found.start * layout.strides[axis]
+            found = stretch(recorder, extent, part)
+            offset = offset + found.start * stride
             shape.append(found.length)
-            strides.append(found.step * layout.strides[axis])
-            rest.append(slice(None))
+            strides.append(found.step * stride)
+            rest.append(WHOLE)
         elif expression_of(part) is not None and type(part) is not bool:
-            offset = offset + position(recorder, layout.shape[axis], axis, part) * layout.strides[axis]
+            offset = offset + position(recorder, extent, axis, part) * stride
         else:
-            shape.append(layout.shape[axis])
-            strides.append(layout.strides[axis])
+            shape.append(extent)
+            strides.append(stride)
             rest.append(part)
         axis += 1
-    view = seen(array, View(offset, tuple(shape), tuple(strides)))
-    return view, None if all(type(part) is slice for part in rest) else tuple(rest)
-
-
-def seen(array: Any, view: View) -> Any:
-    """The array that `view`, whose place and extents loops may move, shows of the memory of `array`."""
-    from ..values.array_tracer import ArrayTracer
-    from .ragged import RaggedArray
-
-    recorder, storage = array.recorder, array.storage
-    if any(isinstance(n, Ragged) for n in view.shape):
-        return RaggedArray(recorder, storage, view)
-    memory = storage.memory if type(storage) is ShiftedStorage else storage
-    if isinstance(view.offset, int):
-        return ArrayTracer(recorder, memory, memory.geometry_of(view))
-    lowest = recorder.scopes.bounds(view.offset)[0]  # some place where such a view lies
-    shift = view.offset - lowest
-    assert isinstance(shift, Affine)
-    geometry = memory.geometry_of(View(lowest, view.shape, view.strides))
-    return ArrayTracer(recorder, ShiftedStorage(memory, recorder.builder.line, shift), geometry)
+    return View(offset, tuple(shape), tuple(strides)), None if takes_all(rest) else tuple(rest)

@@ -1,29 +1,29 @@
 """Arrays whose extents differ between the iterations of a loop: `A[i, :i]`, and what is computed from them.
 
-They are a short list of what such arrays are used for: elementwise arithmetic, sums and products over them, slices of
-them, and assignment. Whatever else is asked of them unrolls the loop.
+They are values with ragged axes on the tape, laid out by the most that an extent may be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from ...python.source import Line
-from ...regions.affine import Extent, Ragged, exact
+from ...regions.affine import Affine, Extent, Ragged, exact
 from ...regions.regions import Region, View, contiguous
 from ...tape.tape import Buffer, Value
-from ..record.conversions import NoNumbers
+from ..numpy_functions.contraction import pair
+from ..record.recorder import Recorder
+from ..record.recording import Recording
 from ..record.storage import ShiftedStorage, Storage
+from ..record.traced import TRACERS
 from ..values.advanced import fitting
+from ..values.elementwise import record_ufunc
 from ..values.loop_index import index_of, is_loop_index
-from ..values.operators import Operators
 from .moving_keys import place, split
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
+from .varying import MOVED, VaryingArray, refused
 
 
 class RaggedStorage(Storage):
@@ -36,13 +36,13 @@ class RaggedStorage(Storage):
         super().__init__(np.empty(capacity, value.dtype), line, value=value, depth=depth)
         self.own = contiguous(value.shape)
 
-    def _read(self, recorder: Recorder, view: View, geometry: Any) -> Value:
+    def _read(self, recorder: Recording, view: View, geometry: Any) -> Value:
         if self.buffer is not None:
             return recorder.builder.load(Region(self.buffer.id, view))
         assert self.value is not None
         return self.value if view == self.own else recorder.builder.view(self.value, view)
 
-    def writable_buffer(self, recorder: Recorder) -> Buffer:
+    def writable_buffer(self, recorder: Recording) -> Buffer:
         if self.buffer is None:
             builder = recorder.builder
             assert self.value is not None
@@ -54,7 +54,7 @@ class RaggedStorage(Storage):
         return self.buffer
 
 
-class RaggedArray(NoNumbers, Operators):
+class RaggedArray(VaryingArray):
     """The array that `view`, some of whose extents are `Ragged`, shows of memory."""
 
     __slots__ = ("recorder", "storage", "view")
@@ -64,20 +64,16 @@ class RaggedArray(NoNumbers, Operators):
         self.storage = storage.memory if isinstance(storage, ShiftedStorage) else storage
         self.view = view
 
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        return np.ndarray
-
     @property
     def layout(self) -> View:
         return self.view
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype:  # type: ignore[override]
         return self.storage.base.dtype
 
     @property
-    def ndim(self) -> int:
+    def ndim(self) -> int:  # type: ignore[override]
         return len(self.view.shape)
 
     @property
@@ -85,18 +81,18 @@ class RaggedArray(NoNumbers, Operators):
         return tuple(index_of(self.recorder, exact(n)) for n in self.view.shape)
 
     @property
-    def size(self) -> Any:
-        total: Any = 1
-        for n in self.shape:
-            total = n * total
-        return total
-
-    @property
     def T(self) -> RaggedArray:
-        return RaggedArray(self.recorder, self.storage, transposed(self.view))
+        return RaggedArray(
+            self.recorder, self.storage, View(self.view.offset, self.view.shape[::-1], self.view.strides[::-1])
+        )
+
+    def operand(self) -> tuple[Any, tuple[int, ...], bool]:
+        return self.dtype, self.view.shape, False
+
+    def storages(self) -> Iterator[Storage]:
+        yield self.storage
 
     def read(self) -> Value:
-        """What the array holds now."""
         return self.storage.read(self.recorder, self.view, None)  # type: ignore[arg-type]
 
     def write(self, value: Value) -> None:
@@ -105,78 +101,82 @@ class RaggedArray(NoNumbers, Operators):
         value = recorder.builder.cast(value, self.dtype)
         if value.shape not in ((), self.view.shape):
             value = recorder.builder.broadcast(value, self.view.shape)
-        self.storage.writable_buffer(recorder)
         self.storage.write(recorder, self.view, value)
 
     def copy(self, order: Any = "C") -> RaggedArray:
         self.recorder.mark()
-        return self.recorder.ragged(self.read())
-
-    __copy__ = copy
+        return fresh(self.recorder, self.read())
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> RaggedArray:
         self.recorder.mark()
-        return self.recorder.ragged(self.recorder.builder.cast(self.read(), np.dtype(dtype)))
-
-    def fill(self, value: Any) -> None:
-        self[...] = value
-
-    def __getitem__(self, key: Any) -> Any:
-        recorder = self.recorder
-        recorder.mark()
-        offset = place(self, key)
-        if offset is not None:
-            return recorder.result(self.storage.read(recorder, offset, None))  # type: ignore[arg-type]
-        view, rest = split(self, key)
-        if rest is not None:
-            raise refused(recorder, "indexes with traced values in")
-        return view
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        recorder = self.recorder
-        recorder.mark()
-        offset = place(self, key)
-        if offset is not None:
-            self.storage.check_writeable(self.storage.base, recorder.builder.line)
-            self.storage.writable_buffer(recorder)
-            self.storage.write(recorder, offset, fitting(recorder, value, self.dtype, ()))
-            return
-        target, rest = split(self, key)
-        if rest is not None:
-            raise refused(recorder, "indexes with traced values in")
-        if type(value) is type(target) and value.layout == target.layout and target.storage.is_same(value.storage):
-            return
-        shape = target.view.shape if type(target) is RaggedArray else target.shape
-        target.write(fitting(recorder, value, self.dtype, shape))
-
-    def __len__(self) -> int:
-        return int(self.shape[0])
+        return fresh(self.recorder, self.recorder.builder.cast(self.read(), np.dtype(dtype)))
 
     def __iter__(self) -> Iterator[Any]:
-        from ..loops.iteration import Sequence
-
-        return iter(Sequence(self.recorder, self.view.shape[0], self.__getitem__))
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return self.recorder.call(function, args, kwargs)
-
-    def _refused(self, what: str) -> BaseException:
-        return refused(self.recorder, what)
-
-    def __repr__(self) -> str:
-        return f"<traced {self.dtype} array of a length that differs>"
+        return self.recorder.flow.iterate(self.view.shape[0], self.__getitem__)
 
 
-def refused(recorder: Recorder, what: str) -> BaseException:
-    """What to raise for a use of a ragged array that there is no way for."""
-    recorder.mark()
-    return recorder.scopes.unroll_innermost(
-        f"{what} an array whose length differs from one iteration to the next", recorder.builder.line
-    )
+def fresh(recorder: Recorder, value: Value) -> RaggedArray:
+    """A fresh array, some of whose extents differ between the iterations of the loops around."""
+    storage = RaggedStorage(recorder.builder.line, value, recorder.scopes.depth)
+    storage.born(recorder)
+    return RaggedArray(recorder, storage, storage.own)
 
 
-def transposed(view: View) -> View:
-    return View(view.offset, view.shape[::-1], view.strides[::-1])
+TRACERS.in_parts = fresh
+
+
+def seen(array: Any, view: View) -> Any:
+    """The array that `view`, whose place and extents loops may move, shows of the memory of `array`."""
+    recorder, storage = array.recorder, array.storage
+    if any(isinstance(n, Ragged) for n in view.shape):
+        return RaggedArray(recorder, storage, view)
+    memory = storage.memory if type(storage) is ShiftedStorage else storage
+    if isinstance(view.offset, int):
+        return recorder.array_at(memory, memory.geometry_of(view))
+    lowest = recorder.scopes.bounds(view.offset)[0]  # some place where such a view lies
+    shift = view.offset - lowest
+    assert isinstance(shift, Affine)
+    geometry = memory.geometry_of(View(lowest, view.shape, view.strides))
+    return recorder.array_at(ShiftedStorage(memory, recorder.builder.line, shift), geometry)
+
+
+def shown(array: Any, key: Any) -> Any:
+    """What a key with loop indices shows of an array."""
+    recorder, storage = array.recorder, array.storage
+    offset = place(array, key)
+    if offset is not None:
+        geometry = array.geometry if recorder.is_array(array) else None
+        number = storage.read(recorder, offset, geometry)
+        if storage.is_concrete and geometry is not None and geometry.dtype.kind in "iu" and geometry.size:
+            recorder.limits[id(number)] = (number, int(geometry.min()), int(geometry.max()))
+        return recorder.result(number)
+    view, rest = split(array, key)
+    found = seen(array, view)
+    if rest is None:
+        return found
+    if type(found) is RaggedArray:
+        raise found.refused("indexes with traced values in")
+    return found[rest]
+
+
+def put(array: Any, key: Any, value: Any) -> None:
+    """`array[key] = value` where the key has loop indices in it."""
+    recorder, storage = array.recorder, array.storage
+    offset = place(array, key)
+    if offset is not None:
+        storage.check_writeable(array.geometry if recorder.is_array(array) else storage.base, recorder.builder.line)
+        storage.write(recorder, offset, fitting(recorder, value, array.dtype, ()))
+        return
+    view, rest = split(array, key)
+    target = seen(array, view)
+    is_ragged = type(target) is RaggedArray
+    if rest is not None:
+        if is_ragged:
+            raise target.refused("indexes with traced values in")
+        target[rest] = value
+    elif not (type(value) is type(target) and target.storage.is_same(value.storage) and value.layout == target.layout):
+        # (It is the same where `A[i] += y` ends.)
+        target.write(fitting(recorder, value, target.dtype, target.view.shape if is_ragged else target.shape))
 
 
 def flipped(view: View, axes: tuple[int, ...]) -> View:
@@ -189,99 +189,93 @@ def flipped(view: View, axes: tuple[int, ...]) -> View:
     return View(offset, view.shape, tuple(strides))
 
 
-def has_ragged(items: Any) -> bool:
-    """Whether a ragged array is among arguments."""
-    return any(type(item) is RaggedArray or (type(item) in (list, tuple) and has_ragged(item)) for item in items)
+# What the table of functions is made of.
 
 
-def call(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A function of NumPy on ragged arrays."""
-    implementation = FUNCTIONS.get(function)
-    if implementation is None:
-        raise refused(recorder, f"calls {getattr(function, '__name__', function)} with")
-    try:
-        return implementation(recorder, *args, **kwargs)
-    except TypeError:
-        raise refused(
-            recorder, f"calls {getattr(function, '__name__', function)} in another way than usual with"
-        ) from None
+def reduced(a: RaggedArray, function: Any, axis: Any) -> Any:
+    recorder, value = a.recorder, a.read()
+    primitive = {np.sum: "reduce_sum", np.max: "reduce_max", np.min: "reduce_min"}.get(function)
+    primitive = {np.any: "reduce_any", np.all: "reduce_all"}.get(function, primitive)
+    if primitive is None:
+        raise a.refused(f"calls {function.__name__} with")
+    if value.dtype.kind == "b" and function is np.sum:
+        value = recorder.builder.cast(value, np.dtype(np.int64))
+    axes = tuple(range(a.ndim)) if axis is None else (int(axis) % a.ndim,)
+    return recorder.result(recorder.apply(primitive, value, axes=axes))
 
 
-def _reduction(primitive: str) -> Callable[..., Any]:
-    def reduced(recorder: Recorder, a: Any, axis: Any = None) -> Any:
-        value = recorder.value_of(a)
-        if value.dtype.kind == "b" and primitive == "reduce_sum":
-            value = recorder.builder.cast(value, np.dtype(np.int64))
-        axes = tuple(range(len(value.shape))) if axis is None else (int(axis) % len(value.shape),)
-        return recorder.result(recorder.apply(primitive, value, axes=axes))
-
-    return reduced
-
-
-def _mean(recorder: Recorder, a: Any, axis: Any = None) -> Any:
-    total = _reduction("reduce_sum")(recorder, a, axis)
-    shape = a.shape
-    count: Any = 1
-    for k in range(len(shape)) if axis is None else (int(axis) % len(shape),):
-        count = shape[k] * count
-    return total / count
-
-
-def _product(recorder: Recorder, a: Any, b: Any) -> Any:
-    from ..numpy_functions.contraction import pair
-
-    dtype = recorder.result_type(a, b)
-    x, y = recorder.value_of(a, dtype), recorder.value_of(b, dtype)
+def ragged_product(recorder: Recorder, a: Any, b: Any) -> Any:
+    x, y = _of_one_type(recorder, a, b)
     left, right = len(x.shape), len(y.shape)
     if not 1 <= left <= 2 or not 1 <= right <= 2:
-        raise TypeError
+        raise refused(recorder, "multiplies, with this number of axes,", MOVED)
     x_labels = ("k",) if left == 1 else ("i", "k")
     y_labels = ("k",) if right == 1 else ("k", "j")
     if x.shape[-1] != y.shape[0]:
-        raise refused(recorder, "multiplies by another length than its own")
+        raise refused(recorder, "multiplies by another length than its own", MOVED)
     out = tuple(label for label in (*x_labels, *y_labels) if label != "k")
     return recorder.result(pair(recorder, x, x_labels, y, y_labels, out))
 
 
-def _outer(recorder: Recorder, a: Any, b: Any) -> Any:
-    from ..numpy_functions.contraction import pair
-
-    dtype = recorder.result_type(a, b)
-    x, y = recorder.value_of(a, dtype), recorder.value_of(b, dtype)
+def ragged_outer(recorder: Recorder, a: Any, b: Any) -> Any:
+    x, y = _of_one_type(recorder, a, b)
     return recorder.result(pair(recorder, x, ("i",), y, ("j",), ("i", "j")))
 
 
-def _flip(recorder: Recorder, a: RaggedArray, axis: Any = None) -> Any:
-    axes = tuple(range(a.ndim)) if axis is None else (int(axis) % a.ndim,)
-    return RaggedArray(recorder, a.storage, flipped(a.view, axes))
-
-
-def _norm(recorder: Recorder, a: Any) -> Any:
-    return np.sqrt(_reduction("reduce_sum")(recorder, a * a))
-
-
-def _where(recorder: Recorder, condition: Any, a: Any, b: Any) -> Any:
+def _of_one_type(recorder: Recorder, a: Any, b: Any) -> tuple[Value, Value]:
     dtype = recorder.result_type(a, b)
-    values = [recorder.value_of(condition, np.bool_), recorder.value_of(a, dtype), recorder.value_of(b, dtype)]
-    shape = common_shape(recorder, [v.shape for v in values])
+    return recorder.value_of(a, dtype), recorder.value_of(b, dtype)
+
+
+def flip(a: RaggedArray, axis: Any = None) -> RaggedArray:
+    axes = tuple(range(a.ndim)) if axis is None else (int(axis) % a.ndim,)
+    return RaggedArray(a.recorder, a.storage, flipped(a.view, axes))
+
+
+def where(recorder: Recorder, condition: Any, a: Any, b: Any) -> Any:
+    values = [recorder.value_of(condition, np.bool_), *_of_one_type(recorder, a, b)]
+    shape = common_shape([v.shape for v in values], recorder)
     return recorder.result(
         recorder.apply("where", *(v if not v.shape else recorder.builder.broadcast(v, shape) for v in values))
     )
 
 
-def _like(number: float) -> Callable[..., Any]:
-    def made(recorder: Recorder, a: Any) -> Any:
-        return filled(recorder, a.view.shape, number, a.dtype)
-
-    return made
-
-
 def filled(recorder: Recorder, shape: tuple[int, ...], number: float, dtype: Any) -> Any:
     """A fresh ragged array of one number."""
-    return recorder.ragged(recorder.builder.broadcast(recorder.constant(number, np.dtype(dtype)), shape))
+    return fresh(recorder, recorder.builder.broadcast(recorder.constant(number, np.dtype(dtype)), shape))
 
 
-def makes_array(number: float) -> Callable[..., Any]:
+def ragged_like(a: RaggedArray, number: float, dtype: Any) -> Any:
+    return filled(a.recorder, a.view.shape, number, dtype)
+
+
+def elementwise(recorder: Recorder, ufunc: np.ufunc, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """A ufunc of arrays with ragged extents."""
+    out = options.pop("out", None)
+    if out is not None and options.get("where", True) is not True:
+        raise refused(recorder, f"calls {ufunc.__name__}, in this way, with", MOVED)
+    result = record_ufunc(recorder, ufunc, operands, common=lambda shapes: common_shape(shapes, recorder), **options)
+    if out is None:
+        return result
+    if type(out) is not RaggedArray or not np.can_cast(result.dtype, out.dtype, options.get("casting", "same_kind")):
+        raise recorder.unsupported(ufunc)
+    out.write(recorder.value_of(result))
+    return out
+
+
+def common_shape(shapes: list[tuple[int, ...]], recorder: Recorder) -> tuple[int, ...]:
+    """What shapes with ragged extents broadcast to."""
+    rank = max(map(len, shapes))
+    found: list[int] = []
+    for k in range(rank):
+        extents = {s[k - rank + len(s)] for s in shapes if k - rank + len(s) >= 0} - {1}
+        if len(extents) > 1:
+            raise refused(recorder, "combines with another length", MOVED)
+        found.append(extents.pop() if extents else 1)
+    return tuple(found)
+
+
+def maker(number: float) -> Any:
     """`numpy.zeros` and the like, for a shape with loop indices in it."""
 
     def made(recorder: Recorder, shape: Any, dtype: Any = float) -> Any:
@@ -289,8 +283,7 @@ def makes_array(number: float) -> Callable[..., Any]:
         found: list[int] = []
         for n in extents:
             if is_loop_index(n):
-                expression = n.expression
-                found.append(Ragged(recorder.scopes.capacity(expression), expression))
+                found.append(Ragged(recorder.scopes.capacity(n.expression), n.expression))
             else:
                 found.append(int(n))
         return filled(recorder, tuple(found), number, dtype)
@@ -298,55 +291,4 @@ def makes_array(number: float) -> Callable[..., Any]:
     return made
 
 
-MAKERS: dict[Any, Callable[..., Any]] = {
-    np.zeros: makes_array(0.0),
-    np.ones: makes_array(1.0),
-    np.empty: makes_array(0.0),
-}
-
-FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.sum: _reduction("reduce_sum"), np.max: _reduction("reduce_max"),
-    np.min: _reduction("reduce_min"), np.amax: _reduction("reduce_max"), np.amin: _reduction("reduce_min"),
-    np.any: _reduction("reduce_any"), np.all: _reduction("reduce_all"), np.mean: _mean, np.dot: _product,
-    np.matmul: _product, np.inner: _product, np.vdot: _product, np.outer: _outer, np.flip: _flip, np.linalg.norm: _norm,
-    np.where: _where, np.copy: lambda recorder, a: a.copy(), np.transpose: lambda recorder, a: a.T,
-    np.zeros_like: _like(0.0), np.ones_like: _like(1.0), np.empty_like: _like(0.0),
-}  # fmt: skip
-
-
-def common_shape(recorder: Recorder, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """What shapes with ragged extents broadcast to."""
-    rank = max(map(len, shapes))
-    found: list[int] = []
-    for k in range(rank):
-        extents = {s[k - rank + len(s)] for s in shapes if k - rank + len(s) >= 0} - {1}
-        if len(extents) > 1:
-            raise refused(recorder, "combines with another length")
-        found.append(extents.pop() if extents else 1)
-    return tuple(found)
-
-
-def _method(name: str, function: Any) -> None:
-    def method(self, *args, **kwargs):
-        return self.recorder.call(function, (self, *args), kwargs)
-
-    setattr(RaggedArray, name, method)
-
-
-for _name in ("sum", "prod", "max", "min", "any", "all", "mean", "dot"):
-    _method(_name, getattr(np, _name))
-
-
-def _in_place(name: str, ufunc: np.ufunc) -> None:
-    def method(self, other):
-        from ..values.elementwise import elementwise
-
-        return elementwise(self.recorder, ufunc, (self, other), out=self)
-
-    setattr(RaggedArray, f"__i{name}__", method)
-
-
-for _name, _ufunc in {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "pow": np.power,
-}.items():  # fmt: skip
-    _in_place(_name, _ufunc)
+MAKERS: dict[Any, Any] = {np.zeros: maker(0.0), np.ones: maker(1.0), np.empty: maker(0.0)}

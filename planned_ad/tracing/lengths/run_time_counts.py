@@ -8,13 +8,10 @@ range. The guard for that breaks then, and need not see the iterations that foll
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ...tape.tape import Apply, IndexValue, Operation, Value
 from ..record.promotion import INT
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
+from ..record.recorder import Recorder
 
 
 def within_range(

@@ -1,63 +1,56 @@
-"""Reading and writing `w[key]` for an array `w` of a run-time length, and assigning to such arrays."""
+"""Reading and writing `w[key]` for an array `w` of a run-time length, and assigning to and from such arrays."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ..record.promotion import INT
+from ..record.recorder import Recorder
 from ..values.advanced import fitting
+from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import plain_or_traced
-from .elements import Length, Position, for_each, refused
-from .run_time_arrays import Memory, Recipe, RunTimeArray, Sliced, memory_of, run_time_slice
-from .run_time_functions import mapped, operand_of, result_of
-from .run_time_slices import has_run_time_part, is_integer, stretch
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
-    from ..values.array_tracer import ArrayTracer
-
-WHOLE = slice(None)
+from ..values.scalar_tracer import ScalarTracer
+from .elements import Position, RunTime, for_each
+from .keys import WHOLE, expanded, takes_all
+from .run_time_arrays import RunTimeArray, Sliced
+from .run_time_elementwise import in_front, mapped, operand_of, result_of
+from .run_time_slices import axis_of, has_run_time_part, is_integer, stretch, taken_apart
+from .sources import Frozen, Memory, Other, Recipe
+from .varying import refused
 
 
 def get(array: RunTimeArray, key: Any) -> Any:
     """`array[key]`."""
     recorder = array.recorder
-    recorder.mark()
     parts, where = separated(array, key)
-    part = parts[where]
+    part, others = parts[where], (*parts[:where], *parts[where + 1 :])
     if is_integer(recorder, part):
         row = Position(index_within(recorder, array.length, part), inside=False).of(array.source)
-        others = (*parts[:where], *parts[where + 1 :])
-        return row[others] if any(type(p) is not slice or p != WHOLE for p in others) else row
+        return row if takes_all(others) else row[others]
     found = array
     if part != WHOLE:
         start, length, step = stretch(recorder, part, array.length)
         source: Any = array.source
         source = source.sliced(start, step) if type(source) is Memory else Sliced(array, start, step)
         found = RunTimeArray(recorder, source, length, array.axis, array.rest, array.dtype)
-    others = (*parts[:where], *parts[where + 1 :])
-    if all(type(p) is slice and p == WHOLE for p in others):
+    if takes_all(others):
         return found
-    axis = sum(p is None or type(p) is slice for p in parts[:where])
     source = found.in_memory()
     front = source.front[(WHOLE, *others)]
-    return RunTimeArray(
-        recorder, Memory(front, source.start, source.step), found.length, axis, front.shape[1:], array.dtype
-    )
+    shown = Memory(front, source.start, source.step)
+    return RunTimeArray(recorder, shown, found.length, axis_of(parts, where), front.shape[1:], array.dtype)
 
 
 def put(array: RunTimeArray, key: Any, value: Any) -> None:
     """`array[key] = value`."""
     recorder = array.recorder
-    recorder.mark()
     parts, where = separated(array, key)
     if not is_integer(recorder, parts[where]):
-        target = get(array, key)
-        source = target.in_memory()
-        if not (recorder.is_run_time(value) and type(value.source) is Memory and value.source.is_at(source)):
-            assign(target, value)
+        assign(get(array, key), value)
         return
     row = Position(index_within(recorder, array.length, parts[where]), inside=False)
     element = array.in_memory().element(row)
@@ -68,25 +61,18 @@ def put(array: RunTimeArray, key: Any, value: Any) -> None:
 def separated(array: RunTimeArray, key: Any) -> tuple[list[Any], int]:
     """The parts of a key, one for each axis (and new ones), and which of them is for the axis of run-time length."""
     recorder = array.recorder
-    parts = list(key) if type(key) is tuple else [key]
-    for part in parts:
+    for part in key if type(key) is tuple else (key,):
         if not (part is None or part is Ellipsis or type(part) is slice or is_integer(recorder, part)):
             raise refused(recorder, "takes, with a mask or an index array, elements of")
-    used = sum(part is not None and part is not Ellipsis for part in parts)
-    if used > array.ndim:
-        raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional, but {used} were indexed")
-    at = next((k for k, part in enumerate(parts) if part is Ellipsis), len(parts))
-    parts[at : at + 1] = [WHOLE] * (array.ndim - used)
+    parts = expanded(array.ndim, key)
     where = [k for k, part in enumerate(parts) if part is not None][array.axis]
     if any(has_run_time_part(recorder, part) for k, part in enumerate(parts) if k != where):
         raise refused(recorder, "slices, along two axes,")
     return parts, where
 
 
-def index_within(recorder: Recorder, length: Length, index: Any) -> Any:
+def index_within(recorder: Recorder, length: RunTime, index: Any) -> Any:
     """An index of an axis of run-time length, counted from its start; a guard that it is in range."""
-    from ..values.scalar_tracer import ScalarTracer
-
     apply, zero = recorder.apply, recorder.constant(0, INT)
     value = recorder.value_of(plain_or_traced(index), INT)
     wrapped = apply("where", apply("less", value, zero), apply("add", value, length.count), value)
@@ -97,21 +83,52 @@ def index_within(recorder: Recorder, length: Length, index: Any) -> Any:
     return ScalarTracer(recorder, wrapped, is_python=True)
 
 
+def run_time_slice(array: ArrayTracer, key: Any) -> RunTimeArray:
+    """`array[key]`, where the key has one slice with run-time bounds, or one index array of a run-time length."""
+    recorder = array.recorder
+    plain, axis, part = taken_apart(array, key)
+    view = array[plain]
+    if not recorder.is_array(view):
+        raise refused(recorder, "takes, of rows of different lengths,")
+    front = in_front(view, axis)
+    rest = front.shape[1:]
+    if type(part) is RunTimeArray:
+        return gathered(front, part, axis, rest)
+    start, length, step = stretch(recorder, part, front.shape[0])
+    if 0 in rest or not front.shape[0]:
+        length = RunTime(length.count, 0)
+    return RunTimeArray(recorder, Memory(front, start, step), length, axis, rest, view.dtype)
+
+
+def gathered(front: ArrayTracer, indices: RunTimeArray, axis: int, rest: tuple[int, ...]) -> RunTimeArray:
+    """`front[indices]`."""
+    recorder = front.recorder
+    if indices.ndim != 1 or indices.dtype.kind not in "iu":
+        raise refused(recorder, "takes with a mask, or with indices of several axes,")
+    chosen = indices.frozen()
+    known = Frozen(Memory(front, 0, 1))
+
+    def element(position: Position) -> Any:
+        return known.now.front[position.of(chosen)]
+
+    return RunTimeArray(recorder, Recipe(element, (chosen, Other(known))), indices.length, axis, rest, front.dtype)
+
+
 def put_slice(array: ArrayTracer, key: Any, value: Any) -> None:
     """`array[key] = value` for a key as of `run_time_slice`."""
-    recorder = array.recorder
     target = run_time_slice(array, key)
     if type(target.source) is Recipe:
-        return scatter(array, key, target, value)
-    if recorder.is_run_time(value) and type(value.source) is Memory and value.source.is_at(target.source):
-        return None  # what `x[a:b] += y` ends with
-    return assign(target, value)
+        scatter(array, key, target, value, array.__setitem__)
+    else:
+        assign(target, value)
 
 
 def assign(target: RunTimeArray, value: Any) -> None:
     """Overwrite all elements of `target`."""
     recorder = target.recorder
     into = target.in_memory()
+    if type(value) is RunTimeArray and type(value.source) is Memory and value.source.is_at(into):
+        return  # what `x[a:b] += y` ends with
     into.front.storage.check_writeable(into.front.geometry, recorder.builder.line)
     into.front.storage.writable_buffer(recorder)
     length, source = offered(recorder, target, value, into)
@@ -123,20 +140,30 @@ def assign(target: RunTimeArray, value: Any) -> None:
     for_each(recorder, length, store)
 
 
-def scatter(array: ArrayTracer, key: Any, chosen: RunTimeArray, value: Any) -> None:
-    """`array[key] = value` where the key has an index array of a run-time length: the last of equal indices wins."""
+def scatter(
+    array: ArrayTracer, key: Any, chosen: RunTimeArray, value: Any, write: Callable[[tuple[Any, ...], Any], Any]
+) -> None:
+    """`write(key, element)` for each element of `chosen`, which an index array in the key chooses, and of `value`."""
     recorder = array.recorder
     array.storage.check_writeable(array.geometry, recorder.builder.line)
     array.storage.writable_buffer(recorder)
     parts = list(key) if type(key) is tuple else [key]
-    where = next(k for k, part in enumerate(parts) if recorder.is_run_time(part))
+    where = next(k for k, part in enumerate(parts) if type(part) is RunTimeArray)
     indices = parts[where].frozen()
-    length, source = offered(recorder, chosen, value, None, memory_of(array.storage))
+    length, source = offered(recorder, chosen, value, None, array.storage.root)
 
-    def store(position: Position) -> None:
-        array[(*parts[:where], position.of(indices), *parts[where + 1 :])] = position.of(source)
+    def one(position: Position) -> None:
+        write((*parts[:where], position.of(indices), *parts[where + 1 :]), position.of(source))
 
-    for_each(recorder, length, store)
+    for_each(recorder, length, one)
+
+
+def update_at(recorder: Recorder, ufunc: np.ufunc, array: Any, index: Any, value: Any) -> None:
+    """`ufunc.at(array, index, value)`: an index that occurs twice counts twice."""
+    if ufunc not in (np.add, np.subtract) or not recorder.is_array(array) or type(index) is not RunTimeArray:
+        raise refused(recorder, f"calls numpy.{ufunc.__name__}.at with")
+    recorder.mark()
+    scatter(array, index, run_time_slice(array, index), value, functools.partial(ufunc.at, array))
 
 
 def offered(recorder: Recorder, target: RunTimeArray, value: Any, into: Memory | None, storage: Any = None) -> Any:
@@ -152,7 +179,7 @@ def offered(recorder: Recorder, target: RunTimeArray, value: Any, into: Memory |
             f"could not broadcast input array from shape {str(shape).replace(' ', '')} "
             f"into shape {str(target.rest).replace(' ', '')}"
         )
-    storage = memory_of(into.front.storage) if into is not None else storage
+    storage = into.front.storage.root if into is not None else storage
     if any(place is None or into is None or not place.is_at(into) for place in source.reads(storage)):
         dtype = result_of(recorder, np.positive, [(value, shape)], {})[0]
         source = RunTimeArray(recorder, source, length, 0, shape, dtype).stored()
@@ -161,8 +188,8 @@ def offered(recorder: Recorder, target: RunTimeArray, value: Any, into: Memory |
 
 def trimmed(recorder: Recorder, value: Any, ndim: int) -> Any:
     """A value to be assigned, without leading axes of length 1 that are too many."""
-    if recorder.is_run_time(value) or not np.ndim(value):
-        if recorder.is_run_time(value) and value.ndim > ndim:
+    if type(value) is RunTimeArray or not np.ndim(value):
+        if type(value) is RunTimeArray and value.ndim > ndim:
             raise refused(recorder, "assigns, with more axes than the target,")
         return value
     value = recorder.array(recorder.value_of(value))
@@ -178,46 +205,28 @@ def put_whole(array: ArrayTracer, key: Any, value: RunTimeArray) -> None:
     if not recorder.is_array(view) or view.ndim < value.ndim:
         raise refused(recorder, "assigns, to another number of axes,")
     axis = view.ndim - (value.ndim - value.axis)
-    front = view.transpose([axis, *(k for k in range(view.ndim) if k != axis)])
+    front = in_front(view, axis)
     extent = front.shape[0]
-    length = Length(recorder.constant(extent, INT), extent)
+    length = RunTime(recorder.constant(extent, INT), extent)
     assign(RunTimeArray(recorder, Memory(front, 0, 1), length, axis, front.shape[1:], view.dtype), value)
 
 
-def elementwise(
-    recorder: Recorder, ufunc: np.ufunc, operands: tuple[Any, ...], out: Any, where: Any, options: Any, casting: str
-) -> Any:
+def elementwise(recorder: Recorder, ufunc: np.ufunc, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """A ufunc on operands some of which are of a run-time length."""
-    if ufunc.nout > 1 or where is not True or ufunc.signature is not None:
+    out, casting = options.get("out"), options.get("casting", "same_kind")
+    known = {"dtype": options["dtype"]} if options.get("dtype") is not None else {}
+    if ufunc.nout > 1 or options.get("where", True) is not True or ufunc.signature is not None:
         raise refused(recorder, f"calls numpy.{ufunc.__name__}, in this way, with")
-    result = mapped(recorder, ufunc, operands, options)
+    result = mapped(recorder, ufunc, operands, known)
     if out is None:
         return result
-    if not np.can_cast(result.dtype, out.dtype, casting):  # type: ignore[arg-type]
+    if not np.can_cast(result.dtype, out.dtype, casting):
         raise TypeError(
             f"Cannot cast ufunc {ufunc.__name__!r} output from {result.dtype!r} to {out.dtype!r} with casting rule "
             f"{casting!r}"
         )
-    if recorder.is_run_time(out):
+    if type(out) is RunTimeArray:
         assign(out, result)
     else:
         out[...] = result
     return out
-
-
-def update_at(recorder: Recorder, ufunc: np.ufunc, array: Any, index: Any, value: Any) -> None:
-    """`ufunc.at(array, index, value)`: an index that occurs twice counts twice."""
-    if ufunc not in (np.add, np.subtract) or not recorder.is_array(array) or not recorder.is_run_time(index):
-        raise refused(recorder, f"calls numpy.{ufunc.__name__}.at with")
-    recorder.mark()
-    array.storage.check_writeable(array.geometry, recorder.builder.line)
-    array.storage.writable_buffer(recorder)
-    indices = index.frozen()
-    chosen = run_time_slice(array, index)
-    length, source = offered(recorder, chosen, value, None, memory_of(array.storage))
-
-    def update(position: Position) -> None:
-        item = position.of(source)
-        ufunc.at(array, position.of(indices), item)
-
-    for_each(recorder, length, update)

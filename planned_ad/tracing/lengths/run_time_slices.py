@@ -5,17 +5,15 @@ Bounds are counted from the start and cut off as NumPy does it, by arithmetic on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ...tape.tape import Value
 from ..record.promotion import INT
+from ..record.recorder import Recorder
 from ..values.loop_index import LoopIndex, plain_or_traced
-from .elements import Length, refused
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
-
-Bound = int | Value
+from .elements import RunTime
+from .keys import WHOLE, expanded
+from .sources import Bound, value_of
+from .varying import DATA, VaryingArray, refused
 
 
 def has_run_time_part(recorder: Recorder, key: Any) -> bool:
@@ -24,7 +22,12 @@ def has_run_time_part(recorder: Recorder, key: Any) -> bool:
         return any(has_run_time_part(recorder, part) for part in key)
     if type(key) is slice:
         return any(is_run_time(recorder, bound) for bound in (key.start, key.stop, key.step))
-    return recorder.is_run_time(key)
+    return is_run_time_array(key)
+
+
+def is_run_time_array(obj: object) -> bool:
+    """Whether `obj` is an array whose length is known at run time only."""
+    return issubclass(type(obj), VaryingArray) and obj.of is DATA  # type: ignore[attr-defined]
 
 
 def is_run_time(recorder: Recorder, bound: Any) -> bool:
@@ -34,7 +37,7 @@ def is_run_time(recorder: Recorder, bound: Any) -> bool:
     return recorder.is_array(bound) and not bound.ndim and bound.dtype.kind in "iu" and not bound.storage.is_concrete
 
 
-def stretch(recorder: Recorder, part: slice, extent: int | Length) -> tuple[Bound, Length, int]:
+def stretch(recorder: Recorder, part: slice, extent: int | RunTime) -> tuple[Bound, RunTime, int]:
     """Start, length and step of a slice of an axis; the elements of the slice are elements of the axis."""
     step = 1 if part.step is None else part.step
     if type(step) is not int:
@@ -50,7 +53,7 @@ def stretch(recorder: Recorder, part: slice, extent: int | Length) -> tuple[Boun
 
 def _name(recorder: Recorder, bound: Any) -> object:
     """What a bound is known by in one straight piece of code. (Whoever keeps it keeps the bound.)"""
-    if type(bound) is Length:
+    if type(bound) is RunTime:
         return "length", id(bound.count), bound.most
     if recorder.is_scalar(bound):
         return "scalar", id(bound.value)
@@ -59,7 +62,7 @@ def _name(recorder: Recorder, bound: Any) -> object:
     return object() if recorder.is_array(bound) else bound  # an array may be written to
 
 
-def _stretch(recorder: Recorder, part: slice, extent: int | Length, step: int) -> tuple[Bound, Length, int]:
+def _stretch(recorder: Recorder, part: slice, extent: int | RunTime, step: int) -> tuple[Bound, RunTime, int]:
     apply, most = recorder.apply, extent if isinstance(extent, int) else extent.most
     total: Bound = extent if isinstance(extent, int) else extent.count
     if step > 0:
@@ -74,7 +77,7 @@ def _stretch(recorder: Recorder, part: slice, extent: int | Length, step: int) -
         most = max(most - start if step > 0 else start + 1, 0)
     if isinstance(high, int):
         most = min(most, high if step > 0 else high + 1)
-    distance = apply("subtract", _value(recorder, high), _value(recorder, low))
+    distance = apply("subtract", value_of(recorder, high), value_of(recorder, low))
     if abs(step) > 1:
         rounded = apply("add", distance, recorder.constant(abs(step) - 1, INT))
         distance = apply("floor_divide", rounded, recorder.constant(abs(step), INT))
@@ -82,7 +85,7 @@ def _stretch(recorder: Recorder, part: slice, extent: int | Length, step: int) -
     count = apply("maximum", distance, recorder.constant(0, INT))
     if isinstance(start, int) and start >= (extent if isinstance(extent, int) else extent.most) > 0:
         start = 0
-    return start, Length(count, most), step
+    return start, RunTime(count, most), step
 
 
 def _counted(recorder: Recorder, bound: Any, total: Bound, low: int) -> Bound:
@@ -98,10 +101,10 @@ def _counted(recorder: Recorder, bound: Any, total: Bound, low: int) -> Bound:
             return max(low, min(bound + total if bound < 0 else bound, total + low))
         if low == 0 == bound:
             return 0
-    value, end = recorder.value_of(plain_or_traced(bound), INT), _value(recorder, total)
+    value, end = recorder.value_of(plain_or_traced(bound), INT), value_of(recorder, total)
     zero = recorder.constant(0, INT)
     wrapped = apply("where", apply("less", value, zero), apply("add", value, end), value)
-    highest = _value(recorder, _sum(recorder, total, low))
+    highest = value_of(recorder, _sum(recorder, total, low))
     return apply("minimum", apply("maximum", wrapped, recorder.constant(low, INT)), highest)
 
 
@@ -111,33 +114,23 @@ def _sum(recorder: Recorder, bound: Bound, number: int) -> Bound:
     return recorder.apply("add", bound, recorder.constant(number, INT)) if number else bound
 
 
-def _value(recorder: Recorder, bound: Bound) -> Value:
-    return recorder.constant(bound, INT) if isinstance(bound, int) else bound
-
-
 def taken_apart(array: Any, key: Any) -> tuple[tuple[Any, ...], int, Any]:
     """The key without its run-time part, the axis of what it shows that this part applies to, and the part."""
     recorder = array.recorder
-    parts = list(key) if type(key) is tuple else [key]
+    parts = expanded(array.ndim, key)
     found = [k for k, part in enumerate(parts) if has_run_time_part(recorder, part)]
     if len(found) > 1:
         raise refused(recorder, "slices or indexes, along two axes,")
     (where,) = found
-    part, parts[where] = parts[where], slice(None)
-    used = sum(p is not None and p is not Ellipsis for p in parts)
-    if used > array.ndim:
-        raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional, but {used} were indexed")
-    axis = 0
-    for item in parts[:where]:
-        if item is Ellipsis:
-            axis += array.ndim - used
-        elif item is None or type(item) is slice:
-            axis += 1
-        elif not is_integer(recorder, item):
-            raise refused(recorder, "combines with index arrays")
-    if not all(p is None or p is Ellipsis or type(p) is slice or is_integer(recorder, p) for p in parts[where + 1 :]):
+    part, parts[where] = parts[where], WHOLE
+    if not all(p is None or type(p) is slice or is_integer(recorder, p) for p in parts):
         raise refused(recorder, "combines with index arrays")
-    return tuple(parts), axis, part
+    return tuple(parts), axis_of(parts, where), part
+
+
+def axis_of(parts: list[Any], where: int) -> int:
+    """Which axis of the result one of the parts of a key is for."""
+    return sum(part is None or type(part) is slice for part in parts[:where])
 
 
 def is_integer(recorder: Recorder, part: Any) -> bool:

@@ -9,8 +9,7 @@ import numpy as np
 from ...regions.affine import Affine, Extent, Ragged, affine, exact, ragged, substitute
 from ...regions.regions import View, contiguous
 from ...tape.tape import Buffer, Value
-from ..lengths.moving_keys import seen
-from ..lengths.ragged import RaggedArray
+from ..lengths.ragged import RaggedArray, seen
 from ..record.aliases import NONE, Copy
 from ..record.lost_variables import Lost
 from ..record.storage import ShiftedStorage, Storage

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...python.exit_syntax import name_of
-from ...python.shadows import is_user_frame
+from ...python.frames import user_frames
 from ...python.source import Line
 from ...python.statements import IDENTITY, Extent, asks_identity, extent_at
 from ...tape.tape import Branch, Operation, Value
 from ..record.aliases import NONE, Copy, Names
-from ..record.blocks import APART, CONSTANTS, Block, Made
+from ..record.blocks import Block, Made
+from ..record.ids import APART
 from ..record.scopes import Scope
 from .carries import NextArray
 from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, taken_up
@@ -28,14 +29,12 @@ from .forms import Nothing
 from .held import memory_of, same
 from .state import Key, Place, State, capture, write_state
 from .stored_forms import Array
-from .traced_list import follow as follow_growth
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
     from .loops import LoopTrace
 
 GENERATOR = 0x20  # the flag of code that yields
-SIDE = 1 << 24  # value ids of one side
 
 
 @dataclass
@@ -193,7 +192,7 @@ class Branches:
         node = self.nodes.get(path)
         if node is None:
             scopes = self.recorder.scopes
-            node = self.nodes[path] = Node({True: scopes.ids_apart(SIDE), False: scopes.ids_apart(SIDE)})
+            node = self.nodes[path] = Node({True: next(scopes.sides), False: next(scopes.sides)})
         return ordinal, node
 
     def next_side(self, number: int, node: Node, prefix: tuple[object, ...]) -> bool:
@@ -268,7 +267,7 @@ class Branches:
         for owner, (_, size) in active.entry.sizes.items():
             if owner in now.sizes and now.sizes[owner][1] != size:
                 self.recorder.watch.off()
-                follow_growth(self.recorder, [now.sizes[owner][0]])
+                self.recorder.follow_lists([now.sizes[owner][0]])
                 raise self.refused("lets a list, dict or set grow on one side of a branch")
         for owner, (_, content) in active.entry.contents.items():
             if owner in now.contents and now.contents[owner][1] != content:
@@ -452,7 +451,7 @@ def skeleton(op: Operation) -> object:
     """What of an operation the sides after it can tell: not what is inside of blocks, or in front of them."""
     if op.blocks:
         return type(op), op.line, getattr(op, "index", None)
-    if any(APART <= value.id < CONSTANTS for value in (*op.inputs, *op.outputs)):
+    if any(value.id in APART for value in (*op.inputs, *op.outputs)):
         return type(op), op.line
     return op
 
@@ -462,14 +461,6 @@ def place_in(frames: list[types.FrameType], key: Key, place: Place) -> Place | N
     if key[0] >= 0:
         return place
     return Place(frames[key[0] - 1], place.key, "local") if len(frames) >= 1 - key[0] else None
-
-
-def user_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
-    """The frames of traced code, from the innermost outwards."""
-    while frame is not None:
-        if is_user_frame(frame):
-            yield frame
-        frame = frame.f_back
 
 
 def running(frame: types.FrameType) -> list[types.FrameType]:

@@ -11,6 +11,7 @@ import numpy as np
 from ...regions.affine import substitute
 from ...regions.regions import View, contiguous
 from ...tape.tape import Buffer
+from ..lengths.run_time_arrays import RunTimeArray
 from ..record.aliases import NONE, Refusal, Standing, copy_of
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
@@ -199,7 +200,7 @@ class Joiner:
             if new.shape != old.shape or new.dtype != old.dtype or not (new.storage.depth > self.depth or alone):
                 return Nothing()
             return self.join_arrays(name, old, new)
-        if recorder.is_run_time(old) and recorder.is_run_time(new):
+        if type(old) is type(new) is RunTimeArray:
             return Nothing()
         raise NotCarried(f"`{name}` is {described(old)} first and {described(new)} then")
 

@@ -18,15 +18,16 @@ import numpy as np
 
 from ...python.comprehensions import exits
 from ...python.exit_syntax import RETURN
+from ...python.frames import user_frame
 from ...python.statements import extent_after
 from ...regions.regions import contiguous
 from ...tape.tape import Branch, Buffer, Load, Operation
+from ..lengths.run_time_arrays import RunTimeArray
 from ..record.aliases import NONE, Copy, Names
 from .choices import taken_up
 from .form import HandedOn
 from .forms import Items, Nothing, Unchanged, joined
 from .iteration import LoopIterator, Sequence
-from .state import user_frame
 from .traced_list import is_traced_list
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class Exits:
         form = Unchanged(value).opened()
         if isinstance(form, Items):
             return form.of([self.element_form(item.value) for item in form.items])  # type: ignore[attr-defined]
-        return form or (None if self.recorder.is_run_time(value) or is_traced_list(value) else Unchanged(value))
+        return form or (None if isinstance(value, RunTimeArray) or is_traced_list(value) else Unchanged(value))
 
     def steps(self, body: tuple[Operation, ...], line: Any) -> tuple[Operation, ...]:
         """The body of a loop that runs while the flag holds."""

@@ -95,10 +95,10 @@ class HandedOn:
         for part in self.parts():
             yield from part.storages()
 
-    def rows(self) -> Iterator[Storage]:
+    def own_storages(self) -> Iterator[Storage]:
         """The memories that hold rows."""
         for part in self.parts():
-            yield from part.rows()
+            yield from part.own_storages()
 
 
 def scaled_index(expression: Any, factor: Any) -> Extent:

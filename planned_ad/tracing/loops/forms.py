@@ -28,7 +28,7 @@ import numpy as np
 
 from ...regions.affine import Extent, affine, substitute
 from ...regions.regions import View
-from ..lengths.moving_keys import seen
+from ..lengths.ragged import seen
 from ..record.aliases import storages_in
 from ..record.lost_variables import DIFFERS, Lost
 from ..record.storage import Storage

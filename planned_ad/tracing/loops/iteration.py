@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ConversionError
 from ...python.shadows import is_user_frame
 from ...regions.affine import Affine, exact, ragged
+from ..lengths.elements import Length, RunTime
 from ..record.conversions import refuse_number
 from ..record.scopes import Site, Unrolled
 from ..values.loop_index import index_of
@@ -21,11 +22,9 @@ from ..values.scalar_tracer import ScalarTracer
 from .loops import LoopTrace
 
 if TYPE_CHECKING:
-    from ...tape.tape import Value
     from ..record.recorder import Recorder
     from .tables import Table
 
-UNKNOWN_TRIPS = 1 << 40  # of a loop whose length is known at run time only
 LEVEL = 1 << 20  # between the sites of the loops that one statement runs
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 GENERATOR = 0x20  # the flag of code that yields
@@ -34,10 +33,10 @@ OURS = "planned_ad."  # the modules between a program and its iterators
 
 @dataclass
 class Sequence:
-    """`length` items (an `int`, a `Ragged` where the loops around move it), of which `item(k)` is one."""
+    """`length` items, of which `item(k)` is one."""
 
     recorder: Recorder
-    length: int
+    length: Length
     item: Callable[[Any], Any]
     tables: tuple[Table, ...] = ()  # the plain numbers that items are made of
     is_plain: bool = False  # whether they are made of nothing else
@@ -65,18 +64,6 @@ class Once(Sequence):
 
     def __next__(self) -> Any:
         return next(iter(self))
-
-
-class RunTime(int):
-    """A length that is known only when the plan runs: `count`. As an `int` it is more than any."""
-
-    count: Value
-
-    @staticmethod
-    def of(count: Value) -> RunTime:
-        found = RunTime(UNKNOWN_TRIPS)
-        found.count = count
-        return found
 
 
 class LoopIterator:
@@ -128,8 +115,9 @@ class LoopIterator:
             return self.symbolic_item()
         if self.position < -1:  # the last ones of a loop whose length differs
             self.position += 1
+            assert isinstance(self.sequence.length, int)
             return self.sequence.item(index_of(self.recorder, exact(self.sequence.length) + self.position))
-        if self.position < 0 or self.position >= self.sequence.length:
+        if self.position < 0 or self.position >= self.sequence.length:  # type: ignore[operator]
             self.recorder.unrolling.pop(id(self), None)
             self.is_open = False
             raise StopIteration
@@ -143,12 +131,13 @@ class LoopIterator:
         if self.recorder.unrolling:  # short loops around: unrolled, they would repeat this one
             scopes.decisions.kept.update(self.recorder.unrolling.values())
             raise scopes.restart()
-        trips = self.sequence.length if self.end < 0 else self.end - self.begin
-        if self.end < 0 and self.at_first + self.at_last:
+        length = self.sequence.length
+        trips, count = (length.most, length.count) if isinstance(length, RunTime) else (length, None)
+        if self.end >= 0:
+            trips = self.end - self.begin
+        elif self.at_first + self.at_last:
             rest = exact(trips) - self.at_first - self.at_last
             trips = ragged(self.recorder.scopes.capacity(rest), rest)
-        count = trips.count if type(trips) is RunTime else None
-        trips = UNKNOWN_TRIPS if count is not None else trips
         self.is_open = False
         if self.sequence.tables:
             self.recorder.tabled[self.site(frame)] = self.recorder.builder.line
@@ -169,7 +158,7 @@ class LoopIterator:
         is_followed = is_asked and is_statement(frame, self.recorder.consumers)
         self.decided = is_followed or self.position > 0
         together = site not in decisions.unrolled and is_followed
-        if type(length) is RunTime:
+        if isinstance(length, RunTime):
             if not together and recorder.scopes.depth:  # perhaps it is the loops around that decide how long it is
                 raise recorder.scopes.unroll_innermost("runs a loop of another length each time", recorder.builder.line)
             if not together:

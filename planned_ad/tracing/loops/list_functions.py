@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...python.comprehensions import collected, display
-from ..replacements.builtin_functions import Consumer, is_generator_expression
+from .consumers import Consumer, is_generator_expression
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
 

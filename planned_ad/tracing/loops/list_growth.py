@@ -205,7 +205,7 @@ class Growth:
         if grown.column is not None:
             copies = self.loop.recorder.copies
             copy = copy_of(grown.standing, lambda reason, first: grown.target.refuse(), over=over)
-            for storage in grown.column.rows():
+            for storage in grown.column.own_storages():
                 copies.known[storage.name] = copy  # rows of earlier iterations are not made anew
 
 

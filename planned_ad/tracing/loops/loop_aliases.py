@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...python.statements import IDENTITY, asks_identity
-from ..record.aliases import Behind, root_of, settled
+from ..record.aliases import Behind, settled
 from ..record.lost_variables import BEHIND
 from .carries import in_memory
 from .forms import Nothing
@@ -66,7 +66,7 @@ class LoopCopies:
         """Whether an array shows what an iteration was handed, in memory that its end overwrites."""
         if self.copies.is_behind(array):
             return False
-        memory = root_of(array.storage)
+        memory = array.storage.root
         return any(carry.storage is memory and carry.is_replaced for carry in in_memory(self.loop.carries.values()))
 
     def close(self) -> None:

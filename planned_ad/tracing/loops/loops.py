@@ -28,7 +28,6 @@ from .list_growth import Growth
 from .loop_aliases import LoopCopies
 from .passes import Comparison
 from .state import Key, Place, State, capture, write_state
-from .traced_list import follow
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -334,7 +333,7 @@ class LoopTrace:
         grown = [container for container, before, after in sizes if before != after]
         if grown:
             if self.counts_iterations and self.count is None:
-                follow(self.recorder, grown)
+                self.recorder.follow_lists(grown)
             raise self.unrolled("lets a list, dict or set grow or shrink")
         for id, (_, content) in self.origin.contents.items():
             if id in now.contents and now.contents[id][1] != content:

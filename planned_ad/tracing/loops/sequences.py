@@ -10,19 +10,18 @@ import builtins
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...regions.affine import Affine, Extent, exact, ragged
-from ..record.aliases import root_of
+from ..lengths.elements import UNBOUNDED, RunTime
+from ..lengths.run_time_arrays import RunTimeArray
+from ..record.recorder import Recorder
 from ..values.loop_index import expression_of, index_of, plain_or_traced
-from .iteration import NestedIterator, Once, RunTime, Sequence
+from .iteration import NestedIterator, Once, Sequence
 from .tables import Table, table_of
 from .traced_list import TracedList
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 class Range:
@@ -121,8 +120,8 @@ def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
         return Sequence(recorder, len(obj), obj.__getitem__)
     if recorder.is_array(obj) and obj.ndim:
         return Sequence(recorder, len(obj), obj.__getitem__)
-    if recorder.is_run_time(obj) and not obj.axis:
-        return Sequence(recorder, RunTime.of(obj.length.count), obj.item_at)
+    if type(obj) is RunTimeArray and not obj.axis:
+        return Sequence(recorder, obj.length, obj.item_at)
     if type(obj) is builtins.range:
         return Sequence(recorder, len(obj), lambda k: k * obj.step + obj.start, is_plain=True)
     table = table_of(recorder, obj)
@@ -157,7 +156,7 @@ def run_time_range(recorder: Recorder, *bounds: Any) -> Any:
         distance = (distance + (abs(step) - 1)) // abs(step)
     value = recorder.value_of(distance, np.int64)
     count = recorder.apply("maximum", value, recorder.constant(0, np.int64))
-    return Sequence(recorder, RunTime.of(count), lambda k: plain_or_traced(k) * step + start)
+    return Sequence(recorder, RunTime(count, UNBOUNDED), lambda k: plain_or_traced(k) * step + start)
 
 
 def enumerate_(recorder: Recorder, items: Any, start: Any = 0) -> Any:
@@ -171,7 +170,7 @@ def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
     sequences = [sequence_of(recorder, item) for item in items]
     if not items or any(s is None or type(s.length) is not int for s in sequences):
         return builtins.zip(*items, strict=strict)
-    lengths = {s.length for s in sequences if s is not None}
+    lengths = {s.length for s in sequences if s is not None and isinstance(s.length, int)}
     if strict and len(lengths) > 1:
         return builtins.zip(*items, strict=True)
     found = [s for s in sequences if s is not None]
@@ -183,8 +182,9 @@ def reversed_(recorder: Recorder, items: Any) -> Any:
     sequence = sequence_of(recorder, items)
     if sequence is None:
         return builtins.reversed(items)
-    last = index_of(recorder, exact(sequence.length) - 1)
-    return Once(recorder, sequence.length, lambda k: sequence.item(last - k), sequence.tables)
+    length = sequence.length
+    last = length.scalar(recorder) - 1 if isinstance(length, RunTime) else index_of(recorder, exact(length) - 1)
+    return Once(recorder, length, lambda k: sequence.item(last - k), sequence.tables)
 
 
 def ndindex(recorder: Recorder, *shape: Any) -> Any:
@@ -238,7 +238,7 @@ class Pairs:
 
     def __init__(self, recorder: Recorder, sequence: Sequence, items: Any):
         self.recorder, self.sequence = recorder, sequence
-        self.memory = root_of(items.storage) if recorder.is_array(items) and items.ndim == 1 else None
+        self.memory = items.storage.root if recorder.is_array(items) and items.ndim == 1 else None
         self.version = self.written
         self.second: tuple[int, Any] = (-2, None)  # the pair that was fetched last, and its second item
 

@@ -21,8 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from ...python.frames import user_frame
 from ...python.shadows import ShadowClass, ShadowGlobals, ShadowModule, is_user_class
 from ..record.lost_variables import Lost
+from ..record.traced import TracedArray
 
 CONTAINERS = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
 HIDDEN: tuple[Any, ...] = (  # whose state cannot be seen or put back
@@ -95,7 +97,7 @@ class State:
 
     def arrays(self) -> list[Any]:
         """The traced arrays that variables hold."""
-        return [value for _, value in self.values.values() if getattr(type(value), "is_tracer", False)]
+        return [value for _, value in self.values.values() if issubclass(type(value), TracedArray)]
 
 
 def is_advanced(value: Any) -> bool:
@@ -238,13 +240,6 @@ def held_by_callers(obj: Any, frame: types.FrameType | None) -> bool:
             return True
         frame = user_frame(frame.f_back)
     return False
-
-
-def user_frame(frame: types.FrameType | None) -> types.FrameType | None:
-    """The innermost frame of traced code; None where none is running."""
-    while frame is not None and type(frame.f_globals) is not ShadowGlobals:
-        frame = frame.f_back
-    return frame
 
 
 def write_state(values: dict[Key, tuple[Place, Any]]) -> None:

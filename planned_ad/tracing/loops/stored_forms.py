@@ -11,7 +11,7 @@ import numpy as np
 from ...regions.affine import Extent
 from ...regions.regions import Region, View, c_strides, contiguous
 from ...tape.tape import Buffer, Value
-from ..record.aliases import Copy, array_in
+from ..record.aliases import Copy
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import plain_or_traced
@@ -77,7 +77,7 @@ class InMemory(HandedOn):
         assert self.memory is not None
         yield self.memory.storage
 
-    rows = storages
+    own_storages = storages
 
 
 @dataclass
@@ -130,7 +130,7 @@ class Array(InMemory):
 
     def begin(self, recorder: Recorder, index: int, name: str) -> Any:
         assert self.buffer is not None and self.copy is not None
-        found = array_in(recorder, self.buffer, self.copy)
+        found = recorder.copies.array_in(self.buffer, self.copy)
         found.storage.chosen |= self.shared
         return found
 

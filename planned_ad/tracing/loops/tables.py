@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from .form import HandedOn
 from .forms import Items, Unchanged
 from .stored_forms import Number
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 HOLDERS = (list, tuple, collections.deque, *VIEWS)

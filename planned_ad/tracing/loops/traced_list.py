@@ -3,34 +3,38 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...regions.affine import Extent
+from ..record.aliases import storages_in
 from ..record.lost_variables import Lost
-from ..record.storage import ASSIGNMENT
+from ..record.storage import ASSIGNMENT, Storage
+from ..record.traced import Traced
 from ..values.loop_index import PEEL_MOST, expression_of, index_of
 
 if TYPE_CHECKING:
+    from ...tape.tape import Value
     from ..record.recorder import Recorder
     from ..record.scopes import Site
-    from .form import HandedOn
 
 NOTHING = object()
 
 
 @dataclass
-class Segment:
+class Segment(Traced):
     """`length` elements in a row of a list; inside the loop that fills it, those of the iterations before."""
 
-    column: HandedOn
+    column: Any  # the form of its elements, which holds them; see `forms`
     length: Extent
 
+    def storages(self) -> Iterator[Storage]:
+        return self.column.storages()
 
-class TracedList:
+class TracedList(Traced):
     """A list (or tuple) of `parts`: elements, and segments of elements that a loop has made.
 
     What only a list with all its elements can do makes the trace start again, with the list made as Python makes it.
@@ -243,12 +247,17 @@ class TracedList:
         return self.like(parts if rows.step > 0 or len(self.parts) == 1 else parts[::-1])
 
     def __iter__(self) -> Iterator[Any]:
-        from .iteration import Sequence as Items
-
         self.settle()
         if self.is_plain:
             return iter(self.parts)
-        return iter(Items(self.recorder, len(self), self.__getitem__))
+        return self.recorder.flow.iterate(len(self), self.__getitem__)
+
+    def read(self) -> Value:
+        return self.recorder.value_of(self.traced())
+
+    def storages(self) -> Iterator[Storage]:
+        for part in self.parts:
+            yield from storages_in(part)
 
     def traced(self) -> Any:
         """As the array that `numpy.array` makes of it."""
@@ -334,15 +343,6 @@ class TracedList:
 
 def is_traced_list(obj: object) -> bool:
     return type(obj) is TracedList
-
-
-def follow(recorder: Recorder, lists: Iterable[Any]) -> None:
-    """These lists have to be followed: the trace starts again with each a `TracedList`, unless that was tried."""
-    decisions = recorder.scopes.decisions
-    sites = {recorder.displays[id(found)][1] for found in lists if id(found) in recorder.displays}
-    if not sites <= decisions.growing | decisions.plain:
-        decisions.growing |= sites - decisions.plain
-        raise recorder.scopes.restart()
 
 
 def _refusing(name: str) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import types
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,20 +19,16 @@ from ...python.statements import Extent, while_part
 from ...regions.regions import contiguous
 from ...tape.tape import Branch, Buffer, Load, Loop, Operation, Store, Value
 from ..record.blocks import Block, Made
+from ..record.recorder import Recorder
 from ..record.scopes import Scope
 from ..values.scalar_tracer import ScalarTracer
 from .loops import LoopTrace
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 MAX_STEPS = 1000  # unless the user says otherwise
 
 
 def test_while(recorder: Recorder, frame: types.FrameType, predicate: Value) -> bool | None:
     """What the test of a `while` statement gives; None where it is no such test, or has to be decided otherwise."""
-    if recorder.whiles_on_integers.tested(frame):
-        return False
     found = while_part(frame)
     if found is None:
         return None

@@ -13,19 +13,16 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from ...python.frames import user_frame
 from ...python.shadows import is_user_frame
 from ...python.source import current_line
 from ...python.statements import WhileLines, breaks_from, while_part, while_statements
 from ...regions.affine import Affine
+from ..record.recorder import Recorder
 from ..record.scopes import Site, Unrolled
 from ..values.loop_index import PEEL_MOST
 from .counted_while import UNEVEN, CountedWhile
-from .state import user_frame
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 @dataclass

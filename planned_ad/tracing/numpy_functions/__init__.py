@@ -1,40 +1,15 @@
 """NumPy's functions on traced values. Importing this package fills the table `dispatch.FUNCTIONS`."""
 
-from . import (
+from . import (  # noqa: F401
     einsum,
     elementwise,
     indexing,
     joining,
     linear,
     matrices,
-    norms,
     order,
     reductions,
     refused,
     sequences,
     shapes,
-    special,
-    statistics,
 )
-from .reductions import ACCUMULATIONS, REDUCTIONS
-from .special import REPLACEMENTS
-
-__all__ = [
-    "ACCUMULATIONS",
-    "REDUCTIONS",
-    "REPLACEMENTS",
-    "einsum",
-    "elementwise",
-    "indexing",
-    "joining",
-    "linear",
-    "matrices",
-    "norms",
-    "order",
-    "reductions",
-    "refused",
-    "sequences",
-    "shapes",
-    "special",
-    "statistics",
-]

@@ -9,16 +9,13 @@ has is summed first. A product without a sum stays elementwise, where it fuses w
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...regions.regions import View, c_strides
+from ...tape.tape import Value
+from ..record.recorder import Recorder
 from .support import BOOL, cast, reshape
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
 
 Labels = tuple[Hashable, ...]
 

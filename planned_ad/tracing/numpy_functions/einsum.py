@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...tape.tape import Value
 from ..record.dispatch import implements
+from ..record.recorder import Recorder
 from .contraction import Labels, label_sizes, pair, single
 from .support import cast, deliver, geometry, promoted, refuse
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
 
 ELLIPSIS = "..."
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..record.dispatch import implements
 from ..record.promotion import memory_like
+from ..record.recorder import Recorder
 from .support import BOOL, NO_VALUE, asarray, axis_of, broadcast, cast, deliver, refuse, unsupported
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 UNSIGNED_OR_INT = "iu"
 CLIP: Any = np._core.umath.clip  # type: ignore[attr-defined]

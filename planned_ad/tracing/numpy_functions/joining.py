@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...regions.regions import View, c_strides
+from ...tape.tape import Value
 from ..record.dispatch import implements
+from ..record.recorder import Recorder
 from . import shapes
 from .support import asarray, axis_of, cast, geometry, promoted, refuse, sequence, store, unsupported
 from .support import reshape as reshaped
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
 
 
 def _at(ndim: int, axis: int, index: object) -> tuple[Any, ...]:

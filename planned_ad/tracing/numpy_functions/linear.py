@@ -1,20 +1,21 @@
-"""Products of vectors and matrices."""
+"""Products of vectors and matrices, and norms."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from ...rules.reductions import without
+from ...tape.tape import Value
 from ..record.dispatch import implements
+from ..record.recorder import Recorder
 from .contraction import Labels, pair, single
 from .einsum import chain
-from .support import axis_of, deliver, promoted, refuse, reshape, unsupported
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
+from .reductions import count_nonzero, max_, min_, reduced, sum_
+from .support import axes_of, axis_of, deliver, floating, promoted, refuse, reshape, unsupported
 
 
 def _labels(prefix: str, count: int) -> Labels:
@@ -187,3 +188,70 @@ def matrix_power(recorder, a, n):
     if result is None:
         result = recorder.value_of(np.broadcast_to(np.eye(value.shape[-1], dtype=value.dtype), value.shape))
     return recorder.result(result)
+
+
+# Norms of vectors and matrices.
+
+
+def norm_of_vectors(recorder, x, ord, axis, keepdims):
+    """Norms of all elements, or of those along `axis` (which may be a tuple of axes)."""
+    value = floating(recorder, x)
+    if ord is None or ord == 2:
+        if len(value.shape) == 1 and not keepdims:
+            square = pair(recorder, value, ("sum",), value, ("sum",), ())
+        else:
+            square = reduced(recorder, "reduce_sum", recorder.apply("multiply", value, value), axis, keepdims)
+        return recorder.result(recorder.apply("sqrt", square))
+    if ord == 0:
+        count = count_nonzero(recorder, recorder.array(value), axis, keepdims=keepdims)
+        return count.astype(value.dtype)
+    size = recorder.array(recorder.apply("absolute", value))
+    if ord == math.inf:
+        return max_(recorder, size, axis, keepdims=keepdims)
+    if ord == -math.inf:
+        return min_(recorder, size, axis, keepdims=keepdims)
+    if ord == 1:
+        return sum_(recorder, size, axis, keepdims=keepdims)
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order {ord!r} for vectors")
+    return sum_(recorder, size**ord, axis, keepdims=keepdims) ** (1.0 / ord)
+
+
+def norm_of_matrices(recorder, x, ord, axes, keepdims):
+    """Norms of the matrices that lie in the two axes `axes`."""
+    if ord in (None, "fro", "f"):
+        return norm_of_vectors(recorder, x, None, axes, keepdims)
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise unsupported(f"linalg.norm of matrices with ord={ord!r}", "use 'fro', 1, -1, inf or -inf")
+    value = floating(recorder, x)
+    row, column = (k % len(value.shape) for k in axes)
+    inner, outer = (row, column) if abs(ord) == 1 else (column, row)
+    sums = sum_(recorder, recorder.array(recorder.apply("absolute", value)), inner, keepdims=True)
+    result = (max_ if ord > 0 else min_)(recorder, sums, outer, keepdims=True)
+    if keepdims:
+        return result
+    value = recorder.value_of(result)
+    return recorder.result(reshape(recorder, value, without(value.shape, axes_of((row, column), len(value.shape)))))
+
+
+@implements(np.linalg.norm)
+def norm(recorder, x, ord=None, axis=None, keepdims=False):
+    ndim = len(recorder.value_of(x).shape)
+    if axis is None and (ord is None or (ord in ("f", "fro") and ndim == 2) or (ord == 2 and ndim == 1)):
+        return norm_of_vectors(recorder, x, None, None, keepdims)
+    axes = tuple(range(ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if len(axes) == 1:
+        return norm_of_vectors(recorder, x, ord, axes, keepdims)
+    if len(axes) == 2:
+        return norm_of_matrices(recorder, x, ord, axes, keepdims)
+    raise ValueError("Improper number of dimensions to norm.")
+
+
+@implements(np.linalg.vector_norm)
+def vector_norm(recorder, x, /, *, axis=None, keepdims=False, ord=2):
+    return norm_of_vectors(recorder, x, ord, axis, keepdims)
+
+
+@implements(np.linalg.matrix_norm)
+def matrix_norm(recorder, x, /, *, keepdims=False, ord="fro"):
+    return norm_of_matrices(recorder, x, ord, (-2, -1), keepdims)

@@ -6,15 +6,13 @@ is written here in NumPy's own functions runs on traced arrays.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..record.dispatch import implements
+from ..record.recorder import Recorder
 from .support import NO_VALUE, asarray, axes_of, axis_of, deliver, refuse, unsupported
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 def positions_below(recorder: Recorder, positions: Any, count: int) -> Any:

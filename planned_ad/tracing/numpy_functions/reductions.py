@@ -1,13 +1,17 @@
-"""Sums, products, extrema, means and the like along axes."""
+"""Sums, products, extrema, means, covariances and the like along axes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...rules.reductions import start_of
-from ..record.dispatch import implements
+from ...tape.tape import Value
+from ..record.dispatch import METHODS, implements
+from ..record.recorder import Recorder
+from . import shapes
+from .joining import concatenate
 from .support import (
     BOOL,
     FLOAT,
@@ -26,10 +30,6 @@ from .support import (
     reshape,
     without_axes,
 )
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
 
 # What a further number, `initial=`, is joined to the result by.
 JOIN = {"reduce_sum": "add", "reduce_prod": "multiply", "reduce_max": "maximum", "reduce_min": "minimum"}
@@ -430,7 +430,7 @@ def nancumprod(recorder, a, axis=None, dtype=None, out=None):
 
 
 # `np.add.reduce(x)` and the like are these functions, along axis 0 unless told otherwise.
-REDUCTIONS = {
+METHODS["reduce"] |= {
     np.add: sum_,
     np.multiply: prod,
     np.maximum: max_,
@@ -452,8 +452,38 @@ def _running(operation: str) -> Any:
     return running
 
 
-ACCUMULATIONS = {
+METHODS["accumulate"] |= {
     np.add: cumsum,
     np.multiply: cumprod,
     **{getattr(np, name): _running(name) for name in ("maximum", "minimum", "fmax", "fmin")},
 }
+
+
+# Covariances and correlations.
+
+
+@implements(np.cov)
+def cov(recorder, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
+    refuse("cov", fweights=fweights, aweights=aweights)
+    if dtype is None:
+        dtype = np.promote_types(recorder.result_type(m, *([] if y is None else [y])), FLOAT)
+    x = _variables(recorder, m, rowvar, dtype)
+    if y is not None:
+        x = concatenate(recorder, (x, _variables(recorder, y, rowvar, dtype)), 0)
+    x = x - x.mean(axis=1, keepdims=True)
+    count = x.shape[1] - (int(not bias) if ddof is None else ddof)
+    return shapes.view(recorder, np.dot(x, x.T) / count, np.squeeze)
+
+
+def _variables(recorder, m, rowvar, dtype):
+    x = shapes.atleast_2d(recorder, asarray(recorder, m).astype(dtype))
+    return x.T if not rowvar and x.shape[0] != 1 else x
+
+
+@implements(np.corrcoef)
+def corrcoef(recorder, x, y=None, rowvar=True, *, dtype=None):
+    c = cov(recorder, x, y, rowvar, dtype=dtype)
+    if c.ndim == 0:
+        return c / c
+    deviation = np.sqrt(shapes.view(recorder, c, np.diagonal))
+    return np.clip(c / deviation[:, None] / deviation[None, :], -1, 1)

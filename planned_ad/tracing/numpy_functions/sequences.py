@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..record.dispatch import implements
+from ..record.recorder import Recorder
 from . import shapes
 from .joining import concatenate
 from .support import FLOAT, NO_VALUE, asarray, axes_of, axis_of, deliver, promoted, refuse
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 def _at(ndim: int, axis: int, index: object) -> tuple[Any, ...]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..record.dispatch import implements
+from ..record.recorder import Recorder
 from .support import NO_VALUE, asarray, axes_of, unsupported
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 @implements(np.shape)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from ...errors import UnsupportedError
 from ...python.source import current_line
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
+from ...tape.tape import Value
+from ..record.recorder import Recorder
 
 NO_VALUE: Any = np._NoValue  # NumPy's "argument not given"
 BOOL = np.dtype(bool)

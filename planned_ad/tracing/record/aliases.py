@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..loops.traced_list import Segment, TracedList
-from ..values.array_tracer import ArrayTracer
+from ...tape.tape import Buffer
+from .recording import Recording
 from .storage import Name, Storage
-
-if TYPE_CHECKING:
-    from ...tape.tape import Buffer
-    from .recorder import Recorder
+from .traced import Traced
 
 Names = frozenset[Name]
 Refusal = Callable[[str, bool], BaseException]
@@ -70,7 +67,7 @@ class Behind:
 class Copies:
     """The copies of one trace, and what is behind at the moment."""
 
-    recorder: Recorder
+    recorder: Recording
     known: dict[Name, Copy] = field(default_factory=dict)
     behind: dict[Name, Behind] = field(default_factory=dict)
     outside: set[Name] = field(default_factory=set)  # memories that are seen outside of the traced function
@@ -79,7 +76,7 @@ class Copies:
 
     def names(self, storage: Storage) -> Names:
         """The memories that a storage may be."""
-        root = root_of(storage)
+        root = storage.root
         own = root.name
         if root.captured or root.shared_with or (root.buffer is not None and root.buffer.visible):
             self.outside.add(own)
@@ -96,7 +93,7 @@ class Copies:
         self.behind.pop(storage.name, None)
 
     def is_behind(self, value: Any) -> bool:
-        return bool(self.behind) and any(root_of(storage).name in self.behind for storage in storages_in(value))
+        return bool(self.behind) and any(storage.root.name in self.behind for storage in storages_in(value))
 
     # What the program does.
 
@@ -138,9 +135,18 @@ class Copies:
     def compared(self, a: Storage, b: Storage) -> None:
         """The program asks whether two arrays have memory in common, which differs between what a copy stands for."""
         if not self.names(a).isdisjoint(self.names(b)):
-            copy = self.known.get(root_of(a).name) or self.known.get(root_of(b).name)
+            copy = self.known.get(a.root.name) or self.known.get(b.root.name)
             if copy is not None:
                 raise copy.refuse("asks whether arrays share memory, of which one was chosen", False)
+
+    def array_in(self, buffer: Buffer, copy: Copy) -> Any:
+        """The copy that a buffer holds."""
+        recorder, base = self.recorder, np.empty(buffer.shape, buffer.dtype)
+        storage = Storage(base, buffer.line, buffer=buffer, depth=recorder.scopes.depth)
+        storage.name = (recorder.scopes.indices, "copy", buffer.id)
+        storage.chosen = not copy.names.isdisjoint(self.outside)
+        self.made(storage, copy)
+        return recorder.array_at(storage, base)
 
     # Blocks that are recorded several times.
 
@@ -196,38 +202,14 @@ def copy_of(standing: Standing, refuse: Refusal, *, over: bool = False) -> Copy:
     return Copy(names, standing.initial - later, refuse)
 
 
-def array_in(recorder: Recorder, buffer: Buffer, copy: Copy) -> ArrayTracer:
-    """The copy that a buffer holds."""
-    base = np.empty(buffer.shape, buffer.dtype)
-    storage = Storage(base, buffer.line, buffer=buffer, depth=recorder.scopes.depth)
-    storage.name = (recorder.scopes.indices, "copy", buffer.id)
-    storage.chosen = not copy.names.isdisjoint(recorder.copies.outside)
-    recorder.copies.made(storage, copy)
-    return ArrayTracer(recorder, storage, base)
-
-
-def root_of(storage: Any) -> Storage:
-    """The memory in which what a storage shows lies."""
-    while hasattr(storage, "memory"):
-        storage = storage.memory
-    return storage
-
-
 def storages_in(value: Any) -> Iterator[Storage]:
-    """The memories to which a value leads through tuples, lists and dicts."""
+    """The memories to which a value leads, also through tuples, lists and dicts."""
     kind = type(value)
-    if kind is ArrayTracer:
-        yield value.storage
-    elif kind is TracedList:
-        for part in value.parts:
-            yield from storages_in(part)
-    elif kind is Segment:
-        yield from value.column.storages()
+    if issubclass(kind, Traced):
+        yield from value.storages()
     elif kind is dict:
         for item in value.values():
             yield from storages_in(item)
     elif kind is list or kind is tuple or (isinstance(value, tuple) and hasattr(value, "_fields")):
         for item in value:
             yield from storages_in(item)
-    elif hasattr(kind, "view") and hasattr(kind, "layout"):  # a ragged array
-        yield value.storage

@@ -10,9 +10,8 @@ import numpy as np
 from ...regions.regions import View
 from ...tape.builder import TapeBuilder
 from ...tape.tape import Buffer, Constant, Operation, Value
+from .ids import APART, CONSTANTS
 
-APART = 1 << 40  # ids from here on: of what is recorded in front of blocks
-CONSTANTS = 1 << 50
 SMALL = 1 << 16  # bytes of a constant that is compared by its contents
 
 
@@ -46,7 +45,7 @@ class Blocks:
     defined: dict[int, Value] = field(default_factory=dict)
     constants: dict[object, Value] = field(default_factory=dict)
     numbers: dict[int, np.ndarray] = field(default_factory=dict)  # of the constants, by the ids of their values
-    apart: int = APART
+    apart: int = APART.start
     set_apart: int = 0  # whether something in front of a block is recorded now
 
     def __post_init__(self) -> None:
@@ -118,14 +117,12 @@ class Blocks:
             if block is not None:
                 block.values.append(value.id)
 
-    def constant(self, data: np.ndarray) -> Value | None:
-        """A constant, recorded once, in front of all blocks; None outside of blocks."""
-        if not self.stack:
-            return None
+    def constant(self, data: np.ndarray) -> Value:
+        """A constant, recorded once, in front of all blocks."""
         key = (data.dtype, data.shape, data.tobytes()) if data.nbytes <= SMALL else id(data)
         value = self.constants.get(key)
         if value is None:
-            value = Value(id=CONSTANTS + len(self.constants), shape=data.shape, dtype=data.dtype)
+            value = Value(id=CONSTANTS[len(self.constants)], shape=data.shape, dtype=data.dtype)
             self.root.append(Constant(out=value, data=data, line=self.builder.line))
             self.constants[key] = self.defined[value.id] = value
             self.numbers[value.id] = data

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...errors import ConversionError
 from .number_sources import require_numbers
-
-if TYPE_CHECKING:
-    from .recorder import Recorder
+from .recording import Recording
 
 INSTEAD = {
     "float()": "leave out float(): traced scalars behave as floats; math.exp, math.sqrt and the like accept them",
@@ -22,7 +20,7 @@ INSTEAD = {
 }
 
 
-def refuse_number(recorder: Recorder, what: str, of: Any) -> ConversionError:
+def refuse_number(recorder: Recording, what: str, of: Any) -> ConversionError:
     """The error for a traced value that is asked for its number."""
     require_numbers(recorder, (of,))
     if recorder.scopes.depth:  # without loops around it may be one that is known

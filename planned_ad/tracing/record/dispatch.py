@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,37 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 # Those that write to an argument: recorded even where every operand is a known number.
 WRITING = frozenset({np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal})
+
+
+# Of the methods of ufuncs, by name: from a ufunc to what stands for its method.
+METHODS: dict[str, dict[np.ufunc, Callable[..., Any]]] = {"reduce": {}, "accumulate": {}}
+
+
+class Handler(Protocol):
+    """How what meets a kind of its own of arrays is recorded."""
+
+    get: Callable[[Any, Any], Any]  # `array[key]`
+    put: Callable[[Any, Any, Any], None]  # `array[key] = value`
+
+    def call(self, recorder: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A function of NumPy."""
+
+    def ufunc(self, recorder: Any, ufunc: np.ufunc, method: str, operands: tuple[Any, ...], options: Any) -> Any:
+        """A ufunc or one of its methods."""
+
+
+# From the type of a traced array to how it is handled, where that is not as of ordinary arrays.
+HANDLERS: dict[type, Handler] = {}
+
+
+def handler_of(items: Iterable[Any]) -> Handler | None:
+    """What handles a call with these arguments, or items of lists and tuples among them."""
+    for item in items:
+        kind = type(item)
+        found = handler_of(item) if kind is list or kind is tuple else HANDLERS.get(kind)
+        if found is not None:
+            return found
+    return None
 
 
 def implements(function: Callable[..., Any]) -> Callable[[F], F]:

@@ -6,18 +6,18 @@ import sys
 
 import numpy as np
 
-from ...tape.builder import TapeBuilder
 from ...tape.guards import REQUIRED, error_of, is_limit, is_stretch
 from ...tape.interpret import memory_of
 from ...tape.loop_code import LoopInterpreter
 from ...tape.tape import Buffer, Guard, Value
+from .builder import RecordingBuilder
 from .scopes import Scopes
 
 
 class ExampleRun:
     """Runs the tape as far as it is recorded, on copies of the example arguments, when it is first asked."""
 
-    def __init__(self, builder: TapeBuilder, scopes: Scopes, max_steps: int):
+    def __init__(self, builder: RecordingBuilder, scopes: Scopes, max_steps: int):
         self.builder, self.scopes, self.max_steps = builder, scopes, max_steps
         self.arrays: dict[int, np.ndarray] = {}
         self.interpreter: LoopInterpreter | None = None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .recorder import Recorder
+import numpy as np
 
+from .recording import Recording
 
 DIFFERS = "which differs in kind from one iteration or branch to another"
 BEHIND = "a part of memory that was chosen by an earlier iteration or a branch, after it has been written to"
@@ -17,7 +17,7 @@ class Lost:
 
     __slots__ = ("_name", "_reason", "_recorder")
 
-    def __init__(self, recorder: Recorder, name: str, reason: str = DIFFERS):
+    def __init__(self, recorder: Recording, name: str, reason: str = DIFFERS):
         object.__setattr__(self, "_recorder", recorder)
         object.__setattr__(self, "_name", name)
         object.__setattr__(self, "_reason", reason)
@@ -25,51 +25,15 @@ class Lost:
     def __getattribute__(self, attribute: str) -> Any:
         if attribute in ("_recorder", "_name", "_reason", "__class__"):
             return object.__getattribute__(self, attribute)
-        raise self._recorder.scopes.unroll_innermost(
-            f"reads `{self._name}`, {self._reason}", self._recorder.builder.line
-        )
+        _read(self)
 
 
-for _name in [
-    "add",
-    "radd",
-    "sub",
-    "rsub",
-    "mul",
-    "rmul",
-    "truediv",
-    "rtruediv",
-    "floordiv",
-    "rfloordiv",
-    "mod",
-    "rmod",
-    "pow",
-    "rpow",
-    "matmul",
-    "rmatmul",
-    "getitem",
-    "setitem",
-    "len",
-    "iter",
-    "neg",
-    "pos",
-    "abs",
-    "bool",
-    "float",
-    "int",
-    "index",
-    "eq",
-    "ne",
-    "lt",
-    "le",
-    "gt",
-    "ge",
-    "contains",
-    "iadd",
-    "isub",
-    "imul",
-    "itruediv",
-    "array",
-    "array_ufunc",
-]:
-    setattr(Lost, f"__{_name}__", lambda self, *args, **kwargs: self.used)
+def _read(self: Lost, *args: Any, **kwargs: Any) -> Any:
+    raise self._recorder.scopes.unroll_innermost(f"reads `{self._name}`, {self._reason}", self._recorder.builder.line)
+
+
+KEPT = {"__class__", "__getattribute__", "__init__", "__init_subclass__", "__new__", "__setattr__", "__subclasshook__"}
+for _kind in (float, list, np.ndarray):
+    for _name, _method in vars(_kind).items():
+        if _name.startswith("__") and callable(_method) and _name not in KEPT:
+            setattr(Lost, _name, _read)

@@ -7,16 +7,15 @@ has no rule), it starts again with these arrays as constants, which each call lo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...python.structure import flatten
 from ...tape.tape import Operation, Value, defined_by, walk
+from .recording import Recording
+from .traced import Traced
 
-if TYPE_CHECKING:
-    from .recorder import Recorder
 
-
-def require_numbers(recorder: Recorder, items: Iterable[Any]) -> None:
+def require_numbers(recorder: Recording, items: Iterable[Any]) -> None:
     """Start the trace again with what `items` come from as constants; nothing where that would not help."""
     found = captured_behind(recorder, items)
     if found:
@@ -24,7 +23,7 @@ def require_numbers(recorder: Recorder, items: Iterable[Any]) -> None:
         raise recorder.scopes.restart()
 
 
-def captured_behind(recorder: Recorder, items: Iterable[Any]) -> dict[int, Any]:
+def captured_behind(recorder: Recording, items: Iterable[Any]) -> dict[int, Any]:
     """The arrays from outside that `items` are computed from, by identity; none where there is an argument too."""
     builder = recorder.builder
     if all(b.array is None for b in builder.buffers):
@@ -34,7 +33,7 @@ def captured_behind(recorder: Recorder, items: Iterable[Any]) -> dict[int, Any]:
     made = defined_by(operations)
     found: dict[int, Any] = {}
     seen: set[object] = set()
-    waiting = [start for item in items for start in starts(recorder, item)]
+    waiting = [start for item in items for start in starts(item)]
     while waiting:
         node = waiting.pop()
         key = node.id if isinstance(node, Value) else ("buffer", node)
@@ -64,17 +63,8 @@ def sources_of_memory(operations: Iterable[Operation], buffer: int) -> Iterator[
             yield from (r.buffer for r in op.reads)
 
 
-def starts(recorder: Recorder, item: Any) -> Iterator[Any]:
+def starts(item: Any) -> Iterator[Any]:
     """The values and buffers that hold what a traced object is."""
     for leaf in flatten(item)[0]:
-        if recorder.is_scalar(leaf):
-            yield leaf.value
-        elif recorder.is_array(leaf):
-            storage: Any = leaf.storage
-            while hasattr(storage, "memory"):
-                yield from getattr(storage, "indices", ())
-                storage = storage.memory
-            if storage.buffer is not None:
-                yield storage.buffer.id
-            elif storage.value is not None:
-                yield storage.value
+        if issubclass(type(leaf), Traced):
+            yield from leaf.sources()

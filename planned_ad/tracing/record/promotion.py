@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...errors import UnsupportedError
-
-if TYPE_CHECKING:
-    from .recorder import Recorder
+from .recording import Recording
+from .traced import NotAnOperand, Traced, TracedArray
 
 Type = Any  # a dtype, or float or int for a number whose dtype gives way to its partner's (NEP 50)
 
@@ -19,12 +18,8 @@ KINDS = frozenset(
     for name in ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
 )
 BOOL, INT, FLOAT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
-_WEAK = {"f": float, "i": int}
+WEAK = {"f": float, "i": int}
 _PYTHON = {float: FLOAT, int: INT, bool: BOOL}
-
-
-class NotAnOperand(Exception):
-    """An object that no arithmetic is defined for here: an operator returns NotImplemented."""
 
 
 def dtype_of(number: Any) -> np.dtype:
@@ -33,17 +28,13 @@ def dtype_of(number: Any) -> np.dtype:
     return np.asarray(number).dtype if dtype is None else dtype
 
 
-def operand(recorder: Recorder, obj: Any) -> tuple[Type, tuple[int, ...], bool]:
+def operand(recorder: Recording, obj: Any) -> tuple[Type, tuple[int, ...], bool]:
     """Type and shape of an operand, and whether its numbers are known."""
     kind = type(obj)
-    if recorder.is_scalar(obj):
-        return (_WEAK.get(obj.dtype.kind, BOOL) if obj.is_python else obj.dtype), (), False
-    if recorder.is_array(obj):
-        return obj.dtype, obj.geometry.shape, obj.storage.is_concrete
+    if issubclass(kind, Traced):
+        return obj.operand()
     if kind is float or kind is int:
         return kind, (), True
-    if recorder.is_ragged(obj):
-        return obj.dtype, obj.view.shape, False
     if kind is bool:
         return BOOL, (), True
     if kind is np.ndarray or isinstance(obj, np.generic):
@@ -108,7 +99,7 @@ def memory_like(operands: list[Any], shape: tuple[int, ...], dtype: np.dtype) ->
     """
     if len(shape) < 2:
         return None
-    arrays = [getattr(a, "geometry", a) for a in operands]
+    arrays = [a.geometry if issubclass(type(a), TracedArray) else a for a in operands]
     arrays = [a for a in arrays if type(a) is np.ndarray]
     if all(a.flags.c_contiguous for a in arrays):
         return None

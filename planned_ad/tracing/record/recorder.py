@@ -6,7 +6,7 @@ import math
 import sys
 import types
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,31 +15,20 @@ from ...errors import ConversionError, TraceError, UnrollLimitError, Unsupported
 from ...python.source import Line, current_line
 from ...regions.affine import Ragged
 from ...regions.regions import View, c_strides, is_injective
-from ...tape.builder import TapeBuilder
 from ...tape.captured import view_of
 from ...tape.found_outside import Outside
 from ...tape.tape import Buffer, Value, walk
-from ..lengths.elements import refused as refuse_run_time
-from ..lengths.ragged import RaggedArray, RaggedStorage, has_ragged
-from ..lengths.ragged import call as call_ragged
-from ..lengths.run_time_arrays import RunTimeArray
-from ..lengths.run_time_functions import call as call_run_time
-from ..lengths.run_time_functions import has_run_time
-from ..loops.traced_list import TracedList
-from ..loops.whiles_on_integers import WhilesOnIntegers
-from ..values.array_tracer import ArrayTracer
-from ..values.loop_index import LoopIndex
-from ..values.scalar_tracer import ScalarTracer
 from .aliases import Copies
-from .dispatch import FUNCTIONS, WRITING
+from .builder import RecordingBuilder
+from .dispatch import FUNCTIONS, WRITING, handler_of
 from .example import ExampleRun
 from .number_sources import require_numbers
-from .promotion import KINDS, dtype_of
+from .promotion import KINDS, dtype_of, operand
+from .recording import Flow
 from .scopes import Decisions, Restart, Scopes, Site
 from .statement_watch import Watch
 from .storage import Storage
-
-Tracer = ArrayTracer | ScalarTracer
+from .traced import TRACERS, Traced
 
 
 class Recorder:
@@ -57,26 +46,29 @@ class Recorder:
         What earlier runs of this trace have found out about its loops.
     outside : Outside
         Is told what the traced function has found outside.
+    flow : callable
+        Makes of the recorder what the stage of loops does for it.
     """
 
     def __init__(
         self,
-        max_operations: int = 200_000,
-        unroll: int = 16,
-        max_steps: int = 1000,
-        decisions: Decisions | None = None,
-        outside: Outside | None = None,
+        max_operations: int,
+        unroll: int,
+        max_steps: int,
+        decisions: Decisions,
+        outside: Outside,
+        flow: Callable[[Any], Flow],
     ):
-        self.outside = Outside() if outside is None else outside
-        self.builder = TapeBuilder()
+        self.outside = outside
+        self.builder = RecordingBuilder()
         self.namespace: Any = None  # what the traced code sees
         self.max_operations = max_operations
         self.unroll = unroll
         self.max_steps = max_steps
         self.whiles: list[Any] = []  # the `while` loops being recorded
-        self.scopes = Scopes(self.builder, Decisions() if decisions is None else decisions)
+        self.scopes = Scopes(self.builder, decisions)
         self.unrolling: dict[int, Site] = {}  # short loops whose iterations are recorded one by one now
-        self.whiles_on_integers = WhilesOnIntegers(self)
+        self.flow = flow(self)
         self.watch = Watch(self)
         self.copies = Copies(self)
         self.example = ExampleRun(self.builder, self.scopes, max_steps)
@@ -102,8 +94,8 @@ class Recorder:
         builder.line = current_line()
         if self.scopes.pending:
             raise Restart
-        if self.whiles_on_integers.sites:
-            self.whiles_on_integers.notice(sys._getframe(1))
+        if self.flow.sites:
+            self.flow.notice(sys._getframe(1))
         if len(builder.operations) > self.max_operations:
             self._stop()
 
@@ -121,28 +113,20 @@ class Recorder:
 
     def is_array(self, obj: object) -> bool:
         """Whether `obj` is a traced array (also one whose numbers are known)."""
-        return type(obj) is ArrayTracer
+        return type(obj) is TRACERS.array
 
     def is_scalar(self, obj: object) -> bool:
         """Whether `obj` is a traced scalar."""
-        return type(obj) is ScalarTracer
-
-    def is_ragged(self, obj: object) -> bool:
-        """Whether `obj` is a traced array whose extents differ between the iterations of a loop."""
-        return type(obj) is RaggedArray
-
-    def is_run_time(self, obj: object) -> bool:
-        """Whether `obj` is a traced array whose length is known at run time only."""
-        return type(obj) is RunTimeArray
+        return type(obj) is TRACERS.scalar
 
     def is_concrete(self, obj: object) -> bool:
         """Whether the numbers of `obj` are known while tracing."""
         kind = type(obj)
-        if kind is ArrayTracer:
-            return obj.storage.is_concrete  # type: ignore[attr-defined]
+        if issubclass(kind, Traced):
+            return obj.is_known  # type: ignore[attr-defined]
         if kind is list or kind is tuple:
             return all(self.is_concrete(item) for item in obj)  # type: ignore[attr-defined]
-        return kind not in (ScalarTracer, LoopIndex, RaggedArray, RunTimeArray, TracedList)
+        return True
 
     def number_of(self, obj: object) -> Any:
         """The known numbers of `obj`, as an array that must not be written to."""
@@ -151,9 +135,8 @@ class Recorder:
     def plain(self, obj: Any) -> Any:
         """`obj` with each known traced array in it replaced by a NumPy array, which must not be written to."""
         kind = type(obj)
-        if kind is ArrayTracer:
-            self.assume(obj.storage)
-            return obj.geometry
+        if issubclass(kind, Traced):
+            return obj.plain()
         if kind is list or kind is tuple:
             return kind(self.plain(item) for item in obj)
         if kind is dict:
@@ -171,16 +154,10 @@ class Recorder:
     def value_of(self, obj: Any, dtype: Any = None) -> Value:
         """What `obj` (traced, an array, a number, or nested lists of them) holds now; cast to `dtype` if given."""
         kind = type(obj)
-        if (kind is ScalarTracer or kind is ArrayTracer) and obj.recorder is not self:
-            raise UnsupportedError(f"{self.here()}: uses a value of another trace; pass it as an argument")
-        if kind is ScalarTracer:
-            value = obj.value
-        elif kind is ArrayTracer or kind is RaggedArray:
+        if issubclass(kind, Traced):
+            if obj.recorder is not self:
+                raise UnsupportedError(f"{self.here()}: uses a value of another trace; pass it as an argument")
             value = obj.read()
-        elif kind is RunTimeArray:
-            raise refuse_run_time(self, "combines with others")
-        elif kind is LoopIndex or kind is TracedList:
-            return self.value_of(obj.traced(), dtype)
         elif (kind is list or kind is tuple) and not self.is_concrete(obj):
             value = self.stacked(obj)
         else:
@@ -223,31 +200,27 @@ class Recorder:
 
     def result(self, value: Value, like: Any = None) -> Any:
         """A value as NumPy returns it: a scalar for shape (), else a fresh array (in the memory order of `like`)."""
-        if value.shape == ():
-            return ScalarTracer(self, value)
-        if any(isinstance(n, Ragged) for n in value.shape):
-            return self.ragged(value)
-        return self.array(value, like)
+        return TRACERS.scalar(self, value) if value.shape == () else self.array(value, like)
 
-    def ragged(self, value: Value) -> RaggedArray:
-        """A fresh array, some of whose extents differ between the iterations of the loops around."""
-        storage = RaggedStorage(self.builder.line, value, self.scopes.depth)
-        storage.born(self)
-        return RaggedArray(self, storage, storage.own)
-
-    def array(self, value: Value, like: Any = None) -> ArrayTracer:
+    def array(self, value: Value, like: Any = None) -> Any:
         """A fresh array, which may have shape (); in row-major order, or that of `like`, an array of that shape."""
+        if any([isinstance(n, Ragged) for n in value.shape]):
+            return TRACERS.in_parts(self, value)
         if like is None:
             base = np.empty(value.shape, value.dtype)
         else:
-            base = np.empty_like(like.geometry if type(like) is ArrayTracer else like, value.dtype, subok=False)
+            base = np.empty_like(like.geometry if self.is_array(like) else like, value.dtype, subok=False)
         return self.fresh(base, value)
 
-    def fresh(self, base: np.ndarray, value: Value) -> ArrayTracer:
+    def fresh(self, base: np.ndarray, value: Value) -> Any:
         """A fresh array that lies in memory as `base` does."""
         storage = Storage(base, self.builder.line, value=value, depth=self.scopes.depth)
         storage.born(self)
-        return ArrayTracer(self, storage, base)
+        return TRACERS.array(self, storage, base)
+
+    def array_at(self, storage: Storage, base: np.ndarray) -> Any:
+        """The array that lies in this memory as `base` does."""
+        return TRACERS.array(self, storage, base)
 
     def concrete(self, number: Any, captured: str = "") -> Any:
         """A known array as a traced one (of which it becomes the memory); scalars stay what they are."""
@@ -259,7 +232,7 @@ class Recorder:
         storage = Storage(number, self.builder.line, captured=captured, depth=depth)
         if not captured:
             storage.born(self)
-        return ArrayTracer(self, storage, number)
+        return TRACERS.array(self, storage, number)
 
     def captured(self, array: np.ndarray, name: str) -> Any:
         """An array from outside: read from its own memory, unless the trace needs its numbers (or it cannot be)."""
@@ -270,7 +243,7 @@ class Recorder:
             return self.concrete(array, captured=name)
         buffer = self.builder.captured(name, array, view)
         self.example.provide(buffer, array)
-        return ArrayTracer(self, Storage(array, self.builder.line, buffer=buffer, captured=name), array)
+        return TRACERS.array(self, Storage(array, self.builder.line, buffer=buffer, captured=name), array)
 
     def take_captured_as_constants(self) -> bool:
         """Have the next run of the trace know the numbers of captured arrays; whether this one did not."""
@@ -278,22 +251,20 @@ class Recorder:
         self.scopes.decisions.constants |= found
         return bool(found)
 
-    def empty(self, shape: Any, dtype: Any = np.float64, order: Any = "C") -> ArrayTracer:
+    def empty(self, shape: Any, dtype: Any = np.float64, order: Any = "C") -> Any:
         """A fresh array to be written to; zero until then."""
         return self.concrete(np.zeros(shape, dtype, order))
 
     def stacked(self, items: Any, dtype: Any = None) -> Value:
         """Nested lists with traced items, as the value of the array that `numpy.array` makes of them."""
-        from ..values.creation import array_of_items
-
-        return array_of_items(self, items, dtype).read()
+        return FUNCTIONS[np.array](self, items, dtype).read()
 
     def apply(self, primitive: str, *values: Value, **parameters: object) -> Value:
         return self.builder.apply(primitive, *values, **parameters)
 
     def integer(self, scalar: Any) -> Any:
         """A scalar as a Python integer, what lies behind the point left out."""
-        return ScalarTracer(self, self.builder.cast(self.value_of(scalar), np.dtype(np.int64)), is_python=True)
+        return TRACERS.scalar(self, self.builder.cast(self.value_of(scalar), np.dtype(np.int64)), is_python=True)
 
     def transposed(self, value: Value) -> Value:
         """`value` with its axes in reverse order."""
@@ -302,30 +273,14 @@ class Recorder:
 
     def result_type(self, *objects: object) -> np.dtype:
         """`numpy.result_type`, where Python numbers are weak."""
-        from .promotion import operand
-
         types = [operand(self, obj)[0] for obj in objects]
         return np.result_type(*(kind(0) if isinstance(kind, type) else kind for kind in types))
 
     # Views.
 
-    def view_of(self, array: ArrayTracer) -> View:
-        """Where `array` lies in its memory."""
-        return array.layout
-
-    def viewed(self, array: ArrayTracer, view: View) -> ArrayTracer:
-        """The array that `view` shows of the memory of `array`."""
-        return ArrayTracer(self, array.storage, array.storage.geometry_of(view))
-
-    def seen(self, array: ArrayTracer, geometry: np.ndarray) -> ArrayTracer:
+    def seen(self, array: Any, geometry: np.ndarray) -> Any:
         """An array that lies in the memory of `array` as `geometry` does."""
-        return ArrayTracer(self, array.storage, geometry)
-
-    def broadcast_view(self, array: ArrayTracer, shape: tuple[int, ...]) -> ArrayTracer:
-        return self.seen(array, np.broadcast_to(array.geometry, shape))
-
-    def diagonal_view(self, array: ArrayTracer, axis1: int, axis2: int) -> ArrayTracer:
-        return self.seen(array, array.geometry.diagonal(0, axis1, axis2))
+        return TRACERS.array(self, array.storage, geometry)
 
     # Calls.
 
@@ -334,10 +289,9 @@ class Recorder:
         self.mark()
         args, kwargs = traced_indices(args), traced_indices(dict(kwargs))
         items = (*args, *kwargs.values())
-        if has_run_time(self, items):
-            return call_run_time(self, function, args, dict(kwargs))
-        if has_ragged(items):
-            return call_ragged(self, function, args, dict(kwargs))
+        handler = handler_of(items)
+        if handler is not None:
+            return handler.call(self, function, args, dict(kwargs))
         known = all(self.is_concrete(item) for item in items)
         if known and function not in WRITING and kwargs.get("out") is None:
             return self.adopt(function(*self.plain(args), **self.plain(dict(kwargs))), items)
@@ -375,7 +329,7 @@ class Recorder:
         """NumPy's results as traced arrays; those that show the memory of a source go on showing it."""
         kind = type(result)
         if kind is np.ndarray:
-            for source in _arrays_in(sources):
+            for source in self._arrays_in(sources):
                 if np.may_share_memory(source.storage.base, result):
                     return self.seen(source, result)
             return self.concrete(result)
@@ -384,6 +338,21 @@ class Recorder:
         if isinstance(result, tuple) and hasattr(result, "_fields"):
             return kind(*(self.adopt(item, sources) for item in result))
         return result
+
+    def _arrays_in(self, items: Iterable[Any]) -> Iterator[Any]:
+        for item in items:
+            if self.is_array(item):
+                yield item
+            elif type(item) is list or type(item) is tuple:
+                yield from self._arrays_in(item)
+
+    def follow_lists(self, lists: Iterable[Any]) -> None:
+        """These lists have to be followed: the trace starts again with each a `TracedList`, unless that was tried."""
+        decisions = self.scopes.decisions
+        sites = {self.displays[id(found)][1] for found in lists if id(found) in self.displays}
+        if not sites <= decisions.growing | decisions.plain:
+            decisions.growing |= sites - decisions.plain
+            raise self.scopes.restart()
 
     # Run-time choices.
 
@@ -433,18 +402,11 @@ class Recorder:
 
 def traced_indices(items: Any) -> Any:
     """Arguments with the indices of loops among them as traced integers, and lists that loops have filled as arrays."""
-    if type(items) is LoopIndex or type(items) is TracedList:
+    kind = type(items)
+    if issubclass(kind, Traced):
         return items.traced()
-    if type(items) in (tuple, list):
-        return type(items)(traced_indices(item) for item in items)
-    if type(items) is dict:
+    if kind is tuple or kind is list:
+        return kind(traced_indices(item) for item in items)
+    if kind is dict:
         return {key: traced_indices(item) for key, item in items.items()}
     return items
-
-
-def _arrays_in(items: Iterable[Any]) -> Iterable[ArrayTracer]:
-    for item in items:
-        if type(item) is ArrayTracer:
-            yield item
-        elif type(item) is list or type(item) is tuple:
-            yield from _arrays_in(item)

@@ -18,9 +18,10 @@ from ...python.source import Line
 from ...regions.affine import Affine, Extent, Ranges, extremes
 from ...regions.bounds import Iterations
 from ...regions.regions import contiguous
-from ...tape.builder import TapeBuilder
 from ...tape.tape import Buffer, Guard, Operation, Value
 from .blocks import Block, Blocks, Made
+from .builder import RecordingBuilder
+from .ids import SIDES
 
 Site = tuple[types.CodeType, int]  # a loop: its code and the instruction that fetches the next item
 
@@ -116,7 +117,8 @@ class Scope:
     index: int | None = None  # of a loop
     range: tuple[Extent, Extent] = (0, 0)
     site: Site | None = None
-    loop: Any = None  # the recording of the loop
+    loop: Any = None  # the recording of a loop of the program's
+    elements: bool = False  # whether it is a loop over the elements of an array, which the program does not see
     indices: list[tuple[Value, int]] = field(default_factory=list)  # (v, n): each iteration requires -n <= v < n
     reads: set[Any] = field(default_factory=set)  # the names of memories that the program has read in it
     writes: dict[Any, None] = field(default_factory=dict)  # what it has written to, in order
@@ -127,11 +129,11 @@ class Scope:
 class Scopes:
     """The blocks around what is being recorded, outermost first."""
 
-    builder: TapeBuilder
+    builder: RecordingBuilder
     decisions: Decisions
     open: list[Scope] = field(default_factory=list)
     loops: int = 0  # loop indices given out
-    apart: int = 1 << 30  # value ids given out to sides of branches
+    sides: Iterator[int] = field(default_factory=lambda: iter(SIDES))  # the first value ids of sides of branches
     epoch: int = 0  # what was read from memory in another epoch is read again
     epochs: int = 0  # that have begun
     closed: dict[int, Extent] = field(default_factory=dict)  # the last value of the index of a loop that is over
@@ -259,7 +261,7 @@ class Scopes:
 
     def is_side(self, depth: int) -> bool:
         """Whether the block at this depth is a side of a branch."""
-        return depth < self.depth and self.open[depth].loop is None
+        return depth < self.depth and self.open[depth].loop is None and not self.open[depth].elements
 
     def birth(self) -> object:
         """A name for what is made now, the same in each pass over the loop around."""
@@ -267,7 +269,7 @@ class Scopes:
         if self.blocks.set_apart:
             return None
         block.births += 1
-        return self.loop.branches.path, block.births
+        return () if self.open[-1].elements else self.loop.branches.path, block.births
 
     # Loop indices.
 
@@ -281,15 +283,10 @@ class Scopes:
         self.loops += 1
         return self.blocks.loop(self.loops - 1)
 
-    def ids_apart(self, count: int) -> int:
-        """The first of `count` value ids that nothing else has."""
-        self.apart += count
-        return self.apart - count
-
     @property
     def loop(self) -> Any:
-        """The recording of the innermost loop."""
-        return next(scope.loop for scope in reversed(self.open) if scope.loop is not None)
+        """The recording of the innermost loop of the program's."""
+        return next((scope.loop for scope in reversed(self.open) if scope.loop is not None), None)
 
     @property
     def ranges(self) -> Ranges:

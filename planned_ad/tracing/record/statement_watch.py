@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from .recorder import Recorder
+from .recording import Recording
 
 
 class Watch:
@@ -18,7 +17,7 @@ class Watch:
     has a trace function of its own is set aside meanwhile.
     """
 
-    def __init__(self, recorder: Recorder):
+    def __init__(self, recorder: Recording):
         self.recorder = recorder
         self.saved: tuple[Any] | None = None  # the trace function that ours stands in for
         self.frames: dict[types.FrameType, Any] = {}
@@ -39,8 +38,7 @@ class Watch:
 
     def off_if_idle(self) -> None:
         """Stop where no branch or `while` loop is under way."""
-        branches = any(scope.loop is not None and scope.loop.branches.active for scope in self.recorder.scopes.open)
-        if not (branches or self.recorder.whiles or self.codes or self.recorder.whiles_on_integers.visits):
+        if not (self.codes or self.recorder.flow.is_watching):
             self.off()
 
     def off(self) -> None:
@@ -50,15 +48,10 @@ class Watch:
             for frame, trace in self.frames.items():
                 frame.f_trace = trace
             self.frames.clear()
-        self.recorder.whiles_on_integers.visits.clear()
+        self.recorder.flow.forget()
 
     def event(self, frame: types.FrameType, event: str, argument: Any) -> Any:
-        scopes = self.recorder.scopes
-        if scopes.restarting:
+        if self.recorder.scopes.restarting:
             return None
-        for loop in [scope.loop for scope in reversed(scopes.open) if scope.loop is not None]:
-            loop.branches.event(frame, event)
-        for loop in self.recorder.whiles:
-            loop.event(frame, event)
-        self.recorder.whiles_on_integers.event(frame, event)
+        self.recorder.flow.event(frame, event)
         return self.event

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -14,9 +15,7 @@ from ...python.source import Line
 from ...regions.affine import Affine
 from ...regions.regions import Region, View, contiguous
 from ...tape.tape import Buffer, Value
-
-if TYPE_CHECKING:
-    from .recorder import Recorder
+from .recording import Recording
 
 Name = tuple[Any, ...]  # of a memory: the indices of the loops that make it, and what tells it from others there
 ASSIGNMENT = re.compile(r"^(\w+)\s*(?::[^=]+)?=[^=]")
@@ -145,7 +144,7 @@ class Storage:
         }
         return np.asarray(_Window(interface, self.base))
 
-    def read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
+    def read(self, recorder: Recording, view: View, geometry: np.ndarray) -> Value:
         """What `view` shows now."""
         recorder.copies.read(self)
         if self.epoch != recorder.scopes.epoch:
@@ -156,20 +155,20 @@ class Storage:
             self.reads[view] = value = self._read(recorder, view, geometry)
         return value
 
-    def born(self, recorder: Recorder) -> None:
+    def born(self, recorder: Recording) -> None:
         """Made in a loop's body: memory from the first where an earlier pass wrote to it on one side of a branch."""
         if recorder.scopes.depth:
             self.birth, self.loop = recorder.scopes.birth(), recorder.scopes.loop
             if self.birth is not None:
                 self.name = (recorder.scopes.indices, self.birth)
-            if self.birth in self.loop.promoted:
+            if not recorder.scopes.open[-1].elements and self.birth in self.loop.promoted:
                 self.writable_buffer(recorder)
 
-    def holds_numbers(self, recorder: Recorder) -> bool:
+    def holds_numbers(self, recorder: Recording) -> bool:
         """Whether known numbers may be written into it as numbers: not in a block that it was made outside of."""
         return self.is_concrete and self.depth >= recorder.scopes.depth
 
-    def _read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
+    def _read(self, recorder: Recording, view: View, geometry: np.ndarray) -> Value:
         builder = recorder.builder
         if self.buffer is not None:
             return builder.load(Region(self.buffer.id, view))
@@ -191,7 +190,7 @@ class Storage:
         in_memory = View(0, tuple(own.shape[k] for k in axes), tuple(own.strides[k] for k in axes))
         return builder.view(builder.view(memory, in_memory), view)
 
-    def write(self, recorder: Recorder, view: View, value: Value) -> None:
+    def write(self, recorder: Recording, view: View, value: Value) -> None:
         """Overwrite what `view` shows with a value of its shape, or a scalar."""
         buffer = self.writable_buffer(recorder)
         self.changed(recorder)
@@ -199,7 +198,7 @@ class Storage:
             recorder.builder.store(Region(buffer.id, view), value)
 
     def scatter(
-        self, recorder: Recorder, view: View, indices: tuple[Value, ...], value: Value, accumulate: bool = False
+        self, recorder: Recording, view: View, indices: tuple[Value, ...], value: Value, accumulate: bool = False
     ) -> None:
         """Overwrite, or add to, what `indices` select of the leading axes of `view`."""
         buffer = self.writable_buffer(recorder)
@@ -207,7 +206,7 @@ class Storage:
         if value.size:
             recorder.builder.scatter(Region(buffer.id, view), indices, value, accumulate)
 
-    def changed(self, recorder: Recorder) -> None:
+    def changed(self, recorder: Recording) -> None:
         """Note that it has been written to."""
         recorder.copies.written(self)
         self.reads.clear()
@@ -216,6 +215,18 @@ class Storage:
     def is_same(self, other: Storage) -> bool:
         """Whether equal geometries show equal elements of this and the other storage."""
         return self is other
+
+    @property
+    def root(self) -> Storage:
+        """The memory in which what this shows lies."""
+        return self
+
+    def sources(self) -> Iterator[Value | int]:
+        """The values, and ids of the buffers, that its contents come from."""
+        if self.buffer is not None:
+            yield self.buffer.id
+        elif self.value is not None:
+            yield self.value
 
     def check_writeable(self, geometry: np.ndarray, line: Line) -> None:
         if self.captured:
@@ -234,7 +245,7 @@ class Storage:
                 f"of one of them."
             )
 
-    def writable_buffer(self, recorder: Recorder) -> Buffer:
+    def writable_buffer(self, recorder: Recording) -> Buffer:
         """The buffer that holds this memory from now on; its contents so far are stored into it."""
         if self.listed is not None:
             raise self.listed.refuse()
@@ -258,7 +269,7 @@ class Storage:
             self.value, self.is_concrete = None, False
         return self.buffer
 
-    def _uniform(self, recorder: Recorder) -> Value:
+    def _uniform(self, recorder: Recording) -> Value:
         """The known contents, as a scalar where all elements are the same."""
         base = self.base
         if base.size:
@@ -274,13 +285,36 @@ class Storage:
         return match.group(1) if match else "temporary"
 
 
-class MovingStorage(Storage):
+class Shown(Storage):
+    """Memory at a place of another one, `memory`, that is known later."""
+
+    __slots__ = ("memory",)
+
+    def __init__(self, memory: Storage, line: Line):
+        super().__init__(
+            memory.base, line, captured=memory.captured, shared_with=memory.shared_with, depth=memory.depth
+        )
+        self.is_concrete = False
+        self.memory = memory
+
+    @property
+    def root(self) -> Storage:
+        return self.memory.root
+
+    def sources(self) -> Iterator[Value | int]:
+        return self.memory.sources()
+
+    def writable_buffer(self, recorder: Recording) -> Buffer:
+        return self.memory.writable_buffer(recorder)
+
+
+class MovingStorage(Shown):
     """What `x[k]` shows for integers `k` known at run time: memory of `x`, at a distance known at run time.
 
     Geometries lie where they would for indices 0.
     """
 
-    __slots__ = ("extents", "indices", "memory", "strides")
+    __slots__ = ("extents", "indices", "strides")
 
     def __init__(
         self,
@@ -290,11 +324,12 @@ class MovingStorage(Storage):
         extents: tuple[int, ...],
         strides: tuple[int, ...],
     ):
-        super().__init__(
-            memory.base, line, captured=memory.captured, shared_with=memory.shared_with, depth=memory.depth
-        )
-        self.is_concrete = False
-        self.memory, self.indices, self.extents, self.strides = memory, indices, extents, strides
+        super().__init__(memory, line)
+        self.indices, self.extents, self.strides = indices, extents, strides
+
+    def sources(self) -> Iterator[Value | int]:
+        yield from self.indices
+        yield from self.memory.sources()
 
     def view_of(self, geometry: np.ndarray) -> View:
         return self.memory.view_of(geometry)
@@ -306,25 +341,22 @@ class MovingStorage(Storage):
         """All that `view` may show, the run-time indices counting along the leading axes."""
         return View(view.offset, (*self.extents, *view.shape), (*self.strides, *view.strides))
 
-    def read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
+    def read(self, recorder: Recording, view: View, geometry: np.ndarray) -> Value:
         places = self._places(view)
         geometry = self.memory.geometry_of(places) if self.memory.is_concrete else geometry
         return recorder.apply("gather", self.memory.read(recorder, places, geometry), *self.indices)
 
-    def write(self, recorder: Recorder, view: View, value: Value) -> None:
+    def write(self, recorder: Recording, view: View, value: Value) -> None:
         value = recorder.builder.broadcast(value, view.shape)
         self.memory.scatter(recorder, self._places(view), self.indices, value)
 
     def scatter(
-        self, recorder: Recorder, view: View, indices: tuple[Value, ...], value: Value, accumulate: bool = False
+        self, recorder: Recording, view: View, indices: tuple[Value, ...], value: Value, accumulate: bool = False
     ) -> None:
         builder = recorder.builder
         common = indices[0].shape
         own = tuple(builder.broadcast(i, common) for i in self.indices)
         self.memory.scatter(recorder, self._places(view), (*own, *indices), value, accumulate)
-
-    def writable_buffer(self, recorder: Recorder) -> Buffer:
-        return self.memory.writable_buffer(recorder)
 
     def is_same(self, other: Storage) -> bool:
         return (
@@ -334,20 +366,17 @@ class MovingStorage(Storage):
         )
 
 
-class ShiftedStorage(Storage):
+class ShiftedStorage(Shown):
     """What `x[i]` shows for an index `i` of a symbolic loop: memory of `x`, at a distance that the loop moves.
 
     Geometries lie where they would for indices 0.
     """
 
-    __slots__ = ("memory", "shift")
+    __slots__ = ("shift",)
 
     def __init__(self, memory: Storage, line: Line, shift: Affine):
-        super().__init__(
-            memory.base, line, captured=memory.captured, shared_with=memory.shared_with, depth=memory.depth
-        )
-        self.is_concrete = False
-        self.memory, self.shift = memory, shift
+        super().__init__(memory, line)
+        self.shift = shift
 
     def view_of(self, geometry: np.ndarray) -> View:
         view = self.memory.view_of(geometry)
@@ -356,19 +385,16 @@ class ShiftedStorage(Storage):
     def geometry_of(self, view: View) -> np.ndarray:
         return self.memory.geometry_of(View(view.offset - self.shift, view.shape, view.strides))
 
-    def read(self, recorder: Recorder, view: View, geometry: np.ndarray) -> Value:
+    def read(self, recorder: Recording, view: View, geometry: np.ndarray) -> Value:
         return self.memory.read(recorder, view, geometry)
 
-    def write(self, recorder: Recorder, view: View, value: Value) -> None:
+    def write(self, recorder: Recording, view: View, value: Value) -> None:
         self.memory.write(recorder, view, value)
 
     def scatter(
-        self, recorder: Recorder, view: View, indices: tuple[Value, ...], value: Value, accumulate: bool = False
+        self, recorder: Recording, view: View, indices: tuple[Value, ...], value: Value, accumulate: bool = False
     ) -> None:
         self.memory.scatter(recorder, view, indices, value, accumulate)
-
-    def writable_buffer(self, recorder: Recorder) -> Buffer:
-        return self.memory.writable_buffer(recorder)
 
     def is_same(self, other: Storage) -> bool:
         return isinstance(other, ShiftedStorage) and self.memory.is_same(other.memory)

@@ -6,20 +6,18 @@ import builtins
 import functools
 import math
 import operator
-import types
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import special
 
+from ..lengths.varying import VaryingArray
+from ..loops.consumers import is_generator_expression, joined
 from ..loops.traced_list import TracedList
+from ..record.recorder import Recorder
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex, plain_or_traced
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 # One operand: the ufunc that computes the same (where `math` raises for a domain error, it gives nan).
 UNARY = {
@@ -177,7 +175,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
             return joined(recorder, items, start, operator.add)
         if recorder.is_array(items) and not recorder.is_concrete(items) and start == 0 and items.ndim:
             return items.sum(axis=0)
-        if recorder.is_run_time(items) and start == 0:
+        if issubclass(type(items), VaryingArray) and start == 0:
             return items.sum(axis=0)
         if type(items) is TracedList and not items.is_plain:
             recorder.mark()
@@ -185,7 +183,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         return builtins.sum(items, start)
 
     def length(obj: Any, /) -> Any:
-        if (recorder.is_ragged(obj) or recorder.is_run_time(obj)) and obj.ndim:
+        if issubclass(type(obj), VaryingArray):
             return obj.shape[0]
         return obj.length() if type(obj) is TracedList else builtins.len(obj)
 
@@ -218,32 +216,6 @@ def _truth(recorder: Recorder, item: Any) -> Any:
     """A number's truth, as Python tests it."""
     is_truth = item.dtype.kind == "b" if hasattr(item, "dtype") else type(item) is bool
     return item if is_truth else item != 0
-
-
-@dataclass
-class Consumer:
-    """Who asks a generator expression for its items: part of the state that the loops in it change."""
-
-    value: Any
-
-
-def is_generator_expression(items: Any) -> bool:
-    return type(items) is types.GeneratorType and items.gi_code.co_name == "<genexpr>" and items.gi_frame is not None
-
-
-def joined(recorder: Recorder, items: Any, start: Any, join: Callable[[Any, Any], Any], last: Any = None) -> Any:
-    """`join` of all the items of a generator expression up to `last`, whose loops may be recorded as loops."""
-    consumer, frame = Consumer(start), items.gi_frame
-    assert frame is not None
-    recorder.consumers[frame] = consumer
-    try:
-        for item in items:
-            consumer.value = join(consumer.value, item)
-            if last is not None and consumer.value is last:
-                break
-    finally:
-        del recorder.consumers[frame]
-    return consumer.value
 
 
 def _is_scalar(recorder: Recorder, item: Any) -> bool:

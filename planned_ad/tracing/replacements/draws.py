@@ -12,15 +12,13 @@ import random
 import sys
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...errors import TraceError
 from ...python.shadows import ShadowGlobals
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
+from ..record.recorder import Recorder
 
 KINDS = (np.random.Generator, np.random.RandomState, random.Random)
 SEEDED = (

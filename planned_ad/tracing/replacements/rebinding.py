@@ -11,11 +11,12 @@ import dataclasses
 import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ...errors import TraceError
+from ...python.namespace import Namespace
 from ...python.shadows import real_class
 from ...python.structure import (
     Const,
@@ -29,14 +30,11 @@ from ...python.structure import (
     path_of,
 )
 from ...tape.tape import Value, walk
+from ..record.leaves import ArgumentLeaf
+from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.scalar_tracer import ScalarTracer
-
-if TYPE_CHECKING:
-    from ...python.namespace import Namespace
-    from ...trace import ArgumentLeaf
-    from ..record.recorder import Recorder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +176,7 @@ def memory_of_arrays(
                 refuse_attribute(leaf.path, f"to `{old.path}`, which has another layout or activity; make a copy")
             moved[source] = number
         elif type(new) is ArrayTracer:
-            storage = root(new)
+            storage = new.storage.root
             is_argument = storage.buffer is not None and storage.buffer.kind == "argument"
             if storage.captured or storage.chosen or is_argument or any(storage is other for other in taken):
                 refuse_attribute(leaf.path, "an array that is reached elsewhere too, or a view of one; make a copy")
@@ -200,14 +198,6 @@ def source_of(new: Any, leaves: Sequence[ArgumentLeaf]) -> int | None:
     if buffer is None or buffer.kind != "argument" or new.storage.view_of(new.geometry) != buffer.view:
         return None
     return next(number for number, leaf in enumerate(leaves) if leaf.buffer == buffer.id)
-
-
-def root(array: ArrayTracer) -> Storage:
-    """The memory that an array shows a part of."""
-    storage: Any = array.storage
-    while hasattr(storage, "memory"):
-        storage = storage.memory
-    return storage
 
 
 def kind_of_number(leaf: ArgumentLeaf, new: Any) -> type:

@@ -5,28 +5,27 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...errors import TraceError
 from ...python.shadows import ShadowClass
-from ..lengths.ragged import MAKERS, RaggedArray
-from ..lengths.run_time_arrays import RunTimeArray
+from ..lengths import functions as _lengths  # noqa: F401 (registers how it handles arrays)
+from ..lengths.ragged import MAKERS
+from ..lengths.varying import VaryingArray
 from ..loops.exits import exit_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
 from ..loops.sequences import sequence_replacements
 from ..record.dispatch import FUNCTIONS
 from ..record.promotion import KINDS
+from ..record.recorder import Recorder
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
 from ..values.loop_index import is_loop_index
 from .array_converter import library_replacements
 from .builtin_functions import builtin_replacements, math_replacements, number_replacements
 from .draws import draw_replacements, draws_from_outside
 from .stand_ins import ndarray, with_classes
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
 
 
 def replacements(recorder: Recorder) -> dict[int, object]:
@@ -118,7 +117,7 @@ def _counted(recorder: Recorder, items: Any) -> Any:
 
 def _has_tracer(recorder: Recorder, items: Any) -> bool:
     for item in items:
-        if recorder.is_array(item) or recorder.is_scalar(item) or type(item) in (RaggedArray, RunTimeArray):
+        if recorder.is_array(item) or recorder.is_scalar(item) or issubclass(type(item), VaryingArray):
             return True
         if (type(item) is list or type(item) is tuple) and _has_tracer(recorder, item):
             return True

@@ -12,6 +12,7 @@ from ...errors import UnsupportedError
 from ...python.structure import Structure, flatten
 from ...tape.guards import decides
 from ...tape.tape import Value
+from ..lengths.run_time_arrays import RunTimeArray
 from ..loops.traced_list import TracedList
 from ..record.promotion import KINDS
 from ..record.recorder import Recorder
@@ -57,7 +58,7 @@ def kind_of_result(recorder: Recorder, leaf: Any) -> str:
         return "array"
     if recorder.is_scalar(leaf):
         return "float" if leaf.is_python else "scalar"
-    if recorder.is_run_time(leaf):
+    if type(leaf) is RunTimeArray:
         raise UnsupportedError(
             f"the traced function returns an array whose length is known at run time only, made at {leaf.line}: "
             f"`{leaf.line.text}`. Return a number computed from it, or write it into an array of a known length."

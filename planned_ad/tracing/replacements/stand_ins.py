@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...errors import UnsupportedError
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
+from ..record.recorder import Recorder
 
 TRACERS = "planned_ad.tracing."
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...errors import IndexRangeError, UnsupportedError
 from ...regions.regions import View, contiguous
+from ...tape.tape import Value
 from ..record.promotion import BOOL, INT
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
-    from .array_tracer import ArrayTracer
+from ..record.recorder import Recorder
+from ..record.traced import TracedArray
 
 WHOLE = slice(None)
 
@@ -33,7 +31,7 @@ class Indexed:
     index arrays laid out in memory as the real ones, where the result's memory order depends on it.
     """
 
-    array: ArrayTracer
+    array: TracedArray
     indices: list[Value]
     common: tuple[int, ...]
     place: int
@@ -49,7 +47,7 @@ class Indexed:
         return (*self.rest[: self.place], *self.common, *self.rest[self.place :])
 
 
-def prepare(array: ArrayTracer, key: tuple[Any, ...]) -> Indexed:
+def prepare(array: TracedArray, key: tuple[Any, ...]) -> Indexed:
     recorder = array.recorder
     key = _with_known_masks(array, key)
     consumed = sum(axes_taken(part) for part in key)
@@ -113,7 +111,7 @@ def axes_taken(part: Any) -> int:
     return part.ndim if part.dtype.kind == "b" else 1
 
 
-def _with_known_masks(array: ArrayTracer, key: tuple[Any, ...]) -> tuple[Any, ...]:
+def _with_known_masks(array: TracedArray, key: tuple[Any, ...]) -> tuple[Any, ...]:
     """Known boolean arrays as the index arrays that NumPy replaces them by; shapes checked by NumPy."""
     if not any(type(part) is np.ndarray and part.dtype.kind == "b" for part in key):
         return key
@@ -139,7 +137,7 @@ def _with_known_masks(array: ArrayTracer, key: tuple[Any, ...]) -> tuple[Any, ..
     return tuple(result)
 
 
-def _mask_indices(array: ArrayTracer, mask: ArrayTracer, basic: list[Any]) -> list[ArrayTracer]:
+def _mask_indices(array: TracedArray, mask: TracedArray, basic: list[Any]) -> list[TracedArray]:
     axis = sum(part is not None for part in basic)
     extents = array.shape[axis : axis + mask.ndim]
     for k, (n, m) in enumerate(zip(extents, mask.shape)):
@@ -151,7 +149,7 @@ def _mask_indices(array: ArrayTracer, mask: ArrayTracer, basic: list[Any]) -> li
     return list(nonzero(mask))
 
 
-def nonzero(array: ArrayTracer) -> tuple[ArrayTracer, ...]:
+def nonzero(array: TracedArray) -> tuple[Any, ...]:
     """The positions of what is not zero, their number being that of the example (a guard)."""
     recorder = array.recorder
     recorder.mark()
@@ -176,7 +174,7 @@ def nonzero(array: ArrayTracer) -> tuple[ArrayTracer, ...]:
 
 
 def _checked(
-    recorder: Recorder, array: ArrayTracer, indices: list[Any], sources: list[int]
+    recorder: Recorder, array: TracedArray, indices: list[Any], sources: list[int]
 ) -> tuple[list[Value], tuple[int, ...]]:
     """The index arrays for the leading axes of `array`, within range and counted from 0, of their common shape."""
     shapes = [np.shape(i) if not recorder.is_array(i) else i.shape for i in indices]
@@ -254,7 +252,7 @@ def axis_of(axis: int, n: int) -> str:
     return f"axis {axis} with size {n}"
 
 
-def gather(array: ArrayTracer, key: tuple[Any, ...]) -> Any:
+def gather(array: TracedArray, key: tuple[Any, ...]) -> Any:
     recorder = array.recorder
     if array.storage.is_concrete and all(not recorder.is_array(part) for part in key):
         recorder.assume(array.storage)
@@ -291,7 +289,7 @@ def _memory(indexed: Indexed, dtype: np.dtype) -> np.ndarray:
     return memory.transpose(order)
 
 
-def scatter(array: ArrayTracer, key: tuple[Any, ...], value: Any, accumulate: bool) -> None:
+def scatter(array: TracedArray, key: tuple[Any, ...], value: Any, accumulate: bool) -> None:
     recorder, storage = array.recorder, array.storage
     storage.check_writeable(array.geometry, recorder.builder.line)
     all_known = storage.is_concrete and all(recorder.is_concrete(part) for part in (*key, value))
@@ -313,7 +311,7 @@ def scatter(array: ArrayTracer, key: tuple[Any, ...], value: Any, accumulate: bo
     storage.scatter(recorder, indexed.array.layout, tuple(indexed.indices), new, accumulate)
 
 
-def _choose(array: ArrayTracer, key: tuple[Any, ...], number: Value) -> bool:
+def _choose(array: TracedArray, key: tuple[Any, ...], number: Value) -> bool:
     """`x[mask] = number` for a traced mask, without asking how much of it is true."""
     recorder = array.recorder
     if len(key) != 1 or not recorder.is_array(key[0]) or key[0].dtype.kind != "b":

@@ -4,40 +4,24 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...regions.regions import View
-from ..record.conversions import refuse_number
+from ..record.traced import TRACERS, TracedArray
 from . import indexing
 from .advanced import nonzero
 from .elementwise import elementwise
-from .operators import BINARY, Operators
-from .scalar_tracer import ScalarTracer
+from .operators import Operators, by_functions, in_place
 
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
-    from ..record.storage import Storage
+pass
 
 
-class ArrayTracer(Operators):
-    """An array whose numbers are known only when the plan runs.
+class ArrayTracer(TracedArray, Operators):
+    """An array whose numbers are known only when the plan runs."""
 
-    `geometry` is a NumPy array that lies in the memory of `storage.base` as this array lies in the program's memory.
-    All view operations are NumPy's own, done on it; its elements mean something only where `storage.is_concrete`.
-    """
-
-    is_tracer = True
-    __slots__ = ("_view", "geometry", "recorder", "storage")
-
-    def __init__(self, recorder: Recorder, storage: Storage, geometry: np.ndarray):
-        self.recorder = recorder
-        self.storage = storage
-        self.geometry = geometry
-        self._view: View | None = None
+    __slots__ = ()
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -55,66 +39,6 @@ class ArrayTracer(Operators):
 
     def __delitem__(self, key: Any) -> None:
         raise ValueError("cannot delete array elements")
-
-    @property
-    def layout(self) -> View:
-        """Where this array lies in its memory, in elements."""
-        view = self._view
-        if view is None:
-            self._view = view = self.storage.view_of(self.geometry)
-        return view
-
-    def read(self) -> Value:
-        """What the array holds now."""
-        return self.storage.read(self.recorder, self.layout, self.geometry)
-
-    def write(self, value: Value) -> None:
-        """Overwrite the array with a value of its shape, or a scalar, or one that broadcasts; cast to its dtype."""
-        recorder, geometry = self.recorder, self.geometry
-        self.storage.check_writeable(geometry, recorder.builder.line)
-        value = recorder.builder.cast(value, geometry.dtype)
-        if value.shape != geometry.shape and value.shape != ():
-            value = recorder.builder.broadcast(value, geometry.shape)
-        self.storage.write(recorder, self.layout, value)
-
-    # Shape.
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.geometry.shape
-
-    @shape.setter
-    def shape(self, shape: Any) -> None:
-        self.geometry = np.reshape(self.geometry, shape, copy=False)
-        self._view = None
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.geometry.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.geometry.ndim
-
-    @property
-    def size(self) -> int:
-        return self.geometry.size
-
-    @property
-    def strides(self) -> tuple[int, ...]:
-        return self.geometry.strides
-
-    @property
-    def itemsize(self) -> int:
-        return self.geometry.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.geometry.nbytes
-
-    @property
-    def flags(self) -> Any:
-        return self.geometry.flags
 
     # Views.
 
@@ -263,9 +187,7 @@ class ArrayTracer(Operators):
     def __iter__(self) -> Iterator[Any]:
         if not self.geometry.ndim:
             raise TypeError("iteration over a 0-d array")
-        from ..loops.iteration import Sequence
-
-        return iter(Sequence(self.recorder, len(self.geometry), self.__getitem__))
+        return self.recorder.flow.iterate(len(self.geometry), self.__getitem__)
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
@@ -298,27 +220,15 @@ class ArrayTracer(Operators):
     # Numbers asked for.
 
     def _number(self, what: str, convert: Any) -> Any:
-        if not self.storage.is_concrete:
-            if self.size != 1:
-                raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-            raise refuse_number(self.recorder, what, self)
-        self.recorder.assume(self.storage)
-        return convert(self.geometry)
+        if not self.is_known and self.size != 1 and convert in (float, int, complex):
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+        return super()._number(what, convert)
 
     def __bool__(self) -> bool:
         if self.storage.is_concrete or self.size != 1:
             self.recorder.assume(self.storage)
             return bool(np.zeros(self.shape) if not self.storage.is_concrete else self.geometry)
         return bool(self[(0,) * self.ndim])
-
-    def __float__(self) -> float:
-        return self._number("float()", float)
-
-    def __int__(self) -> int:
-        return self._number("int()", int)
-
-    def __complex__(self) -> complex:
-        return self._number("complex()", complex)
 
     def __index__(self) -> int:
         if self.dtype.kind not in "iu" or self.ndim:
@@ -327,59 +237,28 @@ class ArrayTracer(Operators):
             return self._number("range(), a slice bound or a count", operator.index)
         return operator.index(self[()])
 
-    def __hash__(self) -> int:
-        raise refuse_number(self.recorder, "hash()", self)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if not self.storage.is_concrete:
-            raise refuse_number(self.recorder, "numpy.asarray() in code that is not traced", self)
-        self.recorder.assume(self.storage)
-        return np.array(self.geometry, dtype)
+    def __imatmul__(self, other):
+        self[...] = self @ other
+        return self
 
     def __repr__(self) -> str:
         if self.storage.is_concrete:
             return repr(self.geometry)
         return f"<traced {self.dtype} array of shape {self.shape}>"
 
-    def __format__(self, specification: str) -> str:
-        return repr(self)
+
+def _update(array: ArrayTracer, ufunc: np.ufunc, other: Any) -> Any:
+    if array.storage.holds_numbers(array.recorder) and array.recorder.is_concrete(other):
+        return indexing.update_numbers(array, ufunc, other)
+    return elementwise(array.recorder, ufunc, (array, other), out=array)
 
 
-def _in_place(name: str, ufunc: np.ufunc) -> None:
-    def method(self, other):
-        if self.storage.holds_numbers(self.recorder) and self.recorder.is_concrete(other):
-            return indexing.update_numbers(self, ufunc, other)
-        return elementwise(self.recorder, ufunc, (self, other), out=self)
-
-    setattr(ArrayTracer, f"__i{name}__", method)
+in_place(ArrayTracer, _update)
 
 
-for _name, _ufunc in (BINARY | {"pow": np.power}).items():
-    if _name != "divmod":
-        _in_place(_name, _ufunc)
-
-
-def _imatmul(self, other):
-    self[...] = self @ other
-    return self
-
-
-ArrayTracer.__imatmul__ = _imatmul  # type: ignore[attr-defined]
-
-
-def _by_function(name: str, function: Any) -> None:
-    def method(self, *args, **kwargs):
-        return self.recorder.call(function, (self, *args), kwargs)
-
-    method.__name__ = name
-    setattr(ArrayTracer, name, method)
-
-
-METHODS = [
+by_functions(
+    ArrayTracer,
     "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "cumsum", "cumprod", "clip", "round", "repeat",
     "take", "dot", "trace", "argmax", "argmin", "argsort", "searchsorted", "compress", "choose", "put", "argpartition",
-]  # fmt: skip
-for _name in METHODS:
-    _by_function(_name, getattr(np, _name))
-
-assert issubclass(ScalarTracer, Operators)
+)  # fmt: skip
+TRACERS.array = ArrayTracer

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..record.dispatch import implements
 from ..record.promotion import dtype_of
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
-    from .array_tracer import ArrayTracer
+from ..record.recorder import Recorder
+from ..record.traced import TracedArray
 
 
-def array_of_items(recorder: Recorder, items: Any, dtype: Any = None, order: Any = "C") -> ArrayTracer:
+def array_of_items(recorder: Recorder, items: Any, dtype: Any = None, order: Any = "C") -> TracedArray:
     """`numpy.array(items)` for nested lists and tuples with traced items: a fresh array with a store for each item."""
     leaves: list[tuple[tuple[int, ...], Any]] = []
     shape = _shape_of(recorder, items, (), leaves)

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...regions.affine import Ragged
-from ..loops.traced_list import TracedList
-from ..record.dispatch import FUNCTIONS
-from ..record.promotion import BOOL, INT, NotAnOperand, common_shape, memory_like, operand, resolved
+from ...tape.tape import Value
+from ..record.dispatch import FUNCTIONS, METHODS, handler_of
+from ..record.promotion import BOOL, INT, common_shape, memory_like, operand, resolved
+from ..record.recorder import Recorder
+from ..record.traced import NotAnOperand, Traced
 from . import identity
-from .loop_index import LoopIndex
+from .indexing import accumulate
 from .ufuncs import UFUNCS, known_power
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
 
 ARITHMETIC = (np.add, np.subtract, np.multiply, np.negative)
 PYTHON = (float, int, bool)
 POWERS = (np.power, np.float_power)
-REDUCED: dict[Any, Any] = {(np.add, "reduce"): np.sum, (np.multiply, "reduce"): np.prod, (np.maximum, "reduce"): np.max}
 
 
 def operate(recorder: Recorder, ufunc: np.ufunc, *operands: Any) -> Any:
@@ -51,11 +47,27 @@ def elementwise(
     An operator on Python floats gives a Python float (`is_operator`), as a ufunc does not.
     """
     recorder.mark()
-    if any([recorder.is_run_time(o) for o in operands]):
-        from ..lengths.run_time_keys import elementwise as of_run_time
+    handler = handler_of(operands if out is None else (*operands, out))
+    if handler is None:
+        return record_ufunc(recorder, ufunc, operands, out, where, dtype, casting, is_operator)
+    return handler.ufunc(
+        recorder, ufunc, "__call__", operands, {"out": out, "where": where, "dtype": dtype, "casting": casting}
+    )
 
-        return of_run_time(recorder, ufunc, operands, out, where, {} if dtype is None else {"dtype": dtype}, casting)
-    operands = tuple([o.traced() if type(o) is LoopIndex or type(o) is TracedList else o for o in operands])
+
+def record_ufunc(
+    recorder: Recorder,
+    ufunc: np.ufunc,
+    operands: tuple[Any, ...],
+    out: Any = None,
+    where: Any = True,
+    dtype: Any = None,
+    casting: str = "same_kind",
+    is_operator: bool = False,
+    common: Callable[[list[tuple[int, ...]]], tuple[int, ...]] = common_shape,
+) -> Any:
+    """As `elementwise`, of operands whose shapes broadcast to what `common` says."""
+    operands = tuple([o.traced() if issubclass(type(o), Traced) else o for o in operands])
     facts = [operand(recorder, obj) for obj in operands]
     if out is None and where is True and all(known for _, _, known in facts):
         plain = recorder.plain(operands)
@@ -74,9 +86,7 @@ def elementwise(
         )  # Python's truths add up
         return elementwise(recorder, ufunc, operands, is_operator=True)
     dtypes = resolved(ufunc, tuple([kind for kind, _, _ in facts]), None if dtype is None else np.dtype(dtype))
-    shapes = [shape for _, shape, _ in facts]
-    is_ragged = any(isinstance(n, Ragged) for shape in shapes for n in shape)
-    shape = ragged_shape(recorder, shapes) if is_ragged else common_shape(shapes)
+    shape = common([shape for _, shape, _ in facts])
     exponent = _known_exponent(recorder, ufunc, operands, facts, dtypes)
     try:
         if exponent is None:
@@ -127,8 +137,6 @@ def _finish(recorder: Recorder, value: Value, dtype: np.dtype, operands: Any, sh
     if shape == ():
         return recorder.result(value)
     value = recorder.builder.broadcast(value, shape)
-    if any(isinstance(n, Ragged) for n in shape):
-        return recorder.ragged(value)
     base = memory_like(list(operands), shape, dtype)
     return recorder.array(value) if base is None else recorder.fresh(base, value)
 
@@ -147,11 +155,6 @@ def _into(recorder: Recorder, ufunc: Any, out: Any, value: Value, where: Any, ca
     """Fill `out` with a ufunc's result, where `where` holds."""
     if isinstance(out, tuple):
         (out,) = out
-    if recorder.is_ragged(out):
-        if where is not True or not np.can_cast(value.dtype, out.dtype, casting):
-            raise recorder.unsupported(ufunc)
-        out.write(value)
-        return out
     if not recorder.is_array(out):
         raise UnsupportedError(
             f"{recorder.here()}: a traced result cannot be written to an array that was made outside the traced "
@@ -187,13 +190,9 @@ def array_ufunc(recorder: Recorder, ufunc: np.ufunc, method: str, inputs: tuple,
         options["out"] = out = out[0]
     if isinstance(out, tuple) and any(o is not None for o in out):
         raise UnsupportedError(f"{recorder.here()}: out= for a function with several results is not supported")
-    if method == "at" and any(recorder.is_run_time(obj) for obj in inputs):
-        from ..lengths.run_time_keys import update_at
-
-        return update_at(recorder, ufunc, *inputs)
-    in_parts = any(recorder.is_ragged(obj) or recorder.is_run_time(obj) for obj in inputs)
-    if in_parts and (method != "__call__" or ufunc is np.matmul):
-        return recorder.call(REDUCED.get((ufunc, method), ufunc), inputs, options)
+    handler = handler_of(inputs) if method != "__call__" or ufunc is np.matmul else None
+    if handler is not None:
+        return handler.ufunc(recorder, ufunc, method, inputs, options)
     if method == "__call__":
         function = FUNCTIONS.get(ufunc)
         if function is not None:
@@ -213,10 +212,7 @@ def array_ufunc(recorder: Recorder, ufunc: np.ufunc, method: str, inputs: tuple,
     if method == "outer":
         a, b = (recorder.array(recorder.value_of(obj)) for obj in inputs)
         return elementwise(recorder, ufunc, (a[(..., *(None,) * b.ndim)], b), **options)
-    from ..numpy_functions.reductions import ACCUMULATIONS, REDUCTIONS
-
-    tables: dict[str, Mapping[Any, Any]] = {"reduce": REDUCTIONS, "accumulate": ACCUMULATIONS}
-    table = tables.get(method, {})
+    table = METHODS.get(method, {})
     if ufunc not in table:
         raise UnsupportedError(f"{recorder.here()}: numpy.{ufunc.__name__}.{method} has no rule for traced values")
     names = ("axis", "dtype", "out", "keepdims") if method == "reduce" else ("axis", "dtype", "out")
@@ -227,20 +223,12 @@ def array_ufunc(recorder: Recorder, ufunc: np.ufunc, method: str, inputs: tuple,
     return table[ufunc](recorder, inputs[0], **options)
 
 
-def ragged_shape(recorder: Recorder, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
-    from ..lengths.ragged import common_shape as common
-
-    return common(recorder, shapes)
-
-
 def _is_default(name: str, value: Any) -> bool:
     return value is None if name in ("out", "dtype") else name == "where" and value is True
 
 
 def _at(recorder: Recorder, ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
     """`ufunc.at`: unbuffered, so that an index that occurs twice counts twice."""
-    from .indexing import accumulate
-
     if ufunc is np.add:
         return accumulate(array, index, operands[0])
     if ufunc is np.subtract:

@@ -8,7 +8,7 @@ import itertools
 import sys
 import types
 
-from ..loops.state import user_frame
+from ...python.frames import user_frame
 
 
 def is_asked() -> bool:

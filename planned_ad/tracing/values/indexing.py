@@ -7,28 +7,33 @@ integer scalars show a view at a place known at run time.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...regions.regions import View
-from ..lengths.moving_keys import element, has_loop_index, shown, split
-from ..lengths.run_time_arrays import run_time_slice
-from ..lengths.run_time_keys import put_slice, put_whole
-from ..lengths.run_time_slices import has_run_time_part
-from ..loops.traced_list import TracedList
 from ..record.promotion import INT
+from ..record.recorder import Recorder
 from ..record.storage import MovingStorage
+from ..record.traced import Traced, TracedArray
 from .advanced import axes_taken, fitting, gather, in_range, scatter
-from .loop_index import plain_or_traced
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
-    from .array_tracer import ArrayTracer
 
 
-def get(array: ArrayTracer, key: Any) -> Any:
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Keys of another kind, which a later stage knows: those that it `takes`."""
+
+    takes: Callable[[Any, Any, Any], bool]  # of recorder, key and the value that is put there
+    get: Callable[[Any, Any], Any]
+    put: Callable[[Any, Any, Any], None]
+
+
+KEYS: list[Keys] = []
+
+
+def get(array: TracedArray, key: Any) -> Any:
     """`array[key]`."""
     recorder, geometry, storage = array.recorder, array.geometry, array.storage
     offset = _position(array, key)
@@ -39,16 +44,9 @@ def get(array: ArrayTracer, key: Any) -> Any:
         recorder.mark()
         return recorder.result(storage.read(recorder, View(offset, (), ()), geometry))
     recorder.mark()
-    if has_run_time_part(recorder, key):
-        return run_time_slice(array, key)
-    if has_loop_index(key):
-        place = element(array, key)
-        if place is None:
-            return shown(array, key)
-        number = storage.read(recorder, place, geometry)
-        if storage.is_concrete and geometry.dtype.kind in "iu" and geometry.size:
-            recorder.limits[id(number)] = (number, int(geometry.min()), int(geometry.max()))
-        return recorder.result(number)
+    for keys in KEYS:
+        if keys.takes(recorder, key, None):
+            return keys.get(array, key)
     original, key = key, _basic(recorder, key)
     if type(key) is Advanced:
         moving = _moving(array, key.key)
@@ -64,16 +62,13 @@ def get(array: ArrayTracer, key: Any) -> Any:
     return recorder.result(recorder.seen(array, part).read())
 
 
-def put(array: ArrayTracer, key: Any, value: Any) -> None:
+def put(array: TracedArray, key: Any, value: Any) -> None:
     """`array[key] = value`."""
     recorder, storage = array.recorder, array.storage
     recorder.mark()
-    if has_run_time_part(recorder, key):
-        return put_slice(array, key, value)
-    if recorder.is_run_time(value):
-        return put_whole(array, key, value)
-    if has_loop_index(key):
-        return put_symbolic(array, key, value)
+    for keys in KEYS:
+        if keys.takes(recorder, key, value):
+            return keys.put(array, key, value)
     key = _basic(recorder, key)
     if type(key) is Advanced:
         moving = _moving(array, key.key)
@@ -94,30 +89,7 @@ def put(array: ArrayTracer, key: Any, value: Any) -> None:
     return None
 
 
-def put_symbolic(array: ArrayTracer, key: Any, value: Any) -> None:
-    """`array[key] = value` where the key has loop indices in it."""
-    recorder, storage = array.recorder, array.storage
-    place = element(array, key)
-    if place is not None:
-        storage.check_writeable(array.geometry, recorder.builder.line)
-        new = fitting(recorder, plain_or_traced(value), array.dtype, ())
-        storage.write(recorder, place, new)
-        return
-    target, rest = split(array, key)
-    if rest is not None:
-        target[rest] = value
-        return
-    if recorder.is_ragged(target):
-        if recorder.is_ragged(value) and target.storage.is_same(value.storage) and value.layout == target.layout:
-            return
-        target.write(fitting(recorder, value, target.dtype, target.view.shape))
-        return
-    if recorder.is_array(value) and target.storage.is_same(value.storage) and _same_place(value, target):
-        return  # what `A[i] += y` ends with
-    target.write(fitting(recorder, value, target.dtype, target.shape))
-
-
-def _moving(array: ArrayTracer, key: tuple[Any, ...]) -> ArrayTracer | None:
+def _moving(array: TracedArray, key: tuple[Any, ...]) -> TracedArray | None:
     """The view that `key` shows where its only traced parts are scalars: it lies at a place known at run time."""
     recorder = array.recorder
     scalars = [part for part in key if recorder.is_scalar(part)]
@@ -149,12 +121,12 @@ def _has_array_integer(recorder: Recorder, key: Any) -> bool:
     return any(isinstance(part, np.ndarray) for part in parts)
 
 
-def _same_place(a: ArrayTracer, b: ArrayTracer) -> bool:
+def _same_place(a: TracedArray, b: TracedArray) -> bool:
     """Whether two arrays of one memory show the same elements of it."""
     return a.layout == b.layout
 
 
-def accumulate(array: ArrayTracer, key: Any, value: Any) -> None:
+def accumulate(array: Any, key: Any, value: Any) -> None:
     """`numpy.add.at(array, key, value)`."""
     recorder = array.recorder
     basic = _basic(recorder, key)
@@ -166,7 +138,7 @@ def accumulate(array: ArrayTracer, key: Any, value: Any) -> None:
     return None
 
 
-def update_numbers(array: ArrayTracer, ufunc: np.ufunc, other: Any) -> ArrayTracer:
+def update_numbers(array: TracedArray, ufunc: np.ufunc, other: Any) -> TracedArray:
     """An in-place operator where all numbers are known."""
     recorder = array.recorder
     recorder.mark()
@@ -176,7 +148,7 @@ def update_numbers(array: ArrayTracer, ufunc: np.ufunc, other: Any) -> ArrayTrac
     return array
 
 
-def _position(array: ArrayTracer, key: Any) -> int | None:
+def _position(array: TracedArray, key: Any) -> int | None:
     """Which element of the memory a key of plain integers names; None for other keys and those out of range."""
     kind = type(key)
     if kind is int:
@@ -212,7 +184,7 @@ def _basic(recorder: Recorder, key: Any) -> tuple[Any, ...] | Advanced:
     parts = key if isinstance(key, tuple) and not recorder.is_array(key) else (key,)
     found, is_advanced = [], False
     for part in parts:
-        if type(part) is TracedList:
+        if issubclass(type(part), Traced):
             part = part.traced()
         kind = type(part)
         if kind is int or kind is slice or part is None or part is Ellipsis:

@@ -6,20 +6,22 @@ import math
 import operator
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...python.frames import user_frame
 from ...regions.affine import Affine, Extent, affine, substitute
-from ..loops.state import user_frame
-
-if TYPE_CHECKING:
-    from ..record.recorder import Recorder
+from ...tape.tape import Value
+from ..record.recorder import Recorder
+from .elementwise import operate
+from .operators import COMPARISONS, Arithmetic
+from .scalar_tracer import ScalarTracer
 
 PEEL_MOST = 3  # iterations at either end of a loop that are recorded one by one to decide a comparison
 
 
-class LoopIndex:
+class LoopIndex(Arithmetic):
     """An affine expression of the indices of the loops around.
 
     Sums, differences and multiples stay expressions; comparisons are decided by the bounds of the loops where they can
@@ -59,12 +61,16 @@ class LoopIndex:
 
     def traced(self) -> Any:
         """As a traced Python integer."""
-        from .scalar_tracer import ScalarTracer
-
         recorder, expression = self.recorder, self.expression
         if isinstance(expression, int):
             return expression
         return ScalarTracer(recorder, recorder.builder.index_value(expression), is_python=True)
+
+    def read(self) -> Value:
+        return self.recorder.value_of(self.traced())
+
+    def operand(self) -> tuple[Any, tuple[int, ...], bool]:
+        return int, (), True
 
     def escape(self, what: str) -> BaseException:
         """What to raise where the number itself is asked for."""
@@ -80,10 +86,8 @@ class LoopIndex:
 
     def __index__(self) -> int:
         if isinstance(self.expression, Affine):
-            from ..loops.traced_list import follow
-
             frame = user_frame(sys._getframe(1))
-            follow(self.recorder, frame.f_locals.values() if frame is not None else ())
+            self.recorder.follow_lists(frame.f_locals.values() if frame is not None else ())
         return self.number("a list, a count or a call that is not traced")
 
     def __int__(self) -> int:
@@ -103,10 +107,6 @@ class LoopIndex:
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         return np.asarray(self.number("a call that is not traced"), dtype)
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        inputs = tuple(plain_or_traced(item) for item in inputs)
-        return getattr(ufunc, method)(*inputs, **kwargs)
 
     def __bool__(self) -> bool:
         return bool(self != 0)
@@ -141,63 +141,37 @@ class LoopIndex:
 
     def __floordiv__(self, other: Any) -> Any:
         whole = _divided(self, other)
-        return operate_on(self, other, np.floor_divide) if whole is None else whole[0]
+        return operate(self.recorder, np.floor_divide, self, other) if whole is None else whole[0]
 
     def __mod__(self, other: Any) -> Any:
         whole = _divided(self, other)
-        return operate_on(self, other, np.remainder) if whole is None else whole[1]
+        return operate(self.recorder, np.remainder, self, other) if whole is None else whole[1]
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
 
-    def __lt__(self, other: Any) -> Any:
-        return _compare(self, other, operator.lt, np.less)
+    def __pow__(self, other: Any, modulo: Any = None) -> Any:
+        return _power(self, other, False)
 
-    def __le__(self, other: Any) -> Any:
-        return _compare(self, other, operator.le, np.less_equal)
-
-    def __gt__(self, other: Any) -> Any:
-        return _compare(self, other, operator.gt, np.greater)
-
-    def __ge__(self, other: Any) -> Any:
-        return _compare(self, other, operator.ge, np.greater_equal)
-
-    def __eq__(self, other: Any) -> Any:
-        return _compare(self, other, operator.eq, np.equal)
-
-    def __ne__(self, other: Any) -> Any:
-        return _compare(self, other, operator.ne, np.not_equal)
+    def __rpow__(self, other: Any, modulo: Any = None) -> Any:
+        return _power(self, other, True)
 
 
 def _power(index: LoopIndex, other: Any, reflected: bool) -> Any:
     """Powers of integers have no rule, and none is needed: exponents are numbers that unrolling knows."""
     if expression_of(other) is None:
-        return operate_on(index, other, np.power, reflected)
+        return operate(index.recorder, np.power, *((other, index) if reflected else (index, other)))
     number = index.number("an integer power")
     return pow(other, number) if reflected else pow(number, other)
 
 
-setattr(LoopIndex, "__pow__", lambda self, other: _power(self, other, False))  # noqa: B010
-setattr(LoopIndex, "__rpow__", lambda self, other: _power(self, other, True))  # noqa: B010
+def _comparing(name: str, ufunc: np.ufunc) -> None:
+    relation = getattr(operator, name)
+    setattr(LoopIndex, f"__{name}__", lambda self, other: _compare(self, other, relation, ufunc))
 
 
-def _by_tracer(name: str, ufunc: np.ufunc) -> None:
-    setattr(LoopIndex, f"__{name}__", lambda self, other: operate_on(self, other, ufunc))
-    setattr(LoopIndex, f"__r{name}__", lambda self, other: operate_on(self, other, ufunc, reflected=True))
-
-
-for _name, _ufunc in {
-    "truediv": np.true_divide,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "lshift": np.left_shift,
-    "rshift": np.right_shift,
-}.items():
-    _by_tracer(_name, _ufunc)
-
-for _name, _ufunc in {"floordiv": np.floor_divide, "mod": np.remainder}.items():
-    setattr(LoopIndex, f"__r{_name}__", lambda self, other, u=_ufunc: operate_on(self, other, u, reflected=True))
+for _name, _ufunc in COMPARISONS.items():
+    _comparing(_name, _ufunc)
 
 
 def index_of(recorder: Recorder, expression: Extent) -> Any:
@@ -224,20 +198,10 @@ def plain_or_traced(obj: Any) -> Any:
     return obj.traced() if type(obj) is LoopIndex else obj
 
 
-def operate_on(index: LoopIndex, other: Any, ufunc: np.ufunc, reflected: bool = False) -> Any:
-    """An operator on the traced integer that `index` is."""
-    from .elementwise import operate
-
-    recorder = index.recorder
-    recorder.mark()
-    operands = (plain_or_traced(index), plain_or_traced(other))
-    return operate(recorder, ufunc, *(operands[::-1] if reflected else operands))
-
-
 def _combine(index: LoopIndex, other: Any, combine: Callable[..., Any], ufunc: Any, reflected: bool = False) -> Any:
     expression = expression_of(other)
     if expression is None:
-        return operate_on(index, other, ufunc, reflected)
+        return operate(index.recorder, ufunc, *((other, index) if reflected else (index, other)))
     return index_of(index.recorder, combine(index.expression, expression))
 
 
@@ -248,7 +212,7 @@ def _multiply(index: LoopIndex, other: Any, reflected: bool) -> Any:
     if isinstance(factor, Affine) and isinstance(own, int):
         factor, own = own, factor
     if factor is None or isinstance(factor, Affine):
-        return operate_on(index, other, np.multiply, reflected)
+        return operate(index.recorder, np.multiply, *((other, index) if reflected else (index, other)))
     return index_of(index.recorder, own * factor)
 
 
@@ -276,21 +240,21 @@ def _compare(index: LoopIndex, other: Any, relation: Callable[..., bool], ufunc:
     if expression is None:
         if other is None or isinstance(other, str):
             return relation is operator.ne
-        return operate_on(index, other, ufunc)
+        return operate(recorder, ufunc, index, other)
     difference = index.expression - expression
     if isinstance(difference, int):
         return relation(difference, 0)
-    given = recorder.whiles_on_integers.compared(difference, relation)
+    given = recorder.flow.compared(difference, relation)
     if given is not None:
         return given
     found = outcomes(relation, *recorder.scopes.bounds(difference))
     if len(found) == 1:
         return found.pop()
-    recorder.whiles_on_integers.undecided()
+    recorder.flow.undecided()
     peeled = _peel(recorder, difference, relation)
     if peeled is not None:
         raise peeled
-    return operate_on(index, other, ufunc)
+    return operate(recorder, ufunc, index, other)
 
 
 def _whole(bound: Any, relation: Callable[..., bool]) -> Any:

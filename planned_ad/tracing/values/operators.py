@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .elementwise import operate
+from ..record.conversions import refuse_number
+from ..record.traced import Traced
+from .elementwise import array_ufunc, elementwise, operate
 
 BINARY = {
     "add": np.add,
@@ -55,12 +57,11 @@ def _unary(ufunc: np.ufunc) -> Callable[..., Any]:
     return method
 
 
-class Operators:
+class Arithmetic(Traced):
     """Arithmetic, comparison and logic, by way of the ufuncs that NumPy uses for them."""
 
     __slots__ = ()
     __array_priority__ = 1000.0
-    recorder: Any
 
     def __pow__(self, other, modulo=None):
         if modulo is not None:
@@ -70,25 +71,79 @@ class Operators:
     def __rpow__(self, other, modulo=None):
         return operate(self.recorder, np.power, other, self)
 
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return array_ufunc(self.recorder, ufunc, method, inputs, kwargs)
+
+
+class Operators(Arithmetic):
+    """All that NumPy does with arrays and scalars of its own."""
+
+    __slots__ = ()
+
     def __matmul__(self, other):
         return self.recorder.call(np.matmul, (self, other), {})
 
     def __rmatmul__(self, other):
         return self.recorder.call(np.matmul, (other, self), {})
 
-    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        from .elementwise import array_ufunc
-
-        return array_ufunc(self.recorder, ufunc, method, inputs, kwargs)
-
     def __array_function__(self, function, types, args, kwargs):
         return self.recorder.call(function, args, kwargs)
 
+    # Numbers asked for.
+
+    def _number(self, what: str, convert: Callable[[Any], Any]) -> Any:
+        if not self.is_known:
+            raise refuse_number(self.recorder, what, self)
+        return convert(self.plain())
+
+    def __float__(self) -> float:
+        return self._number("float()", float)
+
+    def __int__(self) -> int:
+        return self._number("int()", int)
+
+    def __complex__(self) -> complex:
+        return self._number("complex()", complex)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return self._number("numpy.asarray() in code that is not traced", lambda known: np.array(known, dtype))
+
+    def __hash__(self) -> int:
+        raise refuse_number(self.recorder, "hash()", self)
+
+    def __format__(self, specification: str) -> str:
+        return repr(self)
+
 
 for _name, _ufunc in BINARY.items():
-    setattr(Operators, f"__{_name}__", _forward(_ufunc))
-    setattr(Operators, f"__r{_name}__", _reflected(_ufunc))
+    setattr(Arithmetic, f"__{_name}__", _forward(_ufunc))
+    setattr(Arithmetic, f"__r{_name}__", _reflected(_ufunc))
 for _name, _ufunc in COMPARISONS.items():
-    setattr(Operators, f"__{_name}__", _forward(_ufunc))
+    setattr(Arithmetic, f"__{_name}__", _forward(_ufunc))
 for _name, _ufunc in UNARY.items():
-    setattr(Operators, f"__{_name}__", _unary(_ufunc))
+    setattr(Arithmetic, f"__{_name}__", _unary(_ufunc))
+
+
+def by_functions(kind: type, *names: str) -> None:
+    """Give a class these methods, each of which is the function of NumPy with its name."""
+
+    def method_of(function: Any) -> Callable[..., Any]:
+        return lambda self, *args, **kwargs: self.recorder.call(function, (self, *args), kwargs)
+
+    for name in names:
+        method = method_of(getattr(np, name))
+        method.__name__ = name
+        setattr(kind, name, method)
+
+
+def in_place(kind: type, update: Callable[..., Any] | None = None) -> None:
+    """Give a class the operators that write to their left side, by `update(self, ufunc, other)`."""
+
+    def method_of(ufunc: np.ufunc) -> Callable[..., Any]:
+        if update is not None:
+            return lambda self, other: update(self, ufunc, other)
+        return lambda self, other: elementwise(self.recorder, ufunc, (self, other), out=self)
+
+    for name, ufunc in (BINARY | {"pow": np.power}).items():
+        if name != "divmod":
+            setattr(kind, f"__i{name}__", method_of(ufunc))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from ..loops.state import user_frame
+from ...tape.tape import Value
 from ..record.conversions import refuse_number
+from ..record.promotion import BOOL, WEAK
+from ..record.recorder import Recorder
+from ..record.traced import TRACERS
 from .elementwise import operate
-from .operators import Operators
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
+from .operators import Operators, by_functions
 
 
 class ScalarTracer(Operators):
@@ -45,6 +44,15 @@ class ScalarTracer(Operators):
         if self.is_python:
             return bool if self.dtype.kind == "b" else int if self.dtype.kind in "iu" else float
         return self.dtype.type
+
+    def read(self) -> Value:
+        return self.value
+
+    def operand(self) -> tuple[Any, tuple[int, ...], bool]:
+        return WEAK.get(self.dtype.kind, BOOL) if self.is_python else self.dtype, (), False
+
+    def sources(self) -> Iterator[Value | int]:
+        yield self.value
 
     @property
     def T(self) -> ScalarTracer:
@@ -115,29 +123,13 @@ class ScalarTracer(Operators):
         raise TypeError(f"'{'float' if self.is_python else self.dtype}' object is not iterable")
 
     def __bool__(self) -> bool:
-        from ..loops.branches import follow_exits
-        from ..loops.while_loops import test_while
-
         self.recorder.mark()
-        recorder = self.recorder
-        predicate = recorder.builder.cast(self.value, np.dtype(bool))
-        frame = user_frame(sys._getframe(1))
-        going_on = None if frame is None else test_while(recorder, frame, predicate)
-        if going_on is not None:
-            return going_on
-        if recorder.scopes.depth:
-            return recorder.scopes.loop.branches.test(predicate)
-        if frame is not None:
-            follow_exits(recorder, frame)
-        return bool(recorder.outcome(predicate, "branch"))
+        return self.recorder.flow.test(self.recorder.builder.cast(self.value, np.dtype(bool)))
 
-    def __float__(self) -> float:
-        raise refuse_number(self.recorder, "float()", self)
+    def __trunc__(self) -> int:
+        return self.__int__()
 
-    def __int__(self) -> int:
-        raise refuse_number(self.recorder, "int()", self)
-
-    __trunc__ = __floor__ = __ceil__ = __int__
+    __floor__ = __ceil__ = __trunc__
 
     def __index__(self) -> int:
         if self.dtype.kind not in "iu":
@@ -146,15 +138,6 @@ class ScalarTracer(Operators):
         if self.recorder.scopes.depth:
             raise refuse_number(self.recorder, "range(), a slice bound or a count", self)
         return int(self.recorder.outcome(self.value, "count"))
-
-    def __complex__(self) -> complex:
-        raise refuse_number(self.recorder, "complex()", self)
-
-    def __hash__(self) -> int:
-        raise refuse_number(self.recorder, "hash()", self)
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        raise refuse_number(self.recorder, "numpy.asarray() in code that is not traced", self)
 
     def __round__(self, digits: int | None = None) -> Any:
         if digits is None:
@@ -175,22 +158,10 @@ class ScalarTracer(Operators):
     def __repr__(self) -> str:
         return f"<traced {self.dtype} scalar>"
 
-    def __format__(self, specification: str) -> str:
-        return repr(self)
 
-
-def _by_function(name: str, function: Any) -> None:
-    def method(self, *args, **kwargs):
-        return self.recorder.call(function, (self, *args), kwargs)
-
-    method.__name__ = name
-    setattr(ScalarTracer, name, method)
-
-
-METHODS = [
-    "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "cumsum", "cumprod", "clip", "round",
-    "squeeze", "repeat", "take", "dot",
-]  # fmt: skip
-for _name in METHODS:
-    if hasattr(np, _name):
-        _by_function(_name, getattr(np, _name))
+by_functions(
+    ScalarTracer,
+    "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "cumsum", "cumprod", "clip", "round", "squeeze",
+    "repeat", "take", "dot",
+)  # fmt: skip
+TRACERS.scalar = ScalarTracer

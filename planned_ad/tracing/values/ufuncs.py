@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import special
 
+from ...tape.tape import Value
 from ..record.promotion import BOOL, FLOAT
-
-if TYPE_CHECKING:
-    from ...tape.tape import Value
-    from ..record.recorder import Recorder
+from ..record.recorder import Recorder
 
 Emit = Callable[..., Any]
 

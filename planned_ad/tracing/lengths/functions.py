@@ -1,0 +1,185 @@
+"""NumPy's functions of arrays with an extent that is no known integer: one table, whatever the extent is instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..record.dispatch import HANDLERS
+from ..record.recorder import Recorder
+from ..values.indexing import KEYS, Keys
+from . import ragged, run_time_elementwise, run_time_keys, run_time_reductions
+from .moving_keys import has_loop_index
+from .ragged import RaggedArray
+from .run_time_arrays import RunTimeArray
+from .run_time_slices import has_run_time_part, is_run_time_array
+from .varying import DATA, MOVED, VaryingArray, refused
+
+METHODS: dict[Any, Any] = {(np.add, "reduce"): np.sum, (np.multiply, "reduce"): np.prod, (np.maximum, "reduce"): np.max}
+ELEMENTWISE = (np.where, np.clip, np.round, np.nan_to_num, np.real, np.isclose)  # of run-time lengths, as ufuncs are
+
+
+class VaryingCalls:
+    """How what meets such arrays is recorded; `get` and `put` are their items."""
+
+    def __init__(self, get: Callable[[Any, Any], Any], put: Callable[[Any, Any, Any], None]):
+        self.get, self.put = get, put
+
+    def call(self, recorder: Recorder, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        name = getattr(function, "__name__", str(function))
+        of = DATA if any(map(is_run_time_array, varying_in((args, *kwargs.values())))) else MOVED
+        if of is DATA and function in ELEMENTWISE and not any(varying_in(kwargs.values())):
+            return run_time_elementwise.mapped(recorder, function, args, kwargs)
+        implementation = FUNCTIONS.get(function)
+        in_lists = any(type(item) in (list, tuple) and any(varying_in(item)) for item in args)
+        if implementation is None or in_lists:
+            raise refused(recorder, f"calls numpy.{name} with", of)
+        try:
+            return implementation(recorder, *args, **kwargs)
+        except TypeError as error:
+            if "argument" not in str(error):
+                raise
+            raise refused(recorder, f"calls numpy.{name} in another way than usual with", of) from None
+
+    def ufunc(self, recorder: Recorder, ufunc: np.ufunc, method: str, operands: tuple[Any, ...], options: Any) -> Any:
+        if method == "at":
+            return run_time_keys.update_at(recorder, ufunc, *operands)
+        if method != "__call__" or ufunc is np.matmul:
+            return recorder.call(METHODS.get((ufunc, method), ufunc), operands, options)
+        if any(map(is_run_time_array, operands)):
+            return run_time_keys.elementwise(recorder, ufunc, operands, options)
+        return ragged.elementwise(recorder, ufunc, operands, options)
+
+
+def varying_in(items: Any) -> Iterator[Any]:
+    """The arrays of such extents among arguments."""
+    for item in items:
+        if type(item) in (list, tuple):
+            yield from varying_in(item)
+        elif issubclass(type(item), VaryingArray):
+            yield item
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What the table below is made of, for one kind of extents."""
+
+    reduced: Callable[..., Any]
+    product: Callable[..., Any]
+    outer: Callable[..., Any]
+    like: Callable[..., Any]
+
+
+OF_MOVED = Basis(ragged.reduced, ragged.ragged_product, ragged.ragged_outer, ragged.ragged_like)
+OF_DATA = Basis(
+    run_time_reductions.reduced,
+    run_time_reductions.run_time_product,
+    run_time_reductions.run_time_outer,
+    run_time_reductions.run_time_like,
+)
+
+
+def basis_of(*arrays: Any) -> Basis:
+    return OF_DATA if any(type(a) is RunTimeArray for a in arrays) else OF_MOVED
+
+
+def _reduction(function: Any) -> Callable[..., Any]:
+    return lambda recorder, a, axis=None: basis_of(a).reduced(a, function, axis)
+
+
+def _mean(recorder: Recorder, a: VaryingArray, axis: Any = None) -> Any:
+    total = basis_of(a).reduced(a, np.sum, axis)
+    return total / a.count(range(a.ndim) if axis is None else (int(axis) % a.ndim,))
+
+
+def _variance(recorder: Recorder, a: VaryingArray, axis: Any = None, ddof: Any = 0) -> Any:
+    if a.ndim > 1:
+        raise a.refused("asks for the variance of the rows of")
+    gap = a - _mean(recorder, a, axis)
+    return (gap * gap).sum() / (a.shape[0] - ddof)
+
+
+def _deviation(recorder: Recorder, a: VaryingArray, axis: Any = None, ddof: Any = 0) -> Any:
+    variance = _variance(recorder, a, axis, ddof)
+    if not ddof < 1:
+        return np.sqrt(variance)
+    single = a.shape[0] == 1  # of which there is none, with derivative zero
+    return np.where(single, (a - _mean(recorder, a)).sum(), np.sqrt(np.where(single, 1.0, variance)))
+
+
+def _norm(recorder: Recorder, a: Any) -> Any:
+    return np.sqrt((a * a).sum())
+
+
+def _inner(recorder: Recorder, a: Any, b: Any) -> Any:
+    if np.ndim(a) != 1 or np.ndim(b) != 1:
+        raise next(varying_in((a, b))).refused("multiplies, with this number of axes,")
+    return basis_of(a, b).product(recorder, a, b)
+
+
+def _difference(recorder: Recorder, a: VaryingArray) -> Any:
+    if a.ndim != 1:
+        raise a.refused("takes differences of the rows of")
+    return a[1:] - a[:-1]
+
+
+def _flip(recorder: Recorder, a: VaryingArray, axis: Any = None) -> Any:
+    if type(a) is RaggedArray:
+        return ragged.flip(a, axis)
+    if a.ndim != 1:
+        raise a.refused("turns round the rows of")
+    return a[::-1]
+
+
+def _like(number: float) -> Callable[..., Any]:
+    return lambda recorder, a, dtype=None: basis_of(a).like(a, number, np.dtype(a.dtype if dtype is None else dtype))
+
+
+def _of_data(function: Callable[..., Any], *options: Any) -> Callable[..., Any]:
+    """Of run-time lengths only."""
+
+    def called(recorder: Recorder, a: VaryingArray, axis: Any = None) -> Any:
+        if type(a) is not RunTimeArray:
+            raise a.refused("sums up, or takes an index of,")
+        return function(a, *options, axis)
+
+    return called
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    function: _reduction(function) for function in (np.sum, np.prod, np.any, np.all, np.max, np.min)
+} | {
+    np.amax: _reduction(np.max), np.amin: _reduction(np.min),
+    np.argmax: _of_data(run_time_reductions.extreme_at, np.greater),
+    np.argmin: _of_data(run_time_reductions.extreme_at, np.less),
+    np.cumsum: _of_data(run_time_reductions.cumulated),
+    np.mean: _mean, np.var: _variance, np.std: _deviation, np.linalg.norm: _norm, np.inner: _inner, np.vdot: _inner,
+    np.dot: lambda recorder, a, b: basis_of(a, b).product(recorder, a, b),
+    np.matmul: lambda recorder, a, b: basis_of(a, b).product(recorder, a, b),
+    np.outer: lambda recorder, a, b: basis_of(a, b).outer(recorder, a, b),
+    np.diff: _difference, np.flip: _flip, np.where: ragged.where,
+    np.copy: lambda recorder, a: a.copy(), np.transpose: lambda recorder, a: a.T,
+    np.shape: lambda recorder, a: a.shape, np.size: lambda recorder, a: a.size, np.ndim: lambda recorder, a: a.ndim,
+    np.zeros_like: _like(0.0), np.ones_like: _like(1.0), np.empty_like: _like(0.0),
+}  # fmt: skip
+
+
+def _put(array: Any, key: Any, value: Any) -> None:
+    """`array[key] = value` where the key, or only the value, is of a run-time length."""
+    put = run_time_keys.put_slice if has_run_time_part(array.recorder, key) else run_time_keys.put_whole
+    put(array, key, value)
+
+
+HANDLERS[RaggedArray] = VaryingCalls(ragged.shown, ragged.put)
+HANDLERS[RunTimeArray] = VaryingCalls(run_time_keys.get, run_time_keys.put)
+KEYS.append(
+    Keys(
+        takes=lambda recorder, key, value: has_run_time_part(recorder, key) or is_run_time_array(value),
+        get=run_time_keys.run_time_slice,
+        put=_put,
+    )
+)
+KEYS.append(Keys(takes=lambda recorder, key, value: has_loop_index(key), get=ragged.shown, put=ragged.put))

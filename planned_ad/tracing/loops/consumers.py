@@ -1,0 +1,36 @@
+"""Generator expressions whose items we ask for ourselves, so that the loops in them may be recorded as loops."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..record.recorder import Recorder
+
+
+@dataclass
+class Consumer:
+    """Who asks a generator expression for its items: part of the state that the loops in it change."""
+
+    value: Any
+
+
+def is_generator_expression(items: Any) -> bool:
+    return type(items) is types.GeneratorType and items.gi_code.co_name == "<genexpr>" and items.gi_frame is not None
+
+
+def joined(recorder: Recorder, items: Any, start: Any, join: Callable[[Any, Any], Any], last: Any = None) -> Any:
+    """`join` of all the items of a generator expression up to `last`, whose loops may be recorded as loops."""
+    consumer, frame = Consumer(start), items.gi_frame
+    assert frame is not None
+    recorder.consumers[frame] = consumer
+    try:
+        for item in items:
+            consumer.value = join(consumer.value, item)
+            if last is not None and consumer.value is last:
+                break
+    finally:
+        del recorder.consumers[frame]
+    return consumer.value

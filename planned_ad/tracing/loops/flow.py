@@ -1,0 +1,60 @@
+"""What the stage of loops does for a recorder: it runs over arrays, decides tests, and watches statements."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ...python.frames import user_frame
+from ...tape.tape import Value
+from ..lengths.elements import Length
+from ..record.recorder import Recorder
+from .branches import follow_exits
+from .iteration import Sequence
+from .while_loops import test_while
+from .whiles_on_integers import WhilesOnIntegers
+
+
+class LoopFlow:
+    """The loops and branches of one trace; see `record.recording.Flow`."""
+
+    def __init__(self, recorder: Recorder):
+        self.recorder = recorder
+        self.on_integers = WhilesOnIntegers(recorder)
+        self.sites, self.notice = self.on_integers.sites, self.on_integers.notice
+        self.compared, self.undecided = self.on_integers.compared, self.on_integers.undecided
+
+    def iterate(self, length: Length, item: Callable[[Any], Any]) -> Iterator[Any]:
+        return iter(Sequence(self.recorder, length, item))
+
+    def test(self, predicate: Value) -> bool:
+        """Of a `while`, of a branch in a loop that is recorded once, or of one that is followed as it comes out."""
+        recorder = self.recorder
+        frame = user_frame(sys._getframe(1))
+        if frame is not None and self.on_integers.tested(frame):
+            return False
+        going_on = None if frame is None else test_while(recorder, frame, predicate)
+        if going_on is not None:
+            return going_on
+        if recorder.scopes.depth:
+            return recorder.scopes.loop.branches.test(predicate)
+        if frame is not None:
+            follow_exits(recorder, frame)
+        return bool(recorder.outcome(predicate, "branch"))
+
+    def event(self, frame: types.FrameType, event: str) -> None:
+        for loop in [scope.loop for scope in reversed(self.recorder.scopes.open) if scope.loop is not None]:
+            loop.branches.event(frame, event)
+        for loop in self.recorder.whiles:
+            loop.event(frame, event)
+        self.on_integers.event(frame, event)
+
+    @property
+    def is_watching(self) -> bool:
+        branches = any(scope.loop is not None and scope.loop.branches.active for scope in self.recorder.scopes.open)
+        return branches or bool(self.recorder.whiles or self.on_integers.visits)
+
+    def forget(self) -> None:
+        self.on_integers.visits.clear()

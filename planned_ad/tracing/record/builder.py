@@ -1,0 +1,39 @@
+"""The builder of a trace: of loops and branches that are recorded several times it makes the same in each pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...regions.regions import View
+from ...tape.builder import TapeBuilder, literal
+from ...tape.tape import Buffer, Operation, Value
+from .blocks import Blocks
+
+
+@dataclass
+class RecordingBuilder(TapeBuilder):
+    """A log of operations with blocks in it, in which buffers and constants may be known from an earlier pass."""
+
+    blocks: Blocks | None = None
+    depth: int = 0  # how many blocks are around
+    made: list[tuple[int, int]] = field(default_factory=list)  # buffers, in order, and how deep they were made
+
+    def new_buffer(self, kind: str, label: str, dtype: np.dtype, view: View, shadow_of: int | None = None) -> Buffer:
+        known = None if self.blocks is None else self.blocks.buffer(kind, label, np.dtype(dtype), view)
+        buffer = super().new_buffer(kind, label, dtype, view, shadow_of) if known is None else known
+        self.made.append((buffer.id, self.depth))
+        if self.blocks is not None and known is None:
+            self.blocks.made(buffer)
+        return buffer
+
+    def emit(self, operation: Operation) -> None:
+        if self.blocks is not None:
+            self.blocks.check(operation)
+        self.operations.append(operation)
+
+    def constant(self, data: object, dtype: np.dtype | None = None) -> Value:
+        if self.blocks is None or not self.blocks.stack:
+            return super().constant(data, dtype)
+        return self.blocks.constant(literal(data, dtype))

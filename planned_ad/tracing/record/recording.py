@@ -1,0 +1,86 @@
+"""The recorder and the stage of loops, as far as those look at them who come before them."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator, Sized
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...regions.affine import Affine
+from ...tape.tape import Value
+from .builder import RecordingBuilder
+from .scopes import Scopes
+
+
+class Accounts(Protocol):
+    """Is told which memories the program reads and writes; see `aliases`."""
+
+    def read(self, storage: Any) -> None: ...
+
+    def written(self, storage: Any) -> None: ...
+
+
+class Flow(Protocol):
+    """What the stage of loops does: it runs over arrays, and says what tests of traced values give."""
+
+    @property
+    def sites(self) -> Sized:
+        """The `while` statements that are to be noticed when something is recorded."""
+
+    def notice(self, frame: types.FrameType) -> None:
+        """Something is recorded for code that `frame` runs."""
+
+    def iterate(self, length: Any, item: Callable[[Any], Any]) -> Iterator[Any]:
+        """An iterator over `item(0)` to `item(length - 1)`, for which a loop may be recorded once."""
+
+    def test(self, predicate: Value) -> bool:
+        """What Python is told that asks for a truth."""
+
+    def compared(self, difference: Affine, relation: Callable[..., bool]) -> bool | None:
+        """What a comparison of an integer with zero gives, where it is in a test that may end a loop."""
+
+    def undecided(self) -> None:
+        """The bounds of the loops around do not decide a comparison."""
+
+    def event(self, frame: types.FrameType, event: str) -> None:
+        """A statement of a frame that is watched begins, or it returns."""
+
+    @property
+    def is_watching(self) -> bool:
+        """Whether events are waited for."""
+
+    def forget(self) -> None:
+        """Nothing is watched any more."""
+
+
+class Recording(Protocol):
+    """The recorder of a trace."""
+
+    builder: RecordingBuilder
+    scopes: Scopes
+    flow: Flow
+
+    @property
+    def copies(self) -> Accounts: ...
+
+    def mark(self) -> None: ...
+
+    def here(self) -> str: ...
+
+    def apply(self, primitive: str, *values: Value, **parameters: object) -> Value: ...
+
+    def constant(self, number: Any, dtype: Any = None) -> Value: ...
+
+    def assume(self, storage: Any) -> None: ...
+
+    def plain(self, obj: Any) -> Any: ...
+
+    def is_concrete(self, obj: object) -> bool: ...
+
+    def stacked(self, items: Any, dtype: Any = None) -> Value: ...
+
+    def unsupported_dtype(self, dtype: object) -> BaseException: ...
+
+    def array_at(self, storage: Any, base: np.ndarray) -> Any: ...

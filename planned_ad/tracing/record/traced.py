@@ -1,0 +1,158 @@
+"""What stands for the values of a program while it is traced: what all of it answers, and who makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ...regions.regions import View
+from ...tape.tape import Value
+from .storage import Storage
+
+
+class NotAnOperand(Exception):
+    """An object that no arithmetic is defined for here: an operator returns NotImplemented."""
+
+
+class Traced:
+    """Something whose numbers may be known only when the plan runs. Each kind of it is a file with a subclass.
+
+    Where NumPy's functions of it are recorded in a way of their own, it is registered in `dispatch.HANDLERS`.
+    """
+
+    __slots__ = ()
+    recorder: Any
+
+    @property
+    def is_known(self) -> bool:
+        """Whether its numbers are known while tracing."""
+        return False
+
+    def read(self) -> Value:
+        """What it holds now."""
+        raise NotImplementedError
+
+    def traced(self) -> Any:
+        """As an array or a scalar."""
+        return self
+
+    def plain(self) -> Any:
+        """Its numbers, which must not be written to, where they are known."""
+        return self
+
+    def operand(self) -> tuple[Any, tuple[int, ...], bool]:
+        """Type and shape in arithmetic, and whether its numbers are known; see `promotion`."""
+        raise NotAnOperand
+
+    def storages(self) -> Iterator[Storage]:
+        """The memories to which it leads."""
+        return iter(())
+
+    def sources(self) -> Iterator[Value | int]:
+        """The values, and ids of the buffers, that it comes from."""
+        return iter(())
+
+
+class TracedArray(Traced):
+    """An array in traced memory.
+
+    `geometry` is a NumPy array that lies in the memory of `storage.base` as this array lies in the program's memory.
+    All view operations are NumPy's own, done on it; its elements mean something only where `storage.is_concrete`.
+    """
+
+    __slots__ = ("_view", "geometry", "recorder", "storage")
+
+    def __init__(self, recorder: Any, storage: Storage, geometry: np.ndarray):
+        self.recorder = recorder
+        self.storage = storage
+        self.geometry = geometry
+        self._view: View | None = None
+
+    @property
+    def layout(self) -> View:
+        """Where this array lies in its memory, in elements."""
+        view = self._view
+        if view is None:
+            self._view = view = self.storage.view_of(self.geometry)
+        return view
+
+    @property
+    def is_known(self) -> bool:
+        return self.storage.is_concrete
+
+    def read(self) -> Value:
+        return self.storage.read(self.recorder, self.layout, self.geometry)
+
+    def plain(self) -> Any:
+        self.recorder.assume(self.storage)
+        return self.geometry
+
+    def operand(self) -> tuple[Any, tuple[int, ...], bool]:
+        return self.geometry.dtype, self.geometry.shape, self.storage.is_concrete
+
+    def storages(self) -> Iterator[Storage]:
+        yield self.storage
+
+    def sources(self) -> Iterator[Value | int]:
+        return self.storage.sources()
+
+    def write(self, value: Value) -> None:
+        """Overwrite the array with a value of its shape, or a scalar, or one that broadcasts; cast to its dtype."""
+        recorder, geometry = self.recorder, self.geometry
+        self.storage.check_writeable(geometry, recorder.builder.line)
+        value = recorder.builder.cast(value, geometry.dtype)
+        if value.shape != geometry.shape and value.shape != ():
+            value = recorder.builder.broadcast(value, geometry.shape)
+        self.storage.write(recorder, self.layout, value)
+
+    # Shape.
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.geometry.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        self.geometry = np.reshape(self.geometry, shape, copy=False)
+        self._view = None
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.geometry.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.geometry.ndim
+
+    @property
+    def size(self) -> int:
+        return self.geometry.size
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.geometry.strides
+
+    @property
+    def itemsize(self) -> int:
+        return self.geometry.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.geometry.nbytes
+
+    @property
+    def flags(self) -> Any:
+        return self.geometry.flags
+
+
+class Tracers:
+    """What makes arrays and scalars for the recorder; the stages that define them say so."""
+
+    array: Callable[[Any, Storage, np.ndarray], Any]
+    scalar: Callable[..., Any]
+    in_parts: Callable[[Any, Value], Any]  # of values some of whose extents differ between iterations
+
+
+TRACERS = Tracers()
