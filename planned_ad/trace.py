@@ -49,9 +49,9 @@ from .tape.captured import share_memory
 from .tape.compact import compact
 from .tape.found_outside import Outside
 from .tape.tape import Guard, Tape, Value
-from .tracing.record.promotion import KINDS
 from .tracing.loops.flow import LoopFlow
 from .tracing.record.leaves import ArgumentLeaf
+from .tracing.record.promotion import KINDS
 from .tracing.record.recorder import Recorder
 from .tracing.record.scopes import Decisions, Restart, Site, Unrolled
 from .tracing.record.storage import Storage

@@ -34,6 +34,7 @@ class Segment(Traced):
     def storages(self) -> Iterator[Storage]:
         return self.column.storages()
 
+
 class TracedList(Traced):
     """A list (or tuple) of `parts`: elements, and segments of elements that a loop has made.
 
