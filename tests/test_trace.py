@@ -867,7 +867,7 @@ def test_asarray_in_a_library_is_refused():
     import scipy.linalg
 
     with pytest.raises(ConversionError, match=r"test_trace.py:\d+"):
-        trace(lambda x: scipy.linalg.expm(x), (matrix(3, 3),))
+        trace(lambda x: scipy.linalg.lapack.dgetrf(x), (matrix(3, 3),))
 
 
 TABLE = np.arange(6.0)
@@ -912,7 +912,7 @@ def test_copies_of_captured_arrays_are_written():
 
 def test_unsupported_is_refused():
     for f, text in [
-        (lambda x: np.linalg.qr(x), "qr"),
+        (lambda x: np.linalg.eigvals(np.outer(x, x)), "eigvals"),
         (lambda x: np.sqrt(x, where=x > 1), "where="),
         (lambda x: x.view(np.int64), "view"),
         (lambda x: x * 1j, "complex"),
