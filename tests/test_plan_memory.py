@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.kernels.entry.forms import arranger
 from planned_ad.kernels.entry.native_calls import nowhere
 from planned_ad.kernels.entry.watchtable import walker
 from planned_ad.kernels.llvm import codelibrary
@@ -24,7 +25,7 @@ def libraries(monkeypatch) -> Iterator[Callable[[], int]]:
     """How many libraries are left of those made in the test."""
     gc.collect()
     gc.freeze()  # what other tests have made need not be looked through each time
-    walker(), nowhere()  # what stays for ever is there from here on
+    walker(), nowhere(), arranger()  # what stays for ever is there from here on
     made, make = [], codelibrary._empty_engine
 
     def empty_engine():

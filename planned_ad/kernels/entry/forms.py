@@ -9,7 +9,7 @@ import sys
 
 from llvmlite import ir
 
-from ..llvm.codelibrary import CodeLibrary, Optimization, compile_module, unique_symbol
+from ..llvm.codelibrary import Optimization, lasting_address
 from ..llvm.types import I32, I64, POINTER
 from . import headers
 from .callspec import Forms
@@ -35,20 +35,13 @@ def forms_table(forms: Forms) -> ctypes.Array:
     return table
 
 
+@functools.cache
 def arranger() -> int:
     """The address of ``int32 arrange(table, args, nargs, kwnames, ordered)``: 0 where `ordered` has been filled.
 
     It has not where an argument is missing, is passed twice, out of order, or by a name that there is none of.
     """
-    library, symbol = _arranger()
-    return library.address(symbol)
-
-
-@functools.cache
-def _arranger() -> tuple[CodeLibrary, str]:
-    """Its code, which is kept for as long as the process lives."""
-    symbol = unique_symbol("arrange")
-    return compile_module(symbol, lambda module: _emit(module, symbol), LITTLE), symbol
+    return lasting_address("arrange", lambda module: _emit(module, "arrange"), LITTLE)
 
 
 SIGNATURE = ir.FunctionType(I32, [I64.as_pointer(), I64.as_pointer(), I64, POINTER, I64.as_pointer()])

@@ -24,7 +24,7 @@ from llvmlite import ir
 
 from ...python.callbacks import FORGET_PENDING
 from ..library.native_callees import CALLEE_FAILED
-from ..llvm.codelibrary import CodeLibrary, Optimization, compile_module, unique_symbol
+from ..llvm.codelibrary import Optimization, compile_module, lasting_address, unique_symbol
 from ..llvm.types import I32, I64, POINTER, memory_type
 from .callspec import ArraySpec, FloatSpec
 from .watchtable import walker
@@ -152,18 +152,15 @@ class NativeCall:
         return f"int32_t {self.name}({', '.join(described) or 'void'})"
 
 
+@functools.cache
 def nowhere() -> int:
     """The address of a kernel whose guards never hold."""
-    return _nowhere().address("nowhere")
 
-
-@functools.cache  # for ever, as all calls use it
-def _nowhere() -> CodeLibrary:
     def emit(module: ir.Module) -> None:
         function = ir.Function(module, ir.FunctionType(I32, [POINTER.as_pointer(), POINTER]), "nowhere")
         ir.IRBuilder(function.append_basic_block("entry")).ret(I32(BROKEN_GUARD))
 
-    return compile_module("nowhere", emit, LITTLE)
+    return lasting_address("nowhere", emit, LITTLE)
 
 
 LITTLE = Optimization(level=2, loop_vectorize=False, loop_unroll=False)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from llvmlite import ir
 
-from ..llvm.codelibrary import CodeLibrary, compile_module
+from ..llvm.codelibrary import lasting_address
 from ..llvm.places import loop
 from ..llvm.types import I32, I64, POINTER
 from . import headers
@@ -213,14 +213,10 @@ class _Slotted:
     second: object
 
 
+@functools.cache
 def walker() -> int:
     """The address of ``int32 walk(int64* start)``: 0 where everything is as it was."""
-    return _walker().address("walk")
-
-
-@functools.cache  # for ever, as all tables use it
-def _walker() -> CodeLibrary:
-    return compile_module("walk", lambda module: _emit(module, "walk"))
+    return lasting_address("walk", lambda module: _emit(module, "walk"))
 
 
 @functools.cache

@@ -154,3 +154,14 @@ def compile_module(
         module = ir.Module(symbol)
         emit(module)
         return CodeLibrary(module, optimization or Optimization())
+
+
+_lasting: dict[str, CodeLibrary] = {}
+
+
+def lasting_address(symbol: str, emit: Callable[[ir.Module], None], optimization: Optimization | None = None) -> int:
+    """The address of a function that all plans share: compiled once in a process, and never given back."""
+    with global_compiler_lock:
+        if symbol not in _lasting:
+            _lasting[symbol] = compile_module(symbol, emit, optimization)
+        return _lasting[symbol].address(symbol)
