@@ -291,7 +291,8 @@ VALUES = np.concatenate([VALUES, -VALUES])
 def arguments(name: str, values: np.ndarray) -> list[np.ndarray]:
     if vecmath.ARITY.get(name, 1) == 1:
         return [values]
-    return [v.ravel() for v in np.meshgrid(values, values)]
+    pair = [v.ravel() for v in np.meshgrid(values, values)]
+    return [pair[k % 2] for k in range(vecmath.ARITY[name])]
 
 
 @pytest.mark.parametrize("kind", ["f64", "v8f64"])
