@@ -83,8 +83,8 @@ row("betainccinv", in_double(special.betainccinv), (None, None, lambda ct, y, a,
 
 
 def student_density(v: Symbol, t: Symbol) -> Symbol:
-    """`(1 + t**2 / v)**(-(v + 1) / 2) / (sqrt(v) B(v / 2, 1 / 2))`, Abramowitz & Stegun 26.7.1."""
-    return exp(-(0.5 * (v + 1)) * log1p(t * t / v) - (0.5 * v).apply("betaln", 0.5)) / sqrt(v)
+    """`(1 + t**2 / v)**(-(v + 1) / 2) gamma((v + 1) / 2) / (gamma(v / 2) sqrt(pi v))`, Abramowitz & Stegun 26.7.1."""
+    return exp(-(0.5 * (v + 1)) * log1p(t * t / v)) * (0.5 * v).apply("poch", 0.5) / sqrt(math.pi * v)
 
 
 row("stdtr", in_double(special.stdtr), (None, lambda ct, y, a, b: ct * student_density(a, b)), ("", "ab"), cost=300,

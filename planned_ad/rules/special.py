@@ -114,6 +114,20 @@ row(
     reference=f"{AS}, 6.1.21",
 )
 
+row(
+    "poch",
+    special.poch,
+    (
+        lambda ct, y, a, b: ct * (y * (digamma(a + b) - digamma(a))),
+        lambda ct, y, a, b: ct * (y * digamma(a + b)),
+    ),
+    ("yab", "yab"),
+    cost=120,
+    samples=((0.5, 4), (0.3, 2)),
+    poles="y",
+    reference=f"{AS}, 6.1.22",
+)
+
 # The inverses and the scaled forms of the error function and of the normal distribution. DLMF 7.17, 7.10.
 ROOT_PI = math.sqrt(math.pi)
 row("erfi", special.erfi, (lambda ct, y, a: ct * (TWO_OVER_ROOT_PI * exp(a * a)),), ("a",), cost=40)

@@ -40,7 +40,7 @@ SCIPY_NAMES = {
 
 SCIPY_PAIRS = {
     **dict.fromkeys(
-        ["beta", "betaln", "binom", "gammainc", "gammaincc", "gammaincinv", "gammainccinv"]
+        ["beta", "betaln", "binom", "gammainc", "gammaincc", "gammaincinv", "gammainccinv", "poch"]
     ),
     **{name: f"__pyx_fuse_1{name}" for name in ["iv", "ive", "jv", "kv", "kve", "yv"]},
     **{name: f"__pyx_fuse_0{name}" for name in ["stdtr", "stdtrit"]},

@@ -1,6 +1,7 @@
 """NumPy's functions on traced values. Importing this package fills the table `dispatch.FUNCTIONS`."""
 
 from . import (  # noqa: F401
+    distributions,
     einsum,
     elementwise,
     indexing,
@@ -12,4 +13,5 @@ from . import (  # noqa: F401
     refused,
     sequences,
     shapes,
+    special,
 )
