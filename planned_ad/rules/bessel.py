@@ -13,7 +13,9 @@ from .algebra import Symbol, sign
 from .rows import row
 
 DLMF = "https://dlmf.nist.gov"
-ORDER = "derivatives in the order of a Bessel function have no closed form; make the order a constant (planned_ad.Const)"
+ORDER = (
+    "derivatives in the order of a Bessel function have no closed form; make the order a constant (planned_ad.Const)"
+)
 
 
 def beside(name: str, a: Symbol, v: Symbol | float, by: float) -> Symbol:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from .algebra import Symbol, exp, log, sqrt
+from .algebra import Symbol, exp, log, sqrt, where
 from .rows import row
 
 DLMF = "https://dlmf.nist.gov"
@@ -23,7 +23,9 @@ def in_double(function: np.ufunc) -> Callable[..., np.ndarray]:
     """`function` in double precision, then rounded: of single precision SciPy's own loops lose some digits."""
 
     def evaluate(*operands: np.ndarray) -> np.ndarray:
-        return np.asarray(function(*(np.asarray(a, np.float64) for a in operands))).astype(np.asarray(operands[0]).dtype)
+        return np.asarray(function(*(np.asarray(a, np.float64) for a in operands))).astype(
+            np.asarray(operands[0]).dtype
+        )
 
     return evaluate
 
@@ -64,8 +66,7 @@ def beta_density(a: Symbol, b: Symbol, x: Symbol) -> Symbol:
 
 def xlog1py(a: Symbol, b: Symbol) -> Symbol:
     """`a log1p(b)`, 0 where `a` is 0."""
-    none = a.equals(0)
-    return a * log1p(none.apply("where", b.constant(0), b))
+    return a * log1p(where(a.equals(0), 0, b))
 
 
 FRACTION = ((0.6, 4), (0.6, 4), (0.1, 0.9))
@@ -121,9 +122,18 @@ row("ellipk", special.ellipk, (lambda ct, y, a: raised_elliptic(ct, a, 1.5, math
 row("ellipe", special.ellipe, (lambda ct, y, a: raised_elliptic(ct, a, 0.5, -math.pi / 8),), ("a",), cost=80,
     samples=((-1, 0.7),), poles="y", reference=f"{DLMF}/19.5.E2")  # fmt: skip
 
-# Exponential integrals and kin. `exprel(x)` is 1F1(1; 2; x): so is its derivative free of cancellation near 0.
-row("exprel", special.exprel, (lambda ct, y, a: ct * (0.5 * a.constant(2).apply("hyp1f1", 3.0, a)),), ("a",), cost=40,
-    reference=f"{DLMF}/13.3.E15")  # fmt: skip
+# Exponential integrals and kin.
+
+
+def of_exprel(ct: Symbol, y: Symbol, a: Symbol) -> Symbol:
+    """`(exp(a) (1 - 1 / a) + 1 / a) / a`; where that cancels, as 1F1(2; 3; a) / 2, since `y` is 1F1(1; 2; a)."""
+    near = (a < 1) & (a > -1)
+    small, large = where(near, a, 0), where(near, 1, a)
+    series = 0.5 * a.constant(2).apply("hyp1f1", 3.0, small)
+    return ct * where(near, series, (exp(large) * (1 - 1 / large) + 1 / large) / large)
+
+
+row("exprel", special.exprel, (of_exprel,), ("a",), cost=40, reference=f"{DLMF}/13.3.E15")
 row("expi", special.expi, (lambda ct, y, a: ct * (exp(a) / a),), ("a",), cost=80, samples=((0.2, 2),), poles="a",
     reference=f"{DLMF}/6.2.E5")  # fmt: skip
 row("exp1", special.exp1, (lambda ct, y, a: -(ct * (exp(-a) / a)),), ("a",), cost=80, samples=((0.3, 3),), poles="a",

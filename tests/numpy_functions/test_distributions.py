@@ -20,7 +20,7 @@ SHAPES = {"lognorm": (0.7,), "gamma": (2.3,), "chi2": (3.5,), "beta": (1.7, 2.4)
 REFUSED = {"cdf": {"gamma": 1, "chi2": 1, "beta": 2, "t": 1}}  # shapes at the beginning without a derivative
 EDGES = np.array([-np.inf, -2.5, -1.0, 0.0, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 6.0, 40.0, np.inf, np.nan])
 LEVELS = np.array([-0.1, 0.0, 1e-8, 0.2, 0.5, 0.9, 1.0, 1.5, np.nan])
-METHODS = sorted(((m.distribution, m.name) for m in FUNCTIONS if isinstance(m, Method)))
+METHODS = sorted((m.distribution, m.name) for m in FUNCTIONS if isinstance(m, Method))
 OF_PARAMETERS = ("entropy", "mean", "var", "std")
 CUMULATIVE = ("cdf", "sf", "logcdf", "logsf", "ppf")
 

@@ -55,9 +55,7 @@ CAPSULES = {
     for group in (SCIPY_NAMES, SCIPY_PAIRS, SCIPY_TRIPLES, SCIPY_QUADRUPLES)
     for name, capsule in group.items()
 }
-ARITY = (
-    dict.fromkeys(SCIPY_PAIRS, 2) | dict.fromkeys(SCIPY_TRIPLES, 3) | dict.fromkeys(SCIPY_QUADRUPLES, 4)
-)
+ARITY = dict.fromkeys(SCIPY_PAIRS, 2) | dict.fromkeys(SCIPY_TRIPLES, 3) | dict.fromkeys(SCIPY_QUADRUPLES, 4)
 """Number of arguments, where it is not one."""
 
 NAMES = frozenset(C_NAMES) | frozenset(CAPSULES)

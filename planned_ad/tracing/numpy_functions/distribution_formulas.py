@@ -236,8 +236,10 @@ def t_entropy(df: Any) -> Any:
     small, inverse = np.where(large, 1.0, df), 1 / np.where(large, df, 100.0)
     half, half1 = small / 2, (small + 1) / 2
     exact = half1 * (psi(half1) - psi(half)) + np.log(np.sqrt(small) * special.beta(half, 0.5))
-    series = LOG_ROOT_TWO_PI + 0.5 + inverse * (
-        1 + inverse * (1 / 4 + inverse * (-1 / 6 + inverse * (-1 / 8 + inverse * (3 / 10 + inverse / 4))))
+    series = (
+        LOG_ROOT_TWO_PI
+        + 0.5
+        + inverse * (1 + inverse * (1 / 4 + inverse * (-1 / 6 + inverse * (-1 / 8 + inverse * (3 / 10 + inverse / 4)))))
     )
     return np.where(large, series, exact)
 

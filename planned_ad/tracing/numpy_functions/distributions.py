@@ -118,12 +118,12 @@ def quantile(found: Given, q: Any) -> Any:
     of = found.of
     assert of.ppf is not None
     valid = found.valid() & (found.loc == found.loc)
-    inside = (0 < q) & (q < 1) & valid
+    inside = (q > 0) & (q < 1) & valid
     value = of.ppf(np.where(inside, q, 0.5), *found.shapes) * found.scale + found.loc
     for end, bound in zip((0, 1), of.support(*found.shapes)):
         at_end = found.loc + found.scale * bound if math.isfinite(bound) else bound
         value = np.where(q == end, at_end, value)
-    return np.where(valid & (0 <= q) & (q <= 1), value, math.nan)
+    return np.where(valid & (q >= 0) & (q <= 1), value, math.nan)
 
 
 def moment(found: Given, formula: Callable[..., Any], power: int) -> Any:

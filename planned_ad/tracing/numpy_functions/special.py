@@ -29,9 +29,10 @@ def known_order(recorder: Recorder, function: str, order: Any, least: int) -> in
 def polygamma(recorder, n, x):
     """Always an array of float64, as SciPy's is."""
     n = known_order(recorder, "scipy.special.polygamma", n, 0)
-    value = cast(recorder, recorder.value_of(x), FLOAT)
+    value = floating(recorder, x)
     if n == 0:
-        return recorder.array(recorder.apply("digamma", value))
+        return recorder.array(cast(recorder, recorder.apply("digamma", value), FLOAT))
+    value = cast(recorder, value, FLOAT)
     return recorder.array(recorder.apply("polygamma", value, n=n))
 
 
@@ -51,7 +52,7 @@ def multigammaln(recorder, a, d):
     """`log(pi) d (d - 1) / 4 + sum_j gammaln(a - j / 2)`; where SciPy raises for `a <= (d - 1) / 2`, nan."""
     d = known_order(recorder, "scipy.special.multigammaln", d, 1)
     a = asarray(recorder, a)
-    total = d * (d - 1) * 0.25 * math.log(math.pi) + sum(scipy.special.gammaln(a - j / 2) for j in range(d))
+    total = d * (d - 1) * 0.25 * np.log(np.pi) + sum(scipy.special.gammaln(a - j / 2) for j in range(d))
     return np.where(a > 0.5 * (d - 1), total, np.nan)[()]
 
 

@@ -31,7 +31,9 @@ def distribution(recorder: Recorder, obj: object, name: str, wrap: Wrap) -> obje
 
 def is_known(stats: Any, dist: Any) -> bool:
     """Whether it is the distribution of that name, or the copy of it that a frozen one holds."""
-    real = getattr(stats, dist.name, None) if dist.name in DISTRIBUTIONS else None
+    if dist.name not in DISTRIBUTIONS:
+        return False
+    real = getattr(stats, dist.name)
     return type(real) is type(dist) and (real.a, real.b) == (dist.a, dist.b)
 
 
@@ -41,7 +43,7 @@ class StandInDistribution:
     def __init__(self, recorder: Recorder, real: Any, wrap: Wrap):
         self._recorder, self._real, self._wrap = recorder, real, wrap
 
-    @property
+    @property  # type: ignore[misc]
     def __class__(self) -> type:  # for `isinstance`
         return type(self._real)
 
