@@ -52,10 +52,28 @@ def oscillating(name: str):
     return lambda ct, y, v, a: ct * (0.5 * (beside(name, a, v, -1.0) - beside(name, a, v, 1.0)))
 
 
-row("jv", special.jv, (None, oscillating("jv")), ("", "ab"), cost=400, samples=((0.5, 3), (0.5, 4)), poles="b",
-    refused=ORDER, reference=f"{DLMF}/10.6.E1")  # fmt: skip
-row("yv", special.yv, (None, oscillating("yv")), ("", "ab"), cost=600, samples=((0.5, 3), (0.8, 4)), poles="b",
-    refused=ORDER, reference=f"{DLMF}/10.6.E1")  # fmt: skip
+row(
+    "jv",
+    special.jv,
+    (None, oscillating("jv")),
+    ("", "ab"),
+    cost=400,
+    samples=((0.5, 3), (0.5, 4)),
+    poles="b",
+    refused=ORDER,
+    reference=f"{DLMF}/10.6.E1",
+)
+row(
+    "yv",
+    special.yv,
+    (None, oscillating("yv")),
+    ("", "ab"),
+    cost=600,
+    samples=((0.5, 3), (0.8, 4)),
+    poles="b",
+    refused=ORDER,
+    reference=f"{DLMF}/10.6.E1",
+)
 
 # Growing, DLMF 10.29: I_v' = (I_(v-1) + I_(v+1)) / 2; with the factor exp(-|x|) less the function's own.
 
@@ -73,15 +91,46 @@ def of_i1e(ct: Symbol, y: Symbol, a: Symbol) -> Symbol:
 
 
 row("i0", special.i0, (lambda ct, y, a: ct * a.apply("i1"),), ("a",), cost=60, reference=f"{DLMF}/10.29.E3")
-row("i1", special.i1, (lambda ct, y, a: ct * (0.5 * (a.apply("i0") + beside("iv", a, 1.0, 1.0))),), ("a",), cost=60,
-    reference=f"{DLMF}/10.29.E1")  # fmt: skip
-row("i0e", special.i0e, (lambda ct, y, a: ct * (a.apply("i1e") - sign(a) * y),), ("ya",), cost=60, samples=((0.2, 3),),
-    reference=f"{DLMF}/10.29.E3")  # fmt: skip
+row(
+    "i1",
+    special.i1,
+    (lambda ct, y, a: ct * (0.5 * (a.apply("i0") + beside("iv", a, 1.0, 1.0))),),
+    ("a",),
+    cost=60,
+    reference=f"{DLMF}/10.29.E1",
+)
+row(
+    "i0e",
+    special.i0e,
+    (lambda ct, y, a: ct * (a.apply("i1e") - sign(a) * y),),
+    ("ya",),
+    cost=60,
+    samples=((0.2, 3),),
+    reference=f"{DLMF}/10.29.E3",
+)
 row("i1e", special.i1e, (of_i1e,), ("ya",), cost=60, samples=((0.2, 3),), reference=f"{DLMF}/10.29.E1")
-row("iv", special.iv, (None, growing("iv")), ("", "ab"), cost=400, samples=((0.5, 3), (0.5, 3)), poles="b",
-    refused=ORDER, reference=f"{DLMF}/10.29.E1")  # fmt: skip
-row("ive", special.ive, (None, growing_scaled), ("", "yab"), cost=400, samples=((0.5, 3), (0.5, 3)), poles="b",
-    refused=ORDER, reference=f"{DLMF}/10.29.E1")  # fmt: skip
+row(
+    "iv",
+    special.iv,
+    (None, growing("iv")),
+    ("", "ab"),
+    cost=400,
+    samples=((0.5, 3), (0.5, 3)),
+    poles="b",
+    refused=ORDER,
+    reference=f"{DLMF}/10.29.E1",
+)
+row(
+    "ive",
+    special.ive,
+    (None, growing_scaled),
+    ("", "yab"),
+    cost=400,
+    samples=((0.5, 3), (0.5, 3)),
+    poles="b",
+    refused=ORDER,
+    reference=f"{DLMF}/10.29.E1",
+)
 
 # Falling, DLMF 10.29: K_0' = -K_1 and K_v' = -(K_(v-1) + K_(v+1)) / 2; with the factor exp(x) plus the function's own.
 
@@ -103,13 +152,47 @@ def of_k1e(ct: Symbol, y: Symbol, a: Symbol) -> Symbol:
 
 
 SIDE = ((0.5, 3),)
-row("k0", special.k0, (lambda ct, y, a: -(ct * a.apply("k1")),), ("a",), cost=60, samples=SIDE, poles="a",
-    reference=f"{DLMF}/10.29.E3")  # fmt: skip
+row(
+    "k0",
+    special.k0,
+    (lambda ct, y, a: -(ct * a.apply("k1")),),
+    ("a",),
+    cost=60,
+    samples=SIDE,
+    poles="a",
+    reference=f"{DLMF}/10.29.E3",
+)
 row("k1", special.k1, (of_k1,), ("a",), cost=60, samples=SIDE, poles="a", reference=f"{DLMF}/10.29.E1")
-row("k0e", special.k0e, (lambda ct, y, a: ct * (y - a.apply("k1e")),), ("ya",), cost=60, samples=SIDE, poles="a",
-    reference=f"{DLMF}/10.29.E3")  # fmt: skip
+row(
+    "k0e",
+    special.k0e,
+    (lambda ct, y, a: ct * (y - a.apply("k1e")),),
+    ("ya",),
+    cost=60,
+    samples=SIDE,
+    poles="a",
+    reference=f"{DLMF}/10.29.E3",
+)
 row("k1e", special.k1e, (of_k1e,), ("ya",), cost=60, samples=SIDE, poles="a", reference=f"{DLMF}/10.29.E1")
-row("kv", special.kv, (None, falling("kv")), ("", "ab"), cost=400, samples=((0.5, 3), (0.8, 3)), poles="b",
-    refused=ORDER, reference=f"{DLMF}/10.29.E1")  # fmt: skip
-row("kve", special.kve, (None, falling_scaled), ("", "yab"), cost=400, samples=((0.5, 3), (0.8, 3)), poles="b",
-    refused=ORDER, reference=f"{DLMF}/10.29.E1")  # fmt: skip
+row(
+    "kv",
+    special.kv,
+    (None, falling("kv")),
+    ("", "ab"),
+    cost=400,
+    samples=((0.5, 3), (0.8, 3)),
+    poles="b",
+    refused=ORDER,
+    reference=f"{DLMF}/10.29.E1",
+)
+row(
+    "kve",
+    special.kve,
+    (None, falling_scaled),
+    ("", "yab"),
+    cost=400,
+    samples=((0.5, 3), (0.8, 3)),
+    poles="b",
+    refused=ORDER,
+    reference=f"{DLMF}/10.29.E1",
+)

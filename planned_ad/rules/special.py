@@ -62,8 +62,16 @@ row(
 )
 
 
-row("gamma", special.gamma, (lambda ct, y, a: ct * (y * digamma(a)),), ("ya",), cost=60, samples=((0.3, 4),),
-    poles="a", reference=f"{AS}, 6.3.1")  # fmt: skip
+row(
+    "gamma",
+    special.gamma,
+    (lambda ct, y, a: ct * (y * digamma(a)),),
+    ("ya",),
+    cost=60,
+    samples=((0.3, 4),),
+    poles="a",
+    reference=f"{AS}, 6.3.1",
+)
 row("gammasgn", special.gammasgn, (None,), ("",), cost=8)
 
 
@@ -131,15 +139,43 @@ row(
 # The inverses and the scaled forms of the error function and of the normal distribution. DLMF 7.17, 7.10.
 ROOT_PI = math.sqrt(math.pi)
 row("erfi", special.erfi, (lambda ct, y, a: ct * (TWO_OVER_ROOT_PI * exp(a * a)),), ("a",), cost=40)
-row("erfinv", special.erfinv, (lambda ct, y, a: ct * (ROOT_PI / 2 * exp(y * y)),), ("y",), cost=60,
-    samples=((-0.8, 0.8),), poles="y")  # fmt: skip
-row("erfcinv", special.erfcinv, (lambda ct, y, a: -(ct * (ROOT_PI / 2 * exp(y * y))),), ("y",), cost=60,
-    samples=((0.2, 1.8),), poles="y")  # fmt: skip
+row(
+    "erfinv",
+    special.erfinv,
+    (lambda ct, y, a: ct * (ROOT_PI / 2 * exp(y * y)),),
+    ("y",),
+    cost=60,
+    samples=((-0.8, 0.8),),
+    poles="y",
+)
+row(
+    "erfcinv",
+    special.erfcinv,
+    (lambda ct, y, a: -(ct * (ROOT_PI / 2 * exp(y * y))),),
+    ("y",),
+    cost=60,
+    samples=((0.2, 1.8),),
+    poles="y",
+)
 ROOT_TWO_PI = math.sqrt(2 * math.pi)
-row("ndtri", special.ndtri, (lambda ct, y, a: ct * (ROOT_TWO_PI * exp(0.5 * (y * y))),), ("y",), cost=60,
-    samples=((0.1, 0.9),), poles="y")  # fmt: skip
-row("ndtri_exp", special.ndtri_exp, (lambda ct, y, a: ct * (ROOT_TWO_PI * exp(0.5 * (y * y) + a)),), ("ya",), cost=60,
-    samples=((-3, -0.3),), poles="y")  # fmt: skip
+row(
+    "ndtri",
+    special.ndtri,
+    (lambda ct, y, a: ct * (ROOT_TWO_PI * exp(0.5 * (y * y))),),
+    ("y",),
+    cost=60,
+    samples=((0.1, 0.9),),
+    poles="y",
+)
+row(
+    "ndtri_exp",
+    special.ndtri_exp,
+    (lambda ct, y, a: ct * (ROOT_TWO_PI * exp(0.5 * (y * y) + a)),),
+    ("ya",),
+    cost=60,
+    samples=((-3, -0.3),),
+    poles="y",
+)
 
 
 def of_erfcx(ct: Symbol, y: Symbol, a: Symbol) -> Symbol:

@@ -26,12 +26,15 @@ C_NAMES = {
 
 SCIPY_NAMES = {
     **dict.fromkeys(
-        ["ellipe", "ellipk", "erfcinv", "exprel", "gammasgn", "i0", "i0e", "i1", "i1e", "j0", "j1", "k0", "k0e", "k1", "k1e", "ndtri",
-         "ndtri_exp", "y0", "y1"]
+        ["ellipe", "ellipk", "erfcinv", "exprel", "gammasgn", "i0", "i0e", "i1", "i1e", "j0", "j1", "k0", "k0e", "k1",
+         "k1e", "ndtri", "ndtri_exp", "y0", "y1"]
     ),
     "digamma": "__pyx_fuse_1psi",
     "erfinv": "__pyx_fuse_0erfinv",
-    **{name: f"__pyx_fuse_1{name}" for name in ["dawsn", "erfcx", "erfi", "exp1", "expi", "gamma", "log_ndtr", "rgamma", "spence"]},
+    **{
+        name: f"__pyx_fuse_1{name}"
+        for name in ["dawsn", "erfcx", "erfi", "exp1", "expi", "gamma", "log_ndtr", "rgamma", "spence"]
+    },
 }  # fmt: skip
 """Functions of a double: capsules of `scipy.special.cython_special`, where those have other names than the functions.
 
