@@ -1,6 +1,19 @@
 """The rule table: what each primitive is, and its derivative. Importing this package fills `RULES`."""
 
-from . import bessel, calls, comparisons, elementwise, integrals, linear, reductions, special, structural
+from . import (
+    bessel,
+    calls,
+    comparisons,
+    decompositions,
+    elementwise,
+    equations,
+    integrals,
+    linear,
+    reductions,
+    special,
+    structural,
+    systems,
+)
 from .table import RULES, Rule, register
 
 __all__ = [
@@ -9,11 +22,15 @@ __all__ = [
     "bessel",
     "calls",
     "comparisons",
+    "decompositions",
     "elementwise",
+    "equations",
     "integrals",
     "linear",
     "reductions",
     "register",
     "special",
     "structural",
+    "systems",
+    "triangular",
 ]

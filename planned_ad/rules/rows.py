@@ -68,6 +68,7 @@ def row(
     reference: str = "",
     poles: str = "",
     refused: str = "",
+    cusps: str = "",
 ) -> Rule:
     """Add an elementwise row."""
     return register(
@@ -86,5 +87,6 @@ def row(
             reference=reference,
             poles=poles,
             refused=refused,
+            cusps=cusps,
         )
     )

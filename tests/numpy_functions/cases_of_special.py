@@ -21,8 +21,8 @@ def named(*names: str) -> list[tuple[str, Any]]:
     return [(name, getattr(special, name)) for name in names]
 
 
-for _name, _f in named("gamma", "rgamma", "erfcx", "erfi", "log_ndtr", "j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e", "k0",
-              "k0e", "k1", "k1e", "exprel", "expi", "exp1", "dawsn", "spence", "loggamma"):  # fmt: skip
+for _name, _f in named("gamma", "rgamma", "erfcx", "erfi", "log_ndtr", "j0", "j1", "y0", "y1", "i0", "i0e", "i1", "i1e",
+                       "k0", "k0e", "k1", "k1e", "exprel", "expi", "exp1", "dawsn", "spence", "loggamma"):  # fmt: skip
     case(lambda x, f=_f: f(x), positive(2, 3), name=_name)
 for _name, _f in named("erfinv", "ndtri", "ellipk", "ellipe"):
     case(lambda x, f=_f: f(x / 3), positive(2, 3), name=_name)

@@ -1,6 +1,7 @@
 """NumPy's functions on traced values. Importing this package fills the table `dispatch.FUNCTIONS`."""
 
 from . import (  # noqa: F401
+    decompositions,
     distributions,
     einsum,
     elementwise,
@@ -8,10 +9,13 @@ from . import (  # noqa: F401
     joining,
     linear,
     matrices,
+    matrix_functions,
     order,
     reductions,
     refused,
+    scipy_linalg,
     sequences,
     shapes,
     special,
+    systems,
 )

@@ -65,8 +65,8 @@ class StandInDistribution:
     def _draw(self, *args: Any, random_state: Any = None, **kwargs: Any) -> Any:
         if not isinstance(random_state, int):
             raise TraceError(
-                f"{self._recorder.here()}: {self._real.name}.rvs gives other numbers at each call, which a plan cannot. "
-                f"{ADVICE}, or give it a fixed seed as random_state."
+                f"{self._recorder.here()}: {self._real.name}.rvs gives other numbers at each call, which a plan "
+                f"cannot. {ADVICE}, or give it a fixed seed as random_state."
             )
         return self._wrap(self._recorder, self._real.rvs)(*args, random_state=random_state, **kwargs)
 
