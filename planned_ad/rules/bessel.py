@@ -18,7 +18,7 @@ ORDER = (
 )
 
 
-def beside(name: str, a: Symbol, v: Symbol | float, by: float) -> Symbol:
+def neighbour(name: str, a: Symbol, v: Symbol | float, by: float) -> Symbol:
     """The function of order `v + by`."""
     order = v + by if isinstance(v, Symbol) else a.constant(v + by)
     return order.apply(name, a)
@@ -39,7 +39,7 @@ for kind, interval, poles in (("j", (-4, 4), ""), ("y", (0.3, 4), "a")):
     row(
         f"{kind}1",
         getattr(special, f"{kind}1"),
-        (lambda ct, y, a, kind=kind: ct * (0.5 * (a.apply(f"{kind}0") - beside(f"{kind}v", a, 1.0, 1.0))),),
+        (lambda ct, y, a, kind=kind: ct * (0.5 * (a.apply(f"{kind}0") - neighbour(f"{kind}v", a, 1.0, 1.0))),),
         ("a",),
         cost=60,
         samples=(interval,),
@@ -49,7 +49,7 @@ for kind, interval, poles in (("j", (-4, 4), ""), ("y", (0.3, 4), "a")):
 
 
 def oscillating(name: str):
-    return lambda ct, y, v, a: ct * (0.5 * (beside(name, a, v, -1.0) - beside(name, a, v, 1.0)))
+    return lambda ct, y, v, a: ct * (0.5 * (neighbour(name, a, v, -1.0) - neighbour(name, a, v, 1.0)))
 
 
 row(
@@ -79,22 +79,22 @@ row(
 
 
 def growing(name: str):
-    return lambda ct, y, v, a: ct * (0.5 * (beside(name, a, v, -1.0) + beside(name, a, v, 1.0)))
+    return lambda ct, y, v, a: ct * (0.5 * (neighbour(name, a, v, -1.0) + neighbour(name, a, v, 1.0)))
 
 
 def growing_scaled(ct: Symbol, y: Symbol, v: Symbol, a: Symbol) -> Symbol:
-    return ct * (0.5 * (beside("ive", a, v, -1.0) + beside("ive", a, v, 1.0)) - sign(a) * y)
+    return ct * (0.5 * (neighbour("ive", a, v, -1.0) + neighbour("ive", a, v, 1.0)) - sign(a) * y)
 
 
 def of_i1e(ct: Symbol, y: Symbol, a: Symbol) -> Symbol:
-    return ct * (0.5 * (a.apply("i0e") + beside("ive", a, 1.0, 1.0)) - sign(a) * y)
+    return ct * (0.5 * (a.apply("i0e") + neighbour("ive", a, 1.0, 1.0)) - sign(a) * y)
 
 
 row("i0", special.i0, (lambda ct, y, a: ct * a.apply("i1"),), ("a",), cost=60, reference=f"{DLMF}/10.29.E3")
 row(
     "i1",
     special.i1,
-    (lambda ct, y, a: ct * (0.5 * (a.apply("i0") + beside("iv", a, 1.0, 1.0))),),
+    (lambda ct, y, a: ct * (0.5 * (a.apply("i0") + neighbour("iv", a, 1.0, 1.0))),),
     ("a",),
     cost=60,
     reference=f"{DLMF}/10.29.E1",
@@ -136,19 +136,19 @@ row(
 
 
 def falling(name: str):
-    return lambda ct, y, v, a: -(ct * (0.5 * (beside(name, a, v, -1.0) + beside(name, a, v, 1.0))))
+    return lambda ct, y, v, a: -(ct * (0.5 * (neighbour(name, a, v, -1.0) + neighbour(name, a, v, 1.0))))
 
 
 def falling_scaled(ct: Symbol, y: Symbol, v: Symbol, a: Symbol) -> Symbol:
-    return ct * (y - 0.5 * (beside("kve", a, v, -1.0) + beside("kve", a, v, 1.0)))
+    return ct * (y - 0.5 * (neighbour("kve", a, v, -1.0) + neighbour("kve", a, v, 1.0)))
 
 
 def of_k1(ct: Symbol, y: Symbol, a: Symbol) -> Symbol:
-    return -(ct * (0.5 * (a.apply("k0") + beside("kv", a, 1.0, 1.0))))
+    return -(ct * (0.5 * (a.apply("k0") + neighbour("kv", a, 1.0, 1.0))))
 
 
 def of_k1e(ct: Symbol, y: Symbol, a: Symbol) -> Symbol:
-    return ct * (y - 0.5 * (a.apply("k0e") + beside("kve", a, 1.0, 1.0)))
+    return ct * (y - 0.5 * (a.apply("k0e") + neighbour("kve", a, 1.0, 1.0)))
 
 
 SIDE = ((0.5, 3),)

@@ -30,10 +30,6 @@ def in_double(function: np.ufunc) -> Callable[..., np.ndarray]:
     return evaluate
 
 
-def log1p(a: Symbol) -> Symbol:
-    return a.apply("log1p")
-
-
 def xlogy(a: Symbol, b: Symbol) -> Symbol:
     return a.apply("xlogy", b)
 
@@ -97,12 +93,12 @@ row(
 
 
 def beta_density(a: Symbol, b: Symbol, x: Symbol) -> Symbol:
-    return exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - a.apply("betaln", b))
+    return exp(xlogy(a - 1, x) + times_log1p(b - 1, -x) - a.apply("betaln", b))
 
 
-def xlog1py(a: Symbol, b: Symbol) -> Symbol:
+def times_log1p(a: Symbol, b: Symbol) -> Symbol:
     """`a log1p(b)`, 0 where `a` is 0."""
-    return a * log1p(where(a.equals(0), 0, b))
+    return a * where(a.equals(0), 0, b).apply("log1p")
 
 
 FRACTION = ((0.6, 4), (0.6, 4), (0.1, 0.9))
@@ -157,7 +153,7 @@ row(
 
 def student_density(v: Symbol, t: Symbol) -> Symbol:
     """`(1 + t**2 / v)**(-(v + 1) / 2) gamma((v + 1) / 2) / (gamma(v / 2) sqrt(pi v))`, Abramowitz & Stegun 26.7.1."""
-    return exp(-(0.5 * (v + 1)) * log1p(t * t / v)) * (0.5 * v).apply("poch", 0.5) / sqrt(math.pi * v)
+    return exp(-(0.5 * (v + 1)) * (t * t / v).apply("log1p")) * (0.5 * v).apply("poch", 0.5) / sqrt(math.pi * v)
 
 
 row(

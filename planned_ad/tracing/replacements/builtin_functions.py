@@ -26,8 +26,8 @@ UNARY = {
     math.cos: np.cos, math.tan: np.tan, math.asin: np.arcsin, math.acos: np.arccos, math.atan: np.arctan,
     math.sinh: np.sinh, math.cosh: np.cosh, math.tanh: np.tanh, math.asinh: np.arcsinh, math.acosh: np.arccosh,
     math.atanh: np.arctanh, math.degrees: np.degrees, math.radians: np.radians, math.erf: special.erf,
-    math.erfc: special.erfc, math.lgamma: special.gammaln, math.gamma: special.gamma, math.isnan: np.isnan, math.isinf: np.isinf,
-    math.isfinite: np.isfinite,
+    math.erfc: special.erfc, math.lgamma: special.gammaln, math.gamma: special.gamma, math.isnan: np.isnan,
+    math.isinf: np.isinf, math.isfinite: np.isfinite,
 }  # fmt: skip
 BINARY = {
     math.pow: np.power, math.atan2: np.arctan2, math.copysign: np.copysign, math.fmod: np.fmod, math.ldexp: np.ldexp,
