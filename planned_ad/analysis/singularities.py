@@ -83,7 +83,7 @@ class Singularities:
             self.sign(out, any(positive) and all(not_negative), all(not_negative))
         elif name == "maximum":
             self.sign(out, any(positive), any(not_negative))
-        elif name == "multiply" and like[0] == like[-1]:
+        elif name == "multiply" and like and like[0] == like[-1]:
             self.sign(out, all(positive), True)
         elif name == "integer_power":
             even = op.params["n"] % 2 == 0

@@ -99,9 +99,7 @@ class Namespace:
         self._copiers: dict[type, Callable[[Any, str], object]] = {
             np.ndarray: wrap_array,
             types.FunctionType: self._copy_function,
-            types.MethodType: lambda m, name: types.MethodType(
-                self._see(m.__func__, name), self._see(m.__self__, name)
-            ),
+            types.MethodType: self._copy_method,
             types.BuiltinMethodType: self._copy_builtin_method,
             types.MappingProxyType: lambda proxy, name: types.MappingProxyType(self._copy_dict(dict(proxy), name)),
             types.SimpleNamespace: self._copy_simple_namespace,
@@ -315,6 +313,12 @@ class Namespace:
 
             self._unfilled.append(fill)
         return self._cells[id(cell)][1]
+
+    def _copy_method(self, method: types.MethodType, name: str) -> object:
+        owner = self._see(method.__self__, name)
+        if owner is not method.__self__ and type(owner).__module__.startswith("planned_ad."):
+            return getattr(owner, method.__name__)  # a stand-in has methods of its own
+        return types.MethodType(self._see(method.__func__, name), owner)
 
     def _copy_builtin_method(self, method: Any, name: str) -> object:
         owner = method.__self__

@@ -1,11 +1,13 @@
 """The rule table: what each primitive is, and its derivative. Importing this package fills `RULES`."""
 
 from . import (
+    bessel,
     calls,
     comparisons,
     decompositions,
     elementwise,
     equations,
+    integrals,
     linear,
     reductions,
     special,
@@ -17,11 +19,13 @@ from .table import RULES, Rule, register
 __all__ = [
     "RULES",
     "Rule",
+    "bessel",
     "calls",
     "comparisons",
     "decompositions",
     "elementwise",
     "equations",
+    "integrals",
     "linear",
     "reductions",
     "register",

@@ -67,6 +67,7 @@ def row(
     tangent: Tangent | None = None,
     reference: str = "",
     poles: str = "",
+    refused: str = "",
     cusps: str = "",
 ) -> Rule:
     """Add an elementwise row."""
@@ -85,6 +86,7 @@ def row(
             tangent=tangent,
             reference=reference,
             poles=poles,
+            refused=refused,
             cusps=cusps,
         )
     )

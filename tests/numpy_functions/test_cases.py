@@ -7,7 +7,7 @@ import pytest
 
 from tests.tracing_oracle import check
 
-from . import cases_of_order  # noqa: F401 (adds its cases)
+from . import cases_of_order, cases_of_special  # noqa: F401 (add their cases)
 from .cases import CASES, Case
 
 

@@ -32,7 +32,9 @@ class Case:
     @property
     def floating(self) -> tuple[int, ...]:
         """The operands that have a derivative."""
-        return tuple(k for k, a in enumerate(self.operands) if a.dtype.kind == "f")
+        known = self.rule.adjoints
+        refused = {k for k in range(len(known)) if self.rule.refused and known[k] is None}
+        return tuple(k for k, a in enumerate(self.operands) if a.dtype.kind == "f" and k not in refused)
 
     def evaluate(self, *operands: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):

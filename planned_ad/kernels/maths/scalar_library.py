@@ -24,12 +24,44 @@ C_NAMES = {
 }
 """Functions of doubles in the C library, by NumPy's or SciPy's name."""
 
-SCIPY_NAMES = {"digamma": "__pyx_fuse_1psi"}
-"""Capsules of `scipy.special.cython_special`; `fuse_1` is the real one of the complex and real variants."""
+SCIPY_NAMES = {
+    **dict.fromkeys(
+        ["ellipe", "ellipk", "erfcinv", "exprel", "gammasgn", "i0", "i0e", "i1", "i1e", "j0", "j1", "k0", "k0e", "k1",
+         "k1e", "ndtri", "ndtri_exp", "y0", "y1"]
+    ),
+    "digamma": "__pyx_fuse_1psi",
+    "erfinv": "__pyx_fuse_0erfinv",
+    **{
+        name: f"__pyx_fuse_1{name}"
+        for name in ["dawsn", "erfcx", "erfi", "exp1", "expi", "gamma", "log_ndtr", "rgamma", "spence"]
+    },
+}  # fmt: skip
+"""Functions of a double: capsules of `scipy.special.cython_special`, where those have other names than the functions.
 
-SCIPY_SIGNATURE = b"double (double, int __pyx_skip_dispatch)"
+`fuse_1` is the real one of the complex and real variants, `fuse_0` the double one of double and float.
+"""
 
-NAMES = frozenset(C_NAMES) | frozenset(SCIPY_NAMES)
+SCIPY_PAIRS = {
+    **dict.fromkeys(
+        ["beta", "betaln", "binom", "gammainc", "gammaincc", "gammaincinv", "gammainccinv", "poch"]
+    ),
+    **{name: f"__pyx_fuse_1{name}" for name in ["iv", "ive", "jv", "kv", "kve", "yv"]},
+    **{name: f"__pyx_fuse_0{name}" for name in ["stdtr", "stdtrit"]},
+}  # fmt: skip
+SCIPY_TRIPLES = {
+    **{name: f"__pyx_fuse_0{name}" for name in ["betainc", "betaincc", "betaincinv", "betainccinv"]},
+    "hyp1f1": "__pyx_fuse_1hyp1f1",
+}
+SCIPY_QUADRUPLES = {"hyp2f1": "__pyx_fuse_1hyp2f1"}
+CAPSULES = {
+    name: capsule or name
+    for group in (SCIPY_NAMES, SCIPY_PAIRS, SCIPY_TRIPLES, SCIPY_QUADRUPLES)
+    for name, capsule in group.items()
+}
+ARITY = dict.fromkeys(SCIPY_PAIRS, 2) | dict.fromkeys(SCIPY_TRIPLES, 3) | dict.fromkeys(SCIPY_QUADRUPLES, 4)
+"""Number of arguments, where it is not one."""
+
+NAMES = frozenset(C_NAMES) | frozenset(CAPSULES)
 
 
 @functools.cache
@@ -37,11 +69,11 @@ def scipy_symbol(name: str) -> str:
     """Register SciPy's function with LLVM, once a process; the symbol under which it is then called."""
     from scipy.special import cython_special
 
-    capsule = cython_special.__pyx_capi__[SCIPY_NAMES[name]]
+    capsule = cython_special.__pyx_capi__[CAPSULES[name]]
     get_name = ctypes.pythonapi.PyCapsule_GetName
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     signature = get_name(capsule)
-    if signature != SCIPY_SIGNATURE:
+    if signature != f"double ({'double, ' * ARITY.get(name, 1)}int __pyx_skip_dispatch)".encode():
         raise ImportError(f"scipy.special.cython_special.{name} has the unexpected signature {signature!r}")
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -54,7 +86,7 @@ def scalar_call(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Va
     """Call the library's function `name` with scalar doubles."""
     if name in C_NAMES:
         return builder.call(declare(builder.module, C_NAMES[name], F64, [F64] * len(args)), args)
-    function = declare(builder.module, scipy_symbol(name), F64, [F64, ir.IntType(32)])
+    function = declare(builder.module, scipy_symbol(name), F64, [F64] * len(args) + [ir.IntType(32)])
     return builder.call(function, [*args, ir.Constant(ir.IntType(32), 0)])
 
 

@@ -49,7 +49,7 @@ OUT_OF_LINE = {"tan"}
 All others are left to LLVM, which inlines what is called once: 0.1 to 0.2 ns per element faster than a call.
 """
 
-ARITY = {"copysign": 2, "power": 2, "arctan2": 2, "hypot": 2, "logaddexp": 2}
+ARITY = {"copysign": 2, "power": 2, "arctan2": 2, "hypot": 2, "logaddexp": 2} | scalar_library.ARITY
 """Number of arguments, where it is not one."""
 
 NAMES = frozenset(INTRINSICS) | frozenset(VECTORISED) | scalar_library.NAMES

@@ -2,6 +2,7 @@
 
 from . import (  # noqa: F401
     decompositions,
+    distributions,
     einsum,
     elementwise,
     indexing,
@@ -15,5 +16,6 @@ from . import (  # noqa: F401
     scipy_linalg,
     sequences,
     shapes,
+    special,
     systems,
 )

@@ -26,8 +26,8 @@ UNARY = {
     math.cos: np.cos, math.tan: np.tan, math.asin: np.arcsin, math.acos: np.arccos, math.atan: np.arctan,
     math.sinh: np.sinh, math.cosh: np.cosh, math.tanh: np.tanh, math.asinh: np.arcsinh, math.acosh: np.arccosh,
     math.atanh: np.arctanh, math.degrees: np.degrees, math.radians: np.radians, math.erf: special.erf,
-    math.erfc: special.erfc, math.lgamma: special.gammaln, math.isnan: np.isnan, math.isinf: np.isinf,
-    math.isfinite: np.isfinite,
+    math.erfc: special.erfc, math.lgamma: special.gammaln, math.gamma: special.gamma, math.isnan: np.isnan,
+    math.isinf: np.isinf, math.isfinite: np.isfinite,
 }  # fmt: skip
 BINARY = {
     math.pow: np.power, math.atan2: np.arctan2, math.copysign: np.copysign, math.fmod: np.fmod, math.ldexp: np.ldexp,
@@ -75,9 +75,6 @@ def math_replacements(recorder: Recorder) -> dict[int, object]:
     def hypot(*coordinates: Any) -> Any:
         return functools.reduce(by_ufunc(np.hypot), coordinates, 0.0)
 
-    def gamma(a: Any) -> Any:
-        raise recorder.unsupported(math.gamma)
-
     def isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:
         gap, size = abs(a - b), by_ufunc(np.maximum)(abs(a), abs(b))
         return gap <= by_ufunc(np.maximum)(rel_tol * size, abs_tol)
@@ -87,7 +84,7 @@ def math_replacements(recorder: Recorder) -> dict[int, object]:
 
     records: dict[Callable[..., Any], Callable[..., Any]] = {f: by_ufunc(u) for f, u in (UNARY | BINARY).items()}
     records |= {math.floor: rounded(np.floor), math.ceil: rounded(np.ceil), math.trunc: rounded(np.trunc)}
-    records |= {math.log: log, math.hypot: hypot, math.gamma: gamma, math.isclose: isclose}
+    records |= {math.log: log, math.hypot: hypot, math.isclose: isclose}
     found: dict[int, Any] = {
         id(function): _recorded(recorder, function, record) for function, record in records.items()
     }

@@ -24,6 +24,7 @@ from ..values import creation as _creation  # noqa: F401 (registers what it impl
 from ..values.loop_index import is_loop_index
 from .array_converter import library_replacements
 from .builtin_functions import builtin_replacements, math_replacements, number_replacements
+from .distributions import distribution
 from .draws import draw_replacements, draws_from_outside
 from .stand_ins import ndarray, with_classes
 
@@ -157,12 +158,18 @@ class _Joined:
 
 
 def refuse_generators(recorder: Recorder) -> Callable[[object, str], object]:
-    """For objects from outside that are random generators or iterators, a stand-in that raises when it is used."""
+    """For objects from outside that are random generators or iterators, a stand-in that raises when it is used.
+
+    For distributions of SciPy, one that records.
+    """
 
     def refuse(obj: object, name: str) -> object:
         found = draws_from_outside(recorder, obj, name)
         if found is not None:
             return found
+        known = distribution(recorder, obj, name, _tracing)
+        if known is not None:
+            return known
         return Iterating(recorder, name) if isinstance(obj, Iterator) else obj
 
     return refuse

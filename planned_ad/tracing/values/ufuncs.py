@@ -157,6 +157,47 @@ def xlog1py(recorder: Recorder, a: Value, b: Value) -> Value:
     return recorder.apply("multiply", a, recorder.apply("log1p", safe))
 
 
+def kl_div(recorder: Recorder, a: Value, b: Value) -> Value:
+    """`a log(a / b) - a + b`; the order of the sum keeps infinity as it is."""
+    return recorder.apply("add", recorder.apply("subtract", rel_entr(recorder, a, b), a), b)
+
+
+def boxcox(recorder: Recorder, a: Value, power: Value, logarithm: str = "log") -> Value:
+    """`(a**power - 1) / power`, as `log a * exprel(power log a)`, which has no singularity at `power == 0`."""
+    logarithm_of_a = recorder.apply(logarithm, a)
+    rise = recorder.apply("exprel", recorder.apply("multiply", power, logarithm_of_a))
+    return recorder.apply("multiply", logarithm_of_a, rise)
+
+
+def boxcox1p(recorder: Recorder, a: Value, power: Value) -> Value:
+    return boxcox(recorder, a, power, "log1p")
+
+
+def loggamma(recorder: Recorder, a: Value) -> Value:
+    """The real logarithm of the gamma function: nan below zero."""
+    below = recorder.apply("less", a, recorder.constant(0, a.dtype))
+    return recorder.apply("where", below, recorder.constant(math.nan, a.dtype), recorder.apply("gammaln", a))
+
+
+def of_whole_order(name: str) -> Emit:
+    """A function of a whole order, by that of any order."""
+
+    def emit(recorder: Recorder, order: Value, a: Value) -> Value:
+        return recorder.apply(name, recorder.builder.cast(order, a.dtype), a)
+
+    return emit
+
+
+def chi_square(name: str) -> Emit:
+    """The distribution of chi square, as of gamma: half of both operands."""
+
+    def emit(recorder: Recorder, freedom: Value, a: Value) -> Value:
+        half = recorder.constant(0.5, a.dtype)
+        return recorder.apply(name, *(recorder.apply("multiply", v, half) for v in (freedom, a)))
+
+    return emit
+
+
 def clip(recorder: Recorder, a: Value, low: Value, high: Value) -> Value:
     return recorder.apply("minimum", recorder.apply("maximum", a, low), high)
 
@@ -209,6 +250,14 @@ for _name, _function in {
     "xlogy": "xlogy", "exp2": "exp2", "expm1": "expm1", "log1p": "log1p", "cbrt": "cbrt",
 }.items():  # fmt: skip
     UFUNCS[getattr(special, _name)] = primitive(_function)
+for _name in [
+    "gamma", "rgamma", "gammasgn", "beta", "betaln", "binom", "gammainc", "gammaincc", "gammaincinv", "gammainccinv",
+    "betainc", "betaincc", "betaincinv", "betainccinv", "stdtr", "stdtrit", "erfi", "erfinv", "erfcinv", "erfcx",
+    "ndtri", "ndtri_exp", "log_ndtr", "j0", "j1", "jv", "y0", "y1", "yv", "i0", "i0e", "i1", "i1e", "iv", "ive", "k0",
+    "k0e", "k1", "k1e", "kv", "kve", "hyp1f1", "hyp2f1", "ellipk", "ellipe", "exprel", "expi", "exp1", "dawsn",
+    "spence", "poch",
+]:  # fmt: skip
+    UFUNCS[getattr(special, _name)] = primitive(_name)
 UFUNCS |= {
     np.positive: same,
     np.conjugate: same,
@@ -234,5 +283,13 @@ UFUNCS |= {
     special.entr: entr,
     special.rel_entr: rel_entr,
     special.xlog1py: xlog1py,
+    special.kl_div: kl_div,
+    special.boxcox: boxcox,
+    special.boxcox1p: boxcox1p,
+    special.loggamma: loggamma,
+    special.yn: of_whole_order("yv"),
+    special.kn: of_whole_order("kv"),
+    special.chdtr: chi_square("gammainc"),
+    special.chdtrc: chi_square("gammaincc"),
     np._core.umath.clip: clip,  # type: ignore[attr-defined]
 }

@@ -1,0 +1,111 @@
+"""What traced code sees in place of the distributions of `scipy.stats`, also of frozen ones such as `norm(0, 1)`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import TraceError
+from ..numpy_functions.distribution_formulas import DISTRIBUTIONS
+from ..numpy_functions.distributions import Method
+from ..record.dispatch import FUNCTIONS
+from ..record.recorder import Recorder
+from .draws import ADVICE
+
+Wrap = Callable[[Recorder, Any], Any]  # a function as traced code sees it
+
+
+def distribution(recorder: Recorder, obj: object, name: str, wrap: Wrap) -> object | None:
+    """A stand-in for a distribution of SciPy that has rules, or for a frozen one; None for anything else."""
+    stats: Any = sys.modules.get("scipy.stats")
+    if stats is None or not type(obj).__module__.startswith("scipy.stats."):
+        return None
+    if isinstance(obj, stats.rv_continuous | stats.rv_discrete):
+        return StandInDistribution(recorder, obj, wrap) if is_known(stats, obj) else None
+    dist = getattr(obj, "dist", None)
+    if hasattr(obj, "kwds") and dist is not None and is_known(stats, dist):
+        return FrozenStandIn(recorder, obj, name, StandInDistribution(recorder, dist, wrap))
+    return None
+
+
+def is_known(stats: Any, dist: Any) -> bool:
+    """Whether it is the distribution of that name, or the copy of it that a frozen one holds."""
+    if dist.name not in DISTRIBUTIONS:
+        return False
+    real = getattr(stats, dist.name)
+    return type(real) is type(dist) and (real.a, real.b) == (dist.a, dist.b)
+
+
+class StandInDistribution:
+    """A distribution whose methods are recorded."""
+
+    def __init__(self, recorder: Recorder, real: Any, wrap: Wrap):
+        self._recorder, self._real, self._wrap = recorder, real, wrap
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:  # for `isinstance`
+        return type(self._real)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> FrozenStandIn:
+        self._real._parse_args(*args, **kwargs)  # raises where they do not fit
+        return FrozenStandIn(self._recorder, None, "", self, args, kwargs)
+
+    freeze = __call__
+
+    def __getattr__(self, name: str) -> Any:
+        method = Method(self._real.name, name)
+        if method in FUNCTIONS:
+            return self._wrap(self._recorder, method)
+        if name == "rvs":
+            return self._draw
+        found = getattr(self._real, name)
+        return self._wrap(self._recorder, found) if callable(found) else found
+
+    def _draw(self, *args: Any, random_state: Any = None, **kwargs: Any) -> Any:
+        if not isinstance(random_state, int):
+            raise TraceError(
+                f"{self._recorder.here()}: {self._real.name}.rvs gives other numbers at each call, which a plan "
+                f"cannot. {ADVICE}, or give it a fixed seed as random_state."
+            )
+        return self._wrap(self._recorder, self._real.rvs)(*args, random_state=random_state, **kwargs)
+
+
+class FrozenStandIn:
+    """A distribution with its parameters."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        real: Any,
+        name: str,
+        dist: StandInDistribution,
+        args: tuple[Any, ...] = (),
+        kwds: dict[str, Any] | None = None,
+    ):
+        self._recorder, self._real, self._name, self.dist = recorder, real, name, dist
+        self._given = (args, kwds or {})
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        return self._seen("args")[0]  # type: ignore[no-any-return]
+
+    @property
+    def kwds(self) -> dict[str, Any]:
+        return self._seen("kwds")[1]  # type: ignore[no-any-return]
+
+    def _seen(self, attribute: str) -> tuple[Any, ...]:
+        """The parameters; of one that was frozen outside, as traced code sees them."""
+        if self._real is not None:
+            shadow = self._recorder.namespace.shadow
+            self._given = tuple(shadow(getattr(self._real, n), f"{self._name}.{n}") for n in ("args", "kwds"))
+        return self._given
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self.dist, name)
+        if not callable(found):
+            return found
+        args, kwds = self._seen(name)
+        if name in ("rvs", "entropy", "mean", "var", "std", "median", "stats", "support"):
+            return lambda *own, **options: found(*args, *own, **kwds, **options)
+        return lambda x, *own, **options: found(x, *args, *own, **kwds, **options)
