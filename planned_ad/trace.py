@@ -241,6 +241,8 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     except PlannedADError:
         raise
     except Exception as error:
+        if recorder.refusal is not None:  # which compiled code has not passed on as it was
+            raise recorder.refusal from error
         if recorder.scopes.open:  # an error in one of many iterations: which one, they tell when they run one by one
             raise recorder.scopes.unroll_innermost(f"raises {type(error).__name__}", recorder.builder.line) from None
         _note_line(error)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..record.conversions import refuse_number
+from ..record.conversions import UNTRACED, refuse_number
 from ..record.traced import Traced
 from .elementwise import array_ufunc, elementwise, operate
 
@@ -106,7 +106,7 @@ class Operators(Arithmetic):
         return self._number("complex()", complex)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        return self._number("numpy.asarray() in code that is not traced", lambda known: np.array(known, dtype))
+        return self._number(UNTRACED, lambda known: np.array(known, dtype))
 
     def __hash__(self) -> int:
         raise refuse_number(self.recorder, "hash()", self)
