@@ -24,6 +24,7 @@ INSTEAD = {
     "scipy.sparse.": "Multiply by A.toarray(), or have the product and its derivative A.T @ cotangent as they are",
 }
 GENERAL = "Write it with functions that have one (docs/supported.md), or pass its result as an argument"
+CALLBACKS = "f", "fun", "func"  # parameters that are functions, which may know traced values
 DRAWN = "x", "y", "z", "t"  # parameters of ufuncs
 
 
@@ -58,8 +59,9 @@ def taken(name: str, function: Any) -> str:
     short, parameters = name.rpartition(".")[2], ", ".join(_parameters(function))
     first = parameters.partition(",")[0]
     call = f"{name}({parameters})"
-    if function is None and not hasattr(sys.modules.get(name.rpartition(".")[0]), short):  # a method
-        short, call = "function", "..."
+    is_method = function is None and not hasattr(sys.modules.get(name.rpartition(".")[0]), short)
+    if is_method or first in CALLBACKS:
+        short, parameters, first, call = "function", "x", "x", "..."
     return (
         f'    @planned_ad.opaque(result=lambda {parameters}: {first}, derivative="differences")\n'
         f"    def {short}({parameters}):\n"
