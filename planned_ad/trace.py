@@ -67,7 +67,7 @@ from .tracing.replacements.rebinding import (
     snapshots,
     store_rebound,
 )
-from .tracing.replacements.replacements import refuse_generators, replacements
+from .tracing.replacements.replacements import outsiders, replacements
 from .tracing.values.array_tracer import ArrayTracer
 from .tracing.values.scalar_tracer import ScalarTracer
 
@@ -218,7 +218,7 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     namespace = Namespace(
         replacements(recorder),
         recorder.captured,
-        refuse_generators(recorder),
+        outsiders(recorder),
         flow.on_integers.look_at,
         recorder.scopes.decisions.followed_in,
     )

@@ -12,4 +12,5 @@ from . import (  # noqa: F401
     refused,
     sequences,
     shapes,
+    text,
 )

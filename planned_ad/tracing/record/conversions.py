@@ -9,6 +9,7 @@ from .number_sources import require_numbers
 from .recording import Recording
 from .refusals import untraced
 
+PLAIN_TARGET = "Copy the array first, w = numpy.array(w), or write w = w + x in place of w += x"
 UNTRACED = "code that is not traced"
 INSTEAD = {
     "float()": "leave out float(): traced scalars behave as floats; math.exp, math.sqrt and the like accept them",
@@ -17,7 +18,8 @@ INSTEAD = {
     "hash()": "a traced value cannot be a dict key or a member of a set; use a static argument (int, str) as the key",
     "range(), a slice bound or a count": "shapes and loop bounds are fixed when tracing: pass the number as a Python "
     "int, which is static",
-    UNTRACED: "call NumPy functions on the traced value directly",
+    UNTRACED: "call NumPy functions on the traced value directly. Is it assigned to a part of a plain array, which a "
+    f"library's object has made? {PLAIN_TARGET}",
 }
 
 
