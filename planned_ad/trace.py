@@ -57,6 +57,7 @@ from .tracing.loops.traced_list import TracedList
 from .tracing.record.leaves import ArgumentLeaf
 from .tracing.record.promotion import KINDS
 from .tracing.record.recorder import Recorder
+from .tracing.record.refusals import subclass_instead
 from .tracing.record.scopes import Decisions, Restart, Site, Unrolled
 from .tracing.record.storage import Storage
 from .tracing.replacements.rebinding import (
@@ -310,9 +311,7 @@ def _argument(
     """A leaf of the arguments, and what the traced function receives for it."""
     if isinstance(example, np.ndarray) and not is_text(example, owner):
         if type(example) is not np.ndarray:
-            raise UnsupportedError(
-                f"the argument `{label}` is a {type(example).__name__}; pass a plain array, numpy.asarray({label})"
-            )
+            raise UnsupportedError(f"the argument `{label}` is a {subclass_instead(type(example), label)}")
         if example.dtype not in KINDS or not example.dtype.isnative:
             raise UnsupportedError(
                 f"the argument `{label}` has dtype {example.dtype}; float64, float32, integers, booleans are supported"

@@ -23,7 +23,7 @@ def pullback(callee: Callee, run: Run) -> Derivative:
 
     def found(*arrays: np.ndarray) -> list[np.ndarray]:
         operands, cotangents = arrays[:count], arrays[count:]
-        return [gradient(run, callee, operands, k, cotangents) for k in wanted]
+        return [cotangent_of(run, callee, operands, k, cotangents) for k in wanted]
 
     carried = [callee.results[k] for k in callee.floating_results]
     return _derivative(callee, found, carried, [callee.operands[k] for k in wanted], wanted)
@@ -47,7 +47,7 @@ def pushforward(callee: Callee, run: Run) -> Derivative:
     return _derivative(callee, found, carried, results, callee.floating_results)
 
 
-def gradient(
+def cotangent_of(
     run: Run, callee: Callee, operands: Sequence[np.ndarray], k: int, cotangents: Sequence[np.ndarray]
 ) -> np.ndarray:
     """The cotangent of the operand `k`, element by element."""

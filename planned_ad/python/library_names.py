@@ -56,7 +56,7 @@ def library_call(frame: types.FrameType | None) -> tuple[str, Any]:
     if frame is None:
         return "", None
     written = _called(frame)
-    if written is not None and is_library(getattr(written, "__module__", None) or "numpy") and not _is_builtin(written):
+    if written is not None and _is_not_traced(written):
         return _named(written)
     for outer in reversed(inner):  # that of a decorator has no name of its own
         if "<locals>" not in outer.f_code.co_qualname:
@@ -70,9 +70,12 @@ def _named(function: Any) -> tuple[str, Any]:
     return public_name(function), function
 
 
-def _is_builtin(function: Any) -> bool:
-    module = getattr(function, "__module__", None) or ""
-    return module.partition(".")[0] in sys.stdlib_module_names or module.startswith(OURS)
+def _is_not_traced(function: Any) -> bool:
+    """Whether it is a library's (not the standard library's, nor ours), or a class of arrays."""
+    module = getattr(function, "__module__", None) or "numpy"
+    if module.partition(".")[0] in sys.stdlib_module_names or module.startswith(OURS):
+        return False
+    return is_library(module) or (isinstance(function, type) and issubclass(function, np.ndarray))
 
 
 def _name_of_frame(frame: types.FrameType) -> str:

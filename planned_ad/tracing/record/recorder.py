@@ -25,7 +25,7 @@ from .example import ExampleRun
 from .number_sources import require_numbers
 from .promotion import KINDS, dtype_of, operand
 from .recording import Flow
-from .refusals import no_rule
+from .refusals import no_rule, subclass_instead
 from .scopes import Decisions, Restart, Scopes, Site
 from .statement_watch import Watch
 from .storage import Storage
@@ -182,6 +182,8 @@ class Recorder:
         if isinstance(number, np.generic) and dtype is not None:
             data = number.astype(dtype)
         else:
+            if isinstance(number, np.ndarray) and type(number) is not np.ndarray:
+                raise UnsupportedError(f"{self.here()}: an operand is a {subclass_instead(type(number))}")
             data = np.asarray(number)
             if dtype is not None and data.dtype != dtype:
                 data = np.asarray(number, dtype) if not isinstance(number, np.ndarray) else number.astype(dtype)

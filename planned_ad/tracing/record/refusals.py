@@ -42,6 +42,8 @@ def untraced(recorder: Recording, of: Any) -> UnsupportedError | None:
     name, called = library_call(sys._getframe(1))
     if not name:
         return None
+    if isinstance(called, type) and issubclass(called, np.ndarray):  # where it makes one
+        return UnsupportedError(f"{recorder.here()}: makes a {subclass_instead(called)}")
     shape = f" of shape {of.shape}" if of.shape else ""
     why = f" has no rule for traced values, and is not traced: it asks for the numbers of a {of.dtype} value{shape}"
     return _refused(recorder, name, called, why)
@@ -52,6 +54,16 @@ def _refused(recorder: Recording, name: str, function: Any, why: str) -> Unsuppo
     return UnsupportedError(
         f"{recorder.here()}: {name}{why}. {instead}; or have plans call it as it is:\n\n{taken(name, function)}"
     )
+
+
+def subclass_instead(kind: type, name: str = "x") -> str:
+    """What to write in place of an array `name` of a subclass of `numpy.ndarray`: its code is not traced."""
+    what = f"{public_name(kind)}, a subclass of numpy.ndarray, whose behaviour is not traced"
+    if issubclass(kind, np.ma.MaskedArray):
+        return f"{what}; pass its data and its mask as two arrays, and select with numpy.where(mask, 0.0, data)"
+    if issubclass(kind, np.matrix):
+        return f"{what}; pass a plain array, numpy.asarray({name}), and write products with @"
+    return f"{what}; pass a plain array, numpy.asarray({name}), and what it carries besides as arguments of their own"
 
 
 def taken(name: str, function: Any) -> str:

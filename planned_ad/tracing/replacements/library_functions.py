@@ -29,13 +29,15 @@ def is_library_function(obj: object) -> bool:
 
 
 def adopting(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, whose arrays are traced ones with known numbers."""
+    """`function`, whose arrays are traced ones with known numbers where those that it is given are."""
     is_numpys = (getattr(function, "__module__", None) or "").partition(".")[0] == "numpy"
 
     def called(*args: Any, **kwargs: Any) -> Any:
+        if not all(map(recorder.is_concrete, (*args, *kwargs.values()))):
+            return function(*args, **kwargs)
         if is_numpys:  # which gives views, as `as_strided` does
             result = function(*recorder.plain(args), **recorder.plain(kwargs))
-            return recorder.adopt(result, (*args, *kwargs.values())) if type(result) is np.ndarray else result
+            return recorder.adopt(result, args) if type(result) is np.ndarray else result
         return lend(recorder, function, args, kwargs)
 
     return functools.update_wrapper(called, function)

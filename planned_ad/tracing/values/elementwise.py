@@ -158,8 +158,8 @@ def _into(recorder: Recorder, ufunc: Any, out: Any, value: Value, where: Any, ca
         (out,) = out
     if not recorder.is_array(out):
         raise UnsupportedError(
-            f"{recorder.here()}: a traced result cannot be written to a plain array, which a library's object has made. "
-            f"{PLAIN_TARGET}"
+            f"{recorder.here()}: a traced result cannot be written to a plain array, which a library's object has "
+            f"made. {PLAIN_TARGET}"
         )
     if not np.can_cast(value.dtype, out.dtype, casting):
         # As NumPy words it, and of NumPy's type.
