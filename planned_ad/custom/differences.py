@@ -58,7 +58,7 @@ def cotangent_of(
         moved[0][k][place] += h
         moved[1][k][place] -= h
         width = float(moved[0][k][place]) - float(moved[1][k][place])
-        for slope, cotangent in zip(slopes(run, callee, *moved, width), cotangents):
+        for slope, cotangent in zip(slopes(run, callee, moved[0], moved[1], width), cotangents):
             result[place] += np.sum(slope * cotangent)
     return result
 
