@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from planned_ad.errors import CapturedWriteError, ConversionError, TraceError, UnrollLimitError, UnsupportedError
+from planned_ad.errors import CapturedWriteError, TraceError, UnrollLimitError, UnsupportedError
 from planned_ad.python.structure import Const
 from planned_ad.tape.captured import captured_in
 from planned_ad.tape.tape import Guard

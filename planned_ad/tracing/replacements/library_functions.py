@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import PlannedADError
 from ..record.promotion import KINDS
 from ..record.recorder import Recorder
 
@@ -34,13 +35,25 @@ def adopting(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
 
     def called(*args: Any, **kwargs: Any) -> Any:
         if not all(map(recorder.is_concrete, (*args, *kwargs.values()))):
-            return function(*args, **kwargs)
+            return given_traced(recorder, function, args, kwargs)
         if is_numpys:  # which gives views, as `as_strided` does
             result = function(*recorder.plain(args), **recorder.plain(kwargs))
             return recorder.adopt(result, args) if type(result) is np.ndarray else result
         return lend(recorder, function, args, kwargs)
 
     return functools.update_wrapper(called, function)
+
+
+def given_traced(recorder: Recorder, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """What `function` makes of traced values: Python code may only pass them on, compiled code refuses their types."""
+    try:
+        return function(*args, **kwargs)
+    except PlannedADError:
+        raise
+    except TypeError as error:
+        if type(function) is types.FunctionType:
+            raise
+        raise recorder.unsupported(function) from error
 
 
 def lend(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
