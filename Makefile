@@ -14,7 +14,7 @@ demo: $(VENV)/installed
 	@$(BIN)/python demo/old_faithful.py
 
 test: $(VENV)/installed-test
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal
 
 lint: $(VENV)/installed-test
 	@$(BIN)/ruff check --quiet .

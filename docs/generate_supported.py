@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import planned_ad.trace  # noqa: F401  (registers the functions)
-from planned_ad.tracing.numpy_functions.refused import INSTEAD, LINEAR_ALGEBRA, SOLVE
+from planned_ad.tracing.numpy_functions.refused import COMPLEX, INSTEAD, LINEAR_ALGEBRA, OF_SCIPY, OPAQUE
 from planned_ad.tracing.record.dispatch import FUNCTIONS, METHODS
 from planned_ad.tracing.replacements import builtin_functions
 from planned_ad.tracing.values.ufuncs import UFUNCS
@@ -40,8 +40,9 @@ def full_name(function: Callable) -> str:
     module = getattr(function, "__module__", None) or "scipy.special"
     if isinstance(function, np.ufunc):
         module = "numpy" if getattr(np, name, None) is function else "scipy.special"
-    if module.startswith("scipy.special"):
-        module = "scipy.special"
+    for public in ("scipy.special", "scipy.linalg"):
+        if module.startswith(public):
+            module = public
     return f"{module}.{name}".replace("numpy", "np", 1)
 
 
@@ -72,7 +73,8 @@ def page() -> str:
     parts.append(f"## Python\n\nThe built-ins `abs`, `max`, `min`, `pow`, `round`, `sum`; {listed(math_names)}")
     parts.append("## Refused, and what to write instead\n\n| function | instead |\n|---|---|")
     refused = {f"np.{name}": text for name, text in INSTEAD.items()}
-    refused |= {f"np.linalg.{name}": SOLVE for name in LINEAR_ALGEBRA}
+    refused |= {f"np.linalg.{name}": COMPLEX for name in LINEAR_ALGEBRA}
+    refused |= {f"scipy.linalg.{name}": COMPLEX if name in LINEAR_ALGEBRA else OPAQUE for name in OF_SCIPY}
     rows: dict[str, list[str]] = {}
     for name, text in refused.items():
         rows.setdefault(text, []).append(name)

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .analysis.activity import activity
 from .calls.parameters import is_scalar_loss
-from .differentiate.reverse import activity
 from .errors import ArgumentError, NotDifferentiableError
 from .plan import Plan
 from .python.options import function, one_of, whole_number

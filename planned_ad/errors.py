@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numpy.linalg import LinAlgError
+
 
 class PlannedADError(Exception):
     """The base of all errors that planned_ad raises on purpose."""
@@ -89,6 +91,19 @@ class IndexRangeError(PlannedADError, IndexError):
 
 class LengthError(PlannedADError, ValueError):
     """Arrays whose lengths are known at run time differ in length where they must not, or are empty."""
+
+
+class SingularMatrixError(PlannedADError, LinAlgError):
+    """A matrix for which NumPy raises `LinAlgError`: singular, not positive definite, or without convergence.
+
+    >>> import numpy as np, planned_ad
+    >>> plan = planned_ad.compile(lambda a: np.sum(np.linalg.inv(a)), np.eye(2))
+    >>> plan.gradient(np.ones((2, 2)))  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    planned_ad.errors.SingularMatrixError: Singular matrix (...)
+
+    The call that raises it has written nothing. Around the call, `except np.linalg.LinAlgError` catches it.
+    """
 
 
 class MemoryLimitError(PlannedADError, ValueError):

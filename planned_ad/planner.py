@@ -37,11 +37,13 @@ Requires a simplified tape; ensures that each access finds the number that the t
 
 from __future__ import annotations
 
+from .differentiate.keep.sources import overwritten, read_again
 from .passes.early_uses import use_early
 from .passes.reciprocals import multiply_by_reciprocals
 from .planning.anchors import Anchors, decide_anchors
 from .planning.layout import lay_out, lifetimes_in
-from .planning.placement import Placement, place
+from .planning.placement import Placement
+from .planning.placing import place
 from .planning.schedule import Cached, Memory, MemoryPlan, Source, walk_steps
 from .python.source import Line
 from .tape.tape import Apply, Constant, Tape, Value, walk
@@ -73,8 +75,8 @@ def plan_memory(tape: Tape) -> MemoryPlan:
         lifetimes=lifetimes,
         constants={op.out.id: op.data for op in walk(tape.operations) if isinstance(op, Constant)},
         cached=cached_values(tape, anchors, placement, set(used)),
-        recomputed=sources(anchors, placement.recomputed, "recomputed"),
-        reloaded=sources(anchors, placement.reloaded, "reloaded"),
+        recomputed=sources(anchors, placement.recomputed),
+        reloaded=sources(anchors, placement.reloaded),
         workspace_nbytes=workspace,
         lower_bound_nbytes=bound,
     )
@@ -88,7 +90,7 @@ def memory_nbytes(tape: Tape, placement: Placement, memory: Memory) -> int | Non
         value = placement.slots.get(memory.id) or placement.inner_slots[memory.id]
         return value.nbytes
     buffer = tape.buffers[memory.id]
-    return None if buffer.visible else buffer.span * buffer.dtype.itemsize
+    return None if buffer.visible else buffer.nbytes
 
 
 def cached_values(tape: Tape, anchors: Anchors, placement: Placement, used: set[Memory]) -> tuple[Cached, ...]:
@@ -97,20 +99,9 @@ def cached_values(tape: Tape, anchors: Anchors, placement: Placement, used: set[
     caches = {b.id for b in tape.buffers if b.kind == "cache" and Memory("buffer", b.id) in used}
     for id in sorted(placement.reread | caches):
         buffer = tape.buffers[id]
-        line = buffer.line
-        reason = f"the array made here ({line}) is read again by the reverse sweep"
-        if buffer.kind == "cache":  # whoever made it says why
-            reason = buffer.label
-        found.append(
-            Cached(
-                value=Value(id=-1 - id, shape=buffer.shape, dtype=buffer.dtype),
-                nbytes=buffer.span * buffer.dtype.itemsize,
-                reason=reason,
-                line=line.number,
-                file=line.file,
-                source=line.text,
-            )
-        )
+        reason = buffer.label if buffer.kind == "cache" else read_again(buffer.line)  # (who made a cache says why)
+        value = Value(id=-1 - id, shape=buffer.shape, dtype=buffer.dtype)
+        found.append(Cached.at(buffer.line, value, buffer.nbytes, reason))
     return tuple(sorted(found, key=lambda c: (c.file, c.line, c.value.id)))
 
 
@@ -119,15 +110,13 @@ def cached(anchors: Anchors, value: Value) -> Cached:
     reason, line = anchors.reasons[value.id], op.line
     writer = anchors.overwrites.get(value.id)
     if writer is not None:
-        reason = f"needed by the derivative, and its memory is overwritten at {writer.line}: {writer.line.text}"
-        line = writer.line
-    return Cached(value=value, nbytes=value.nbytes, reason=reason, line=line.number, file=line.file, source=line.text)
+        reason, line = overwritten(writer), writer.line
+    return Cached.at(line, value, value.nbytes, reason)
 
 
-def sources(anchors: Anchors, lines: dict[int, Line], what: str) -> tuple[Source, ...]:
-    found = []
-    for id, line in lines.items():
-        _, op = anchors.made[id]
-        name = op.primitive if isinstance(op, Apply) else "load"
-        found.append(Source(what=name, nbytes=op.outputs[0].nbytes, line=line.number, file=line.file, source=line.text))
-    return tuple(found)
+def sources(anchors: Anchors, lines: dict[int, Line]) -> tuple[Source, ...]:
+    operations = {id: anchors.made[id][1] for id in lines}
+    return tuple(
+        Source.at(lines[id], op.primitive if isinstance(op, Apply) else "load", op.outputs[0].nbytes)
+        for id, op in operations.items()
+    )

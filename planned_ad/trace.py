@@ -32,7 +32,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -45,15 +44,12 @@ from .python.outside_changes import has_changes
 from .python.shadows import ShadowGlobals
 from .python.signatures import Signature, bind
 from .python.source import Line
-from .python.structure import Structure, flatten, flatten_arguments, paths
+from .python.structure import Structure, flatten_arguments, paths
 from .tape.captured import share_memory
 from .tape.compact import compact
 from .tape.found_outside import Outside
-from .tape.guards import decides
 from .tape.tape import Guard, Tape, Value
-from .tracing.lengths.run_time_arrays import RunTimeArray
 from .tracing.loops.flow import LoopFlow
-from .tracing.loops.traced_list import TracedList
 from .tracing.record.leaves import ArgumentLeaf
 from .tracing.record.promotion import KINDS
 from .tracing.record.recorder import Recorder
@@ -69,6 +65,7 @@ from .tracing.replacements.rebinding import (
     store_rebound,
 )
 from .tracing.replacements.replacements import outsiders, replacements
+from .tracing.replacements.results import results_of
 from .tracing.values.array_tracer import ArrayTracer
 from .tracing.values.scalar_tracer import ScalarTracer
 
@@ -210,10 +207,41 @@ def trace(
 def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], recorder: Recorder) -> Trace:
     """One run of the function; a `Restart` where it has to begin again with other decisions."""
     arguments, signature = bind(f, args, kwargs)
-    examples, structure = flatten_arguments(arguments)
-    labels = _labels(signature.names, structure)
-    inactive = structure.inactive_leaves
-    shared = _shared_memory(examples, labels)
+    namespace = _namespace_of(recorder)
+    leaves, tracers, structure = _traced_arguments(recorder, namespace, arguments, signature)
+    # Shadows, so that methods of objects are traced too.
+    run_arguments = namespace.shadow(structure.unflatten(tracers))
+    before = snapshots(structure, run_arguments, signature.names)
+    shadow = f.within(recorder) if hasattr(f, "within") else namespace.function(f)
+    result = _run(shadow, signature, run_arguments, structure, recorder)
+    found = results_of(recorder, result)
+    check_captured(namespace, arguments, signature.names)
+    check_outside(recorder, namespace)
+    leaves = store_rebound(recorder, rebound(before), leaves, arguments)
+    tape, leaves = _taped(recorder, leaves, found.values)
+    _tell_outside(recorder, namespace, leaves)
+    return Trace(
+        tape=tape,
+        leaves=tuple(leaves),
+        structure=structure,
+        signature=signature,
+        result_structure=found.structure,
+        result_leaves=tuple(found.leaves),
+        result_kinds=tuple(found.kinds),
+        name=signature.function,
+        line=_definition(f),
+        outside=recorder.outside,
+        unrolled=recorder.scopes.decisions.reported(),
+        max_steps=recorder.max_steps,
+        decisions=recorder.scopes.decisions,
+        rolled=tuple({scope.site: scope.loop.line for scope in recorder.scopes.over if scope.site}.items()),
+        unchecked=recorder.unchecked or uncompiled(namespace, f),
+        changes_outside=has_changes(namespace),
+    )
+
+
+def _namespace_of(recorder: Recorder) -> Namespace:
+    """What the traced code sees."""
     flow = recorder.flow
     assert isinstance(flow, LoopFlow)
     namespace = Namespace(
@@ -224,21 +252,35 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         recorder.scopes.decisions.followed_in,
     )
     namespace.recorder, recorder.namespace = recorder, namespace
-    leaves, tracers = [], []
+    return namespace
+
+
+def _traced_arguments(
+    recorder: Recorder, namespace: Namespace, arguments: Sequence[Any], signature: Signature
+) -> tuple[list[ArgumentLeaf], list[Any], Structure]:
+    """The leaves of the arguments, what the function receives for each, and how they make up the arguments."""
+    examples, structure = flatten_arguments(arguments)
+    labels = _labels(signature.names, structure)
+    shared = _shared_memory(examples, labels)
     owners = [owner for argument in arguments for owner in owners_of_leaves(argument)]
+    leaves, tracers = [], []
     for number, (example, label) in enumerate(zip(examples, labels)):
-        active, shared_with = number not in inactive, shared.get(number, "")
+        active, shared_with = number not in structure.inactive_leaves, shared.get(number, "")
         leaf, tracer = _argument(recorder, namespace, example, label, active, shared_with, owners[number])
         leaves.append(leaf)
         tracers.append(tracer)
-    # Shadows, so that methods of objects are traced too.
-    run_arguments = namespace.shadow(structure.unflatten(tracers))
-    before = snapshots(structure, run_arguments, signature.names)
-    run_args, run_kwargs = signature.split(run_arguments)
-    shadow = f.within(recorder) if hasattr(f, "within") else namespace.function(f)
-    flow.on_integers.begin(sys._getframe())
+    return leaves, tracers, structure
+
+
+def _run(
+    shadow: Callable[..., Any], signature: Signature, arguments: Any, structure: Structure, recorder: Recorder
+) -> Any:
+    """What the function returns; all its loops and branches are recorded then."""
+    args, kwargs = signature.split(arguments)
+    assert isinstance(recorder.flow, LoopFlow)
+    recorder.flow.on_integers.begin(sys._getframe())
     try:
-        result = shadow(*run_args, **run_kwargs)
+        result = shadow(*args, **kwargs)
     except PlannedADError:
         raise
     except Exception as error:
@@ -253,40 +295,28 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         raise recorder.scopes.unroll_innermost("is left early", recorder.builder.line)
     if recorder.scopes.pending:
         raise Restart
-    result_leaves, kinds, values, result_structure = _results(recorder, result)
-    check_captured(namespace, arguments, signature.names)
-    check_outside(recorder, namespace)
-    leaves = store_rebound(recorder, rebound(before), leaves, arguments)
+    return result
+
+
+def _taped(recorder: Recorder, leaves: list[ArgumentLeaf], results: list[Value]) -> tuple[Tape, list[ArgumentLeaf]]:
+    """The tape of what has been recorded, and the leaves with their buffers on it."""
     tape = recorder.builder.tape(
         tuple(leaf.buffer for leaf in leaves if leaf.buffer is not None),
-        tuple(values),
+        tuple(results),
         frozenset(leaf.buffer for leaf in leaves if leaf.active and leaf.buffer is not None),
     )
-    static = [(leaf.value, leaf.path) for leaf in leaves if leaf.kind == "static"]
-    classes = [(cls, cls.__name__) for cls in namespace.classes()]
-    recorder.outside.add([*namespace.roots, *static, *classes], namespace.names_read(), recorder.constants)
     if recorder.builder.blocks is not None or any(b.array is not None for b in tape.buffers):
         tape = compact(tape)
         ids = iter(tape.arguments)
         leaves = [leaf if leaf.buffer is None else replace(leaf, buffer=next(ids)) for leaf in leaves]
-    return Trace(
-        tape=tape,
-        leaves=tuple(leaves),
-        structure=structure,
-        signature=signature,
-        result_structure=result_structure,
-        result_leaves=tuple(result_leaves),
-        result_kinds=tuple(kinds),
-        name=signature.function,
-        line=_definition(f),
-        outside=recorder.outside,
-        unrolled=recorder.scopes.decisions.reported(),
-        max_steps=recorder.max_steps,
-        decisions=recorder.scopes.decisions,
-        rolled=tuple({scope.site: scope.loop.line for scope in recorder.scopes.over if scope.site}.items()),
-        unchecked=recorder.unchecked or uncompiled(namespace, f),
-        changes_outside=has_changes(namespace),
-    )
+    return tape, leaves
+
+
+def _tell_outside(recorder: Recorder, namespace: Namespace, leaves: list[ArgumentLeaf]) -> None:
+    """What the function has found outside, which each call compares."""
+    static = [(leaf.value, leaf.path) for leaf in leaves if leaf.kind == "static"]
+    classes = [(cls, cls.__name__) for cls in namespace.classes()]
+    recorder.outside.add([*namespace.roots, *static, *classes], namespace.names_read(), recorder.constants)
 
 
 def uncompiled(namespace: Namespace, f: object) -> str:
@@ -399,53 +429,6 @@ def _say_if_a_list(error: Exception, signature: Signature, structure: Structure)
                 f"{signature.function}: {name} is a list, {child}, with which the function fails: {error}; {where}. "
                 f"Pass an array, numpy.asarray({name}), or a number"
             ) from error
-
-
-def _results(recorder: Recorder, result: Any) -> tuple[list[tuple[str, object]], list[str], list[Value], Structure]:
-    found, structure = flatten(with_plain_lists(result))
-    leaves: list[tuple[str, object]] = []
-    kinds: list[str] = []
-    values: list[Value] = []
-    if len(found) == 1 and is_one_of_several(recorder, found[0]):
-        found = [recorder.result(recorder.constant(float(found[0])))]
-        found[0].is_python = True
-    for leaf in found:
-        if type(leaf) is TracedList:
-            raise leaf.refuse()
-        if recorder.is_array(leaf) or (type(leaf) is np.ndarray and leaf.dtype in KINDS):
-            kind = "array"
-        elif recorder.is_scalar(leaf):
-            kind = "float" if leaf.is_python else "scalar"
-        elif type(leaf) is RunTimeArray:
-            raise UnsupportedError(
-                f"the traced function returns an array whose length is known at run time only, made at {leaf.line}: "
-                f"`{leaf.line.text}`. Return a number computed from it, or write it into an array of a known length."
-            )
-        else:
-            is_code = isinstance(leaf, types.FunctionType | types.MethodType | type)
-            leaves.append(("static", recorder.namespace.unshadowed(leaf) if is_code else leaf))
-            kinds.append("static")
-            continue
-        leaves.append(("value", len(values)))
-        kinds.append(kind)
-        values.append(recorder.value_of(leaf))
-    return leaves, kinds, values, structure
-
-
-def is_one_of_several(recorder: Recorder, result: Any) -> bool:
-    """Whether a result is a known number since a test came out so: as a value it has a derivative, which is zero."""
-    is_number = not recorder.is_scalar(result) and (isinstance(result, float | np.floating) or type(result) is int)
-    return is_number and any(map(decides, recorder.builder.operations))
-
-
-def with_plain_lists(result: Any) -> Any:
-    """A result with the elements of lists that loops have filled one by one."""
-    kind = type(result)
-    if kind is TracedList:
-        return with_plain_lists(result.elements())
-    if kind is list or kind is tuple:
-        return kind(with_plain_lists(item) for item in result)
-    return {key: with_plain_lists(item) for key, item in result.items()} if kind is dict else result
 
 
 def _definition(f: Any) -> Line:

@@ -18,6 +18,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Sweeps that take minutes run with `-m long` only."""
     if "long" in (config.getoption("-m") or ""):
         return
-    for item in items:
-        if "long" in item.keywords:
-            item.add_marker(pytest.mark.skip(reason="takes minutes; run with -m long"))
+    left_out = [item for item in items if "long" in item.keywords]
+    items[:] = [item for item in items if "long" not in item.keywords]
+    config.hook.pytest_deselected(items=left_out)

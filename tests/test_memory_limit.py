@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 from collections.abc import Callable, Sequence
@@ -21,6 +22,7 @@ from planned_ad.differentiate.keep.decisions import record_decisions
 from planned_ad.differentiate.keep.memory_limit import LoopNeed, escalation, needs_of
 from planned_ad.differentiate.keep.segment_lengths import Lengths, Need, best_lengths
 from planned_ad.errors import ArgumentError, MemoryLimitError
+from planned_ad.plan import Plan
 from planned_ad.python.structure import flatten
 from planned_ad.tape.interpret import interpret, memory_of
 from planned_ad.tape.tape import Tape
@@ -173,20 +175,34 @@ def least_of(error: MemoryLimitError) -> int:
     return int(re.findall(r"memory_limit=(\d+)", str(error))[-1])
 
 
+@functools.cache
+def plan_of(name: str, dtype: type = np.float64, limit: int | None = None) -> Plan:
+    """One plan for all tests of a case."""
+    function, arguments = CASES[name]
+    return planned_ad.compile(function, arguments(dtype), memory_limit=limit)
+
+
+@functools.cache
+def least_limit(name: str, dtype: type = np.float64) -> int:
+    """What the error for a limit of 0 names."""
+    function, arguments = CASES[name]
+    with pytest.raises(MemoryLimitError) as error:
+        planned_ad.compile(function, arguments(dtype), memory_limit=0)
+    return least_of(error.value)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", CASES)
 def test_derivatives_are_the_same_within_every_limit(name: str, dtype: type) -> None:
-    function, arguments = CASES[name]
-    free = planned_ad.compile(function, arguments(dtype))
+    _, arguments = CASES[name]
+    free, least = plan_of(name, dtype), least_limit(name, dtype)
     cached = free.explain().cached_bytes
     after = arguments(dtype)
     expected = free.gradient(*after)
-    with pytest.raises(MemoryLimitError) as least:
-        planned_ad.compile(function, arguments(dtype), memory_limit=0)
-    for limit in (cached // 2, cached // 10, least_of(least.value)):
-        if limit < least_of(least.value):
+    for limit in (cached // 2, cached // 10, least):
+        if limit < least:
             continue
-        plan = planned_ad.compile(function, arguments(dtype), memory_limit=limit)
+        plan = plan_of(name, dtype, limit)
         assert plan.explain().cached_bytes <= limit
         for _ in range(2):
             own = arguments(dtype)
@@ -197,24 +213,20 @@ def test_derivatives_are_the_same_within_every_limit(name: str, dtype: type) -> 
 @pytest.mark.parametrize("name", CASES)
 def test_the_error_names_the_least_limit(name: str) -> None:
     function, arguments = CASES[name]
-    cached = planned_ad.compile(function, arguments(float)).explain().cached_bytes
-    with pytest.raises(MemoryLimitError) as error:
-        planned_ad.compile(function, arguments(float), memory_limit=0)
-    least = least_of(error.value)
+    cached, least = plan_of(name).explain().cached_bytes, least_limit(name)
     if name == "steps_to_a_tolerance":  # it keeps what runs only, and segments what might
         assert least == cached
     else:
         assert 0 < least < cached / 3
-    assert planned_ad.compile(function, arguments(float), memory_limit=least).explain().cached_bytes == least
+    assert plan_of(name, limit=least).explain().cached_bytes == least
     with pytest.raises(MemoryLimitError, match=f"{function.__name__}.* memory_limit={least}"):
         planned_ad.compile(function, arguments(float), memory_limit=least - 1)
 
 
 @pytest.mark.parametrize("name", ["reaction", "brusselator", "logistic_map"])
 def test_a_tenth_of_the_cache_is_enough_for_the_whole_workspace(name: str) -> None:
-    function, arguments = CASES[name]
-    limit = planned_ad.compile(function, arguments(float)).explain().cached_bytes // 10
-    explanation = planned_ad.compile(function, arguments(float), memory_limit=limit).explain()
+    limit = plan_of(name).explain().cached_bytes // 10
+    explanation = plan_of(name, limit=limit).explain()
     assert explanation.cached_bytes <= limit
     assert explanation.workspace_bytes <= limit
     assert explanation.reruns and max(rerun.times for rerun in explanation.reruns) <= 2

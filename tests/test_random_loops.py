@@ -6,6 +6,7 @@ direction, and at a kink (where two steps disagree) nothing is said.
 
 from __future__ import annotations
 
+import functools
 import random
 import warnings
 from collections.abc import Callable
@@ -80,10 +81,11 @@ def gradient_of(traced: Trace, args: tuple) -> Shadows | None:
         return None
 
 
-def trace_of(f: Callable) -> Trace | None:
+@functools.lru_cache(maxsize=64)
+def trace_of(source: str) -> Trace | None:
     """None where a loop of run-time length would have to be unrolled."""
     try:
-        return trace(f, copied(arguments()), unroll=0)
+        return trace(function_of(source), copied(arguments()), unroll=0)
     except ConversionError as error:
         assert NO_NUMBER in str(error)
         return None
@@ -97,7 +99,7 @@ def check(source: str, compile_too: bool = True) -> None:
         return
     if not is_finite(value, after):
         return
-    symbolic = trace_of(f)
+    symbolic = trace_of(source)
     if symbolic is None:
         return
     verify(symbolic.tape)
@@ -179,7 +181,7 @@ def test_most_loops_stay_loops() -> None:
     """At most a few programs have a loop that is recorded iteration by iteration, although it need not be."""
     unrolled = {}
     for seed in range(100):
-        symbolic = trace_of(function_of(program_of(seed, lines=22)))
+        symbolic = trace_of(program_of(seed, lines=22))
         if symbolic is not None and symbolic.unrolled:
             unrolled[seed] = [found.reason for found in symbolic.unrolled]
     assert len(unrolled) <= MOST_UNROLLED, unrolled

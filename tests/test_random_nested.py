@@ -35,7 +35,7 @@ def check_loops(seed: int, lines: int, **options) -> None:
     source = program_of(seed, lines=lines)
     f, args = random_loop_programs.function_of(source), random_loop_programs.arguments()
     value, after = run(f, args)
-    if not is_finite(value, after) or trace_of(f) is None:
+    if not is_finite(value, after) or trace_of(source) is None:
         return
     try:
         check_second_derivatives(f, args, **options)

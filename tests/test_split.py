@@ -196,6 +196,19 @@ def test_explain_tells_every_byte() -> None:
     assert {s.what for s in again} == {"multiply", "subtract"}
 
 
+def swapped(a):
+    for i in range(4):
+        for j in range(i + 1, 4):
+            a[i, j], a[j, i] = a[j, i], a[i, j]
+    return np.sum(a * np.arange(4))
+
+
+def test_what_comes_from_constants_alone_is_not_kept() -> None:
+    """The weights of the sum are repeated in the sweep: there is nothing that they could be lost with."""
+    tape = finished(differentiated(trace(swapped, (np.ones((4, 4)),)), SPLIT, False))
+    assert split(tape).nbytes == 0
+
+
 def branching(x):
     if x[0] > 0:
         return np.sum(np.exp(x) * x)

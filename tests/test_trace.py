@@ -229,10 +229,8 @@ def test_ufuncs_of_one_operand(name, x):
     check(lambda x: getattr(np, name)(x), x)
 
 
-@pytest.mark.parametrize("name", POSITIVE)
+@pytest.mark.parametrize("name", [name for name in POSITIVE if name != "signbit"])  # it has no loop for integers
 def test_ufuncs_of_integers(name):
-    if name in ("signbit",):
-        pytest.skip("no integer loop worth having")
     check(lambda x, k: getattr(np, name)(k), vector(), np.arange(1, 5))
 
 
@@ -866,8 +864,8 @@ def test_conversions_are_refused(f, what):
 def test_asarray_in_a_library_is_refused():
     import scipy.linalg
 
-    with pytest.raises(UnsupportedError, match=r"test_trace.py:\d+.*scipy.linalg.cosm has no rule"):
-        trace(lambda x: scipy.linalg.cosm(x), (matrix(3, 3),))
+    with pytest.raises(UnsupportedError, match=r"test_trace.py:\d+.*scipy.linalg.lapack.dgetrf .*has no rule"):
+        trace(lambda x: scipy.linalg.lapack.dgetrf(x), (matrix(3, 3),))
 
 
 TABLE = np.arange(6.0)
@@ -912,7 +910,7 @@ def test_copies_of_captured_arrays_are_written():
 
 def test_unsupported_is_refused():
     for f, text in [
-        (lambda x: np.linalg.qr(x), "qr"),
+        (lambda x: np.linalg.eigvals(np.outer(x, x)), "eigvals"),
         (lambda x: np.sqrt(x, where=x > 1), "where="),
         (lambda x: x.view(np.int64), "view"),
         (lambda x: x * 1j, "complex"),

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from ..regions.affine import Extent, Ranges, affine, extremes, loop_index
 from ..regions.coordinates import Axes, axes_of, coordinates, elements
 from ..regions.integer_sets import impossible
-from ..regions.regions import Region, overlap
-from ..tape.tape import Buffer, Loop, Operation, Tape
+from ..regions.regions import Region, View, overlap
+from ..tape.tape import Buffer, Loop, Operation, Store, Tape
 
 OTHER = -1000  # the names of indices of a second iteration go down from here (see `coordinates.AXIS`)
 
 
 class WriteHistory:
-    """All writes of a tape by buffer and position, asked for the first one that overlaps a region.
+    """All writes of a tape by buffer and position, asked for the first one that overlaps a region, or what it stored.
 
     Single elements are found by their offset, so that an unrolled loop over an array stays linear.
     """
@@ -26,7 +26,10 @@ class WriteHistory:
         self.operations = tape.operations
         self._points: dict[int, dict[int, list[int]]] = defaultdict(dict)
         self._areas: dict[int, tuple[list[int], list[Region]]] = defaultdict(lambda: ([], []))
+        self._stored: dict[int, list[tuple[Region, int]]] = defaultdict(list)  # by value
         for position, op in enumerate(tape.operations):
+            if isinstance(op, Store) and not op.accumulate and op.value.shape == op.region.shape:
+                self._stored[op.value.id].append((op.region, position))
             for region in op.writes:
                 if _is_point(region):
                     self._points[region.buffer].setdefault(region.view.offset, []).append(position)  # type: ignore[arg-type]
@@ -53,6 +56,12 @@ class WriteHistory:
             found = min(found, self._first_point(points, region, after, found))
         return self.operations[found] if found < before else None
 
+    def copies(self, value: int, before: int) -> Iterator[tuple[Region, int]]:
+        """The regions that the value was stored to, and that still hold it at a position; each with its store's."""
+        for region, since in self._stored.get(value, ()):
+            if since < before and self.first_write(region, since, before) is None:
+                yield region, since
+
     def _first_point(self, points: dict[int, list[int]], region: Region, after: int, before: int) -> int:
         if _is_point(region):
             offsets: list[int] = [region.view.offset] if region.view.offset in points else []
@@ -73,8 +82,6 @@ def _is_point(region: Region) -> bool:
 
 
 def _hits(region: Region, offset: int) -> bool:
-    from ..regions.regions import View
-
     return _is_point(region) or overlap(region, Region(region.buffer, View(offset, (), ())))
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from ..regions.affine import Affine, exact
+from ..regions.affine import coefficient, exact
 from ..regions.regions import Region, View, overlap
 from ..tape.tape import Apply, Load, Loop, Operation, Store, Value
 from .dependence import Access, Place
+from .known_contents import KnownContents
 
-Held = dict[int, dict[Region, Value]]  # by buffer
 Known = dict[object, Value]
 
 
@@ -42,21 +42,20 @@ class EqualValues:
         self.values: dict[int, Value] = {}
         self.homes: dict[int, list[Access]] = defaultdict(list)
         self.carried: dict[int, int] = {}
-        self._enter(primal, place, {}, {})
+        self._enter(primal, place, KnownContents(), {})
 
     def operands(self, op: Operation) -> tuple[int, ...]:
         """The first values equal to what `op` reads."""
         return tuple(self.first.get(v.id, v.id) for v in op.inputs)
 
-    def _enter(self, op: Operation, place: Place, held: Held, known: Known) -> None:
-        if op.blocks:
-            held = unwritten(held, op)
+    def _enter(self, op: Operation, place: Place, contents: KnownContents, known: Known) -> None:
+        """`contents`: what is known of memory, which `op` may write to; `known`: the values of expressions."""
+        for region in op.writes:
+            contents.forget(region)
         for number, block in enumerate(op.blocks):
-            own = {buffer: dict(contents) for buffer, contents in held.items()}
-            self._block(block, place.inside(op, number), own, dict(known))
+            self._block(block, place.inside(op, number), KnownContents(contents), dict(known))
 
-    def _block(self, block: tuple[Operation, ...], start: Place, held: Held, known: Known) -> None:
-        """`held`: what is known of memory; `known`: the values of expressions."""
+    def _block(self, block: tuple[Operation, ...], start: Place, contents: KnownContents, known: Known) -> None:
         for position, op in enumerate(block):
             place = start.at(position)
             for value in op.outputs:
@@ -64,14 +63,17 @@ class EqualValues:
                 self.values[value.id] = value
                 self.first[value.id] = value.id
             if isinstance(op, Load):
-                self._same(op.out, held.setdefault(op.region.buffer, {}).setdefault(op.region, op.out))
+                held = contents[op.region.buffer].get(op.region.view)
+                if held is None:
+                    contents[op.region.buffer].put(op.region.view, op.out)
+                else:
+                    self._same(op.out, held)
                 self._lives_in(op.out, Access(op.region, place, op))
             elif isinstance(op, Apply):
                 self._same(op.out, known.setdefault((op.primitive, self.operands(op), op.parameters), op.out))
-            self._enter(op, place, held, known)
-            held = unwritten(held, op)
+            self._enter(op, place, contents, known)
             if isinstance(op, Store) and not op.accumulate and op.value.shape == op.region.shape:
-                held.setdefault(op.region.buffer, {})[op.region] = op.value
+                contents[op.region.buffer].put(op.region.view, op.value)
                 self._lives_in(op.value, Access(op.region, place, op))
         if isinstance(start.around[-1], Loop):
             self._find_carried(start.around[-1], block)
@@ -107,14 +109,4 @@ class EqualValues:
 def follows(view: View, index: int) -> bool:
     """Whether `view` differs between the iterations of the loop with that index."""
     expressions = (view.offset, *map(exact, view.shape))
-    return any(isinstance(e, Affine) and index in dict(e.terms) for e in expressions)
-
-
-def unwritten(held: Held, op: Operation) -> Held:
-    """Without what `op` may write to."""
-    left = dict(held)
-    for region in op.writes:
-        contents = left.get(region.buffer)
-        if contents:
-            left[region.buffer] = {other: v for other, v in contents.items() if not overlap(other, region)}
-    return left
+    return any(coefficient(e, index) for e in expressions)

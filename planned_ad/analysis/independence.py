@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 
-from ..regions.affine import Affine
+from ..regions.affine import Affine, coefficient
 from ..regions.regions import Region, View, is_ragged, limits, overlap
 from ..tape.tape import Apply, Buffer, Load, Loop, Operation, Scatter, Store, Value
 from .dependence import Access, Overwrites, Place
 from .enclosing import certainly_runs, spread
 
 MOST_SEARCHES = 200  # pairs of accesses to look at closely
-EXTREMA = {"maximum": "reduce_max", "minimum": "reduce_min"}
+EXTREMA = {"maximum": "reduce_max", "minimum": "reduce_min", "logical_and": "reduce_all"}
 
 
 class NotIndependent(Exception):
@@ -55,13 +55,8 @@ class Sharing:
     last: set[int] = field(default_factory=set)  # positions
 
 
-def coefficient(view: View, index: int) -> int:
-    """By how many elements `view` moves when the index grows by one."""
-    return dict(view.offset.terms).get(index, 0) if isinstance(view.offset, Affine) else 0
-
-
 def moves(region: Region, index: int) -> bool:
-    return coefficient(region.view, index) != 0
+    return coefficient(region.view.offset, index) != 0
 
 
 def sharing(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...]) -> Sharing:
@@ -81,7 +76,7 @@ def sharing(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...]) -> 
 def find_carry(loop: Loop, store: Store) -> Carry | None:
     """The carry that ends in `store`; None where it is none."""
     loads = [op for op in loop.body if isinstance(op, Load) and op.region == store.region]
-    if len(loads) != 1 or store.value.dtype.kind not in "fi" or is_ragged(store.region.shape):
+    if len(loads) != 1 or store.value.dtype.kind not in "fib" or is_ragged(store.region.shape):
         return None
     (load,) = loads
     others = (op for op in loop.body if op is not load and op is not store)
@@ -173,7 +168,7 @@ def check_pairs(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...],
 
 def pass_each_other(a: View, b: View, index: int) -> bool:
     """Whether two views that move alike move, in one iteration, beyond all that the other one shows."""
-    gap, move = a.offset - b.offset, abs(coefficient(a, index))
+    gap, move = a.offset - b.offset, abs(coefficient(a.offset, index))
     if isinstance(gap, Affine) or not move:
         return False
     (low, high), (least, most) = (limits(View(0, view.shape, view.strides)) for view in (a, b))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
+
+Arc = tuple[Any, Any]
 
 SOURCE, SINK = ("source",), ("sink",)
 
 
 def minimum_node_cut(
     costs: Mapping[Any, int],
-    arcs: Iterable[tuple[Any, Any]],
+    arcs: Iterable[Arc],
     sources: Iterable[Any],
     sinks: Iterable[Any],
 ) -> set[Any]:
@@ -36,6 +38,27 @@ def minimum_node_cut(
         flow.push(path)
     near = flow.reaching_sink()
     return {node for node in costs if (node, "out") in near and (node, "in") not in near}
+
+
+def components(nodes: Iterable[Any], arcs: Iterable[Arc]) -> Iterator[tuple[list[Any], list[Arc]]]:
+    """The nodes in lists that no arc connects, each with its arcs: what can be cut by itself."""
+    leaving: dict[Any, list[Any]] = {node: [] for node in nodes}
+    touching: dict[Any, list[Any]] = {node: [] for node in leaving}
+    for a, b in arcs:
+        leaving[a].append(b)
+        touching[a].append(b)
+        touching[b].append(a)
+    seen: set[Any] = set()
+    for start in touching:
+        if start in seen:
+            continue
+        seen.add(start)
+        part = [start]
+        for node in part:  # which grows
+            new = [other for other in dict.fromkeys(touching[node]) if other not in seen]
+            seen.update(new)
+            part += new
+        yield part, [(node, other) for node in part for other in leaving[node]]
 
 
 class Network:

@@ -20,10 +20,6 @@ KEEPING = frozenset(
     {"multiply", "divide", "strong_multiply", "strong_divide", "contract", "sqrt", "cbrt", "power", "log1p", "minimum"}
     | {"cast", "copy", "again", "stop_gradient", "view", "gather", "where", "reduce_sum", "reduce_max", "reduce_min"}
 )
-PRODUCTS = frozenset({"multiply", "strong_multiply", "contract"})  # the factor of one cotangent is the other operand
-SUMS = frozenset(  # the factors are numbers
-    {"add", "subtract", "negative", "reduce_sum", "view", "gather", "cast", "copy", "again", "cut", "where"}
-)
 NAMES = "abcdefgh"  # of operands, in `poles`
 
 
@@ -32,15 +28,18 @@ class Singularities:
     """What is known of the numbers of a tape; by the ids of values, and of buffers.
 
     positive, not_negative : values of this sign, in all their elements. What is loaded from memory has none known.
-    suspect : values, and buffers, that may hold infinite numbers or nan, or whose tangents may.
-    unbounded : those whose cotangents may.
+    suspect : values, and buffers, that may hold infinite numbers or nan.
+    steep : finite ones whose tangents may.
+    unbounded : those whose cotangents may, where what they are of is finite.
     """
 
     positive: set[int] = field(default_factory=set)
     not_negative: set[int] = field(default_factory=set)
     suspect: set[int] = field(default_factory=set)
+    steep: set[int] = field(default_factory=set)
     unbounded: set[int] = field(default_factory=set)
     suspect_memory: set[int] = field(default_factory=set)
+    steep_memory: set[int] = field(default_factory=set)
     unbounded_memory: set[int] = field(default_factory=set)
 
     def learn(self, op: Operation) -> None:
@@ -51,13 +50,20 @@ class Singularities:
         elif isinstance(op, Load):
             if op.region.buffer in self.suspect_memory:
                 self.suspect.add(op.out.id)
+            if op.region.buffer in self.steep_memory:
+                self.steep.add(op.out.id)
         elif isinstance(op, Store | Scatter):
             if op.value.id in self.suspect:
                 self.suspect_memory.add(op.region.buffer)
+            if op.value.id in self.steep:
+                self.steep_memory.add(op.region.buffer)
         elif isinstance(op, Apply):
             self.learn_sign(op)
-            if self.is_singular(op) or any(v.id in self.suspect for v in op.operands):
+            ids = {v.id for v in op.operands}
+            if self.is_singular(op, RULES[op.primitive].poles) or ids & self.suspect:
                 self.suspect.add(op.out.id)
+            if self.is_steep(op) or ids & self.steep:
+                self.steep.add(op.out.id)
 
     def sign(self, value: Value, positive: bool, not_negative: bool) -> None:
         if positive:
@@ -83,12 +89,17 @@ class Singularities:
             even = op.params["n"] % 2 == 0
             self.sign(out, all(positive), even or all(not_negative))
 
-    def is_singular(self, op: Apply) -> bool:
-        """Whether finite operands may give infinite numbers or nan, as a value or as a derivative."""
-        if op.primitive == "integer_power":
-            return op.params["n"] < 0 and op.operands[0].id not in self.positive
-        poles = RULES[op.primitive].poles
-        return "y" in poles or any(v.id not in self.positive for name, v in zip(NAMES, op.operands) if name in poles)
+    def is_singular(self, op: Apply, where: str) -> bool:
+        """Whether finite operands may be `where` the row says, in its `poles` or `cusps`."""
+        if op.primitive == "integer_power" and op.params["n"] > 0:
+            return False
+        return "y" in where or any(v.id not in self.positive for name, v in zip(NAMES, op.operands) if name in where)
+
+    def is_steep(self, op: Apply) -> bool:
+        """Whether a derivative may be infinite or nan where the value is finite: a cusp, or a zero that was strong."""
+        if op.primitive == "strong_multiply":
+            return any(v.id in self.suspect for v in op.operands)
+        return self.is_singular(op, RULES[op.primitive].cusps)
 
     def look_back(self, op: Operation) -> None:
         """What follows of an operation for the cotangents of its operands."""
@@ -98,24 +109,20 @@ class Singularities:
         elif isinstance(op, Store | Scatter):
             if op.region.buffer in self.unbounded_memory:
                 self.unbounded.add(op.value.id)
-        elif isinstance(op, Apply):
-            everywhere = op.out.id in self.unbounded or self.is_singular(op)
-            suspect = () if op.primitive in SUMS else {v.id for v in op.operands} & self.suspect
-            for value in op.operands:
-                if everywhere or any(id != value.id or op.primitive not in PRODUCTS for id in suspect):
-                    self.unbounded.add(value.id)
+        elif isinstance(op, Apply) and (op.out.id in self.unbounded or self.is_steep(op)):
+            self.unbounded.update(v.id for v in op.operands)
 
 
 def singularities(operations: tuple[Operation, ...]) -> Singularities:
     """Requires operations in order; ensures that nothing is missing of `suspect` and `unbounded`, over loops too."""
     found = Singularities()
     every = list(walk(operations))
-    if not any(isinstance(op, Apply) and (RULES[op.primitive].poles or "n" in op.params) for op in every):
+    if not any(isinstance(op, Apply) and RULES[op.primitive].poles + RULES[op.primitive].cusps for op in every):
         for op in every:
             found.learn(op)
         return found
     before = -1
-    while before != (before := len(found.suspect_memory)):
+    while before != (before := len(found.suspect_memory) + len(found.steep_memory)):
         for op in every:
             found.learn(op)
     before = -1
@@ -145,11 +152,11 @@ def strengthened(
 
 
 def strong(op: Apply, linear: set[int], facts: Singularities, unbounded: bool) -> Apply:
-    a, b = op.operands
-    other = b if a.id in linear else a
+    given, other = op.operands if op.operands[0].id in linear else op.operands[::-1]
     if op.primitive == "divide":
-        needed = a.id in linear and (b.id not in facts.positive or b.id in facts.suspect)
-    else:
-        needed = other.id in facts.suspect or (unbounded and other.id not in facts.positive)
-    needed &= (a if a.id in linear else b).id not in facts.positive or unbounded
-    return replace(op, primitive=f"strong_{op.primitive}") if needed else op
+        needed = given is op.operands[0] and not (other.id in facts.positive and other.id not in facts.suspect)
+        return replace(op, primitive="strong_divide") if needed and given.id not in facts.positive else op
+    both = unbounded and other.id not in facts.positive
+    if not both and (other.id not in facts.suspect or given.id in facts.positive):
+        return op
+    return replace(op, primitive="strong_multiply", operands=(given, other), parameters=(("both", both),))

@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..analysis.activity import activity
 from ..differentiate.keep.decisions import record_decisions
 from ..differentiate.keep.memory_limit import Rerun, within_limit
 from ..differentiate.keep.rooms import capacities, last_with_room
 from ..differentiate.keep.split import split
-from ..differentiate.reverse import activity, reverse
+from ..differentiate.reverse import reverse
 from ..errors import NotDifferentiableError
 from ..kernels.emit import KernelEmitter, cut, flops, scratch_nbytes
 from ..kernels.entry.callpath import BuiltCall, make_builtin
@@ -131,15 +132,10 @@ def differentiated(
 def finished(tape: Tape) -> Tape:
     """`tape` simplified, and in the forms that run fast."""
     tape = results_in_place(simplify(lower_calls(tape)))
-    for passed in (lower_products, lower_products, gathered):  # twice: what repeats, then what has become small
+    for passed in (lower_products, lower_products, gather_form):  # twice: what repeats, then what has become small
         changed = passed(tape)
         tape = tape if changed is tape else simplify(changed)
     return tape
-
-
-def gathered(tape: Tape) -> Tape:
-    """The reverse sweep in gather form; all of a tape that has none (it may be a derivative that was traced)."""
-    return gather_form(tape, 0 if tape.turn == len(tape.operations) else tape.turn)
 
 
 def check_loss(trace: Trace) -> None:

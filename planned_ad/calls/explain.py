@@ -6,8 +6,8 @@ import html
 from dataclasses import dataclass
 from os.path import basename
 
+from ..analysis.activity import activity
 from ..differentiate.keep.memory_limit import Rerun
-from ..differentiate.reverse import activity
 from ..planning.schedule import Cached, LibraryStep, Source, walk_steps
 from ..tape.captured import captured_in
 from ..tape.tape import Guard
@@ -227,6 +227,7 @@ def unrolled(trace: Trace) -> tuple[str, ...]:
 def fallbacks(entry: Entry) -> tuple[str, ...]:
     """Ways taken that promise less: callbacks and calls in Python, and products by BLAS or by plain loops."""
     from ..kernels.library.blas import product_of, tiled_form
+    from ..kernels.library.matrices import may_allocate
     from ..kernels.library.native_callees import in_python
 
     found = []
@@ -234,6 +235,9 @@ def fallbacks(entry: Entry) -> tuple[str, ...]:
         if in_python(step):
             op = step.operation
             found.append(f"a callback into Python, which allocates: {op.params['callee']}, {op.line}  {op.line.text}")
+        if isinstance(step, LibraryStep) and may_allocate(step):
+            op = step.operation
+            found.append(f"{op.primitive} by LAPACK, which may allocate at this size: {op.line}  {op.line.text}")
     found += [f"{path} has been passed not aligned to its dtype: such calls copy it" for path in sorted(entry.copied)]
     if not entry.call.fast_path:
         found.append("the call path checks arguments in Python: object headers are not laid out as expected here")

@@ -10,7 +10,7 @@ from typing import Any
 from numba.core import types
 from numba.extending import typeof_impl
 
-from ..errors import BranchError, IndexRangeError, LengthError, PlannedADError, UnsupportedError
+from ..errors import BranchError, IndexRangeError, LengthError, PlannedADError, SingularMatrixError, UnsupportedError
 from ..kernels.entry import watchtable
 from ..kernels.entry.callspec import ArgumentResult, ArraySpec, FloatResult, Result, StaticSpec, TupleResult
 from ..kernels.entry.native_calls import NativeCall, NativeParameter
@@ -136,7 +136,6 @@ class KernelFunction:
         first = plan._variants[0]
         check_compiled(first.trace, first.entry(kind))
         self._plan, self._kind = plan, kind
-        self._tried: list[Variant] = []
         self._spec = njit_spec(first.trace, first.entry(kind), plan._options["on_branch"])
         self.__name__ = self._spec.name
         most = plan._options["max_variants"] + SPARE_VARIANTS
@@ -165,16 +164,11 @@ class KernelFunction:
         return getattr, (self._plan.kernel, self.__name__)
 
     def _extend(self, variants: list[Variant]) -> None:
-        """Try these variants. One that takes other memory, has no such call, or is for what was outside, is left out.
-
-        All stay alive, since a call may be running in one.
-        """
+        """Try these variants but those that take other memory, have no such call, or are for what was outside."""
         found = []
         for variant in variants:
             if not variant.watch.is_same():
                 continue
-            if all(variant is not known for known in self._tried):
-                self._tried.append(variant)
             try:
                 entry = variant.entry(self._kind)
                 check_compiled(variant.trace, entry)
@@ -183,7 +177,8 @@ class KernelFunction:
             if same_memory(njit_spec(variant.trace, entry, ""), self._spec):
                 table = None if not watchtable.supported() else variant.watch.table
                 address = 0 if table is None else table.address
-                found.append((entry.call.kernel_address, entry.spec.workspace_nbytes, address))
+                keep = (entry.call.run, table)
+                found.append((entry.call.kernel_address, entry.spec.workspace_nbytes, address, keep))
         self._native.try_variants(found)
 
 
@@ -292,6 +287,8 @@ def broken_guard(trace: Trace, entry: Entry, name: str, on_branch: str) -> tuple
         return IndexRangeError, f"{name}: an index is out of range: {lines}"
     if kinds == {"length"} and not others:
         return LengthError, f"{name}: arrays of run-time lengths do not go together, or are empty: {lines}"
+    if kinds == {"linear algebra"} and not others:
+        return SingularMatrixError, f"{name}: {'; '.join(dict.fromkeys(op.detail for op in guards))}: {lines}"
     found = []
     if guards:
         found.append(f"{trace.name} goes another way for these arguments than recorded, in one of these lines: {lines}")

@@ -48,32 +48,21 @@ class KeptLayout:
     def cached(self) -> tuple[Cached, ...]:
         """All bytes of the tape, each with its reason."""
         buffers = self.halves.forward.buffers
-        found = [
-            Cached(
-                value=Value(id=-1 - kept.buffer, shape=buffers[kept.buffer].shape, dtype=buffers[kept.buffer].dtype),
-                nbytes=kept.nbytes,
-                reason=kept.reason,
-                line=kept.line.number,
-                file=kept.line.file,
-                source=kept.line.text,
-            )
-            for kept in self.halves.kept
-        ]
+        found = []
+        for kept in self.halves.kept:
+            buffer = buffers[kept.buffer]
+            value = Value(id=-1 - buffer.id, shape=buffer.shape, dtype=buffer.dtype)
+            found.append(Cached.at(kept.line, value, kept.nbytes, kept.reason))
         gaps = self.nbytes - sum(c.nbytes for c in found)
         if gaps:
-            line, reason = self.trace.line, "gaps: larger arrays begin at multiples of 64 bytes, all else of 8"
+            reason = "gaps: larger arrays begin at multiples of 64 bytes, all else of 8"
             value = Value(id=0, shape=(gaps,), dtype=np.dtype(np.uint8))
-            found.append(
-                Cached(value=value, nbytes=gaps, reason=reason, line=line.number, file=line.file, source=line.text)
-            )
+            found.append(Cached.at(self.trace.line, value, gaps, reason))
         return tuple(sorted(found, key=lambda c: (c.file, c.line, c.value.id)))
 
     def recomputed(self) -> tuple[Source, ...]:
         """What the reverse half computes once more."""
-        return tuple(
-            Source(what=op.title, nbytes=op.out.nbytes, line=op.line.number, file=op.line.file, source=op.line.text)
-            for op in self.halves.again
-        )
+        return tuple(Source.at(op.line, op.title, op.out.nbytes) for op in self.halves.again)
 
 
 class TapeMemory:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import types
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from ..passes.pipeline import simplify
 from ..python.shadows import ShadowGlobals
 from ..python.source import Line
 from ..tape.guards import guards_of
-from ..tape.tape import Tape
+from ..tape.tape import Guard, Tape
 from ..trace import Trace, trace
 from ..tracing.record.recorder import Recorder
 from ..tracing.record.traced import Traced
@@ -53,20 +55,31 @@ def closed_tape(
         return finish(arrays[0].recorder, result)
 
     traced = trace(run, tuple(examples), **options)
-    if guards_of(traced.tape):
+    if guards_of(without_singular_checks(traced.tape)):
         traced = trace(run_in_loop, tuple(examples), **{**options, "unroll": 0})
-    for guard in guards_of(traced.tape):
+    tape = without_singular_checks(traced.tape)
+    for guard in guards_of(tape):
         raise UnsupportedError(
             f"{guard.line}: `{guard.line.text}` has to be checked at run time ({guard.what}), which {what} cannot do: "
             f"its numbers are not known where it is recorded. Use np.where, or do this outside of it"
         )
-    for id in written_arguments(traced.tape):
-        line: Line = first_write(traced.tape, id)
+    for id in written_arguments(tape):
+        line: Line = first_write(tape, id)
         raise TraceError(
             f"{line}: `{line.text}` writes to an argument of {what}, which has to leave them as they are. Copy it "
             f"first, and return the copy"
         )
-    return simplify(traced.tape), traced
+    return simplify(tape), traced
+
+
+def without_singular_checks(tape: Tape) -> Tape:
+    """`tape` without the guards of linear algebra: of a singular matrix its results are inf or nan.
+
+    A callee has no way to leave the program around it; the numbers show what has happened.
+    """
+    kept = [not (isinstance(op, Guard) and op.what == "linear algebra") for op in tape.operations]
+    operations = tuple(itertools.compress(tape.operations, kept))
+    return replace(tape, operations=operations, turn=sum(kept[: tape.turn]))
 
 
 def note(recorder: Recorder, traced: Trace) -> None:

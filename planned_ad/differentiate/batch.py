@@ -46,7 +46,7 @@ from ..regions.affine import Extent, loop_index
 from ..regions.regions import Region, View
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.renaming import Copier
-from ..tape.tape import Branch, Buffer, Loop, Operation, Store, Tape, Value, walk
+from ..tape.tape import Buffer, Loop, Operation, Store, Tape, walk
 
 SEEDS = frozenset({"shadow", "cotangent", "tangent"})
 MOST_OPERATIONS = 400  # of a sweep whose copies stand side by side; their code grows with it
@@ -93,7 +93,7 @@ class Dependents:
     def has(self, op: Operation) -> bool:
         """Whether `op` itself is copied: a loop or branch where it runs at all depends on a copy."""
         if op.blocks:
-            return any(v.id in self.values for v in control(op))
+            return any(v.id in self.values for v in op.steering)
         regions = (*op.reads, *op.writes)
         return any(v.id in self.values for v in op.inputs) or any(r.buffer in self.buffers for r in regions)
 
@@ -116,13 +116,6 @@ def dependents_of(tape: Tape, roots: Iterable[int]) -> Dependents:
         known = len(found.buffers)
         found.extend(tape.operations)
     return found
-
-
-def control(op: Operation) -> tuple[Value, ...]:
-    """What decides whether, or how often, the blocks of `op` run."""
-    if isinstance(op, Branch):
-        return (op.predicate,)
-    return (op.count,) if isinstance(op, Loop) and op.count is not None else ()
 
 
 def add_copies(buffers: list[Buffer], id: int, copies: dict[int, list[int]], width: int) -> list[int]:

@@ -37,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..analysis.activity import activity, is_floating
 from ..analysis.singularities import Singularities, singularities, strengthened
 from ..errors import UnsupportedError
 from ..passes.boundary import store_results
@@ -48,8 +49,7 @@ from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.callees import has_rule, tangent_of_call
 from ..tape.tape import Apply, Buffer, Load, Loop, Operation, Scatter, Store, Tape, Value
 from .moving_views import flattens, refuse_flattening
-from .reverse import activity, is_floating, new_shadow, shadow_region
-from .reverse_blocks import recorded
+from .shadows import new_shadow, shadow_region
 
 
 @dataclass
@@ -136,7 +136,7 @@ def with_tangents(state: Tangents, op: Operation) -> Operation:
     around = state.loops
     if isinstance(op, Loop):
         state.loops = (*around, op)
-    blocks = [recorded(state.builder, lambda block=block: push(state, block)) for block in op.blocks]  # type: ignore[misc]
+    blocks = [state.builder.recorded(lambda block=block: push(state, block)) for block in op.blocks]  # type: ignore[misc]
     state.loops = around
     return op.with_blocks(*blocks)
 
@@ -157,7 +157,7 @@ def push_apply(state: Tangents, op: Apply) -> None:
     if not flattens(op):
         refuse_flattening(op, builder.operations[before:])
     given = [t.id for t in tangents if t is not None]
-    unbounded = any(v.id in state.facts.suspect for v in op.operands)
+    unbounded = state.facts.is_steep(op) or any(v.id in state.facts.steep for v in op.operands)
     builder.operations[before:] = strengthened(builder.operations[before:], given, state.facts, unbounded)
     if total is not None:
         state.tangents[op.out.id] = builder.broadcast(total.value, op.out.shape)

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..analysis.activity import dependent, is_floating
 from ..analysis.dependence import Overwrites
 from ..analysis.singularities import singularities
+from ..differentiate.adjoints import transpose
 from ..differentiate.forward import Tangents, full_tangent, push
-from ..differentiate.reverse import Sweep, dependent, is_floating, new_shadow, transpose
+from ..differentiate.shadows import new_shadow
+from ..differentiate.sweep import Sweep
 from ..passes.dead_code import drop_dead
 from ..passes.invariants import hoist_invariants
 from ..passes.known_zeros import forward_zeros
@@ -330,12 +333,7 @@ def each(recorder: Recorder, count: int, size: int, body: Callable[[Extent], Non
             body(index)
         return
     line, (number, _) = builder.line, recorder.scopes.new_loop()
-    outer, builder.operations = builder.operations, []
-    try:
-        body(loop_index(number))
-        inner = tuple(builder.operations)
-    finally:
-        builder.operations = outer
+    inner = builder.recorded(lambda: body(loop_index(number)))
     builder.line = line
     builder.emit(Loop(index=number, start=0, step=1, trips=count, body=inner, line=line))
 

@@ -23,10 +23,10 @@ from ..python.shadows import ShadowGlobals
 from ..python.structure import Structure, flatten
 from ..python.type_variables import Arguments, Given
 from ..tape.tape import Value
-from ..trace import with_plain_lists
 from ..tracing.lengths.varying import VaryingArray
 from ..tracing.loops.traced_list import TracedList
 from ..tracing.record.recorder import Recorder
+from ..tracing.replacements.results import with_plain_lists
 from ..tracing.values.array_tracer import ArrayTracer
 from ..tracing.values.scalar_tracer import ScalarTracer
 from .segments import Segment

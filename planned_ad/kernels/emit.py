@@ -35,6 +35,7 @@ from ..python.source import UNKNOWN
 from ..regions.regions import View
 from .entry.memories import KernelPointers, Layout
 from .library.blas import emit_contract
+from .library.matrices import EMIT, SCRATCH, emit_matrices, scratch_of
 from .library.native_callees import FIRST_GUARD, emit_call, in_python, may_leave
 from .library.scans import emit_nonzero, emit_scan
 from .library.sorting import emit_argsort
@@ -56,6 +57,7 @@ LIBRARY = {
     "nonzero": emit_nonzero,
     "argsort": emit_argsort,
     "call": emit_call,
+    **dict.fromkeys(EMIT, emit_matrices),
 }
 
 
@@ -291,14 +293,13 @@ def cut_block(step: Step) -> list[Step]:
     return list(parts)
 
 
-SCRATCH = Memory("scratch", 0)
-
-
 def scratch_nbytes(chunks: Sequence[Sequence[Step]]) -> int:
-    """Bytes that cut scalar blocks hand over in (one block after the other, so the longest counts)."""
+    """Bytes that cut scalar blocks hand over in, or that routines work in: one after the other, so the most counts."""
     nests = [step for chunk in chunks for step in chunk if isinstance(step, Nest)]
     writes = [item for nest in nests for item in nest.items if isinstance(item, Write) and item.memory == SCRATCH]
-    return max((8 + 8 * int(write.view.offset) for write in writes), default=0)  # type: ignore[arg-type]
+    routines = [step for chunk in chunks for step in walk_steps(chunk) if isinstance(step, LibraryStep)]
+    handed_over = (8 + 8 * int(write.view.offset) for write in writes)  # type: ignore[arg-type]
+    return max((*handed_over, *map(scratch_of, routines)), default=0)
 
 
 def operands_of(item: Item) -> tuple[int, ...]:

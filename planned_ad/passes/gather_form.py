@@ -80,15 +80,19 @@ class Window:
     moving: Extent
 
 
-def gather_form(tape: Tape, start: int | None = None) -> Tape:
+def gather_form(tape: Tape) -> Tape:
     """Requires a simplified tape; ensures the same sums (reassociated), each element stored once per group.
 
-    From position `start` on, by default in the reverse sweep. The same tape when there is no group worth it.
+    In the reverse sweep; in all of a tape that has none (it may be a derivative that was traced). The same tape when
+    there is no group worth it.
     """
+    is_primal = tape.turn == len(tape.operations)
+    start = 0 if is_primal else tape.turn
     rewriting = _Gathering(tape, rebuilt(tape))
-    operations, turn = rewriting.block(tape.operations, tape.turn, tape.turn if start is None else start)
+    operations = (*tape.operations[:start], *rewriting.block(tape.operations[start:]))
     if not rewriting.changed:
         return tape
+    turn = len(operations) if is_primal else start
     return replace(tape, buffers=tuple(rewriting.builder.buffers), operations=operations, turn=turn)
 
 
@@ -103,30 +107,23 @@ class _Gathering:
             op.out.id for op in walk(tape.operations) if isinstance(op, Constant) and op.data.ndim == 0 and op.data == 0
         }
 
-    def block(self, operations: Sequence[Operation], turn: int, start: int) -> tuple[tuple[Operation, ...], int]:
-        """One block in gather form from position `start` on, and what becomes of position `turn`."""
-        groups = [group for group in self.find_groups(operations, start) if worth_it(self.boxes_of(operations, group))]
+    def block(self, operations: Sequence[Operation]) -> tuple[Operation, ...]:
+        """One block in gather form."""
+        groups = [group for group in self.find_groups(operations) if worth_it(self.boxes_of(operations, group))]
         members = {position for group in groups for position in group}
         last = {group[-1]: group for group in groups}
         self.changed |= bool(groups)
-        around, self.builder.operations = self.builder.operations, []
-        new_turn = 0
-        for position, op in enumerate(operations):
-            if position == turn:
-                new_turn = len(self.builder.operations)
-            if position in last:
-                self.write_boxes([operations[k] for k in last[position]])  # type: ignore[misc]
-            elif position not in members:
-                self.builder.operations.append(op if position < start else self.in_blocks(op))
-        if turn == len(operations):
-            new_turn = len(self.builder.operations)
-        written, self.builder.operations = tuple(self.builder.operations), around
-        return written, new_turn
 
-    def in_blocks(self, op: Operation) -> Operation:
-        return op.with_blocks(*(self.block(block, 0, 0)[0] for block in op.blocks))
+        def write() -> None:
+            for position, op in enumerate(operations):
+                if position in last:
+                    self.write_boxes([operations[k] for k in last[position]])  # type: ignore[misc]
+                elif position not in members:
+                    self.builder.emit(op.with_blocks(*map(self.block, op.blocks)))
 
-    def find_groups(self, operations: Sequence[Operation], start: int) -> list[list[int]]:
+        return self.builder.recorded(write)
+
+    def find_groups(self, operations: Sequence[Operation]) -> list[list[int]]:
         """Runs of stores to boxes of one buffer of the reverse sweep, which nothing else touches in between.
 
         The stores move to the place of the last one: values do not change, and the memory that they go to is not
@@ -139,8 +136,7 @@ class _Gathering:
             _, run = open_runs.pop(buffer, (None, []))
             groups.extend(group for group in together(run, self.boxes_of(operations, run)) if len(group) > 1)
 
-        for position in range(start, len(operations)):
-            op = operations[position]
+        for position, op in enumerate(operations):
             for region in op.reads if not isinstance(op, Store) else ():
                 close(region.buffer)
             for region in op.writes:

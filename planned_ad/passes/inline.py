@@ -29,10 +29,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from ..regions.regions import is_fixed
-from ..tape.builder import TapeBuilder, rebuilt
+from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.callees import Callee, is_call, packed
 from ..tape.renaming import Copier
 from ..tape.tape import Apply, Load, Loop, Operation, Tape, Value, renamed, walk
@@ -97,56 +97,29 @@ def write_out_calls(tape: Tape, keep: Callable[[Callee], bool] = lambda callee: 
     """`tape` with the tapes of its callees in place of calls, but for those to `keep` and native ones."""
     if not any(is_call(op) for op in walk(tape.operations)):
         return tape
-    writing = _WritingOut(rebuilt(tape), end_of_indices(tape.operations), keep)
-    turn = 0
-    for position, op in enumerate(tape.operations):
-        if position == tape.turn:
-            turn = len(writing.builder.operations)
-        writing.visit(op)
-    if tape.turn == len(tape.operations):
-        turn = len(writing.builder.operations)
-    return replace(
-        tape,
-        buffers=tuple(writing.builder.buffers),
-        operations=tuple(writing.builder.operations),
-        results=tuple(writing.names.get(v.id, v) for v in tape.results),
-        turn=turn,
-    )
+    builder, next_index = rebuilt(tape), end_of_indices(tape.operations)
+    names: dict[int, Value] = {}
+    bodies: dict[Callee, Tape] = {}
 
-
-@dataclass
-class _WritingOut:
-    builder: TapeBuilder
-    first_index: int
-    keep: Callable[[Callee], bool]
-    names: dict[int, Value] = field(default_factory=dict)
-    bodies: dict[Callee, Tape] = field(default_factory=dict)
-
-    def visit(self, op: Operation) -> None:
-        if op.blocks:
-            blocks = []
-            for block in op.blocks:
-                around, self.builder.operations = self.builder.operations, []
-                for inner in block:
-                    self.visit(inner)
-                blocks.append(tuple(self.builder.operations))
-                self.builder.operations = around
-            self.builder.emit(renamed(op.with_blocks(*(() for _ in blocks)), self.names).with_blocks(*blocks))
-            return
-        op = renamed(op, self.names)
+    def write(op: Operation) -> None:
+        nonlocal next_index
+        blocks = builder.with_written_blocks(op, write).blocks
+        op = renamed(op.with_blocks(*(() for _ in blocks)), names).with_blocks(*blocks)
         callee = op.params["callee"] if isinstance(op, Apply) and op.primitive == "call" else None
-        if callee is None or callee.tape is None or self.keep(callee):
-            self.builder.emit(op)
+        if callee is None or callee.tape is None or keep(callee):
+            builder.emit(op)
             return
         assert isinstance(op, Apply)
-        if callee not in self.bodies:
-            self.bodies[callee] = write_out_calls(callee.tape, self.keep)
-        body = self.bodies[callee]
-        results = inline(self.builder, body, op.operands, self.first_index)
-        self.first_index += sum(isinstance(inner, Loop) for inner in walk(body.operations))
-        group = op.params["group"]
-        self.builder.line = op.line
-        self.names[op.out.id] = packed(self.builder, callee, group, [results[k] for k in callee.groups[group]])
+        if callee not in bodies:
+            bodies[callee] = write_out_calls(callee.tape, keep)
+        body, group = bodies[callee], op.params["group"]
+        results = inline(builder, body, op.operands, next_index)
+        next_index += sum(isinstance(inner, Loop) for inner in walk(body.operations))
+        builder.line = op.line
+        names[op.out.id] = packed(builder, callee, group, [results[k] for k in callee.groups[group]])
+
+    tape = written_anew(tape, builder, write)
+    return replace(tape, results=tuple(names.get(v.id, v) for v in tape.results))
 
 
 def lower_calls(tape: Tape) -> Tape:
@@ -155,26 +128,12 @@ def lower_calls(tape: Tape) -> Tape:
     if not any(is_call(op) for op in walk(tape.operations)):
         return tape
     builder = rebuilt(tape)
-    turn = 0
-    for position, op in enumerate(tape.operations):
-        if position == tape.turn:
-            turn = len(builder.operations)
-        _with_operands_in_memory(builder, op)
-    if tape.turn == len(tape.operations):
-        turn = len(builder.operations)
-    return replace(tape, operations=tuple(builder.operations), turn=turn)
 
+    def write(op: Operation) -> None:
+        op = builder.with_written_blocks(op, write)
+        if isinstance(op, Apply) and op.primitive == "call":
+            builder.line = op.line
+            op = replace(op, operands=tuple(builder.apply("copy", v) for v in op.operands))
+        builder.emit(op)
 
-def _with_operands_in_memory(builder: TapeBuilder, op: Operation) -> None:
-    blocks = []
-    for block in op.blocks:
-        around, builder.operations = builder.operations, []
-        for inner in block:
-            _with_operands_in_memory(builder, inner)
-        blocks.append(tuple(builder.operations))
-        builder.operations = around
-    op = op.with_blocks(*blocks)
-    if isinstance(op, Apply) and op.primitive == "call":
-        builder.line = op.line
-        op = replace(op, operands=tuple(builder.apply("copy", v) for v in op.operands))
-    builder.emit(op)
+    return written_anew(tape, builder, write)

@@ -34,12 +34,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..analysis.cost import worth_keeping
 from ..analysis.enclosing import certainly_runs, indices_of, inside, is_within, never_runs, stays_inside
 from ..regions.bounds import Iterations
 from ..regions.regions import View, is_fixed, is_ragged, overlap
 from ..rules.table import RULES
+from ..tape.builder import TapeBuilder, written_anew
 from ..tape.tape import Apply, Buffer, Constant, IndexValue, Load, Loop, Operation, Tape
-from .rewrite import worth_keeping
 
 
 def hoist_invariants(tape: Tape, *, loads: bool = False) -> Tape:
@@ -49,15 +50,12 @@ def hoist_invariants(tape: Tape, *, loads: bool = False) -> Tape:
     """
     if not any(isinstance(op, Loop) for op in tape.operations):
         return tape
-    operations: list[Operation] = []
-    turn = 0
-    for position, op in enumerate(tape.operations):
-        if position == tape.turn:
-            turn = len(operations)
-        operations += hoisted(tape.buffers, op, Iterations(), loads)
-    if tape.turn == len(tape.operations):
-        turn = len(operations)
-    return replace(tape, operations=tuple(operations), turn=turn)
+    builder = TapeBuilder(list(tape.buffers))
+
+    def write(op: Operation) -> None:
+        builder.operations += hoisted(tape.buffers, op, Iterations(), loads)
+
+    return written_anew(tape, builder, write)
 
 
 def hoisted(buffers: Sequence[Buffer], op: Operation, around: Iterations, loads: bool) -> list[Operation]:

@@ -28,11 +28,12 @@ which no vector runs is turned over first.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from ..regions.regions import View, c_strides, contiguous, is_ragged
-from ..tape.builder import TapeBuilder, rebuilt
+from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.tape import Apply, Load, Operation, Tape, Value, walk
 
 TILED_PRODUCT = 256**3  # multiplications up to which tiles in registers are as fast as BLAS on one core
@@ -45,59 +46,36 @@ def lower_products(tape: Tape) -> Tape:
 
     The same tape when there is nothing to lower. What repeats may leave a smaller contraction: lower that again.
     """
-    products = [op for op in walk(tape.operations) if isinstance(op, Apply) and op.primitive == "contract"]
     views = shown_through(tape)
-    if not any(may_be_lowered(views, op) for op in products):
+    products = [op for op in walk(tape.operations) if isinstance(op, Apply) and op.primitive == "contract"]
+    if all(form_for(views, op) is None for op in products):
         return tape
     builder = rebuilt(tape)
-    turn = 0
-    for position, op in enumerate(tape.operations):
-        if position == tape.turn:
-            turn = len(builder.operations)
-        lower_operation(builder, views, op)
-    if tape.turn == len(tape.operations):
-        turn = len(builder.operations)
-    return replace(tape, operations=tuple(builder.operations), turn=turn)
+
+    def write(op: Operation) -> None:
+        if isinstance(op, Apply) and op.primitive == "contract":
+            (form_for(views, op) or TapeBuilder.emit)(builder, op)
+        else:
+            builder.emit(builder.with_written_blocks(op, write))
+
+    return written_anew(tape, builder, write)
 
 
-def may_be_lowered(views: Mapping[int, View], op: Apply) -> bool:
-    return has_ragged_axis(op) or not worth_a_call(op) or repeats(views, op) or turned(views, op) is not None
+def form_for(views: Mapping[int, View], op: Apply) -> Callable[[TapeBuilder, Apply], None] | None:
+    """How a contraction is written in a form that serves it better; None where it is served as it is."""
+    if has_ragged_axis(op):
+        return lower
+    if repeats(views, op):
+        return partial(without_repeats, views)
+    if not worth_a_call(op):
+        return lower
+    number = turned(views, op)
+    return None if number is None else partial(turn_over, number)
 
 
 def has_ragged_axis(op: Apply) -> bool:
     """Whether an extent differs between iterations: neither tiles nor BLAS take such a product."""
     return any(is_ragged(v.shape) for v in op.operands)
-
-
-def lower_operation(builder: TapeBuilder, views: Mapping[int, View], op: Operation) -> None:
-    """Write one operation; contractions, in its blocks too, in the form that serves them."""
-    if isinstance(op, Apply) and op.primitive == "contract":
-        lower_product(builder, views, op)
-        return
-    blocks = []
-    for block in op.blocks:
-        around, builder.operations = builder.operations, []
-        for inner in block:
-            lower_operation(builder, views, inner)
-        blocks.append(tuple(builder.operations))
-        builder.operations = around
-    builder.emit(op.with_blocks(*blocks))
-
-
-def lower_product(builder: TapeBuilder, views: Mapping[int, View], op: Apply) -> None:
-    """Write one contraction in the form that serves it."""
-    if has_ragged_axis(op):
-        lower(builder, op)
-        return
-    number = turned(views, op)
-    if repeats(views, op):
-        without_repeats(builder, views, op)
-    elif not worth_a_call(op):
-        lower(builder, op)
-    elif number is not None:
-        turn_over(builder, op, number)
-    else:
-        builder.emit(op)
 
 
 def shown_through(tape: Tape) -> dict[int, View]:
@@ -128,7 +106,7 @@ def repeats(views: Mapping[int, View], op: Apply) -> bool:
     )
 
 
-def without_repeats(builder: TapeBuilder, views: Mapping[int, View], op: Apply) -> None:
+def without_repeats(views: Mapping[int, View], builder: TapeBuilder, op: Apply) -> None:
     """The contraction on what does not repeat.
 
     Of a label along which one operand repeats: where it is summed, the other operand is summed along it first; where
@@ -186,7 +164,7 @@ def turned(views: Mapping[int, View], op: Apply) -> int | None:
     return None if strides[both[number].index(along)] == 1 else number
 
 
-def turn_over(builder: TapeBuilder, op: Apply, number: int) -> None:
+def turn_over(number: int, builder: TapeBuilder, op: Apply) -> None:
     """The product with one operand copied, its axes exchanged."""
     params = op.params
     builder.line = op.line

@@ -35,65 +35,49 @@ loop waits for the one before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 
+from ..tape.builder import rebuilt
 from ..tape.tape import Apply, Constant, Operation, Tape, Value, walk
 
 
 def multiply_by_reciprocals(tape: Tape) -> Tape:
     """Requires a verified tape; ensures the same operations up to the turn, and after it the same up to rounding."""
     reverse = tape.operations[tape.turn :]
-    if not any(isinstance(op, Apply) and op.primitive == "divide" for op in walk(reverse)):
+    divisors = dict.fromkeys(op.operands[1].id for op in walk(reverse) if is_division(op))
+    if not divisors:
         return tape
-    found = Reciprocals(tape)
-    operations = found.block(reverse)
-    return replace(tape, operations=(*tape.operations[: tape.turn], *found.constants, *operations))
+    builder = rebuilt(tape)
+    known = {op.out.id: op for op in walk(tape.operations) if isinstance(op, Constant) and op.out.id in divisors}
+    by: dict[int, Value] = {}  # in place of each divisor; once, before the reverse sweep
+    for id in divisors:
+        number = normal_reciprocal(known[id].data) if id in known else None
+        if number is not None:
+            builder.line = known[id].line
+            by[id] = builder.constant(number)
+
+    def write(op: Operation) -> None:
+        op = builder.with_written_blocks(op, write)
+        if is_division(op) and op.operands[1].id in by:
+            number, divisor = op.operands
+            op = replace(op, primitive="multiply", operands=(number, by[divisor.id]))
+        builder.emit(op)
+
+    swept = builder.block(reverse, write)
+    return replace(tape, operations=(*tape.operations[: tape.turn], *builder.operations, *swept))
 
 
-@dataclass
-class Reciprocals:
-    """The constants that take the place of divisors; each is there once, before the reverse sweep."""
+def is_division(op: Operation) -> TypeGuard[Apply]:
+    return isinstance(op, Apply) and op.primitive == "divide"
 
-    tape: Tape
-    constants: list[Constant] = field(default_factory=list)
-    of_divisor: dict[int, Value | None] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        operations = list(walk(self.tape.operations))
-        self.known = {op.out.id: op for op in operations if isinstance(op, Constant) and op.out.shape == ()}
-        self.next_id = 1 + max(value.id for op in operations for value in op.outputs)
-
-    def block(self, operations: Iterable[Operation]) -> tuple[Operation, ...]:
-        return tuple(map(self.visit, operations))
-
-    def visit(self, op: Operation) -> Operation:
-        if op.blocks:
-            return op.with_blocks(*map(self.block, op.blocks))
-        if not isinstance(op, Apply) or op.primitive != "divide":
-            return op
-        number, divisor = op.operands
-        by = self.reciprocal(divisor)
-        return op if by is None else replace(op, primitive="multiply", operands=(number, by))
-
-    def reciprocal(self, divisor: Value) -> Value | None:
-        """None where it is not known, or is no normal number."""
-        if divisor.id not in self.of_divisor:
-            made = self.known.get(divisor.id)
-            self.of_divisor[divisor.id] = None if made is None else self.constant(made)
-        return self.of_divisor[divisor.id]
-
-    def constant(self, made: Constant) -> Value | None:
-        dtype = made.out.dtype
-        if dtype.kind != "f" or not made.data[()]:
-            return None
-        with np.errstate(over="ignore"):
-            data = np.asarray(1 / made.data[()], dtype)
-        if not np.finfo(dtype).tiny <= abs(data) < np.inf:
-            return None
-        out = Value(id=self.next_id, shape=(), dtype=dtype)
-        self.next_id += 1
-        self.constants.append(Constant(out=out, data=data, line=made.line))
-        return out
+def normal_reciprocal(number: np.ndarray) -> np.ndarray | None:
+    """None of what is no floating scalar, or where it is no normal number."""
+    if number.shape or number.dtype.kind != "f" or not number:
+        return None
+    with np.errstate(over="ignore"):
+        found = np.asarray(1 / number[()], number.dtype)
+    return found if np.finfo(number.dtype).tiny <= abs(found) < np.inf else None

@@ -32,11 +32,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..analysis.cost import worth_keeping
 from ..analysis.enclosing import never_runs
 from ..analysis.known_contents import KnownContents
 from ..regions.regions import Region, View, compose, contiguous, is_fixed, is_identity, is_ragged
 from ..rules.table import RULES
-from ..tape.builder import TapeBuilder, rebuilt
+from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.tape import Apply, Branch, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value
 
 FOLD_LIMIT = 1 << 16  # elements: larger constants are computed at run time rather than stored
@@ -48,16 +49,9 @@ def rewrite(tape: Tape) -> Tape:
     A load equals an earlier load of the same region while nothing that overlaps it was written. Constants of inner
     blocks move to the outermost.
     """
-    walk = _Rewrite(rebuilt(tape))
-    kept = walk.block.operations
-    turn = 0
-    for position, op in enumerate(tape.operations):
-        if position == tape.turn:
-            turn = len(kept)
-        walk.visit(op)
-    if tape.turn == len(tape.operations):
-        turn = len(kept)
-    return replace(tape, operations=tuple(kept), results=tuple(map(walk.name, tape.results)), turn=turn)
+    builder = rebuilt(tape)
+    walk = _Rewrite(builder)
+    return replace(written_anew(tape, builder, walk.visit), results=tuple(map(walk.name, tape.results)))
 
 
 @dataclass
@@ -86,7 +80,7 @@ class _Rewrite:
         self.renamed: dict[int, Value] = {}
         self.made: dict[int, Operation] = {}
         self.same: dict[int, int] = {}  # values that an inner block has again -> the equal value around it
-        self.top = self.block = _Block()
+        self.top = self.block = _Block(operations=builder.operations)
 
     def visit(self, op: Operation) -> None:
         match op:
@@ -344,15 +338,6 @@ def repeated(scalar: Value, op: Apply | Constant) -> Apply:
     """What `op` defines, as `scalar` again and again."""
     view = contiguous_repeat(op.out.shape)
     return Apply(out=op.out, primitive="view", operands=(scalar,), parameters=(("view", view),), line=op.line)
-
-
-def worth_keeping(op: Operation) -> bool:
-    """Whether an inner block does better to read this value, kept in memory from outside, than to have it again."""
-    if isinstance(op, IndexValue | Constant):
-        return True
-    if not isinstance(op, Apply) or op.primitive == "view":
-        return False
-    return op.out.size <= max((v.size for v in op.operands), default=0)
 
 
 def is_uniform(data: np.ndarray) -> bool:

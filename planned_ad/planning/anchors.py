@@ -22,7 +22,7 @@ v7: float64[4] = add(v6, v4)
 result#2[...] = v7
 >>> for id, reason in decide_anchors(tape).reasons.items():
 ...     print(f"v{id}: {reason}")
-v4: recomputing exp costs more than keeping it
+v4: needed by the derivative, and computing exp again costs more than keeping it
 v2: its memory is overwritten
 
 Requires a simplified tape; ensures that every other value can be evaluated wherever it is used.
@@ -38,7 +38,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from ..analysis.cost import COPY_FROM, ONCE, Parts, evaluated_parts, is_dear, is_short
 from ..analysis.dependence import WriteHistory
+from ..differentiate.keep.sources import Again, Kept, Loaded, costs_more
 from ..regions.regions import Region, View, compose, contiguous, is_injective, overlap, same_layout
 from ..rules.table import RULES
 from ..tape.tape import (
@@ -51,29 +53,25 @@ from ..tape.tape import (
     Loop,
     Operation,
     Scatter,
-    Store,
     Tape,
     Value,
     walk,
 )
 
-# Additions per element that cost as much as keeping a number: arithmetic on arrays is vectorised, and waits for memory.
-SCALAR_LIMIT = 8.0
-ARRAY_LIMIT = 16.0
-TRANSCENDENTAL = 10.0  # a primitive of this cost is never evaluated again
-COPY_FROM = 4.0  # an array of this cost is read from where the program has stored it
 BEFORE = -1  # the position, within a loop's body or a branch's side, of operations before the loop or branch
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """Where a number that an expression needs comes from: `value`, at the places `view` of its row-major memory."""
+    """Where a number that an expression needs comes from: `value`, at the places `view` of its row-major memory.
+
+    `since`: from which position on memory holds it, of what is loaded.
+    """
 
     value: Value
     view: View
-    kind: str  # 'anchor', 'constant' or 'load'
-    region: Region | None = None  # of a load: the elements of the buffer
-    position: int = -1  # of a load: from when on the buffer holds them
+    source: Kept | Loaded | Again
+    since: int = -1
 
 
 @dataclass
@@ -85,8 +83,7 @@ class Anchors:
     made: dict[int, tuple[int, Operation]] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
     overwrites: dict[int, Operation] = field(default_factory=dict)
-    stored: dict[int, list[tuple[Region, int]]] = field(default_factory=dict)
-    parts: dict[int, dict[int, float]] = field(default_factory=dict)  # of elementwise values: see `parts_of`
+    parts: dict[int, Parts] = field(default_factory=dict)  # of elementwise values
     read_in_reverse: frozenset[int] = frozenset()  # values of the primal that operations of the reverse sweep read
     users: dict[int, list[int]] = field(default_factory=dict)  # of each value, their positions in this block
     positions: dict[int, int] = field(default_factory=dict)  # of the operations of this block, by identity
@@ -98,11 +95,11 @@ class Anchors:
     def leaves(self, value: Value, view: View, position: int) -> Iterator[Leaf]:
         """The memory and the anchored values that `value` at `view` is computed from, by an operation at `position`."""
         if value.id in self.reasons:
-            yield Leaf(value, view, "anchor")
+            yield Leaf(value, view, Kept())
             return
         made_at, op = self.made[value.id]
         if isinstance(op, Constant):
-            yield Leaf(value, view, "constant")
+            yield Leaf(value, view, Again(op))
         elif isinstance(op, IndexValue):
             return
         elif isinstance(op, Load):
@@ -110,7 +107,7 @@ class Anchors:
             seen = compose(region.view, view)
             if seen is None:
                 raise NotAffine(value, made_at)
-            yield Leaf(value, view, "load", Region(region.buffer, seen), since)
+            yield Leaf(value, view, Loaded(Region(region.buffer, seen), op.line), since)
         else:
             assert isinstance(op, Apply)
             if op.primitive == "view":
@@ -121,7 +118,7 @@ class Anchors:
                 return
             copy = self.copy_to_read(value, view, position)
             if copy is not None:
-                yield Leaf(value, view, "load", *copy)
+                yield Leaf(value, view, Loaded(copy[0], op.line), copy[1])
             else:
                 for operand in op.operands:
                     yield from self.leaves(operand, operand_view(operand, op.out, view), position)
@@ -154,10 +151,7 @@ class Anchors:
 
     def stored_copy(self, value: Value, position: int) -> tuple[Region, int] | None:
         """A region that `value` was stored to earlier and that still holds it at `position`."""
-        for region, since in self.stored.get(value.id, ()):
-            if since < position and self.history.first_write(region, since, position) is None:
-                return region, since
-        return None
+        return next(self.history.copies(value.id, position), None)
 
     def anchor(self, value: Value, reason: str) -> None:
         if value.id in self.reasons:
@@ -183,8 +177,6 @@ class Anchors:
             for value in op.outputs:
                 self.made[value.id] = (position, op)
             self.decide_one(position, op)
-            if isinstance(op, Store) and not op.accumulate and op.value.shape == op.region.shape:
-                self.stored.setdefault(op.value.id, []).append((op.region, position))
 
     def decide_one(self, position: int, op: Operation) -> None:
         if isinstance(op, Constant | Load | IndexValue):
@@ -199,16 +191,13 @@ class Anchors:
                 return
             if rule.kind == "elementwise":
                 self.check_broadcasts(op)
-                parts = self.parts[op.out.id] = {op.out.id: rule.cost}
-                for operand in op.operands:
-                    parts.update(self.parts_of(operand))
-                limit = ARRAY_LIMIT if op.out.shape else SCALAR_LIMIT
-                if rule.cost < TRANSCENDENTAL and sum(parts.values()) <= limit:
+                parts = self.parts[op.out.id] = evaluated_parts(op, map(self.parts_of, op.operands))
+                if not is_dear(op) and is_short(op, parts):
                     return
             if rule.kind not in ("elementwise", "reduce"):
                 for operand in op.operands if rule.kind != "gather" else op.operands[:1]:
                     self.put_in_memory(operand, rule.name)
-            self.anchor(op.out, f"recomputing {op.title} costs more than keeping it")
+            self.anchor(op.out, costs_more(op))
             return
         if isinstance(op, Guard):
             self.anchor(op.predicate, "tested by a guard")
@@ -220,9 +209,9 @@ class Anchors:
         Values do not cross iterations, and every iteration finds memory as the ones before left it, so that the
         order within one iteration is all there is to keep.
         """
-        steers = op.predicate if isinstance(op, Branch) else op.count
-        if steers is not None and not isinstance(self.made[steers.id][1], Constant):
-            self.anchor(steers, "decides what is run")
+        for value in op.steering:
+            if not isinstance(self.made[value.id][1], Constant):
+                self.anchor(value, "decides what is run")
         known = dict(self.made)
         for value in op.inputs:
             if self.found_inside(position, op, value):
@@ -248,16 +237,14 @@ class Anchors:
             return False
         return not any(overlap(written, region) for inner in walk((op,)) for written in inner.writes)
 
-    def parts_of(self, value: Value) -> dict[int, float]:
-        """What evaluating `value` evaluates: each operation once, loads and kept values as one read."""
+    def parts_of(self, value: Value) -> Parts:
+        """What evaluating `value` evaluates."""
         if value.id in self.reasons:
             return {value.id: 1.0}
+        if value.id in self.parts:
+            return self.parts[value.id]
         _, op = self.made[value.id]
-        if isinstance(op, Apply) and op.primitive == "view":
-            return self.parts_of(op.operands[0])
-        if isinstance(op, Constant | IndexValue):
-            return {}
-        return self.parts.get(value.id) or {value.id: 1.0}
+        return evaluated_parts(op, map(self.parts_of, op.inputs))
 
     def cost_of(self, value: Value) -> float:
         return sum(self.parts_of(value).values())
@@ -294,9 +281,9 @@ class Anchors:
             if isinstance(made, Apply) and made.primitive == "view":
                 base = made.operands[0]
                 small = base.size * 2 <= operand.size
-                if small and base.id not in self.reasons and self.cost_of(base) > 1.5:
+                if small and base.id not in self.reasons and self.cost_of(base) > ONCE:
                     self.anchor(base, "used by many elements")
-            elif operand.shape == () and op.out.shape != () and self.cost_of(operand) > 1.5:
+            elif operand.shape == () and op.out.shape != () and self.cost_of(operand) > ONCE:
                 self.anchor(operand, "used by many elements")
 
     def check_uses(self, position: int, op: Operation) -> None:
@@ -316,11 +303,11 @@ class Anchors:
         lost: dict[int, Operation] = {}
         values: dict[int, Value] = {}
         for leaf in leaves:
-            if leaf.kind != "load":
+            if not isinstance(leaf.source, Loaded):
                 continue
-            assert leaf.region is not None
-            writer = self.history.first_write(leaf.region, leaf.position, position)
-            if writer is None and self.clashes(op, leaf.region):
+            region = leaf.source.region
+            writer = self.history.first_write(region, leaf.since, position)
+            if writer is None and self.clashes(op, region):
                 writer = op
             if writer is not None:
                 lost[leaf.value.id] = writer
@@ -358,9 +345,9 @@ class Anchors:
             return False
         for value in self.primal_parts(operand):
             leaves = self.leaves(value, contiguous(value.shape), position)
-            buffers = {leaf.region.buffer for leaf in leaves if leaf.region is not None}
+            buffers = {leaf.source.region.buffer for leaf in leaves if isinstance(leaf.source, Loaded)}
             alive = [self.tape.buffers[id] for id in buffers]
-            if sum(b.span * b.dtype.itemsize for b in alive if not b.visible) > value.nbytes:
+            if sum(b.nbytes for b in alive if not b.visible) > value.nbytes:
                 self.anchor(value, "computing it again would keep larger arrays alive")
                 return True
         return False

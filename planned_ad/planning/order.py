@@ -40,7 +40,7 @@ class AccessOrder:
                 apart = isinstance(low, int) and isinstance(high, int) and (b < low or high < a)
                 if (write or wrote) and not apart:
                     first = max(first, step if domain == () else step + 1)
-        for (area, wrote, aligned), step in touched.areas.items():
+        for (area, wrote, aligned), step in reversed(touched.areas.items()):  # (the latest decide)
             if (write or wrote) and step + 1 > first and overlap(area, region):
                 nest = self.steps[step]
                 together = isinstance(nest, Nest) and nest.domain == domain
@@ -59,4 +59,4 @@ class AccessOrder:
             interval[1] = max(interval[1], high)
         else:
             key = (region, write, aligned)
-            touched.areas[key] = max(step, touched.areas.get(key, 0))
+            touched.areas[key] = max(step, touched.areas.pop(key, 0))

@@ -219,6 +219,10 @@ class Cached:
     file: str
     source: str
 
+    @classmethod
+    def at(cls, line: Line, value: Value, nbytes: int, reason: str) -> Cached:
+        return cls(value=value, nbytes=nbytes, reason=reason, line=line.number, file=line.file, source=line.text)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
@@ -229,6 +233,10 @@ class Source:
     line: int
     file: str
     source: str
+
+    @classmethod
+    def at(cls, line: Line, what: str, nbytes: int) -> Source:
+        return cls(what=what, nbytes=nbytes, line=line.number, file=line.file, source=line.text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,6 +102,11 @@ def loop_index(index: int) -> Affine:
     return Affine(0, ((index, 1),))
 
 
+def coefficient(expression: Extent, index: int) -> int:
+    """By how much an expression grows when that index grows by one."""
+    return dict(expression.terms).get(index, 0) if isinstance(expression, Affine) else 0
+
+
 def substitute(expression: Extent, index: int, by: Extent) -> Extent:
     """`expression` with the loop index replaced by another expression."""
     if isinstance(expression, int):
@@ -126,9 +131,9 @@ def extremes(expression: Extent, ranges: Ranges) -> tuple[int, int]:
     for index in reversed(ranges):
         first, last = ranges[index]
         if isinstance(low, Affine):
-            low = substitute(low, index, first if dict(low.terms).get(index, 0) > 0 else last)
+            low = substitute(low, index, first if coefficient(low, index) > 0 else last)
         if isinstance(high, Affine):
-            high = substitute(high, index, last if dict(high.terms).get(index, 0) > 0 else first)
+            high = substitute(high, index, last if coefficient(high, index) > 0 else first)
     if isinstance(low, Affine) or isinstance(high, Affine):
         raise KeyError(f"{expression} has the index of a loop that is not around it")
     return low, high

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -185,6 +186,7 @@ class AxisMap:
     steps: tuple[tuple[int, ...], ...]  # per axis of the view: a step for each axis of the array
 
 
+@lru_cache(maxsize=1 << 14)
 def decompose(view: View, shape: tuple[int, ...]) -> AxisMap | None:
     """`view` of a row-major array of `shape` as a map between indices, or None where an axis wraps."""
     if view.size == 0 or isinstance(view.offset, Affine):
@@ -240,27 +242,40 @@ def show(memory: np.ndarray, view: View, indices: dict[int, int] | None = None) 
 
 def overlap(a: Region, b: Region) -> bool:
     """Whether two regions may share an element: exact without loop indices, else conservative."""
-    if a.buffer != b.buffer or a.view.size == 0 or b.view.size == 0:
+    if a.buffer != b.buffer:
         return False
-    if isinstance(a.view.offset, Affine) or isinstance(b.view.offset, Affine):
-        if are_apart(a.view, b.view):
-            return False
-        gap = a.view.offset - b.view.offset
-        if isinstance(gap, Affine):
-            return True
-        a = Region(a.buffer, View(gap, a.view.shape, a.view.strides))
-        b = Region(b.buffer, View(0, b.view.shape, b.view.strides))
-    (a_low, a_high), (b_low, b_high) = limits(a.view), limits(b.view)
+    one, other = a.view, b.view
+    moves = isinstance(one.offset, Affine) or isinstance(other.offset, Affine)
+    if moves and are_apart(one, other):
+        return False
+    gap = one.offset - other.offset
+    if isinstance(gap, Affine):
+        return one.size > 0 and other.size > 0
+    return meet(gap, one.shape, one.strides, other.shape, other.strides)
+
+
+@lru_cache(maxsize=1 << 14)
+def meet(
+    gap: int, shape: tuple[int, ...], strides: tuple[int, ...], others: tuple[int, ...], steps: tuple[int, ...]
+) -> bool:
+    """Whether two views share an element, the first of which begins `gap` elements after the second.
+
+    Remembered: what is unrolled asks the same again and again, at other places.
+    """
+    a, b = View(gap, shape, strides), View(0, others, steps)
+    if not a.size or not b.size:
+        return False
+    (a_low, a_high), (b_low, b_high) = limits(a), limits(b)
     if a_high < b_low or b_high < a_low:
         return False
-    if a.view.size == 1 and b.view.size == 1:
+    if a.size == 1 and b.size == 1:
         return a_low == b_low
-    if same_layout(a.view, b.view):
+    if same_layout(a, b):
         return True
     low, high = min(a_low, b_low), max(a_high, b_high)
     try:
         work = 10_000  # candidate solutions; beyond them the answer is yes
-        first, second = _dummy(a.view, low, high), _dummy(b.view, low, high)
+        first, second = _dummy(a, low, high), _dummy(b, low, high)
         return bool(np.shares_memory(first, second, max_work=work))  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True

@@ -1,6 +1,17 @@
 """The rule table: what each primitive is, and its derivative. Importing this package fills `RULES`."""
 
-from . import calls, comparisons, elementwise, linear, reductions, special, structural
+from . import (
+    calls,
+    comparisons,
+    decompositions,
+    elementwise,
+    equations,
+    linear,
+    reductions,
+    special,
+    structural,
+    systems,
+)
 from .table import RULES, Rule, register
 
 __all__ = [
@@ -8,10 +19,14 @@ __all__ = [
     "Rule",
     "calls",
     "comparisons",
+    "decompositions",
     "elementwise",
+    "equations",
     "linear",
     "reductions",
     "register",
     "special",
     "structural",
+    "systems",
+    "triangular",
 ]

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..regions.regions import View, contiguous
+from ..regions.regions import Region, View, contiguous
 
 Value = Any  # a value of the tape, which is the builder's: it has a shape and a dtype
 
@@ -28,6 +28,14 @@ class Builder(Protocol):
     def reshape(self, value: Value, shape: tuple[int, ...]) -> Value: ...
 
     def view(self, value: Value, view: View) -> Value: ...
+
+    # Memory, to write what a result is made of straight to where it belongs.
+
+    def new_buffer(self, kind: str, label: str, dtype: np.dtype, view: View) -> Any: ...
+
+    def store(self, region: Region, value: Value, accumulate: bool = False) -> None: ...
+
+    def load(self, region: Region) -> Value: ...
 
 
 class Symbol:

@@ -92,7 +92,14 @@ def same_dtype_power(operands, parameters):
 
 
 row(
-    "power", np.power, (power_in_base, power_in_exponent), ("ab", "ya"), cost=20, samples=((0.2, 3), (-3, 3)), poles="a"
+    "power",
+    np.power,
+    (power_in_base, power_in_exponent),
+    ("ab", "ya"),
+    cost=20,
+    samples=((0.2, 3), (-3, 3)),
+    poles="a",
+    cusps="a",
 )
 row(
     "integer_power",
@@ -104,9 +111,10 @@ row(
     result=same_dtype_power,
     samples=((0.5, 2),),
     examples=({"n": 2}, {"n": 3}, {"n": 7}, {"n": -1}, {"n": -2}),
+    poles="a",  # of negative exponents
 )
-row("sqrt", np.sqrt, (lambda ct, y, a: 0.5 * ct / y,), ("y",), cost=4, samples=((0.1, 3),), poles="a")
-row("cbrt", np.cbrt, (lambda ct, y, a: ct / (3 * (y * y)),), ("y",), cost=20, samples=((0.1, 3),), poles="a")
+row("sqrt", np.sqrt, (lambda ct, y, a: 0.5 * ct / y,), ("y",), cost=4, samples=((0.1, 3),), poles="a", cusps="a")
+row("cbrt", np.cbrt, (lambda ct, y, a: ct / (3 * (y * y)),), ("y",), cost=20, samples=((0.1, 3),), poles="a", cusps="a")
 
 
 def hypot_in_first(ct: Symbol, y: Symbol, a: Symbol, b: Symbol) -> Symbol:
@@ -120,7 +128,6 @@ row(
     (hypot_in_first, lambda ct, y, a, b: hypot_in_first(ct, y, b, a)),
     ("ya", "yb"),
     cost=8,
-    poles="y",
 )
 
 # Exponentials and logarithms.
@@ -158,6 +165,7 @@ row(
     cost=20,
     samples=((-0.9, 0.9),),
     poles="y",
+    cusps="y",
 )
 row(
     "arccos",
@@ -167,6 +175,7 @@ row(
     cost=20,
     samples=((-0.9, 0.9),),
     poles="y",
+    cusps="y",
 )
 row("arctan", np.arctan, (lambda ct, y, a: ct / (1 + a * a),), ("a",), cost=20)
 row(
@@ -176,7 +185,7 @@ row(
     ("ab", "ab"),
     cost=24,
     samples=((0.2, 2), (-2, 2)),
-    poles="y",
+    cusps="y",
 )
 
 # Hyperbolic functions.
@@ -192,6 +201,7 @@ row(
     cost=20,
     samples=((1.2, 3),),
     poles="y",
+    cusps="y",
 )
 row(
     "arctanh",
@@ -209,11 +219,19 @@ def zero_over(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(np.equal(a, 0), np.zeros((), np.asarray(a).dtype), np.divide(a, b))
 
 
-def zero_times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.where(np.equal(a, 0) | np.equal(b, 0), np.zeros((), np.asarray(a).dtype), np.multiply(a, b))
+def zero_times(a: np.ndarray, b: np.ndarray, *, both: bool) -> np.ndarray:
+    zero = np.equal(a, 0) | np.equal(b, 0) if both else np.equal(a, 0)
+    return np.where(zero, np.zeros((), np.asarray(a).dtype), np.multiply(a, b))
 
 
-row("strong_multiply", zero_times, (lambda ct, y, a, b: ct * b, lambda ct, y, a, b: ct * a), ("b", "a"))
+# `both`: a zero of the second operand counts as well, where the first may be infinite.
+row(
+    "strong_multiply",
+    zero_times,
+    (lambda ct, y, a, b, *, both: ct * b, lambda ct, y, a, b, *, both: ct * a),
+    ("b", "a"),
+    examples=({"both": False}, {"both": True}),
+)
 row(
     "strong_divide",
     zero_over,
@@ -222,6 +240,7 @@ row(
     cost=4,
     samples=((-2, 2), (0.5, 2)),
     poles="b",
+    cusps="b",
 )
 
 

@@ -67,6 +67,7 @@ def row(
     tangent: Tangent | None = None,
     reference: str = "",
     poles: str = "",
+    cusps: str = "",
 ) -> Rule:
     """Add an elementwise row."""
     return register(
@@ -84,5 +85,6 @@ def row(
             tangent=tangent,
             reference=reference,
             poles=poles,
+            cusps=cusps,
         )
     )

@@ -24,7 +24,8 @@ class Rule:
     """One primitive.
 
     kind : 'elementwise' (operands of one shape or scalars, a result of that shape), 'reduce', 'scan', 'contract',
-        'view', 'gather' or 'other'. The planner and the emitter ask for the kind, never for the name.
+        'matrix' (of the last axes; any axes before them are a batch that all operands share), 'view', 'gather' or
+        'other'. The planner and the emitter ask for the kind, never for the name.
     infer : `(operands, parameters) -> (shape, dtype)` of the result.
     evaluate : `(*arrays, **parameters) -> array`: the meaning, in plain NumPy.
     adjoints : per operand, None (no derivative) or `(ct, y, a, b, ..., **parameters) -> cotangent`; `ct` is the
@@ -39,8 +40,9 @@ class Rule:
     cost : rough time per element, in units of one addition; steers recomputation.
     kinds : the operands it takes, as `dtype.kind` letters: one for all operands alike ('f', 'i', 'b'; unsigned
         integers count as 'i'), or one letter per operand ('bff').
-    poles : the operands ('a', 'b', ...) whose zeros or negative numbers make the value or the derivative infinite or
-        nan; 'y' where that has nothing to do with the sign of an operand. Empty: finite operands give finite numbers.
+    poles : the operands ('a', 'b', ...) whose zeros or negative numbers make the value infinite or nan; 'y' where that
+        has nothing to do with the sign of an operand. Empty: finite operands give finite values.
+    cusps : likewise, where the derivative is infinite or nan though the value is finite.
     refused : why an adjoint is None although a derivative exists; reverse mode then raises. Empty: None means zero.
     samples : test hints: per operand the interval to draw test points from.
     examples : test hints: the parameters to test with.
@@ -56,6 +58,7 @@ class Rule:
     cost: float = 1.0
     kinds: tuple[str, ...] = ("f",)
     poles: str = ""
+    cusps: str = ""
     refused: str = ""
     samples: tuple[tuple[float, float], ...] = ()
     examples: tuple[Mapping[str, Any], ...] = field(default=({},), compare=False)

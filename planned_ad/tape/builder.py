@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -52,6 +52,28 @@ class TapeBuilder:
 
     def emit(self, operation: Operation) -> None:
         self.operations.append(operation)
+
+    def recorded(self, write: Callable[[], object]) -> tuple[Operation, ...]:
+        """The operations that `write` emits, as a block: they are not on the tape."""
+        around, self.operations = self.operations, []
+        try:
+            write()
+            return tuple(self.operations)
+        finally:
+            self.operations = around
+
+    def block(self, operations: Iterable[Operation], write: Callable[[Operation], object]) -> tuple[Operation, ...]:
+        """A block of what `write` emits for each of the operations."""
+
+        def write_all() -> None:
+            for op in operations:
+                write(op)
+
+        return self.recorded(write_all)
+
+    def with_written_blocks(self, op: Operation, write: Callable[[Operation], object]) -> Operation:
+        """`op` around what `write` emits for each operation of its blocks."""
+        return op.with_blocks(*(self.block(block, write) for block in op.blocks))
 
     def constant(self, data: object, dtype: np.dtype | None = None) -> Value:
         array = literal(data, dtype)
@@ -137,14 +159,6 @@ def literal(data: object, dtype: np.dtype | None) -> np.ndarray:
     return array
 
 
-def recorded(builder: TapeBuilder, write: Callable[[], object]) -> tuple[Operation, ...]:
-    """The operations that `write` puts on the tape, taken off it again."""
-    before, builder.operations = builder.operations, []
-    write()
-    block, builder.operations = tuple(builder.operations), before
-    return block
-
-
 def continued(tape: Tape) -> TapeBuilder:
     """A builder that goes on where `tape` ends."""
     return TapeBuilder(buffers=list(tape.buffers), operations=list(tape.operations), next_value=next_value(tape))
@@ -153,3 +167,13 @@ def continued(tape: Tape) -> TapeBuilder:
 def rebuilt(tape: Tape) -> TapeBuilder:
     """An empty builder for another version of `tape`: its buffers, and ids that are still free."""
     return TapeBuilder(buffers=list(tape.buffers), next_value=next_value(tape))
+
+
+def written_anew(tape: Tape, builder: TapeBuilder, write: Callable[[Operation], object]) -> Tape:
+    """`tape` with what `write` emits to `builder` for each of its operations; the sweeps stay apart."""
+    for op in tape.operations[: tape.turn]:
+        write(op)
+    turn = len(builder.operations)
+    for op in tape.operations[tape.turn :]:
+        write(op)
+    return replace(tape, buffers=tuple(builder.buffers), operations=tuple(builder.operations), turn=turn)

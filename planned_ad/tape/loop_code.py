@@ -29,8 +29,7 @@ FLOAT = np.dtype(np.float64)
 OPERATORS = {
     "f": {"add": "{} + {}", "subtract": "{} - {}", "multiply": "{} * {}", "negative": "-{}", "absolute": "abs({})",
           "divide": "({0} / {1} if {1} else divide({0}, {1}))", "sqrt": "(root({0}) if {0} >= 0 else sqrt({0}))",
-          "strong_multiply": "({0} * {1} if {0} and {1} else 0.0)",
-          "strong_divide": "(({0} / {1} if {1} else divide({0}, {1})) if {0} else 0.0)"},
+                    "strong_divide": "(({0} / {1} if {1} else divide({0}, {1})) if {0} else 0.0)"},
     "b": {"logical_and": "({} and {})", "logical_or": "({} or {})", "logical_not": "(not {})"},
 }  # fmt: skip
 COMPARISONS = {

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..python.source import UNKNOWN, Line
-from ..regions.affine import Affine, Extent, Ragged, exact, substitute
+from ..regions.affine import Affine, Extent, Ragged, coefficient, exact, substitute
 from ..regions.regions import Region, View, limits
 
 
@@ -73,6 +73,11 @@ class Buffer:
         return high - low + 1 if self.view.size else 0
 
     @property
+    def nbytes(self) -> int:
+        """Of that stretch."""
+        return self.span * self.dtype.itemsize
+
+    @property
     def whole(self) -> Region:
         return Region(self.id, self.view)
 
@@ -107,6 +112,11 @@ class Operation:
     @property
     def blocks(self) -> tuple[tuple[Operation, ...], ...]:
         """The sequences of operations inside. Values defined in a block are seen only in it."""
+        return ()
+
+    @property
+    def steering(self) -> tuple[Value, ...]:
+        """What decides which of the blocks run, or how often."""
         return ()
 
     def with_blocks(self, *blocks: tuple[Operation, ...]) -> Operation:
@@ -269,7 +279,11 @@ class Loop(Operation):
 
     @property
     def inputs(self) -> tuple[Value, ...]:
-        return free_values(self.blocks, () if self.count is None else (self.count,))
+        return free_values(self.blocks, self.steering)
+
+    @property
+    def steering(self) -> tuple[Value, ...]:
+        return () if self.count is None else (self.count,)
 
     @property
     def reads(self) -> tuple[Region, ...]:
@@ -311,7 +325,11 @@ class Branch(Operation):
 
     @property
     def inputs(self) -> tuple[Value, ...]:
-        return free_values(self.blocks, (self.predicate,))
+        return free_values(self.blocks, self.steering)
+
+    @property
+    def steering(self) -> tuple[Value, ...]:
+        return (self.predicate,)
 
     @property
     def reads(self) -> tuple[Region, ...]:
@@ -345,8 +363,8 @@ def over(region: Region, loop: Loop) -> Region:
     Where an extent varies with the index, the stretch of memory from the lowest to the highest element.
     """
     offset = region.view.offset
-    move = dict(offset.terms).get(loop.index, 0) if isinstance(offset, Affine) else 0
-    if any(isinstance(n, Ragged) and loop.index in dict(n.expression.terms) for n in region.view.shape):
+    move = coefficient(offset, loop.index)
+    if any(coefficient(exact(n), loop.index) for n in region.view.shape):
         return Region(region.buffer, stretch(region.view, loop))
     if not move:
         return region
@@ -363,7 +381,7 @@ def stretch(view: View, loop: Loop) -> View:
     for n, stride in zip(view.shape, view.strides):
         low, high = low + min(0, stride) * (exact(n) - 1), high + max(0, stride) * (exact(n) - 1)
         size += abs(stride) * max(int(n) - 1, 0)
-    move = {e: dict(e.terms).get(loop.index, 0) if isinstance(e, Affine) else 0 for e in (low, high)}
+    move = {e: coefficient(e, loop.index) for e in (low, high)}
     size += max(map(abs, move.values())) * max(int(loop.trips) - 1, 0)
     low = substitute(low, loop.index, least if move[low] > 0 else most)
     high = substitute(high, loop.index, most if move[high] > 0 else least)

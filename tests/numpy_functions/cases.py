@@ -689,3 +689,5 @@ group = "views"
 case(view_writes, floats(4), writes=True)
 case(diagonal_writes, floats(3, 3), writes=True)
 case(split_writes, floats(4), writes=True)
+
+from . import linear_algebra  # noqa: E402, F401 (adds its own)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.special
 
 from planned_ad.errors import UnsupportedError
@@ -16,15 +17,15 @@ UNSUPPORTED = {
     "method": lambda x: np.quantile(x, 0.5, method="inverted_cdf"),
     "unique": lambda x: np.unique(x, axis=0),
     "histogram": lambda x: np.histogram(x, "auto"),
-    "solve": lambda x: np.linalg.solve(x, x),
-    "inv": lambda x: np.linalg.inv(x),
-    "spectral norm": lambda x: np.linalg.norm(x, 2),
+    "eig": lambda x: np.linalg.eig(x),
+    "eigvals": lambda x: np.linalg.eigvals(x),
+    "raw qr": lambda x: np.linalg.qr(x, "raw"),
     "repeat": lambda x: np.repeat(x, (x > 0).astype(int).ravel()),
     "roll": lambda x: np.roll(x, (x[0, 0] > 0).astype(int)),
     "pad": lambda x: np.pad(x, 1, mode="linear_ramp"),
     "reflect_type": lambda x: np.pad(x, 1, mode="reflect", reflect_type="odd"),
     "return_sign": lambda x: scipy.special.logsumexp(x, return_sign=True),
-    "negative power": lambda x: np.linalg.matrix_power(x, -1),
+    "pivoting": lambda x: scipy.linalg.qr(x, pivoting=True),
     "fweights": lambda x: np.cov(x, fweights=[1, 2]),
     "axes of matmul": lambda x: np.matmul(x, x, axes=[(0, 1), (0, 1), (0, 1)]),
     "compress": lambda x: np.compress(x[0] > 0, x),
@@ -58,6 +59,12 @@ WRONG = {
     "where": lambda x: np.where(x > 0, x),
     "matrix_power": lambda x: np.linalg.matrix_power(x[:1], 2),
     "select": lambda x: np.select([x], [x]),
+    "solve": lambda x: np.linalg.solve(x, x[:1]),
+    "inv": lambda x: np.linalg.inv(x[:1]),
+    "cholesky of a vector": lambda x: np.linalg.cholesky(x[0]),
+    "UPLO": lambda x: np.linalg.eigh(x, "x"),
+    "mode": lambda x: np.linalg.qr(x, "whole"),
+    "matrix norm": lambda x: np.linalg.norm(x, 3),
     "sort": lambda x: np.sort(x, axis=2),
     "sort a number": lambda x: np.sort(x[0, 0]),
     "argmax of nothing": lambda x: np.argmax(x[:0]),

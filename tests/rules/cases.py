@@ -12,6 +12,8 @@ from planned_ad.rules import RULES, Rule
 from planned_ad.tape.builder import TapeBuilder
 from planned_ad.tape.callees import Callee
 
+from .matrix_cases import MATRIX_CASES
+
 SHAPES = [(), (3,), (2, 3), (0,), (2, 0)]
 
 
@@ -172,6 +174,7 @@ OTHERS = {
         ((numbers(4, 3), np.array(2), np.array(1)), {}),
         ((integers(4), np.zeros(0, np.int64)), {}),
     ],
+    **MATRIX_CASES,
     "nonzero": [
         ((np.array([[True, False], [True, True]]),), {"count": 3}),
         ((np.zeros(0, bool),), {"count": 0}),

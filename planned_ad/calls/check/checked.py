@@ -26,8 +26,9 @@ from ...tape.guards import error_of, is_stretch
 from ...tape.interpret import GuardBroken, array_of, memory_of
 from ...tape.loop_code import costs, interpreted
 from ...tape.tape import Loop, Tape, walk
-from ...trace import ArgumentLeaf, Trace, trace, with_plain_lists
+from ...trace import ArgumentLeaf, Trace, trace
 from ...tracing.record.scopes import Unrolled
+from ...tracing.replacements.results import with_plain_lists
 from .comparison import Difference, Pair, first_difference, noise_of, rounded, same_bits
 from .returned import rebound_value, rebuild
 from .time_limit import within

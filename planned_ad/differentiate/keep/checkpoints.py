@@ -74,13 +74,16 @@ are better (for r = 1, sqrt(2 n) in place of 2 sqrt(n) states).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import Any
 
-from ...analysis.loop_pairs import LoopPair, PairCache, pairs_in
+from ...analysis.mirrored_loops import LoopPair, PairCache, pairs_in
+from ...passes.inline import end_of_indices
 from ...regions.affine import Extent, loop_index, substitute
 from ...regions.regions import Region, View, c_strides, contiguous
 from ...tape.builder import TapeBuilder, rebuilt
-from ...tape.tape import Load, Loop, Operation, Store, Tape, Value, renamed, walk
+from ...tape.renaming import Copier
+from ...tape.tape import Load, Loop, Operation, Store, Tape
 from .recomputation import Recomputation, closed, recomputation_of
 from .segment_lengths import Lengths
 
@@ -96,14 +99,9 @@ def run_in_segments(tape: Tape, cuts: Cuts) -> Tape:
     that the segments of that one have one iteration in the end. Ensures the same numbers, in the caller's memory too.
     """
     builder = rebuilt(tape)
-    cutter = Cutter(builder, cuts, next_index(tape))
+    cutter = Cutter(builder, cuts, end_of_indices(tape.operations))
     primal, adjoint = cutter.cut(tape.operations[: tape.turn], tape.operations[tape.turn :], (), 0)
     return replace(tape, buffers=tuple(builder.buffers), operations=(*primal, *adjoint), turn=len(primal))
-
-
-def next_index(tape: Tape) -> int:
-    """The first index of a loop that is free."""
-    return 1 + max((op.index for op in walk(tape.operations) if isinstance(op, Loop)), default=-1)
 
 
 @dataclass
@@ -238,10 +236,11 @@ class SegmentWriter:
         if not trips:
             return ()
         moved = dict(memory or {}) | (self.caches if caches else {})
-        body = Copy(self.builder, self.chosen(memory, caches), lambda region: self.placed(region, start, moved))
+        new = self.builder.new_value
+        body = Copy(new, chosen=self.chosen(memory, caches), placed=lambda region: self.placed(region, start, moved))
         before: Block = ()
         if caches:
-            prelude = Copy(self.builder, lambda _: True, lambda region: self.placed(region, start, moved))
+            prelude = Copy(new, placed=lambda region: self.placed(region, start, moved))
             before = prelude.block(self.pair.prelude)
         return (*before, *self.looped(start, 1, trips, body.block(self.pair.primal.body)))
 
@@ -257,7 +256,7 @@ class SegmentWriter:
         """The reverse of so many iterations from `start` on."""
         if not trips:
             return ()
-        body = Copy(self.builder, lambda _: True, lambda region: self.placed(region, start, self.caches))
+        body = Copy(self.builder.new_value, placed=lambda region: self.placed(region, start, self.caches))
         return self.looped(start + (trips - 1), -1, trips, body.block(self.pair.adjoint.body))
 
     def looped(self, start: Extent, step: int, trips: int, body: Block) -> Block:
@@ -275,26 +274,20 @@ class SegmentWriter:
         return Region(moved.get(region.buffer, region.buffer), view)
 
 
-@dataclass
-class Copy:
-    """Copies operations, with values of their own, of which those take part that `chosen` says."""
+@dataclass(kw_only=True)
+class Copy(Copier):
+    """Copies those operations that are `chosen`, with their regions `placed`."""
 
-    builder: TapeBuilder
-    chosen: Callable[[Operation], bool]
+    chosen: Callable[[Operation], bool] = lambda op: True
     placed: Callable[[Region], Region]
-    names: dict[int, Value] = field(default_factory=dict)
 
     def block(self, block: Iterable[Operation]) -> Block:
-        return tuple(self.operation(op) for op in block if self.chosen(op))
+        return tuple(self.copy(op) for op in block if self.chosen(op))
 
-    def operation(self, op: Operation) -> Operation:
-        if op.blocks:
-            inner = tuple(self.block(block) for block in op.blocks)
-            return renamed(op.with_blocks(*(() for _ in inner)), self.names).with_blocks(*inner)
-        op = renamed(op, self.names)
-        if op.reads or op.writes:
-            op = replace(op, region=self.placed(op.region))  # type: ignore[attr-defined, call-arg]
-        for value in op.outputs:
-            out = self.names[value.id] = self.builder.new_value(value.shape, value.dtype)
-            op = replace(op, out=out)  # type: ignore[call-arg]
-        return op
+    def renamed(self, item: Any) -> Any:
+        match item:
+            case Region():
+                return self.placed(item)
+            case (Operation(), *_):
+                return self.block(item)
+        return super().renamed(item)

@@ -41,14 +41,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ...regions.regions import Region, View, c_strides, contiguous
-from ...rules.table import RULES
+from ...analysis.cost import rounds_nothing
 from ...tape.builder import TapeBuilder, continued
 from ...tape.tape import Apply, Constant, Load, Loop, Operation, Scatter, Store, Tape, Value, renamed, walk
-from .handover import iteration, read_exactly
-from .kept_values import SELECTIONS
+from .caches import new_cache
+from .handover import read_exactly
 
-Block = tuple[Operation, ...]
 REASON = "the loop goes the way that this decided once more when it is run again"
 
 
@@ -103,15 +101,14 @@ class Steering:
             return op.region.buffer not in self.written
         if not isinstance(op, Apply):
             return isinstance(op, Constant)
-        exact = RULES[op.primitive].kind in ("view", "gather") or op.primitive in SELECTIONS
-        return exact and all(v.dtype.kind in "biu" or self.stays(v) for v in op.operands)
+        return rounds_nothing(op) and all(v.dtype.kind in "biu" or self.stays(v) for v in op.operands)
 
 
 def steering(op: Operation) -> Iterator[Value]:
     """What `op` reads that decides on what is done."""
     yield from read_exactly(op)
-    if isinstance(op, Loop) and op.count is not None:
-        yield op.count
+    if isinstance(op, Loop):
+        yield from op.steering
 
 
 def with_records(
@@ -126,16 +123,8 @@ def with_records(
     yield renamed(op.with_blocks(*(() for _ in blocks)), names).with_blocks(*blocks)
     for value in op.outputs:
         if loops and value.id in recorded:
-            region = place_for(builder, op, value, loops)
+            builder.line = op.line
+            region = new_cache(builder, loops, value.shape, value.dtype, REASON)
             out = names[value.id] = builder.new_value(value.shape, value.dtype)
             yield Store(region=region, value=value, line=op.line)
             yield Load(out=out, region=region, line=op.line)
-
-
-def place_for(builder: TapeBuilder, op: Operation, value: Value, loops: tuple[Loop, ...]) -> Region:
-    """A place for `value` in each iteration of the loops around it."""
-    shape = (*(int(loop.trips) for loop in loops), *map(int, value.shape))
-    strides = c_strides(shape)
-    builder.line = op.line
-    buffer = builder.new_buffer("cache", REASON, value.dtype, contiguous(shape))
-    return Region(buffer.id, View(iteration(loops, strides), value.shape, strides[len(loops) :]))

@@ -5,27 +5,25 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from ...analysis.dependence import Access, Overwrites, Place
+from ...analysis.dependence import Overwrites, Place
 from ...analysis.equal_values import EqualValues, Made
-from ...analysis.mirrored_loops import children, is_idle, mirrored_blocks, with_mirrored_blocks, without_dead
-from ...errors import UnsupportedError
+from ...analysis.mirrored_loops import children, is_idle, without_dead
 from ...python.source import Line
-from ...regions.affine import Extent, loop_index, substitute
-from ...regions.regions import Region, View, c_strides, contiguous
-from ...tape.builder import TapeBuilder, recorded
-from ...tape.tape import Apply, Branch, Buffer, Load, Loop, Operation, Scatter, Store, Value, renamed, walk
-from .kept_values import Decisions, Snapshot
+from ...regions.affine import substitute
+from ...regions.regions import Region, View
+from ...tape.builder import TapeBuilder
+from ...tape.tape import Apply, Branch, Load, Operation, Scatter, Store, Value, renamed, walk
+from .caches import new_cache
+from .kept_values import KeptValues
 from .rooms import NO_ROOMS, Room, Rooms
+from .sources import Again, Kept, Loaded, Snapshot, Source
 
 BlockKey = tuple[tuple[int, int], ...]
 Block = tuple[Operation, ...]
-Sources = dict[int, Access | Snapshot | str]
-
-MOST_PLACES = 1 << 36  # elements of one cache: more is no plan
 
 
 def hand_over(
@@ -48,21 +46,21 @@ def hand_over(
     values = EqualValues(primal, place)
     needs = {values.first[v.id] for op in walk((adjoint,)) for v in read_by(op) if v.id in values.first}
     exact = {values.first[v.id] for op in walk((adjoint,)) for v in read_exactly(op) if v.id in values.first}
-    decisions = Decisions(overwrites, values, exact, rooms)
-    transfer = Transfer(builder, values, decisions, sources=with_bases(decisions, needs))
+    choice = KeptValues(overwrites, values, exact, rooms)
+    transfer = Transfer(builder, values, choice, with_bases(choice, needs))
     transfer.provide(primal, place)
     adjoint = transfer.with_prologues(primal, adjoint, place)
     before, after = transfer.starts.get((), ()), transfer.guards()
     return (*before, *transfer.with_stores(primal, place), *after), renamed(adjoint, transfer.names)
 
 
-def with_bases(decisions: Decisions, needs: set[int]) -> Sources:
+def with_bases(choice: KeptValues, needs: set[int]) -> dict[int, Source]:
     """Where everything comes from, with the numbers at which what is kept in rooms is found."""
     while True:
-        sources = decisions.sources(needs)
-        around = [decisions.around(id, source) for id, source in sources.items()]
-        rooms = [room for room, _ in map(decisions.rooms.around, around) if room is not None]
-        bases = {decisions.values.first[room.base.id] for room in rooms}
+        sources = choice.sources(needs)
+        around = [choice.around(id, source) for id, source in sources.items()]
+        rooms = [room for room, _ in map(choice.rooms.around, around) if room is not None]
+        bases = {choice.values.first[room.base.id] for room in rooms}
         if bases <= needs:
             return sources
         needs = needs | bases
@@ -70,11 +68,9 @@ def with_bases(decisions: Decisions, needs: set[int]) -> Sources:
 
 def read_by(op: Operation) -> tuple[Value, ...]:
     """The values that `op` itself reads, apart from what is inside its blocks."""
-    if isinstance(op, Branch):
-        return (op.predicate,) if any(op.blocks) else ()
-    if isinstance(op, Loop):
-        return () if op.count is None else (op.count,)
-    return op.inputs
+    if isinstance(op, Branch) and not any(op.blocks):
+        return ()
+    return op.steering if op.blocks else op.inputs
 
 
 def read_exactly(op: Operation) -> tuple[Value, ...]:
@@ -89,22 +85,15 @@ def read_exactly(op: Operation) -> tuple[Value, ...]:
 class Transfer:
     """Write what was decided: stores into the primal's blocks, loads and repeated operations into the adjoint's."""
 
-    def __init__(
-        self,
-        builder: TapeBuilder,
-        values: EqualValues,
-        decisions: Decisions,
-        sources: Sources,
-    ):
+    def __init__(self, builder: TapeBuilder, values: EqualValues, choice: KeptValues, sources: dict[int, Source]):
         self.builder = builder
         self.values = values
-        self.decisions = decisions
+        self.choice = choice
         self.sources = sources
         self.names: dict[int, Value] = {}  # what the adjoint calls each of the primal's values
         self.stores: dict[BlockKey, Block] = {}  # by the place of the operation that they follow
         self.preludes: dict[BlockKey, list[Operation]] = defaultdict(list)  # by the place of the loop after them
-        kept = {id for id, source in sources.items() if source == "keep"}
-        self.before = decisions.pairs(kept)
+        self.before = choice.together(id for id, source in sources.items() if isinstance(source, Kept))
         self.after = {before: after for after, before in self.before.items()}
         self.shared: dict[int, Region] = {}  # of the values of these pairs: their memory
         self.copies: dict[Snapshot, Region] = {}
@@ -121,7 +110,7 @@ class Transfer:
                     first = self.values.first[value.id]
                     if first == value.id and first in self.sources:
                         self.prologues[start.steps[:-1]] += self._prepared(value)
-                    elif self.decisions.is_outside(first):
+                    elif first not in self.values.made:
                         self.names[value.id] = self.values.values[first]
                     elif first in self.names:
                         self.names[value.id] = self.names[first]
@@ -131,28 +120,25 @@ class Transfer:
         """The operations by which the adjoint gets `value`."""
         made, source = self.values.made[value.id], self.sources[value.id]
         out = self.names[value.id] = self.builder.new_value(value.shape, value.dtype)
-        if isinstance(source, Access):
-            return (Load(out=out, region=source.region, line=source.operation.line),)
-        if isinstance(source, Snapshot):
-            assert isinstance(made.operation, Load)
-            view, copy, room = made.operation.region.view, self._copied(source, value), self._room(source.around)
-            front = 0 if room is None else 1  # axes of the places in the room
-            shape, strides = copy.view.shape[:front] + view.shape, copy.view.strides[:front] + view.strides
-            region = Region(copy.buffer, View(copy.view.offset + view.offset, shape, strides))
-            return self._found(region, room, out, made.operation.line)
-        if source == "keep":
-            region = self._place_for(value)
-            room = self._room(made.place.around)
-            if value.id not in self.after:
-                self.stores[made.place.steps] = self._put(region, room, value, made.operation.line)
-            return self._found(region, room, out, made.operation.line)
-        return (replace(renamed(made.operation, self.names), out=out),)  # type: ignore[call-arg]
+        line = made.operation.line
+        match source:
+            case Again(operation):
+                return (replace(renamed(operation, self.names), out=out),)  # type: ignore[call-arg]
+            case Loaded(region, since):
+                return (Load(out=out, region=region, line=since),)
+            case Snapshot():
+                region, around = self._in_copy(source, value), source.around
+            case Kept():
+                region, around = self._place_for(value), made.place.around
+                if value.id not in self.after:
+                    self.stores[made.place.steps] = self._put(region, self._room(around), value, line)
+        return self._found(region, self._room(around), out, line)
 
     # Places, of which there is one for each iteration, or those of a room.
 
     def _room(self, around: Sequence[Operation]) -> Room | None:
         """The room of what is kept there, which is now in use."""
-        room, _ = self.decisions.rooms.around(around)
+        room, _ = self.choice.rooms.around(around)
         if room is not None:
             self.rooms[room.loop.index] = room
         return room
@@ -166,7 +152,7 @@ class Transfer:
             number = room.number(self.builder, room.base, line)
             self.builder.scatter(region, (number,), value)
 
-        return recorded(self.builder, write)
+        return self.builder.recorded(write)
 
     def _found(self, region: Region, room: Room | None, out: Value, line: Line) -> Block:
         """Get it as `out` in the adjoint."""
@@ -178,7 +164,7 @@ class Transfer:
             places = self.builder.load(region)
             self.builder.emit(Apply(out=out, primitive="gather", operands=(places, number), line=line))
 
-        return recorded(self.builder, write)
+        return self.builder.recorded(write)
 
     def guards(self) -> Block:
         """Behind the primal: that there was room."""
@@ -191,66 +177,51 @@ class Transfer:
         if value.id in self.shared:
             return self.shared[value.id]
         made, later = self.values.made[value.id], self.after.get(value.id)
-        places = self._places(value, made.place.around, value.shape, value.dtype, more=later is not None)
+        here = self._cache(value, made.place.around, value.shape, value.dtype, extra=later is not None)
         if later is not None:
             loop = made.place.loops[-1]
-            self.shared[later] = moved(places.region, places.step)
-            self._store_first(made, Region(places.region.buffer, first_of(places.region.view, loop)))
-            self.shared[value.id] = places.region
-        return places.region
+            first = substitute(here.view.offset, loop.index, loop.start)
+            self._store_first(made, Region(here.buffer, replace(here.view, offset=first)))
+            self.shared[later] = moved(here, math.prod(map(int, value.shape)))
+            self.shared[value.id] = here
+        return here
 
-    def _places(
-        self, value: Value, around: Sequence[Operation], shape: tuple[int, ...], dtype: np.dtype, more: bool = False
-    ) -> Places:
-        """Memory for arrays of `shape`, for `value`, in each iteration of the loops `around`.
-
-        `more`: one more than the innermost of them has iterations.
-        """
-        room, loops = self.decisions.rooms.around(around)
-        front = () if room is None else (room.capacity,)
-        trips = [int(loop.trips) for loop in loops]
-        if more:
-            trips[-1] += 1
-        whole = (*front, *trips, *map(int, shape))
-        strides = c_strides(whole)
+    def _cache(
+        self, value: Value, around: Sequence[Operation], shape: tuple[int, ...], dtype: np.dtype, extra: bool = False
+    ) -> Region:
+        """Memory for arrays of `shape`, for `value`, in each iteration of the loops `around`."""
+        room, loops = self.choice.rooms.around(around)
         self.builder.line = self.values.made[value.id].operation.line
-        cache = self._cache(value, dtype, whole, around)
-        inner = len(front) + len(loops)
-        offset = iteration(loops, strides[len(front) :])
-        view = View(offset, (*front, *shape), (*strides[: len(front)], *strides[inner:]))
-        return Places(Region(cache.id, view), strides[inner - 1] if inner else 0)
+        reason = self.choice.reason(value.id) + self.choice.rooms.note(around)
+        front = () if room is None else (room.capacity,)
+        return new_cache(self.builder, loops, shape, dtype, reason, extra, front)
 
-    def _cache(self, value: Value, dtype: np.dtype, shape: tuple[int, ...], around: Sequence[Operation]) -> Buffer:
-        """Memory to keep `value` in, for all iterations of the loops around."""
-        line = self.builder.line
-        if math.prod(shape) > MOST_PLACES:
-            raise UnsupportedError(
-                f"{line}: `{line.text}` is needed by the derivative in each iteration of a loop whose length is known "
-                f"only at run time, without a bound, so there is no telling how much to keep. Give the loop a bound "
-                f"that is known when tracing, or write it so that its derivative needs only what stays in memory."
-            )
-        reason = self.decisions.reason(value.id) + self.decisions.rooms.note(around)
-        return self.builder.new_buffer("cache", reason, dtype, contiguous(shape))
+    def _in_copy(self, copy: Snapshot, value: Value) -> Region:
+        """Where `value`, which is loaded from that memory, is in a copy of a buffer."""
+        if copy not in self.copies:
+            self.copies[copy] = self._copied(copy, value)
+        (own,), there = self.values.made[value.id].operation.reads, self.copies[copy]
+        whole, view = there.view, own.view
+        shape, strides = (*whole.shape[:-1], *view.shape), (*whole.strides[:-1], *view.strides)
+        return Region(there.buffer, View(whole.offset + view.offset, shape, strides))
 
     def _copied(self, copy: Snapshot, value: Value) -> Region:
-        """Where the copy of a buffer is, in each iteration of the loops around; `value` is one that is found there."""
-        if copy not in self.copies:
-            buffer = self.builder.buffers[copy.buffer]
-            region = self._places(value, copy.around, (buffer.span,), buffer.dtype).region
-            line = self.values.made[value.id].operation.line
-            out = self.builder.new_value((buffer.span,), buffer.dtype)
-            whole = Region(buffer.id, View(buffer.low, (buffer.span,), (1,)))
-            put = self._put(region, self._room(copy.around), out, line)
-            self.starts[copy.steps] += (Load(out=out, region=whole, line=line), *put)
-            self.copies[copy] = moved(region, -buffer.low)
-        return self.copies[copy]
+        """The copy of a buffer in each iteration of the loops around, as a region counted as the buffer's are."""
+        buffer = self.builder.buffers[copy.buffer]
+        stretch = (buffer.span,)
+        region = self._cache(value, copy.around, stretch, buffer.dtype)
+        line = self.builder.line
+        out = self.builder.new_value(stretch, buffer.dtype)
+        whole = Region(buffer.id, View(buffer.low, stretch, (1,)))
+        put = self._put(region, self._room(copy.around), out, line)
+        self.starts[copy.steps] += (Load(out=out, region=whole, line=line), *put)
+        return moved(region, -buffer.low)
 
     def _store_first(self, made: Made, region: Region) -> None:
         """Before the loop, keep what its first iteration loads."""
         assert isinstance(made.operation, Load)
         out = self.builder.new_value(made.operation.out.shape, made.operation.out.dtype)
-        line = made.operation.line
-        put = self._put(region, self._room(made.place.around), out, line)
+        put = self._put(region, self._room(made.place.around), out, made.operation.line)
         before = (*made.place.steps[:-2], (made.place.steps[-2][0], 0))
         self.preludes[before] += (replace(made.operation, out=out), *put)
 
@@ -266,35 +237,13 @@ class Transfer:
     def with_prologues(self, op: Operation, adjoint: Operation, place: Place) -> Operation:
         """`adjoint`, a block of which begins by getting the values of the block of `op` that it mirrors."""
         blocks = []
-        for number, (block, mirrored) in enumerate(zip(op.blocks, mirrored_blocks(op, adjoint), strict=True)):
+        for number, (block, mirrored) in enumerate(zip(op.blocks, adjoint.blocks, strict=True)):
             start = place.inside(op, number)
             inner = {id(a): self.with_prologues(o, a, start.at(k)) for k, o, a in children(block, mirrored)}
             body = [inner.get(id(o), o) for o in mirrored if not (o.blocks and is_idle(o))]
             blocks.append((*self.prologues[start.steps[:-1]], *body))
-        return with_mirrored_blocks(op, adjoint, tuple(blocks))
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where something is in each iteration, and how far it is from there to the next of the innermost loop."""
-
-    region: Region
-    step: int
+        return adjoint.with_blocks(*blocks)
 
 
 def moved(region: Region, by: int) -> Region:
-    view = region.view
-    return Region(region.buffer, View(view.offset + by, view.shape, view.strides))
-
-
-def first_of(view: View, loop: Loop) -> View:
-    """`view` in the first iteration of the loop."""
-    return View(substitute(view.offset, loop.index, loop.start), view.shape, view.strides)
-
-
-def iteration(loops: Sequence[Loop], strides: Sequence[int]) -> Extent:
-    """Where the places of this iteration begin; each loop counts from its first iteration."""
-    offset: Extent = 0
-    for loop, stride in zip(loops, strides):
-        offset += (loop_index(loop.index) - loop.start) * (stride * loop.step)
-    return offset
+    return Region(region.buffer, replace(region.view, offset=region.view.offset + by))

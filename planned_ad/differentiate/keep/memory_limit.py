@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...analysis.loop_pairs import LoopPair, pairs_in
+from ...analysis.mirrored_loops import LoopPair, pairs_in
 from ...errors import MemoryLimitError
 from ...python.source import Line
 from ...tape.tape import Tape

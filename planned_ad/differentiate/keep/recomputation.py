@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ...analysis.dependence import Access, Overwrites, places
 from ...regions.regions import covers
-from ...tape.tape import Branch, Buffer, Load, Loop, Operation, Store, walk
+from ...tape.tape import Buffer, Load, Loop, Operation, Store, walk
 
 Block = tuple[Operation, ...]
 
@@ -66,8 +66,7 @@ class Needs:
             if op.blocks:
                 if not any([self.visit(inner) for inner in op.blocks]):
                     continue
-                steers = op.predicate if isinstance(op, Branch) else op.count if isinstance(op, Loop) else None
-                self.values.update([] if steers is None else [steers.id])
+                self.values.update(v.id for v in op.steering)
             elif any(v.id in self.values for v in op.outputs) or any(r.buffer in self.buffers for r in op.writes):
                 self.values.update(v.id for v in op.inputs)
                 if not (isinstance(op, Load) and id(op) in self.stays):

@@ -18,7 +18,7 @@ from ...passes.counted_exits import side_of
 from ...python.source import Line
 from ...regions.affine import Affine, loop_index
 from ...regions.regions import Region, contiguous
-from ...tape.builder import TapeBuilder, continued, recorded
+from ...tape.builder import TapeBuilder, continued
 from ...tape.guards import ROOM
 from ...tape.tape import Apply, Constant, Load, Loop, Operation, Store, Tape, Value, walk
 
@@ -60,7 +60,7 @@ class Room:
             most = builder.constant(self.capacity, INTEGER)
             builder.guard(builder.apply("less_equal", builder.load(self.total), most), True, ROOM)
 
-        return recorded(builder, write)
+        return builder.recorded(write)
 
 
 @dataclass(frozen=True)

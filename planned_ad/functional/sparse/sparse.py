@@ -28,10 +28,8 @@ from ..derivatives import Gradient, writes_outside
 from ..plan_derivatives import transformed_of
 from ..segments import each
 from ..transformed import Argnums, Call, Transformed, recorder_of, signature
-from .colouring import Recovery, acyclic, canonical, direct_recovery, distance_1, star, symmetric_recovery
+from .colouring import canonical, distance_1, source_of_entries, source_of_symmetric_entries, star
 from .sparsity import pattern
-
-SYMMETRIC = {"star": star, "acyclic": acyclic}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +38,13 @@ class Compression:
 
     mode : 'forward' (a product for each colour of columns) or 'reverse' (of rows).
     colours : of each column (row).
+    source : of each entry, by rows, where it is among the products, one line after the other.
     """
 
     pattern: Any
     mode: str
     colours: np.ndarray
-    recovery: Recovery
+    source: np.ndarray
 
     @property
     def count(self) -> int:
@@ -65,18 +64,19 @@ def compression(found: Any, mode: str | None) -> Compression:
         if best is None or best.count > least[direction]:
             of_rows = direction == "reverse"
             colours = distance_1(by_columns if of_rows else found)
-            recovery = direct_recovery(found, colours, of_rows=of_rows)
             if best is None or colours.max(initial=-1) + 1 < best.count:
-                best = Compression(found, direction, colours, recovery)
+                best = Compression(found, direction, colours, source_of_entries(found, colours, of_rows=of_rows))
     assert best is not None
     return best
 
 
-def symmetric_compression(found: Any, colouring: str) -> Compression:
-    """Of a Hessian, by forward mode over its gradient."""
+def symmetric_compression(found: Any) -> Compression:
+    """Of a Hessian, by forward mode over its gradient. A distance-1 colouring, which gives each entry, may be less."""
     found = canonical(found + found.T)
-    colours = SYMMETRIC[colouring](found)
-    return Compression(found, "forward", colours, symmetric_recovery(found, colours))
+    colours = star(found)
+    if np.diff(found.indptr).max(initial=0) <= colours.max(initial=-1):
+        colours = min(colours, distance_1(found), key=np.max)
+    return Compression(found, "forward", colours, source_of_symmetric_entries(found, colours))
 
 
 class Compressed(Transformed):
@@ -124,7 +124,7 @@ class Compressed(Transformed):
                 start += value.size
 
         each(recorder, found.count, write.size, product)
-        return recorder.array(recovered(recorder, lines, found.recovery))
+        return recorder.array(recovered(recorder, lines, found.source))
 
     def compression(self, call: Call) -> Compression:
         """The one of the plan; made in its first trace."""
@@ -139,8 +139,7 @@ class Compressed(Transformed):
         found = pattern(tape, call.independents)
         recorder.constants.update(known_in(tape.buffers))
         if not self.is_fixed or self.found is None:
-            symmetric = self.colouring in SYMMETRIC
-            self.found = symmetric_compression(found, self.colouring) if symmetric else compression(found, self.mode)
+            self.found = symmetric_compression(found) if self.colouring == "star" else compression(found, self.mode)
         elif (found > self.found.pattern).nnz:
             raise BranchError(
                 f"{recorder.here()}: {self.__name__} takes another branch than in its first call, with entries that "
@@ -169,27 +168,13 @@ def seeds(recorder: Recorder, values: list[Value], colours: np.ndarray, colour: 
     return found
 
 
-def recovered(recorder: Recorder, lines: Buffer, recovery: Recovery) -> Value:
+def recovered(recorder: Recorder, lines: Buffer, source: np.ndarray) -> Value:
     """The entries of the pattern, from the products."""
     builder = recorder.builder
-    if not len(recovery.entries):
+    if not len(source):
         return builder.constant(np.zeros(0, lines.dtype))
-    size = len(recovery.source)
     flat = Region(lines.id, contiguous((lines.view.size,)))
-    if not len(recovery.steps):
-        return builder.apply("gather", builder.load(flat), builder.constant(recovery.source[recovery.entries]))
-    slots = builder.new_buffer("local", "slots", lines.dtype, contiguous((size,)))
-    builder.store(slots.whole, builder.apply("gather", builder.load(flat), builder.constant(recovery.source)))
-    known, other = (builder.constant(np.ascontiguousarray(column)) for column in recovery.steps.T)
-
-    def step(index: Extent) -> None:
-        place = builder.index_value(index) if isinstance(index, Affine) else builder.constant(index, np.dtype(np.int64))
-        number = builder.apply("gather", builder.load(slots.whole), builder.apply("gather", known, place))
-        target = builder.apply("gather", other, place)
-        builder.scatter(slots.whole, (target,), builder.apply("negative", number), accumulate=True)
-
-    each(recorder, len(recovery.steps), 6, step)
-    return builder.apply("gather", builder.load(slots.whole), builder.constant(recovery.entries))
+    return builder.apply("gather", builder.load(flat), builder.constant(source))
 
 
 class SparseCall:
@@ -327,11 +312,9 @@ def sparse_hessian(function: Callable[..., Any], argnums: Argnums = 0, colouring
 
     Parameters
     ----------
-    colouring : {'star', 'acyclic', 'distance-1'}
-        'star': each entry is an element of a product with a vector. 'acyclic': fewer products; entries follow by
-        substitution, so that rounding errors add up along the longest chain of them. Both take the Hessian to be
-        symmetric, which custom rules and points without second derivative may break; 'distance-1' does not, and needs
-        most products.
+    colouring : {'star', 'distance-1'}
+        Which entries share a product with a vector. 'star' takes the Hessian to be symmetric, which custom rules and
+        points without second derivative may break; 'distance-1' does not, and needs more products.
 
     Returns
     -------
@@ -353,7 +336,7 @@ def sparse_hessian(function: Callable[..., Any], argnums: Argnums = 0, colouring
            [-4., 38., -8.],
            [ 0., -8.,  2.]])
     """
-    one_of("colouring", colouring, ("star", "acyclic", "distance-1"))
+    one_of("colouring", colouring, ("star", "distance-1"))
     gradient = Gradient(function, argnums)
     return SparseDerivative(lambda: CompressedHessian(gradient, argnums, False, colouring, "forward"))
 

@@ -72,7 +72,8 @@ class BuiltCall:
     kernel_address : int
         of ``int32 kernel(void** leaf_pointers, void* workspace)``.
     run : KernelRunner
-        runs the kernel at given leaf pointers with a workspace of a pool, for the slow path.
+        runs the kernel at given leaf pointers with a workspace of a pool, for the slow path. Like `function`, it keeps
+        the machine code, and what that refers to.
     library : CodeLibrary
     """
 
@@ -84,11 +85,11 @@ class BuiltCall:
 
     def llvm(self) -> str:
         """The optimised LLVM of the call and its kernel."""
-        return self.library.get_llvm_str()
+        return self.library.llvm()
 
     def asm(self) -> str:
         """The machine code, as assembly."""
-        return self.library.get_asm_str()
+        return self.library.asm()
 
 
 def make_builtin(
@@ -148,11 +149,11 @@ def make_builtin(
             alive.append(emitter.alive)
 
     library = compile_module(symbol, emit, optimization)
-    kernel_address = library.get_pointer_to_function(f"{symbol}.kernel")
-    run = KernelRunner(kernel_address, WorkspacePool(spec.workspace_nbytes, spec.sparse), spec.release_gil)
+    kernel_address, held = library.address(f"{symbol}.kernel"), (library.code, keep)
+    run = KernelRunner(kernel_address, WorkspacePool(spec.workspace_nbytes, spec.sparse), spec.release_gil, held)
     if fast_path:
-        address = library.get_pointer_to_function(symbol)
-        kept = (spec, slow_path, workspace, claim, library, keep, alive)
+        address = library.address(symbol)
+        kept = (spec, slow_path, workspace, claim, alive, *held)
         function = _builtin_function(name, f"{name}{text_signature}\n--\n\n{doc}", address, kept)
     else:
         function = _slow_function(name, doc, text_signature, slow_path)

@@ -9,7 +9,7 @@ import sys
 
 from llvmlite import ir
 
-from ..llvm.codelibrary import Optimization, compile_module, unique_symbol
+from ..llvm.codelibrary import Optimization, lasting_address
 from ..llvm.types import I32, I64, POINTER
 from . import headers
 from .callspec import Forms
@@ -41,8 +41,7 @@ def arranger() -> int:
 
     It has not where an argument is missing, is passed twice, out of order, or by a name that there is none of.
     """
-    symbol = unique_symbol("arrange")
-    return compile_module(symbol, lambda module: _emit(module, symbol), LITTLE).get_pointer_to_function(symbol)
+    return lasting_address("arrange", lambda module: _emit(module, "arrange"), LITTLE)
 
 
 SIGNATURE = ir.FunctionType(I32, [I64.as_pointer(), I64.as_pointer(), I64, POINTER, I64.as_pointer()])

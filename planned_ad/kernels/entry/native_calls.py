@@ -24,7 +24,7 @@ from llvmlite import ir
 
 from ...python.callbacks import FORGET_PENDING
 from ..library.native_callees import CALLEE_FAILED
-from ..llvm.codelibrary import Optimization, compile_module, unique_symbol
+from ..llvm.codelibrary import Optimization, compile_module, lasting_address, unique_symbol
 from ..llvm.types import I32, I64, POINTER, memory_type
 from .callspec import ArraySpec, FloatSpec
 from .watchtable import walker
@@ -107,23 +107,25 @@ class NativeCall:
         self.name, self.parameters = name, tuple(parameters)
         self._rows = (_Row * (most_variants + 1))()  # the last one ends the table
         self._count = 0
+        self._kept: dict[int, object] = {}  # of all kernels that were ever tried, since a call may be running in one
         self._lock = threading.Lock()
         symbol = unique_symbol(f"{name}.native")
         table = ctypes.addressof(self._rows)
         self.library = compile_module(symbol, lambda module: _emit(module, symbol, self.parameters, table), LITTLE)
-        self.address: int = self.library.get_pointer_to_function(symbol)
-        free = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(self.library.get_pointer_to_function(f"{symbol}.free"))
-        weakref.finalize(self, _free_workspaces, self._rows, free).atexit = False
+        self.address: int = self.library.address(symbol)
+        free = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(self.library.address(f"{symbol}.free"))
+        weakref.finalize(self, _free_workspaces, self._rows, free, self.library.code).atexit = False
 
-    def try_variants(self, variants: Sequence[tuple[int, int, int]]) -> None:
+    def try_variants(self, variants: Sequence[tuple[int, int, int, object]]) -> None:
         """Let calls try these variants and no others, also calls compiled before.
 
-        Each is the address of a kernel, the bytes of its workspace, and the address of a `WatchTable`, or 0. A row that
-        has been tried stays, since a call may be in it, and leads nowhere; it may get a kernel again that needs no more
-        memory. What does not fit any more is left out.
+        Each is the address of a kernel, the bytes of its workspace, the address of a `WatchTable`, or 0, and what keeps
+        the kernel and the table. A row that has been tried stays, since a call may be in it, and leads nowhere; it may
+        get a kernel again that needs no more memory. What does not fit any more is left out.
         """
         with self._lock:
-            wanted = {kernel: (nbytes, watch) for kernel, nbytes, watch in variants}
+            self._kept |= {kernel: keep for kernel, _, _, keep in variants}
+            wanted = {kernel: (nbytes, watch) for kernel, nbytes, watch, _ in variants}
             for row in self._rows[: self._count]:
                 if row.kernel not in wanted:
                     row.kernel = nowhere()
@@ -153,19 +155,19 @@ class NativeCall:
 @functools.cache
 def nowhere() -> int:
     """The address of a kernel whose guards never hold."""
-    symbol = unique_symbol("nowhere")
 
     def emit(module: ir.Module) -> None:
-        function = ir.Function(module, ir.FunctionType(I32, [POINTER.as_pointer(), POINTER]), symbol)
+        function = ir.Function(module, ir.FunctionType(I32, [POINTER.as_pointer(), POINTER]), "nowhere")
         ir.IRBuilder(function.append_basic_block("entry")).ret(I32(BROKEN_GUARD))
 
-    return compile_module(symbol, emit, LITTLE).get_pointer_to_function(symbol)
+    return lasting_address("nowhere", emit, LITTLE)
 
 
 LITTLE = Optimization(level=2, loop_vectorize=False, loop_unroll=False)
 
 
-def _free_workspaces(rows: ctypes.Array, free) -> None:
+def _free_workspaces(rows: ctypes.Array, free, code: object) -> None:
+    """`code` is where `free` is, which has to be there until then."""
     for row in rows:
         node = row.nodes
         while node:
@@ -175,20 +177,63 @@ def _free_workspaces(rows: ctypes.Array, free) -> None:
 
 
 def _emit(module: ir.Module, symbol: str, parameters: Sequence[NativeParameter], rows: int) -> None:
-    """The function `symbol`, and `symbol.free` for the finaliser."""
-    malloc = ir.Function(module, ir.FunctionType(POINTER, [I64]), "malloc")
+    """The function `symbol`, and `symbol.free` for the finaliser.
+
+    It looks at one row of the table after the other, until there is none, or a kernel has come to its end.
+    """
+    _emit_free(module, f"{symbol}.free")
+    claim = _emit_claim(module, f"{symbol}.claim")
+    outside = _emit_outside(module, f"{symbol}.outside")
+    function = ir.Function(module, ir.FunctionType(I32, [p.type for p in parameters]), symbol)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    leaves, cells = _emit_leaves(builder, parameters, function.args)
+
+    first = builder.block
+    look, run, done, broken, full, failed = (
+        function.append_basic_block(name) for name in ("look", "run", "done", "broken", "full", "failed")
+    )
+    builder.branch(look)
+    builder.position_at_end(look)
+    number = builder.phi(I64)
+    number.add_incoming(I64(0), first)
+    row = builder.gep(I64(rows).inttoptr(ROW.as_pointer()), [number])
+    kernel, differs = _emit_kernel(builder, row, outside, broken)
+    number.add_incoming(builder.add(number, I64(1)), builder.block)
+    builder.cbranch(differs, look, run)
+    builder.position_at_end(run)
+    status = _emit_run(builder, row, kernel, leaves, claim, full)
+    number.add_incoming(builder.add(number, I64(1)), builder.block)
+    cases = builder.switch(status, look)
+    cases.add_case(I32(0), done)
+    cases.add_case(I32(CALLEE_FAILED), failed)
+
+    builder.position_at_end(done)
+    for copy, cell in cells:
+        builder.store(builder.load(copy), cell)
+    builder.ret(I32(0))
+    for block, code in ((broken, BROKEN_GUARD), (full, NO_MEMORY)):
+        ir.IRBuilder(block).ret(I32(code))
+    builder.position_at_end(failed)
+    builder.call(builder.inttoptr(I64(FORGET_PENDING), ir.FunctionType(ir.VoidType(), []).as_pointer()), [])
+    builder.ret(I32(CALLEE_FAILED))
+
+
+def _emit_free(module: ir.Module, symbol: str) -> None:
+    """`void free(void *)`, as one of our own."""
     free = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), "free")
-    wrapper = ir.Function(module, free.function_type, f"{symbol}.free")
+    wrapper = ir.Function(module, free.function_type, symbol)
     builder = ir.IRBuilder(wrapper.append_basic_block("entry"))
     builder.call(free, wrapper.args)
     builder.ret_void()
-    claim = _emit_claim(module, f"{symbol}.claim", malloc)
 
-    function = ir.Function(module, ir.FunctionType(I32, [p.type for p in parameters]), symbol)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+
+def _emit_leaves(
+    builder: ir.IRBuilder, parameters: Sequence[NativeParameter], arguments: Sequence[ir.Value]
+) -> tuple[ir.Value, list[tuple[ir.Value, ir.Value]]]:
+    """The table of the kernel's leaves; of numbers that come back the call's copy, and the caller's."""
     table = builder.alloca(POINTER, size=I64(len(parameters)))
-    cells: list[tuple[ir.Value, ir.Value]] = []  # of numbers that come back: the call's copy, and the caller's
-    for position, (parameter, argument) in enumerate(zip(parameters, function.args)):
+    cells = []
+    for position, (parameter, argument) in enumerate(zip(parameters, arguments)):
         leaf = argument
         if not isinstance(parameter.spec, ArraySpec):
             slot = builder.alloca(I64)
@@ -203,51 +248,33 @@ def _emit(module: ir.Module, symbol: str, parameters: Sequence[NativeParameter],
                 if not parameter.is_output:
                     builder.store(builder.load(cell), number)
         builder.store(leaf, builder.gep(table, [I64(position)]))
+    return table, cells
 
-    first = builder.block
-    look, run, done, write, broken, full, failed = (
-        function.append_basic_block(name) for name in ("look", "run", "done", "write", "broken", "full", "failed")
-    )
-    builder.branch(look)
-    builder.position_at_end(look)
-    number = builder.phi(I64)
-    number.add_incoming(I64(0), first)
-    row = builder.gep(I64(rows).inttoptr(ROW.as_pointer()), [number])
+
+def _emit_kernel(
+    builder: ir.IRBuilder, row: ir.Value, outside: ir.Function, none: ir.Block
+) -> tuple[ir.Value, ir.Value]:
+    """The kernel of a row, and whether it cannot be tried, since something outside differs; to `none` at the end."""
     kernel = builder.load_atomic(_field(builder, row, 0), "acquire", 8)
-    outside = function.append_basic_block("outside")
-    builder.cbranch(builder.icmp_unsigned("==", kernel, POINTER(None)), broken, outside)
-    builder.position_at_end(outside)
-    differs = builder.call(_emit_outside(module, f"{symbol}.outside"), [row])
-    number.add_incoming(builder.add(number, I64(1)), builder.block)
-    builder.cbranch(builder.icmp_unsigned("==", differs, I32(0)), run, look)
+    there = builder.append_basic_block("outside")
+    builder.cbranch(builder.icmp_unsigned("==", kernel, POINTER(None)), none, there)
+    builder.position_at_end(there)
+    return kernel, builder.icmp_unsigned("!=", builder.call(outside, [row]), I32(0))
 
-    builder.position_at_end(run)
+
+def _emit_run(
+    builder: ir.IRBuilder, row: ir.Value, kernel: ir.Value, leaves: ir.Value, claim: ir.Function, full: ir.Block
+) -> ir.Value:
+    """Run a kernel in a workspace that no other call holds; to `full` where there is no memory for one."""
     node = builder.call(claim, [row])
-    claimed = function.append_basic_block("claimed")
+    claimed = builder.append_basic_block("claimed")
     builder.cbranch(builder.icmp_unsigned("==", node, NODE.as_pointer()(None)), full, claimed)
     builder.position_at_end(claimed)
     workspace = builder.gep(builder.bitcast(node, POINTER), [I64(HEADER)])
     signature = ir.FunctionType(I32, [POINTER.as_pointer(), POINTER])
-    status = builder.call(builder.bitcast(kernel, signature.as_pointer()), [table, workspace])
+    status = builder.call(builder.bitcast(kernel, signature.as_pointer()), [leaves, workspace])
     builder.store_atomic(I32(0), _field(builder, node, 2), "release", 4)
-    number.add_incoming(builder.add(number, I64(1)), builder.block)
-    cases = builder.switch(status, look)
-    cases.add_case(I32(0), write)
-    cases.add_case(I32(CALLEE_FAILED), failed)
-
-    builder.position_at_end(write)
-    for copy, cell in cells:
-        builder.store(builder.load(copy), cell)
-    builder.branch(done)
-    builder.position_at_end(done)
-    builder.ret(I32(0))
-    builder.position_at_end(broken)
-    builder.ret(I32(BROKEN_GUARD))
-    builder.position_at_end(full)
-    builder.ret(I32(NO_MEMORY))
-    builder.position_at_end(failed)
-    builder.call(builder.inttoptr(I64(FORGET_PENDING), ir.FunctionType(ir.VoidType(), []).as_pointer()), [])
-    builder.ret(I32(CALLEE_FAILED))
+    return status
 
 
 def _emit_outside(module: ir.Module, symbol: str) -> ir.Function:
@@ -269,30 +296,37 @@ def _emit_outside(module: ir.Module, symbol: str) -> ir.Function:
     return function
 
 
-def _emit_claim(module: ir.Module, symbol: str, malloc: ir.Function) -> ir.Function:
+def _emit_claim(module: ir.Module, symbol: str) -> ir.Function:
     """`node *claim(row *)`: a workspace that no other call holds; a new one where all are held; NULL without memory.
 
     The list only ever grows, so that to walk it needs no lock, and to push is one compare-and-exchange.
     """
-    node_pointer = NODE.as_pointer()
-    function = ir.Function(module, ir.FunctionType(node_pointer, [ROW.as_pointer()]), symbol)
+    function = ir.Function(module, ir.FunctionType(NODE.as_pointer(), [ROW.as_pointer()]), symbol)
     function.linkage = "internal"
     (row,) = function.args
-    entry, look, test, attempt, following, make, fill, push, found, failed = (
-        function.append_basic_block(name)
-        for name in ("entry", "look", "test", "attempt", "next", "make", "fill", "push", "found", "failed")
-    )
-    builder = ir.IRBuilder(entry)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
     head = _field(builder, row, 2)
+    _emit_search(builder, head)
+    new, address = _emit_node(builder, row)
+    _emit_push(builder, head, new, address)
+    builder.ret(new)
+    return function
+
+
+def _emit_search(builder: ir.IRBuilder, head: ir.Value) -> None:
+    """Return the first node of the list that can be claimed; go on where there is none."""
+    entry = builder.block
+    look, test, attempt, following, found, none = (
+        builder.append_basic_block(name) for name in ("look", "test", "attempt", "next", "found", "make")
+    )
     first = builder.load_atomic(head, "acquire", 8)
     builder.branch(look)
-
     builder.position_at_end(look)
     address = builder.phi(I64)
     address.add_incoming(first, entry)
-    builder.cbranch(builder.icmp_unsigned("==", address, I64(0)), make, test).set_weights([1, 99])
+    builder.cbranch(builder.icmp_unsigned("==", address, I64(0)), none, test).set_weights([1, 99])
     builder.position_at_end(test)
-    node = builder.inttoptr(address, node_pointer)
+    node = builder.inttoptr(address, NODE.as_pointer())
     flag = _field(builder, node, 2)
     free = builder.icmp_unsigned("==", builder.load_atomic(flag, "monotonic", 4), I32(0))
     builder.cbranch(free, attempt, following).set_weights([99, 1])
@@ -304,32 +338,40 @@ def _emit_claim(module: ir.Module, symbol: str, malloc: ir.Function) -> ir.Funct
     builder.branch(look)
     builder.position_at_end(found)
     builder.ret(node)
+    builder.position_at_end(none)
 
-    builder.position_at_end(make)
+
+def _emit_node(builder: ir.IRBuilder, row: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """A new node, which is claimed, and its address; return NULL where there is no memory for it."""
+    failed, fill = (builder.append_basic_block(name) for name in ("failed", "fill"))
+    malloc = ir.Function(builder.module, ir.FunctionType(POINTER, [I64]), "malloc")
     nbytes = builder.add(builder.load(_field(builder, row, 1)), I64(HEADER + ALIGNMENT))
     memory = builder.call(malloc, [nbytes])
     builder.cbranch(builder.icmp_unsigned("==", memory, POINTER(None)), failed, fill)
+    builder.position_at_end(failed)
+    builder.ret(NODE.as_pointer()(None))
     builder.position_at_end(fill)
     start = builder.ptrtoint(memory, I64)
     aligned = builder.and_(builder.add(start, I64(ALIGNMENT - 1)), I64(-ALIGNMENT))
-    new = builder.inttoptr(aligned, node_pointer)
+    new = builder.inttoptr(aligned, NODE.as_pointer())
     builder.store(start, _field(builder, new, 1))
     builder.store(I32(1), _field(builder, new, 2))
-    known = builder.load_atomic(head, "monotonic", 8)
+    return new, aligned
+
+
+def _emit_push(builder: ir.IRBuilder, head: ir.Value, new: ir.Value, address: ir.Value) -> None:
+    """Put a node in front of the list."""
+    push, pushed = (builder.append_basic_block(name) for name in ("push", "pushed"))
+    before, known = builder.block, builder.load_atomic(head, "monotonic", 8)
     builder.branch(push)
     builder.position_at_end(push)
     latest = builder.phi(I64)
-    latest.add_incoming(known, fill)
+    latest.add_incoming(known, before)
     builder.store(latest, _field(builder, new, 0))
-    pushed = builder.cmpxchg(head, latest, aligned, "release", "monotonic")
-    latest.add_incoming(builder.extract_value(pushed, 0), push)
-    last = function.append_basic_block("pushed")
-    builder.cbranch(builder.extract_value(pushed, 1), last, push)
-    builder.position_at_end(last)
-    builder.ret(new)
-    builder.position_at_end(failed)
-    builder.ret(node_pointer(None))
-    return function
+    exchanged = builder.cmpxchg(head, latest, address, "release", "monotonic")
+    latest.add_incoming(builder.extract_value(exchanged, 0), push)
+    builder.cbranch(builder.extract_value(exchanged, 1), pushed, push)
+    builder.position_at_end(pushed)
 
 
 def _field(builder: ir.IRBuilder, struct: ir.Value, field: int) -> ir.Value:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from llvmlite import ir
 
-from ..llvm.codelibrary import compile_module, unique_symbol
+from ..llvm.codelibrary import lasting_address
 from ..llvm.places import loop
 from ..llvm.types import I32, I64, POINTER
 from . import headers
@@ -216,9 +216,7 @@ class _Slotted:
 @functools.cache
 def walker() -> int:
     """The address of ``int32 walk(int64* start)``: 0 where everything is as it was."""
-    symbol = unique_symbol("watch")
-    library = compile_module(symbol, lambda module: _emit(module, symbol))
-    return library.get_pointer_to_function(symbol)
+    return lasting_address("walk", lambda module: _emit(module, "walk"))
 
 
 @functools.cache

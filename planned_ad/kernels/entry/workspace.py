@@ -56,14 +56,16 @@ class KernelRunner:
         whence each run takes its workspace.
     release_gil : bool
         let other Python threads run meanwhile.
+    keep : object
+        the machine code, and what it refers to.
     """
 
-    __slots__ = ("_entry", "pool")
+    __slots__ = ("_entry", "keep", "pool")
 
-    def __init__(self, address: int, pool: WorkspacePool, release_gil: bool) -> None:
+    def __init__(self, address: int, pool: WorkspacePool, release_gil: bool, keep: object) -> None:
         prototype = ctypes.CFUNCTYPE if release_gil else ctypes.PYFUNCTYPE
         self._entry: Callable[..., int] = prototype(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(address)
-        self.pool = pool
+        self.pool, self.keep = pool, keep
 
     def __call__(self, pointers: Sequence[int]) -> int:
         """Run on the leaves at `pointers`, which the caller keeps alive; returns the kernel's status, 0 for done."""

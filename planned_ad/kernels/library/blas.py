@@ -7,12 +7,9 @@ dimension contiguous, plain loops do the product (`uses_blas` says so beforehand
 
 from __future__ import annotations
 
-import ctypes
-import functools
 from dataclasses import dataclass
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 
@@ -22,6 +19,7 @@ from ...regions.regions import c_strides
 from ..llvm.places import Pointers, loop
 from ..llvm.types import I8, I32, I64, constant, memory_type
 from ..maths.notation import declare
+from .routines import cell, library_symbol
 from .tiles import Tiled, emit_tiled
 
 SMALLEST_WIDTH = 4  # numbers along a vector: below, most of it would be empty
@@ -190,7 +188,7 @@ def call_gemm(builder: ir.IRBuilder, product: Product, places: list[ir.Value], d
     kind = memory_type(dtype)
     function = declare(
         builder.module,
-        blas_symbol("dgemm" if dtype.itemsize == 8 else "sgemm"),
+        library_symbol("dgemm" if dtype.itemsize == 8 else "sgemm"),
         ir.VoidType(),
         [I8.as_pointer()] * 2
         + [I32.as_pointer()] * 3
@@ -204,14 +202,6 @@ def call_gemm(builder: ir.IRBuilder, product: Product, places: list[ir.Value], d
     one, beta = cell(builder, constant(dtype, 1)), cell(builder, constant(dtype, 1 if accumulate else 0))
     rows, columns, depth, la, lb, lc = integers
     builder.call(function, [*letters, rows, columns, depth, one, a, la, b, lb, beta, places[2], lc])
-
-
-def cell(builder: ir.IRBuilder, value: ir.Constant) -> ir.Value:
-    """A stack cell that holds `value`: Fortran takes every argument by address."""
-    with builder.goto_entry_block():
-        place = builder.alloca(value.type)
-    builder.store(value, place)
-    return place
 
 
 def plain_product(builder: ir.IRBuilder, product: Product, places: list[ir.Value], dtype, accumulate: bool) -> None:
@@ -237,18 +227,3 @@ def plain_product(builder: ir.IRBuilder, product: Product, places: list[ir.Value
                 builder.store(builder.fadd(total, builder.fmul(x, y, flags=("contract",)), flags=("contract",)), target)
             else:
                 builder.store(builder.add(total, builder.mul(x, y)), target)
-
-
-@functools.cache
-def blas_symbol(name: str) -> str:
-    """Register a BLAS routine with LLVM, once a process; the symbol under which it is called."""
-    from scipy.linalg import cython_blas
-
-    capsule = cython_blas.__pyx_capi__[name]
-    get_name = ctypes.pythonapi.PyCapsule_GetName
-    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    symbol = f"planned_ad.blas.{name}"
-    llvm.add_symbol(symbol, get_pointer(capsule, get_name(capsule)))
-    return symbol

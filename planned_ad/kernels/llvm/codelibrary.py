@@ -1,17 +1,23 @@
-"""Compile a module of typed LLVM in Numba's code library, without Numba's Python front end.
+"""Compile a module of typed LLVM, without Numba's Python front end and apart from its engine.
 
 Numba's own way in (bytecode, type inference, lowering, wrappers) costs 15 ms for the smallest function and 390 ms for
 the first one of a process, when it fills its registries of Python operations. Nothing of that is needed for code that
-is typed LLVM already: the library that Numba itself compiles into takes it directly, in 3 ms and 12 ms.
+is typed LLVM already, which takes 3 ms and 12 ms. Numba's engine never gives machine code back; here each library has
+an engine of its own, of 80 KB, that goes with it, and an LLVM context of its own while it is compiled.
 """
 
+import functools
 import itertools
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
+import numpy as np
 from llvmlite import ir
-from numba.core.codegen import JITCodeLibrary
+from numba.core import config
+from numba.core.cgutils import normalize_ir_text
+from numba.core.codegen import initialize_llvm
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
@@ -33,34 +39,106 @@ class Optimization:
     loop_unroll: bool = True
 
 
-class CodeLibrary(JITCodeLibrary):
-    """Numba's library with one optimisation pipeline in place of its three.
+class CodeLibrary:
+    """The machine code of one module, which lives as long as its `code`.
+
+    Parameters
+    ----------
+    module : llvmlite.ir.Module
+    optimization : Optimization
+
+    Attributes
+    ----------
+    code : numpy.ndarray
+        Whatever holds an address of this library must hold this, or the library. It is an empty array because the
+        garbage collector does not see those. Of what is in circles it calls all finalisers before it takes them apart,
+        and one of them, a user's `__del__`, may call a plan: code in sight of the collector would be gone by then.
+    """
+
+    def __init__(self, module: ir.Module, optimization: Optimization) -> None:
+        machine = _target_machine()
+        module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
+        with llvm.create_context() as context, llvm.parse_assembly(normalize_ir_text(str(module)), context) as parsed:
+            parsed.verify()
+            _optimize(parsed, machine, optimization)
+            self._bitcode = parsed.as_bitcode()
+            compiled = machine.emit_object(parsed)
+        engine = _empty_engine()
+        engine.add_object_file(llvm.ObjectFileRef.from_data(compiled))
+        engine.finalize_object()
+        self._engine, self.code = engine, np.empty(0, np.uint8)
+        # Not when the process ends: threads without the GIL may still be in it.
+        weakref.finalize(self.code, engine.close).atexit = False
+
+    def address(self, symbol: str) -> int:
+        """Of one of its functions; valid as long as `code` lives."""
+        return self._engine.get_function_address(symbol)
+
+    def llvm(self) -> str:
+        """The optimised LLVM."""
+        with llvm.create_context() as context, llvm.parse_bitcode(self._bitcode, context) as module:
+            return str(module)
+
+    def asm(self) -> str:
+        """The machine code, as assembly."""
+        with llvm.create_context() as context, llvm.parse_bitcode(self._bitcode, context) as module:
+            return _target_machine().emit_assembly(module)
+
+
+@functools.cache
+def _target_machine() -> llvm.TargetMachine:
+    """What all modules are compiled by: it comes to know 0.7 MB about this processor."""
+    return _new_target_machine()
+
+
+def _new_target_machine() -> llvm.TargetMachine:
+    """This machine, as Numba compiles for it."""
+    initialize_llvm()
+    options = {"opt": config.OPT}  # type: ignore[attr-defined]
+    cpu_target.target_context.codegen()._customize_tm_options(options)
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(**options)
+
+
+def _empty_engine() -> llvm.ExecutionEngine:
+    """An engine without a module, with a target machine of its own, which it only asks how data are laid out."""
+    module = llvm.parse_assembly("")
+    own_memory = config.USE_LLVMLITE_MEMORY_MANAGER  # type: ignore[attr-defined]
+    engine = llvm.create_mcjit_compiler(module, _new_target_machine(), use_lmm=own_memory)
+    if config.ENABLE_PROFILING:  # type: ignore[attr-defined]
+        engine.enable_jit_events()
+    engine.remove_module(module)
+    module.close()
+    return engine
+
+
+def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, wanted: Optimization) -> None:
+    """One pipeline in place of Numba's three.
 
     Numba optimises each function, then the module cheaply, then the module fully: the earlier two bring reference
     counts together so that pairs can be removed. Emitted kernels have no reference counts.
     """
-
-    optimization = Optimization()
-
-    def _optimize_functions(self, ll_module) -> None:
-        if not _has_pass_builder:
-            super()._optimize_functions(ll_module)
-        ll_module.data_layout = self._codegen._data_layout
-
-    def _optimize_final_module(self) -> None:
-        if not _has_pass_builder:
-            super()._optimize_final_module()
-            return
-        wanted, options = self.optimization, llvm.create_pipeline_tuning_options()
+    newpassmanagers = getattr(llvm, "newpassmanagers", None)
+    if newpassmanagers is not None:
+        options = llvm.create_pipeline_tuning_options()
         options.speed_level = wanted.level
         options.loop_vectorization = wanted.loop_vectorize
         options.slp_vectorization = wanted.slp_vectorize
         options.loop_unrolling = wanted.loop_unroll
-        builder = llvm.create_pass_builder(self._codegen._tm, options)
-        builder.getModulePassManager().run(self._final_module, builder)
-
-
-_has_pass_builder = hasattr(llvm, "create_pass_builder")  # llvmlite 0.45; before it, Numba's own pipeline serves
+        builder = llvm.create_pass_builder(machine, options)
+        passes = builder.getModulePassManager()
+        passes.run(module, builder)
+        # `passes.close()` would forget 140 KB in the llvmlite that has this base class, which comes after another.
+        getattr(newpassmanagers, "NewPassManager", type(passes))._dispose(passes)
+        passes.detach()
+        return
+    manager, builder = llvm.create_module_pass_manager(), llvm.create_pass_manager_builder()  # before llvmlite 0.45
+    builder.opt_level = wanted.level
+    builder.loop_vectorize = wanted.loop_vectorize
+    builder.slp_vectorize = wanted.slp_vectorize
+    builder.disable_unroll_loops = not wanted.loop_unroll
+    machine.add_analysis_passes(manager)
+    builder.populate(manager)
+    manager.run(module)
 
 
 def unique_symbol(name: str) -> str:
@@ -71,19 +149,19 @@ def unique_symbol(name: str) -> str:
 def compile_module(
     symbol: str, emit: Callable[[ir.Module], None], optimization: Optimization | None = None
 ) -> CodeLibrary:
-    """Let `emit` fill an empty module, and compile it.
-
-    Returns
-    -------
-    CodeLibrary
-        ``get_pointer_to_function(symbol)`` gives an entry's address, which stays valid for the life of the process:
-        Numba's engine keeps the machine code.
-    """
+    """Let `emit` fill an empty module, and compile it. ``address(symbol)`` of the library is that of a function."""
     with global_compiler_lock:
-        library = CodeLibrary(cpu_target.target_context.codegen(), symbol)
-        library.optimization = optimization or Optimization()
-        module = library.create_ir_module(symbol)
+        module = ir.Module(symbol)
         emit(module)
-        library.add_ir_module(module)
-        library.finalize()
-        return library
+        return CodeLibrary(module, optimization or Optimization())
+
+
+_lasting: dict[str, CodeLibrary] = {}
+
+
+def lasting_address(symbol: str, emit: Callable[[ir.Module], None], optimization: Optimization | None = None) -> int:
+    """The address of a function that all plans share: compiled once in a process, and never given back."""
+    with global_compiler_lock:
+        if symbol not in _lasting:
+            _lasting[symbol] = compile_module(symbol, emit, optimization)
+        return _lasting[symbol].address(symbol)

@@ -7,13 +7,14 @@ and sums may be contracted to fused multiply-adds; nothing else is relaxed. Of w
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-from ...planning.schedule import Compute, Item
+from ...planning.schedule import Compute, Item, Reduce
 from ..llvm.types import constant, register_type
 from . import vector_functions as vecmath
 from .notation import declare, suffix
@@ -41,8 +42,9 @@ BITWISE = {
 
 
 def decisive_items(items: Sequence[Item]) -> frozenset[int]:
-    """The items of a nest from which a Boolean or an integer is computed: what a choice may hang on.
+    """The items of a nest from which a Boolean, an integer or an extremum is computed: what a choice may hang on.
 
+    The adjoint of an extremum asks which elements are equal to it.
     Contracted or not as the code around them happens to be, they could decide one way in the primal and another way
     where the reverse sweep computes them again. Rounded one by one they decide as NumPy does, everywhere.
     """
@@ -51,6 +53,8 @@ def decisive_items(items: Sequence[Item]) -> frozenset[int]:
         item = items[number]
         if isinstance(item, Compute) and (number in found or item.dtype.kind != "f"):
             found.update(item.operands)
+        elif isinstance(item, Reduce) and item.operation in ("reduce_max", "reduce_min"):
+            found.add(item.source)
     return frozenset(found)
 
 
@@ -116,17 +120,42 @@ def _divide(builder, operands, dtype, source, parameters):
 
 
 def _strong_multiply(builder, operands, dtype, source, parameters):
-    """Zero where one operand is. With masks this is one comparison for each operand: the product itself is masked."""
+    """Zero where the first operand is; `both`: or the second."""
     a, b = operands
     zero = constant(dtype, 0, lanes_of(a))
+    if not parameters["both"]:
+        return strongly(builder, "fmul", a, b, constant(dtype, math.inf), zero)
+    product = builder.fmul(a, b)
     neither = builder.and_(builder.fcmp_unordered("!=", a, zero), builder.fcmp_unordered("!=", b, zero))
-    return builder.select(neither, builder.fmul(a, b), zero)
+    return builder.select(neither, product, zero)
 
 
 def _strong_divide(builder, operands, dtype, source, parameters):
     a, b = operands
-    zero = constant(dtype, 0, lanes_of(a))
-    return builder.select(builder.fcmp_unordered("!=", a, zero), builder.fdiv(a, b), zero)
+    return strongly(builder, "fdiv", a, b, constant(dtype, 0), constant(dtype, 1, lanes_of(a)))
+
+
+def strongly(
+    builder: ir.IRBuilder, operation: str, a: ir.Value, b: ir.Value, pole: ir.Value, instead: ir.Value
+) -> ir.Value:
+    """`a * b` or `a / b`; zero where `a` is, also where `b` is nan or, but for its sign, `pole`.
+
+    Of vectors the result is masked, which costs a comparison. A single number may be what the next iteration of a loop
+    waits for: there `b` is looked at, beside the way, and in a branch that is foreseen put `instead` where `a` is zero.
+    """
+    n = lanes_of(a)
+    zero = ir.Constant(a.type, [0.0] * n if n > 1 else 0.0)
+    if n > 1:
+        plain = getattr(builder, operation)(a, b)
+        return builder.select(builder.fcmp_unordered("!=", a, zero), plain, zero)
+    before = builder.block
+    with builder.if_then(builder.fcmp_unordered("==", intrinsic(builder, "fabs", b), pole), likely=False):
+        other = builder.select(builder.fcmp_unordered("!=", a, zero), b, instead)
+        inside = builder.block
+    factor = builder.phi(b.type)
+    factor.add_incoming(b, before)
+    factor.add_incoming(other, inside)
+    return getattr(builder, operation)(a, factor, flags=CONTRACT if operation == "fmul" else ())
 
 
 def _absolute(builder, operands, dtype, source, parameters):

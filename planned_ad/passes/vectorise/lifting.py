@@ -32,8 +32,8 @@ from dataclasses import replace
 import numpy as np
 
 from ...analysis.enclosing import certainly_runs, indices_of, stays_inside
-from ...analysis.independence import EXTREMA, Carry, NotIndependent, Sharing, coefficient, moves
-from ...regions.affine import Affine, Ragged, substitute
+from ...analysis.independence import EXTREMA, Carry, NotIndependent, Sharing, moves
+from ...regions.affine import Affine, Ragged, coefficient, exact, substitute
 from ...regions.bounds import Iterations
 from ...regions.regions import Region, View, c_strides, is_injective, is_ragged
 from ...rules.table import RULES
@@ -86,7 +86,7 @@ class Lifting:
                 self.define(op)
 
     def check_extents(self, shape: tuple[int, ...]) -> None:
-        if any(isinstance(n, Ragged) and self.loop.index in dict(n.expression.terms) for n in shape):
+        if any(coefficient(exact(n), self.loop.index) for n in shape):
             raise NotIndependent("an extent differs between iterations")
         size = math.prod(shape)
         most = MOST_ELEMENTS if size <= SHORT else MOST_NEAR
@@ -115,7 +115,7 @@ class Lifting:
 
         Windows that overlap are refused: their adjoint would be one of single elements.
         """
-        step = coefficient(view, self.loop.index) * self.loop.step
+        step = coefficient(view.offset, self.loop.index) * self.loop.step
         first = substitute(view.offset, self.loop.index, self.loop.start)
         whole = View(first, (self.count, *view.shape), (step + stride, *view.strides))
         moving = [(n, s) for n, s in zip(whole.shape, whole.strides) if s]
@@ -158,7 +158,7 @@ class Lifting:
         """The numbers of an expression of the index."""
         if isinstance(self.count, Ragged) or self.count > MOST_INDICES:
             raise NotIndependent("too many numbers of its index, or not always as many")
-        move = dict(expression.terms)[self.loop.index] * self.loop.step
+        move = coefficient(expression, self.loop.index) * self.loop.step
         rest = substitute(expression, self.loop.index, self.loop.start)
         numbers = np.arange(self.count, dtype=np.int64) * move
         if isinstance(rest, int):
@@ -183,6 +183,9 @@ class Lifting:
             return self.builder.apply(op.primitive, *operands, **params)
         if kind == "contract":
             return self.contracted(op)
+        if kind == "matrix" and not isinstance(self.count, Ragged):
+            operands = (self.over_iterations(v, v.shape) for v in op.operands)
+            return self.builder.apply(op.primitive, *operands, **params)
         if kind == "gather" and not isinstance(self.count, Ragged) and op.operands[0].id not in self.lifted:
             indices = (self.over_iterations(v, v.shape) for v in op.operands[1:])
             return self.builder.apply(op.primitive, self.here(op.operands[0]), *indices, **params)

@@ -42,6 +42,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from ...analysis.mirrored_loops import live
 from ...regions.bounds import Iterations
 from ...regions.regions import Region, overlap
 from ...rules.algebra import Symbol
@@ -70,34 +71,15 @@ def without_branches(
     `constants` are those defined outside. `private`: of local buffers, how many loads there are of them; when all
     turn out to load what the same iteration has stored, the buffer is not needed any more.
     """
-    around, builder.operations = builder.operations, []
-    try:
-        selecting = _Selecting(builder, constants)
-        for op in body:
-            selecting.visit(op)
-        unread = {id for id, count in selecting.forwarded.items() if private.get(id) == count}
-        while True:
-            kept = needed(builder.operations, unread)
-            read = {region.buffer for op in kept for region in op.reads} & unread
-            if not read:
-                return kept
-            unread -= read  # a side that stores nothing keeps what there was
-    finally:
-        builder.operations = around
-
-
-def needed(operations: Iterable[Operation], unread: set[int]) -> tuple[Operation, ...]:
-    """The operations without stores to the buffers `unread`, and without values that nothing uses."""
-    kept: list[Operation] = []
-    used: set[int] = set()
-    for op in reversed(list(operations)):
-        if isinstance(op, Store) and op.region.buffer in unread:
-            continue
-        if op.outputs and not any(v.id in used for v in op.outputs):
-            continue
-        used.update(v.id for v in op.inputs)
-        kept.append(op)
-    return tuple(kept[::-1])
+    selecting = _Selecting(builder, constants)
+    operations = builder.block(body, selecting.visit)
+    unread = {id for id, count in selecting.forwarded.items() if private.get(id) == count}
+    while True:
+        kept = live([op for op in operations if not (isinstance(op, Store) and op.region.buffer in unread)])
+        read = {region.buffer for op in kept for region in op.reads} & unread
+        if not read:
+            return kept
+        unread -= read  # a side that stores nothing keeps what there was
 
 
 class _Selecting:

@@ -88,27 +88,23 @@ class _Vectorising:
             found += self.written(op, loops, around)
         return tuple(found)
 
-    def written(self, op: Operation, loops: tuple[Loop, ...], around: Iterations) -> list[Operation]:
+    def written(self, op: Operation, loops: tuple[Loop, ...], around: Iterations) -> tuple[Operation, ...]:
         if isinstance(op, Loop) and not any(isinstance(inner, Loop) for inner in walk(op.body)):
-            return self.lifted(op, loops, around) or [op]
+            return self.lifted(op, loops, around) or (op,)
         if isinstance(op, Loop):
-            return [replace(op, body=self.block(op.body, (*loops, op), inside(around, op)))]
-        return [op.with_blocks(*(self.block(block, loops, around) for block in op.blocks))]
+            return (replace(op, body=self.block(op.body, (*loops, op), inside(around, op))),)
+        return (op.with_blocks(*(self.block(block, loops, around) for block in op.blocks)),)
 
-    def lifted(self, op: Loop, loops: tuple[Loop, ...], around: Iterations) -> list[Operation] | None:
+    def lifted(self, op: Loop, loops: tuple[Loop, ...], around: Iterations) -> tuple[Operation, ...] | None:
         """The loop as array operations; None where it stays a loop."""
         if op.count is not None or never_runs(op):
             return None
-        before, self.builder.operations = self.builder.operations, []
         try:
             if any(inner.blocks for inner in op.body):
                 op = replace(op, body=without_branches(self.builder, op.body, self.constants, self.private))
             shared = sharing(self.builder.buffers, op, loops)
-            Lifting(self.builder, op, shared, around, self.widest).write()
+            found = self.builder.recorded(Lifting(self.builder, op, shared, around, self.widest).write)
         except (NotIndependent, NotSelectable):
             return None
-        else:
-            self.changed = True
-            return self.builder.operations
-        finally:
-            self.builder.operations = before
+        self.changed = True
+        return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,10 @@ from ..record.storage import ShiftedStorage, Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex, index_of
 from ..values.scalar_tracer import ScalarTracer
-from .carries import MUTABLE, Carry, Count, Items, Moving, Whole, moved, put_together, taken_apart
+from .form import HandedOn
+from .forms import Count, Items, Moving, moved
+from .held import MUTABLE, put_together, taken_apart
+from .stored_forms import Array, Number
 
 if TYPE_CHECKING:
     from .loops import LoopTrace
@@ -34,13 +36,13 @@ class Leaving:
         self.held: dict[int, ArrayTracer] = {}
         self.ran: Buffer | None = None  # the iterations that have begun, of a loop that may be left
 
-    def carried(self, carry: Carry | None, value: Any) -> Any:
+    def carried(self, carry: HandedOn | None, value: Any) -> Any:
         """Of a variable that was there before the loop."""
         if self.loop.is_left and counts(carry) and self.ran is None:
             recorder = self.recorder
             number = recorder.value_of(index_of(recorder, affine(1, {self.loop.index: 1})), np.int64)
             self.ran = self.keep(number, "iterations")
-        return value if carry is None else After(carry, value)
+        return value if carry is None else carry
 
     def survivor(self, value: Any) -> Any:
         """Of something made in the loop."""
@@ -50,12 +52,13 @@ class Leaving:
                 return Lost(recorder, "a view that moves with the index")
             value = value.traced()
         if recorder.is_scalar(value):
-            return Kept(self.keep(value.value, "after"), value)
+            return Number(value.dtype, value.is_python, buffer=self.keep(value.value, "after"))
         if recorder.is_array(value):
             storage = value.storage
             if self.loop.copies.is_replaced(value):
                 copy = Copy(recorder.copies.names(storage), NONE, self.loop.copies.refused)
-                return Held(self.keep(value.read(), storage.label()), copy)
+                buffer = self.keep(value.read(), storage.label())
+                return Array(value.dtype, value.shape, buffer=buffer, copy=copy)
             if storage.value is not None and storage.depth > depth and storage not in [s for s, _ in self.storages]:
                 view = storage.view_of(storage.base)
                 buffer = recorder.builder.new_buffer("local", storage.label(), storage.base.dtype, view)
@@ -74,29 +77,19 @@ class Leaving:
             self.stores.append((buffer, value))
         return self.kept[value.id][1]
 
-    def finished(self, value: Any) -> Any:
+    def finished(self, value: Any, name: str) -> Any:
         """As the program sees it after the loop."""
         recorder = self.recorder
-        if type(value) is Held:
-            if value.buffer.id not in self.held:
-                self.held[value.buffer.id] = recorder.copies.array_in(value.buffer, value.copy)
-            return self.held[value.buffer.id]
-        if type(value) is Kept:
-            load = recorder.builder.load(value.buffer.whole)
-            return ScalarTracer(recorder, load, value.tracer.is_python)
-        if type(value) is After:
-            return self.after(value.carry)
+        if isinstance(value, HandedOn):
+            return self.after(value, name)
         if type(value) is RaggedArray or (recorder.is_array(value) and type(value.storage) is ShiftedStorage):
             return self.settled(value)
         if type(value) is LoopIndex:
             return index_of(recorder, value.expression)
         parts = taken_apart(value)
-        if (
-            parts is not None
-            and parts[0] not in MUTABLE
-            and any(type(item) in (Kept, Held, After, LoopIndex, ArrayTracer, RaggedArray) for item in parts[2])
-        ):
-            return put_together(parts[0], parts[1], [self.finished(item) for item in parts[2]])
+        moving = HandedOn, LoopIndex, ArrayTracer, RaggedArray
+        if parts is not None and parts[0] not in MUTABLE and any(issubclass(type(item), moving) for item in parts[2]):
+            return put_together(parts[0], parts[1], [self.finished(item, name) for item in parts[2]])
         return value
 
     def settled(self, array: Any) -> Any:
@@ -108,10 +101,13 @@ class Leaving:
         )
         return seen(array, View(substitute(view.offset, index, last), shape, view.strides))
 
-    def after(self, carry: Carry) -> Any:
+    def after(self, carry: HandedOn, name: str) -> Any:
+        """What a form has become after the last iteration."""
         loop = self.loop
-        if isinstance(carry, Whole):
-            return carry.value
+        if type(carry) is Array and carry.buffer is not None:
+            if carry.buffer.id not in self.held:
+                self.held[carry.buffer.id] = carry.begin(self.recorder, loop.index, name)
+            return self.held[carry.buffer.id]
         if self.ran is not None and isinstance(carry, Count):
             trips = ScalarTracer(self.recorder, self.recorder.builder.load(self.ran.whole), is_python=True)
             return trips * index_of(self.recorder, carry.step) + index_of(self.recorder, carry.start)
@@ -125,10 +121,10 @@ class Leaving:
         if isinstance(carry, Moving):
             if may_be_less or loop.is_left:
                 raise loop.unrolled("moves a view, and may be left early or have a length less than zero")
-            return seen(carry.array, moved(carry.view, loop.index, exact(loop.whole_trips) - 1))
+            return seen(carry.view_of, moved(carry.view, loop.index, exact(loop.whole_trips) - 1))
         if isinstance(carry, Items):
-            return put_together(carry.kind, carry.keys, [self.after(item) for item in carry.items])
-        return carry.begin(self.recorder, loop.index)
+            return put_together(carry.kind, carry.keys, [self.after(item, name) for item in carry.items])
+        return carry.begin(self.recorder, loop.index, name)
 
     def none_or(self, trips: int) -> Value:
         """How often a loop runs whose length may come out as less than zero."""
@@ -138,9 +134,9 @@ class Leaving:
         return self.recorder.apply("maximum", value, self.recorder.constant(0, np.int64))
 
 
-def counts(carry: Carry | None) -> bool:
+def counts(carry: HandedOn | None) -> bool:
     """Whether what is handed on tells how many iterations there were."""
-    return isinstance(carry, Count) or (isinstance(carry, Items) and any(map(counts, carry.items)))
+    return carry is not None and any(isinstance(leaf, Count) for leaf in carry.leaves())
 
 
 def moves_with(loop: LoopTrace, value: Any) -> bool:
@@ -159,27 +155,3 @@ def _product(trips: Extent, step: Extent) -> Extent:
         return trips * step
     assert isinstance(trips, int) and isinstance(step, Affine)
     return step * trips
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A scalar of the last iteration, in memory."""
-
-    buffer: Buffer
-    tracer: ScalarTracer
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """An array that the last iteration was handed, in memory."""
-
-    buffer: Buffer
-    copy: Copy
-
-
-@dataclass(frozen=True, slots=True)
-class After:
-    """What a carry has become after the last iteration."""
-
-    carry: Carry
-    value: Any

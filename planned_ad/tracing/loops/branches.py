@@ -22,20 +22,13 @@ from ..record.aliases import NONE, Copy, Names
 from ..record.blocks import Block, Made
 from ..record.ids import APART
 from ..record.scopes import Scope
-from .carries import Array, memory_of, same
-from .choices import (  # fmt: skip
-    ABSENT,
-    Nothing,
-    Whole,
-    arrays_in,
-    cannot_be_chosen,
-    choose,
-    hand_on,
-    is_copy,
-    is_private,
-    taken_up,
-)
+from .carries import NextArray
+from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, taken_up
+from .form import HandedOn
+from .forms import Nothing
+from .held import memory_of, same
 from .state import Key, Place, State, capture, write_state
+from .stored_forms import Array
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -50,8 +43,8 @@ class Side:
 
     operations: tuple[Operation, ...]
     changed: dict[Key, Place]
-    handed_on: frozenset[Key]  # the places that it left in memory
     prefix: tuple[object, ...]
+    handed_on: frozenset[Key] = frozenset()  # the places that it left in memory
     generation: int = 0  # of the forms in which variables come out of branches
     complete: bool = False  # whether both sides of the branches in it are known
     made: tuple[tuple[int, int], ...] = ()  # buffers, and how deep they were made
@@ -68,7 +61,7 @@ class Node:
     first_value: dict[bool, int]
     sides: dict[bool, Side] = field(default_factory=dict)
     parts: dict[bool, Made] = field(default_factory=lambda: {True: Made(), False: Made()})
-    chosen: dict[Key, Any] = field(default_factory=dict)  # of each changed place the form in which it is handed on
+    chosen: dict[Key, HandedOn] = field(default_factory=dict)  # of each changed place the form in which it is handed on
 
     names: dict[tuple[Key, bool], Names] = field(default_factory=dict)  # the memories to which each side led
     shared: set[Key] = field(default_factory=set)  # arrays that something else leads to as well
@@ -235,34 +228,54 @@ class Branches:
     def close(self) -> None:
         """The innermost side is over."""
         active = self.active.pop()
-        recorder, builder, node = self.recorder, self.recorder.builder, active.node
         frames = [f for f in active.frames if f in running(active.frame)]
         now = self.captured(frames)
-        changed: dict[Key, Place] = {}
+        self.refuse_growth(active, now)
+        before = active.node.sides.get(active.outcome)
+        side = active.node.sides[active.outcome] = Side((), self.changed(active, now, frames), active.prefix)
+        direct = self.direct(active, now)
+        met = active.node.places(direct).items()
+        places = {key: here for key, place in met if (here := place_in(frames, key, place)) is not None}
+        side.handed_on, side.direct = frozenset(places), frozenset(direct)
+        self.choose(active, now, places)
+        if any(asks_identity(f.f_code) for f in frames) and any(map(is_copy, active.node.chosen.values())):
+            raise self.refused(IDENTITY)
+        self.hand_on(active, now, places, direct)
+        self.end(active, side, before)
+        self.emit(active, side)
+        self.take_up(active, now, places, direct)
+        self.recorder.watch.off_if_idle()
+
+    def changed(self, active: Active, now: State, frames: list[types.FrameType]) -> dict[Key, Place]:
+        """The places that hold something else than before the side."""
+        found: dict[Key, Place] = {}
         known = {owner for owner, _, _ in active.entry.values} | set(active.entry.sizes)
-        for key in {**active.entry.values, **now.values}:
-            place, old = active.entry.values.get(key, (None, ABSENT))
+        for key, (place, _) in {**active.entry.values, **now.values}.items():
+            old = active.entry.values.get(key, (place, ABSENT))[1]
             place, new = now.values.get(key, (place, ABSENT))
-            if place.kind == "local":  # type: ignore[union-attr]
-                if place.owner not in frames:  # type: ignore[union-attr]
+            if place.kind == "local":
+                if place.owner not in frames:
                     continue
-            elif new is ABSENT or (old is ABSENT and id(place.owner) not in known):  # type: ignore[union-attr]
+            elif new is ABSENT or (old is ABSENT and id(place.owner) not in known):
                 continue  # of something that nobody can reach any more, or that is new itself
             if new is ABSENT or old is ABSENT or not same(old, new):
-                changed[key] = place  # type: ignore[assignment]
+                found[key] = place
+        return found
+
+    def refuse_growth(self, active: Active, now: State) -> None:
+        """Lists, dicts, sets and arrays that are not traced have to be what they were."""
         for owner, (_, size) in active.entry.sizes.items():
             if owner in now.sizes and now.sizes[owner][1] != size:
-                recorder.watch.off()
-                recorder.follow_lists([now.sizes[owner][0]])
+                self.recorder.watch.off()
+                self.recorder.follow_lists([now.sizes[owner][0]])
                 raise self.refused("lets a list, dict or set grow on one side of a branch")
         for owner, (_, content) in active.entry.contents.items():
             if owner in now.contents and now.contents[owner][1] != content:
                 raise self.refused("changes a set, or an array that is not traced, on one side of a branch")
-        before = node.sides.get(active.outcome)
-        node.sides[active.outcome] = Side((), changed, frozenset(), active.prefix)
-        direct = self.direct(active, now)
-        met = node.places(direct).items()
-        places = {key: here for key, place in met if (here := place_in(frames, key, place)) is not None}
+
+    def choose(self, active: Active, now: State, places: dict[Key, Place]) -> None:
+        """Find the forms in which the places come out of the branch."""
+        recorder, node = self.recorder, active.node
         for key, place in places.items():
             value = now.values.get(key, (place, ABSENT))[1]
             old = active.entry.values.get(key, (place, ABSENT))[1]
@@ -273,54 +286,66 @@ class Branches:
                 node.chosen[key] = Nothing(reason) if reason else choose(recorder, place, form, value, old)
             if node.chosen[key] is not form:
                 self.generation += 1
-        if any(asks_identity(f.f_code) for f in frames) and any(is_copy(form) for form in node.chosen.values()):
-            raise self.refused(IDENTITY)
+
+    def hand_on(self, active: Active, now: State, places: dict[Key, Place], direct: dict[Key, NextArray]) -> None:
+        """Record what the side leaves in memory."""
+        recorder, node, index = self.recorder, active.node, self.loop.index
+        builder = recorder.builder
         for key in places:
-            value = now.values.get(key, (None, ABSENT))[1]
-            hand_on(recorder, node.chosen[key], value)
-            if key not in node.shared and isinstance(node.chosen[key], Whole) and not is_private(value, now):
+            form, value = node.chosen[key], now.values.get(key, (None, ABSENT))[1]
+            for buffer, left in form.leave(recorder, value, index):
+                builder.store(buffer.whole, left)
+            if key not in node.shared and isinstance(form, Array) and not is_private(value, now):
                 node.shared.add(key)
                 self.generation += 1
-        stores = [store for key in direct for store in direct[key].leave(recorder, now.values[key][1], self.loop.index)]
-        for buffer, value in stores:  # after all have been read
-            builder.store(buffer.whole, value)
+        stores = [store for key in direct for store in direct[key].leave(recorder, now.values[key][1], index)]
+        for buffer, left in stores:  # after all have been read
+            builder.store(buffer.whole, left)
             self.handed_on.append(builder.operations[-1])
-        operations = tuple(recorder.scopes.leave(active.scope))
-        made = tuple(builder.made[active.made :])
-        node.sides[active.outcome] = Side(
-            operations, changed, frozenset(places), active.prefix, self.generation, active.complete, made,
-            direct=frozenset(direct), reads=active.scope.reads, writes=active.scope.writes,
-        )  # fmt: skip
+
+    def end(self, active: Active, side: Side, before: Side | None) -> None:
+        """The block of the side is over."""
+        recorder, builder = self.recorder, self.recorder.builder
+        side.operations = tuple(recorder.scopes.leave(active.scope))
+        side.made = tuple(builder.made[active.made :])
+        side.generation, side.complete = self.generation, active.complete
+        side.reads, side.writes = active.scope.reads, active.scope.writes
         if before is not None and before.generation == self.generation and before.complete and active.complete:
-            node.sides[active.outcome].times = before.times + 1
-        recorder.scopes.absorb(*node.sides.values())
+            side.times = before.times + 1
+        recorder.scopes.absorb(*active.node.sides.values())
         builder.next_value = active.next_value
         for op in active.scope.before:
             builder.emit(op)
-        other = node.sides.get(not active.outcome)
-        for write in () if other is None else other.writes:
+
+    def emit(self, active: Active, side: Side) -> None:
+        """Put the branch on the tape, with what the last pass that took the other side recorded of it."""
+        recorder, builder, node = self.recorder, self.recorder.builder, active.node
+        other = node.sides.get(not active.outcome, Side((), {}, ()))
+        for write in other.writes:
             recorder.copies.apply(write)
         if not active.complete or not node.is_known(not active.outcome, active.prefix, self.generation):
             self.incomplete()
-        rest = () if other is None else other.operations
-        builder.made += () if other is None else other.made  # its operations are put here too
-        then, otherwise = (operations, rest) if active.outcome else (rest, operations)
+        builder.made += other.made  # its operations are put here too
+        pair = (side.operations, other.operations)
+        then, otherwise = pair if active.outcome else pair[::-1]
         builder.emit(Branch(predicate=active.predicate, then=then, otherwise=otherwise, line=active.line))
-        write_state(
-            {
-                key: (place, taken_up(recorder, node.chosen[key], place, key in node.shared, self.copy(node, key)))
-                for key, place in places.items()
-            }
-            | {key: (now.values[key][0], carry.array(recorder)) for key, carry in direct.items()}
-        )
-        recorder.watch.off_if_idle()
+
+    def take_up(self, active: Active, now: State, places: dict[Key, Place], direct: dict[Key, NextArray]) -> None:
+        """Let the variables hold what either side has left."""
+        recorder, node, found = self.recorder, active.node, {}
+        for key, place in places.items():
+            copy, shared = self.copy(node, key), key in node.shared
+            found[key] = place, taken_up(recorder, node.chosen[key], self.loop.index, place.name, copy, shared)
+        for key, carry in direct.items():
+            found[key] = now.values[key][0], carry.in_place(recorder)
+        write_state(found)
 
     def copy(self, node: Node, key: Key) -> Copy:
         """For what the copies stand that hold what either side has left."""
         names = NONE.union(*(node.names.get((key, outcome), NONE) for outcome in (True, False)))
         return Copy(names, NONE, self.loop.copies.refused)
 
-    def direct(self, active: Active, now: State) -> dict[Key, Array]:
+    def direct(self, active: Active, now: State) -> dict[Key, NextArray]:
         """The arrays that a side which ends with the body leaves where the loop hands them on.
 
         Not those of which something else would see that they are overwritten already.
@@ -329,10 +354,10 @@ class Branches:
         if not active.extent.leaves or active.frame is not loop.frame:
             return {}
         known = len(indirect)
-        found = {key: carry for key, carry in loop.carries.items() if type(carry) is Array}
+        found = {key: carry for key, carry in loop.carries.items() if type(carry) is NextArray}
         for key in found.keys() - indirect:
             value: Any = now.values.get(key, (None, None))[1]
-            if not self.recorder.is_array(value) or not found[key].fits(value):
+            if not found[key].fits(value):
                 indirect.add(key)
         for key, (_, value) in now.values.items():
             seen = [memory_of(array) for array in arrays_in(value)]
@@ -400,6 +425,11 @@ class Branches:
             raise self.refused("tests a traced value, and its source is not at hand")
         active.extent = extent
         self.recorder.watch.on(active.frame)
+
+
+def is_copy(form: HandedOn) -> bool:
+    """Whether arrays are copied in this form."""
+    return any(isinstance(leaf, Array) for leaf in form.leaves())
 
 
 def follow(recorder: Recorder, frame: types.FrameType, extent: Extent) -> None:

@@ -17,7 +17,8 @@ from ...python.statements import WhileLines
 from ...regions.affine import Affine, Extent, affine, exact, ragged, substitute
 from ..record.scopes import Unrolled
 from ..values.loop_index import LoopIndex, outcomes
-from .carries import Count, period_of_exchange
+from .carries import period_of_exchange
+from .forms import Count
 from .loops import LoopTrace
 
 UNEVEN = (

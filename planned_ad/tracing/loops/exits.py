@@ -24,10 +24,10 @@ from ...regions.regions import contiguous
 from ...tape.tape import Branch, Buffer, Load, Operation
 from ..lengths.run_time_arrays import RunTimeArray
 from ..record.aliases import NONE, Copy, Names
-from .carries import is_number, number_type, taken_apart
-from .choices import First, Scalar, Several, Whole, fits, hand_on, taken_up
+from .choices import taken_up
+from .form import HandedOn
+from .forms import Items, Nothing, Unchanged, joined
 from .iteration import LoopIterator, Sequence
-from .state import Place
 from .traced_list import is_traced_list
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 ENDS = "end"  # how a `while` statement is left whose test is false
 STEPS = object()
+TRUTH = np.dtype(bool)
 
 
 @dataclass
@@ -48,7 +49,7 @@ class Exits:
     loop: LoopTrace | None = None  # the recording of it
     flag: Buffer | None = None  # whether it goes on
     ways: dict[str, Buffer] = field(default_factory=dict)  # whether it was left so
-    form: Any = None  # in which what it returns lies in memory
+    form: HandedOn | None = None  # in which what it returns lies in memory
     names: Names = NONE  # the memories for which that may stand
     ended: bool = False  # whether the test of a `while` statement that is not recorded as one loop was false
 
@@ -76,11 +77,11 @@ class Exits:
         loop.joiner.initial.append((self.flag, True))
         loop.prepare()
 
-    def memory(self, name: str) -> Buffer:
-        """A truth in memory."""
+    def memory(self, name: str, dtype: np.dtype = TRUTH, shape: tuple[int, ...] = ()) -> Buffer:
+        """Memory for a truth, or for something else."""
         assert self.loop is not None
         with self.recorder.scopes.beside(self.loop.apart):
-            return self.recorder.builder.new_buffer("local", name, np.dtype(bool), contiguous(()))
+            return self.recorder.builder.new_buffer("local", name, dtype, contiguous(shape))
 
     # In its body.
 
@@ -109,40 +110,27 @@ class Exits:
         """Leave in memory what the loop returns."""
         assert self.loop is not None
         self.names |= self.recorder.copies.names_in(value)
-        before = self.form
-        if before is None or not fits(self.recorder, before, value):
-            with self.recorder.scopes.beside(self.loop.apart):
-                self.form = self.form_of(value, before)
-            if before is not None:
+        form = self.element_form(value) if self.form is None else joined(self.form, Unchanged(value))
+        if form is None or any(isinstance(leaf, Nothing) for leaf in form.leaves()):
+            raise self.loop.unrolled("returns different kinds of things")
+        if form is not self.form:
+            if self.form is not None:
                 self.loop.branches.restate()
-        hand_on(self.recorder, self.form, value)
+            self.form = form.placed(lambda dtype, shape: self.memory("result", dtype, shape))
+        for buffer, left in self.form.leave(self.recorder, value, self.loop.index):
+            self.recorder.builder.store(buffer.whole, left)
 
-    def form_of(self, value: Any, other: Any) -> Any:
-        """The form in which a value that is returned lies in memory, where others had the form `other`."""
-        recorder = self.recorder
-        if other is not None and fits(recorder, other, value):
-            return other
-        if is_number(recorder, value) and (other is None or type(other) is Scalar):
-            dtype, is_python = number_type(recorder, value)
-            if other is not None:
-                dtype, is_python = np.result_type(dtype, other.buffer.dtype), is_python and other.is_python
-            return Scalar(recorder.builder.new_buffer("local", "result", dtype, contiguous(())), is_python)
-        if recorder.is_array(value) and other is None:
-            return Whole(recorder.builder.new_buffer("local", "result", value.dtype, contiguous(value.shape)))
-        parts = taken_apart(value)
-        if parts is not None and (other is None or type(other) is Several):
-            kind, keys, items = parts
-            if other is None or (other.kind, other.keys) == (kind, keys):
-                forms = [None] * len(items) if other is None else other.items
-                return Several(kind, keys, [self.form_of(item, form) for item, form in zip(items, forms)])
-        if other is None and not isinstance(value, RunTimeArray) and not is_traced_list(value):
-            return First(value)
-        raise self.loop.unrolled("returns different kinds of things")  # type: ignore[union-attr]
+    def element_form(self, value: Any) -> HandedOn | None:
+        """The form of the first thing that is returned; another may have other numbers and arrays in it."""
+        form = Unchanged(value).opened()
+        if isinstance(form, Items):
+            return form.of([self.element_form(item.value) for item in form.items])  # type: ignore[attr-defined]
+        return form or (None if isinstance(value, RunTimeArray) or is_traced_list(value) else Unchanged(value))
 
     def steps(self, body: tuple[Operation, ...], line: Any) -> tuple[Operation, ...]:
         """The body of a loop that runs while the flag holds."""
         assert self.flag is not None
-        goes_on = self.recorder.builder.new_value((), np.dtype(bool))
+        goes_on = self.recorder.builder.new_value((), TRUTH)
         return (
             Load(out=goes_on, region=self.flag.whole, line=line),
             Branch(predicate=goes_on, then=body, otherwise=(), line=line),
@@ -176,7 +164,7 @@ class Exits:
         """What the loop returns."""
         assert self.loop is not None
         copy = Copy(self.names, NONE, self.loop.copies.refused)
-        return taken_up(self.recorder, self.form, Place(self, "form", "attribute"), True, copy)
+        return taken_up(self.recorder, self.form, self.loop.index, "result", copy, shared=True)  # type: ignore[arg-type]
 
 
 class Steps(LoopIterator):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...python.comprehensions import collected, display
-from .columns import Number, Stored
 from .consumers import Consumer, is_generator_expression
+from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def listed_numbers(recorder: Recorder, array: Any, site: Site, kind: Any) -> Tra
     found = TracedList(recorder, site, [], kind)
     memory = array.copy()
     memory.storage.listed = found
-    found.parts.append(Segment(Stored(recorder, Number(memory.dtype, False), memory), len(array)))
+    found.parts.append(Segment(Number(memory.dtype, False, memory=memory), len(array)))
     return found
 
 

@@ -10,25 +10,12 @@ import numpy as np
 from ...regions.affine import Extent, affine
 from ..record.aliases import Standing, copy_of
 from ..record.lost_variables import Lost
-from .carries import number_type
-from .columns import (
-    Column,
-    Fixed,
-    Integer,
-    Nested,
-    Number,
-    Records,
-    Repeated,
-    Spec,
-    element_spec,
-    is_known,
-    joined,
-    merged_specs,
-    new_column,
-    spec_of,
-    stored,
-)
+from .columns import element_form, merged, row_count, stored
+from .form import HandedOn
+from .forms import Count, Unchanged, joined, put_parts
+from .held import number_type
 from .state import Key, Place
+from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:
@@ -43,11 +30,11 @@ class Grown:
 
     target: TracedList
     before: list[Any]  # its parts before the loop
-    spec: Spec | None = None
+    form: HandedOn | None = None
     each: int = 0  # elements per iteration
     kept: list[Any] = field(default_factory=list)  # of the parts before, those that stay in front of the column
     first: int = 0  # rows of the column from before the loop
-    column: Column | None = None
+    column: HandedOn | None = None
     standing: Standing = field(default_factory=lambda: Standing(object()))  # of the arrays in it
     begun: list[Any] | None = None  # its parts at the beginning of the pass, where it has grown since
 
@@ -98,28 +85,27 @@ class Growth:
     def _leave(self, grown: Grown) -> bool:
         loop = self.loop
         new = self.new(grown)
-        lengths = [part.length if type(part) is Segment else 1 for part in new]
+        each = row_count(new)
         if loop.count is not None or type(loop.whole_trips) is not int or not loop.counts_iterations:
             raise grown.target.refuse()
-        if not all(type(n) is int for n in lengths):
+        if each is None:
             raise grown.target.refuse()
-        spec = merged_specs([element_spec(loop.recorder, part, loop.depth) for part in new])
-        each = int(sum(lengths))  # type: ignore[arg-type]
+        form = merged([element_form(loop.recorder, part, loop.depth) for part in new])
         if each != 1:
-            spec = stored(spec)
+            form = stored(form)
         grown.standing.left = loop.recorder.copies.names_in(new)
         for part in new:
             self._lend(grown.target, part)
         if grown.column is not None:
-            common = joined(grown.spec, spec) if each == grown.each else None
-            if common == grown.spec and common is not None:
+            common = joined(grown.form, form, exact=True) if each == grown.each else None
+            if common == grown.form and common is not None:
                 self._put(grown, new)
                 return True
-            spec = common
-        if spec is None or is_known(spec):
+            form = common
+        if form is None or form.is_known:
             raise grown.target.refuse()
         loop.recorder.filled.add(grown.target.site)
-        grown.spec, grown.each, grown.column = spec, each, None
+        grown.form, grown.each, grown.column = form, each, None
         return False
 
     def new(self, grown: Grown) -> list[Any]:
@@ -140,9 +126,12 @@ class Growth:
         """A row does not change when the array is written to that was put into the list: such a write is refused."""
         recorder, depth = self.loop.recorder, self.loop.depth
         if type(element) is Segment:
-            for value in repeated(element.column):
-                self._lend(owner, value)
-        elif recorder.is_array(element) and (always or not isinstance(spec_of(recorder, element, depth), Fixed)):
+            for leaf in element.column.leaves():
+                if isinstance(leaf, Unchanged):
+                    self._lend(owner, leaf.value)
+        elif recorder.is_array(element):
+            if not always and isinstance(element_form(recorder, element, depth), Unchanged):
+                return
             memory = element.storage
             memory = getattr(memory, "memory", memory)
             if memory.carried and memory.lent:
@@ -156,56 +145,48 @@ class Growth:
     def _put(self, grown: Grown, new: list[Any]) -> None:
         """Record that an iteration's elements go into its rows."""
         assert grown.column is not None
-        row: Extent = grown.first + affine(0, {self.loop.index: grown.each})
-        for part in new:
-            if type(part) is Segment:
-                grown.column.put_rows(row, part.column, part.length)  # type: ignore[arg-type]
-                row = row + part.length
-            else:
-                grown.column.put(row, part)
-                row = row + 1
+        put_parts(grown.column, grown.first + affine(0, {self.loop.index: grown.each}), new)
 
     def prepare(self) -> None:
         """Make memory for the lists that are new, or hold something else than it seemed."""
         loop, recorder = self.loop, self.loop.recorder
         for grown in self.lists.values():
-            if grown.column is not None or grown.spec is None:
+            if grown.column is not None or grown.form is None:
                 continue
-            grown.kept, merged = self._mergeable(grown)
-            grown.first = len(merged)
-            if merged:
-                grown.spec = stored(grown.spec)
-                assert grown.spec is not None
+            grown.kept, first = self._mergeable(grown)
+            grown.first = len(first)
+            if first:
+                grown.form = stored(grown.form)
+                assert grown.form is not None
             with recorder.scopes.beside(loop.apart):
                 rows = grown.first + grown.each * loop.whole_trips
-                grown.column = new_column(grown.spec, rows, grown.target, loop.index, loop.depth)
-            grown.standing.initial = recorder.copies.names_in(merged)
+                grown.column = grown.form.in_rows(rows, grown.target, loop.index, loop.depth)
+            grown.standing.initial = recorder.copies.names_in(first)
             grown.standing.names |= grown.standing.initial
-            for row, part in enumerate(merged):
+            for part in first:
                 self._lend(grown.target, part, always=True)
-                grown.column.put(row, part)
+            put_parts(grown.column, 0, first)
 
     def _mergeable(self, grown: Grown) -> tuple[list[Any], list[Any]]:
         """The parts from before the loop that stay what they are, and the last ones, which become rows."""
-        spec = stored(grown.spec)
+        form = stored(grown.form)
         around = [scope.loop for scope in self.loop.recorder.scopes.open if scope.loop not in (None, self.loop)]
         outer = [loop.growth.lists.get(id(grown.target)) for loop in around]
         floor = max((len(o.begun) for o in outer if o is not None and o.begun is not None), default=0)
         k = len(grown.before)
-        while spec is not None and k > floor and self._fits(spec, grown.before[k - 1]):
+        while form is not None and k > floor and self._fits(form, grown.before[k - 1]):
             k -= 1
         if len(grown.before) - k > MOST_MERGED:
             k = len(grown.before)
         return grown.before[:k], grown.before[k:]
 
-    def _fits(self, spec: Spec, element: Any) -> bool:
-        recorder = self.loop.recorder
+    def _fits(self, form: HandedOn, element: Any) -> bool:
         if type(element) is Segment:
             return False
-        found = spec_of(recorder, element, -1)
-        if isinstance(spec, Number) and isinstance(found, Number | Integer):
-            return np.result_type(number_type(recorder, element)[0], spec.dtype) == spec.dtype
-        return found is not None and joined(spec, stored(found)) == spec
+        found = element_form(self.loop.recorder, element, -1)
+        if isinstance(form, Number) and isinstance(found, Number | Count):
+            return np.result_type(number_type(element)[0], form.dtype) == form.dtype
+        return joined(form, stored(found), exact=True) == form
 
     # The end.
 
@@ -232,12 +213,3 @@ def _holds(value: Any, part: Any) -> bool:
     if type(value) is tuple:
         return any(_holds(item, part) for item in value)
     return type(value) in (list, TracedList) and value is part
-
-
-def repeated(column: Column) -> list[Any]:
-    """What a column holds that is the same in all rows."""
-    if isinstance(column, Records):
-        return [value for part in column.columns for value in repeated(part)]
-    if isinstance(column, Nested):
-        return repeated(column.flat)
-    return [column.value] if isinstance(column, Repeated) else []

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from ...python.statements import IDENTITY, asks_identity
 from ..record.aliases import Behind, settled
 from ..record.lost_variables import BEHIND
-from .carries import Fresh, in_memory, same
+from .carries import in_memory
+from .forms import Nothing
+from .held import same
 from .state import Key, Place, State
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ class LoopCopies:
         if key not in self.unfit and (lost or behind):
             self.unfit.add(key)
             self.grew = True
-            self.loop.carries[key] = Fresh(place.name, now.lost[key]._reason if lost else BEHIND)
+            self.loop.carries[key] = Nothing(now.lost[key]._reason if lost else BEHIND)
         return key in self.unfit
 
     def settled(self) -> bool:

@@ -20,7 +20,10 @@ from ..record.scopes import Scope, Site
 from ..values.array_tracer import ArrayTracer
 from .after_loops import Leaving
 from .branches import Branches
-from .carries import MUTABLE, Array, Carry, Count, Fresh, Joiner, NotCarried, Number, Whole, period_of_exchange, same
+from .carries import Joiner, NextArray, NextNumber, period_of_exchange
+from .form import HandedOn, NotCarried
+from .forms import Count, Nothing, Unchanged
+from .held import MUTABLE, same
 from .list_growth import Growth
 from .loop_aliases import LoopCopies
 from .passes import Comparison
@@ -44,7 +47,7 @@ class LoopTrace:
     count: Value | None  # how many at run time, where that is not known before
     targets: tuple[str, ...]  # variables that each iteration assigns before it reads them
     before: list[Operation] = field(default_factory=list)
-    carries: dict[Key, Carry] = field(default_factory=dict)
+    carries: dict[Key, HandedOn] = field(default_factory=dict)
     period: int = 1  # iterations of the program in one of the loop
     turn: int = 0  # which of them is running
     passes: int = 0
@@ -93,7 +96,7 @@ class LoopTrace:
     def begin(self) -> None:
         recorder = self.recorder
         for carry in self.carries.values():
-            if isinstance(carry, Number):
+            if isinstance(carry, NextNumber):
                 carry.changed = False
         last = exact(self.whole_trips) - 1
         self.scope = Scope(
@@ -113,13 +116,12 @@ class LoopTrace:
             raise self.unrolled("changes its variables in another way in each iteration")
         if self.passes > 1 or self.carries:
             made = {key: (place, Lost(recorder, place.name)) for key, (place, _) in self.made.items()}
-            write_state(
-                made
-                | {
-                    key: (place, self.carries[key].begin(recorder, self.index) if key in self.carries else value)
-                    for key, (place, value) in self.origin.values.items()
-                }
-            )
+            begun = {
+                key: (place, self.carries[key].begin(recorder, self.index, place.name))
+                for key, (place, _) in self.origin.values.items()
+                if key in self.carries
+            }
+            write_state(made | self.origin.values | begun)
             self.growth.begin()
 
     def advance(self) -> bool:
@@ -183,25 +185,29 @@ class LoopTrace:
                     continue
                 raise self.unrolled(f"deletes `{place.name}`")
             new = now.values[key][1]
-            carry = self.carries.get(key) or Whole(old)
+            carry = self.carries.get(key)
+            if carry is None:
+                if not same(old, new):
+                    failed[key] = (place, old, new)
+                continue
             try:
                 stores += carry.leave(self.recorder, new, self.index)
             except NotCarried as problem:
-                if str(problem) or (isinstance(carry, Whole) is False and not isinstance(carry, Count)):
+                if str(problem) or not isinstance(carry, Unchanged | Count):
                     raise self.unrolled(str(problem) or f"changes the type of `{place.name}`") from None
                 failed[key] = (place, old, new)
         return stores, failed
 
     def retyped(self) -> bool:
         """Whether a number that is handed on is of another type than it was begun with."""
-        return any(isinstance(carry, Number) and carry.changed for carry in self.carries.values())
+        return any(isinstance(carry, NextNumber) and carry.changed for carry in self.carries.values())
 
     def join(self, failed: dict[Key, tuple[Place, Any, Any]]) -> None:
         for key, (place, old, new) in failed.items():
             if isinstance(self.carries.get(key), Count):
                 self.joiner.no_counts.add(place.name)
             if self.growth.holds(new):
-                self.carries[key] = Fresh(place.name)
+                self.carries[key] = Nothing()
                 continue
             try:
                 with self.recorder.scopes.beside(self.apart):
@@ -244,7 +250,7 @@ class LoopTrace:
         after: dict[Key, tuple[Place, Any]] = {}
         for key, (place, value) in now.values.items():
             carry = self.carries.get(key)
-            if key in self.origin.values and not isinstance(carry, Fresh):
+            if key in self.origin.values and not isinstance(carry, Nothing):
                 after[key] = (place, leaving.carried(carry, value))
             elif runs:
                 after[key] = (place, leaving.survivor(value))
@@ -273,7 +279,7 @@ class LoopTrace:
             storage.depth = self.depth
             storage.reads.clear()
         self.copies.close()
-        write_state({key: (place, leaving.finished(value)) for key, (place, value) in after.items()})
+        write_state({key: (place, leaving.finished(value, place.name)) for key, (place, value) in after.items()})
 
     @property
     def certainly_runs(self) -> bool:
@@ -339,7 +345,7 @@ class LoopTrace:
         recorded = walk(tuple(self.recorder.builder.operations))
         written = {r.buffer for op in recorded if not op.blocks and id(op) not in ours for r in op.writes}
         for key, carry in self.carries.items():
-            if isinstance(carry, Array) and carry.buffer.id in written and not carry.shared:
+            if isinstance(carry, NextArray) and carry.buffer_id in written and not carry.shared:
                 storage = self.origin.values[key][1].storage
                 users = [v for _, v in self.origin.values.values() if type(v) is ArrayTracer and v.storage is storage]
                 later = now.values[key][1].storage if type(now.values[key][1]) is ArrayTracer else None

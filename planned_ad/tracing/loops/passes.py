@@ -21,7 +21,8 @@ from ..record.lost_variables import Lost
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
-from .carries import Fresh, taken_apart
+from .forms import Nothing
+from .held import taken_apart
 
 if TYPE_CHECKING:
     from .loops import LoopTrace
@@ -88,7 +89,7 @@ class Comparison:
         variables = {
             key: (place.name, value)
             for key, (place, value) in now.values.items()
-            if key not in loop.origin.values or isinstance(loop.carries.get(key), Fresh)
+            if key not in loop.origin.values or isinstance(loop.carries.get(key), Nothing)
         }
         return Pass([list(block) for block in (*inside, scopes.builder.operations)], stores, variables)
 

@@ -7,7 +7,7 @@ give it. Lists, tuples and dict views of numbers are tables, and those of tuples
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,9 @@ import numpy as np
 from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
-from ..values.scalar_tracer import ScalarTracer
+from .form import HandedOn
+from .forms import Items, Unchanged
+from .stored_forms import Number
 
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 HOLDERS = (list, tuple, collections.deque, *VIEWS)
@@ -30,7 +32,7 @@ class Table:
     be what it held at first.
     """
 
-    def __init__(self, recorder: Recorder, holder: Any, items: tuple[Any, ...], column: Column):
+    def __init__(self, recorder: Recorder, holder: Any, items: tuple[Any, ...], column: HandedOn):
         self.recorder, self.holder, self.items, self.column = recorder, holder, items, column
 
     def __len__(self) -> int:
@@ -43,10 +45,7 @@ class Table:
         if len(now) != len(self.items) or not all(map(is_same, now, self.items)):
             recorder = self.recorder
             raise recorder.scopes.unroll_innermost("changes what it runs over", recorder.builder.line)
-        return self.column(k)
-
-
-Column = Callable[[Any], Any]
+        return self.column.item(None, k)
 
 
 def table_of(recorder: Recorder, holder: Any) -> Table | None:
@@ -58,27 +57,23 @@ def table_of(recorder: Recorder, holder: Any) -> Table | None:
     return None if column is None else Table(recorder, holder, items, column)
 
 
-def column_of(recorder: Recorder, items: Sequence[Any]) -> Column | None:
-    """How an item is read at an index that is known at run time; None where that is not possible."""
+def column_of(recorder: Recorder, items: Sequence[Any]) -> HandedOn | None:
+    """The items as the rows of a list, read at an index that is known at run time; None where that is not possible."""
     kinds = {type(item) for item in items}
     if kinds == {tuple}:
         if len({len(item) for item in items}) != 1:
             return None
         parts = [column_of(recorder, part) for part in zip(*items)]
-        return None if None in parts else lambda k: tuple(part(k) for part in parts)  # type: ignore[misc]
+        return Items(tuple, tuple(range(len(parts))), ()).of(parts)
     if all(item is items[0] for item in items):
-        return lambda k: items[0]
+        return Unchanged(items[0])
     if not kinds <= set(NUMBERS) or (bool in kinds and len(kinds) > 1):
         return None
     if int in kinds and any(type(item) is int and abs(item) > MOST for item in items):
         return None
-    return numbers(recorder, np.array(items, NUMBERS[float if float in kinds else kinds.pop()]))
-
-
-def numbers(recorder: Recorder, data: np.ndarray) -> Column:
-    """Python numbers, read from an array."""
+    data: np.ndarray = np.array(items, NUMBERS[float if float in kinds else kinds.pop()])
     array = ArrayTracer(recorder, Storage(data, recorder.builder.line), data)
-    return lambda k: ScalarTracer(recorder, array[k].value, is_python=True)
+    return Number(data.dtype, True, memory=array)
 
 
 def is_same(a: Any, b: Any) -> bool:

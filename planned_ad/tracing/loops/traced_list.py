@@ -28,18 +28,11 @@ NOTHING = object()
 class Segment(Traced):
     """`length` elements in a row of a list; inside the loop that fills it, those of the iterations before."""
 
-    column: Any  # what holds the elements; see `columns`
+    column: Any  # the form of its elements, which holds them; see `forms`
     length: Extent
 
     def storages(self) -> Iterator[Storage]:
         return self.column.storages()
-
-    def item(self, row: Any) -> Any:
-        return self.column.item(row)
-
-    def array(self) -> Any:
-        assert isinstance(self.length, int)
-        return self.column.array(self.length)
 
 
 class TracedList(Traced):
@@ -182,7 +175,7 @@ class TracedList(Traced):
         expression = expression_of(key)
         if expression is None:
             if recorder.is_scalar(key) and len(self.parts) == 1 and type(self.parts[0]) is Segment:
-                return self.parts[0].item(key)
+                return self.parts[0].column.item(self, key)
             if not self.is_plain or recorder.is_scalar(key):
                 raise self.refuse()
             return self.parts[key]
@@ -195,7 +188,8 @@ class TracedList(Traced):
         for part in self.parts:
             length = part.length if type(part) is Segment else 1
             if bounds(expression - first)[0] >= 0 and bounds(first + length - 1 - expression)[0] >= 0:
-                return part.item(index_of(recorder, expression - first)) if type(part) is Segment else part
+                row = index_of(recorder, expression - first)
+                return part.column.item(self, row) if type(part) is Segment else part
             first = first + length
         return self._elsewhere(expression, total)
 
@@ -244,10 +238,10 @@ class TracedList(Traced):
             elif rows.step == 1:
                 start, stop = max(rows.start - first, 0), min(rows.stop - first, length)
                 if start < stop:
-                    parts.append(Segment(part.column.part(slice(start, stop)), stop - start))
+                    parts.append(Segment(part.column.part(self, slice(start, stop)), stop - start))
             elif len(self.parts) == 1 and rows:
                 stop = rows.stop if rows.stop >= 0 else None  # type: ignore[assignment]
-                parts.append(Segment(part.column.part(slice(rows.start, stop, rows.step)), len(rows)))
+                parts.append(Segment(part.column.part(self, slice(rows.start, stop, rows.step)), len(rows)))
             elif inside or len(rows) >= PEEL_MOST:
                 raise self.refuse()
             first += length
@@ -288,7 +282,7 @@ class TracedList(Traced):
                 pieces.append(self.like(items).traced())
                 items = []
             if type(part) is Segment:
-                pieces.append(part.array())
+                pieces.append(part.column.array(self, part.length))  # type: ignore[arg-type]
         return pieces[0] if len(pieces) == 1 else recorder.call(np.concatenate, (pieces,), {})
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:

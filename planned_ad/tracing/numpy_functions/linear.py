@@ -13,9 +13,10 @@ from ...tape.tape import Value
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
 from .contraction import Labels, pair, single
+from .decompositions import singular
 from .einsum import chain
 from .reductions import count_nonzero, max_, min_, reduced, sum_
-from .support import axes_of, axis_of, deliver, floating, promoted, refuse, reshape, unsupported
+from .support import axes_of, axis_of, deliver, floating, promoted, refuse, reshape
 
 
 def _labels(prefix: str, count: int) -> Labels:
@@ -172,12 +173,12 @@ def multi_dot(recorder, arrays, *, out=None):
 
 @implements(np.linalg.matrix_power)
 def matrix_power(recorder, a, n):
-    if n < 0:
-        raise unsupported("linalg.matrix_power with a negative power", "solve a system by hand, or pass the inverse")
     value = recorder.value_of(a)
     if len(value.shape) < 2 or value.shape[-1] != value.shape[-2]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     result: Value | None = None
+    if n < 0:
+        value, n = recorder.value_of(np.linalg.inv(recorder.array(value))), -n
     square = value
     while n:
         if n & 1:
@@ -221,10 +222,17 @@ def norm_of_matrices(recorder, x, ord, axes, keepdims):
     """Norms of the matrices that lie in the two axes `axes`."""
     if ord in (None, "fro", "f"):
         return norm_of_vectors(recorder, x, None, axes, keepdims)
-    if ord not in (1, -1, math.inf, -math.inf):
-        raise unsupported(f"linalg.norm of matrices with ord={ord!r}", "use 'fro', 1, -1, inf or -inf")
     value = floating(recorder, x)
     row, column = (k % len(value.shape) for k in axes)
+    if row == column:
+        raise ValueError("Duplicate axes given.")
+    if ord in (2, -2, "nuc"):
+        moved = recorder.value_of(np.moveaxis(recorder.array(value), (row, column), (-2, -1)))
+        s = recorder.array(singular(recorder, moved)[1])
+        found = np.sum(s, axis=-1) if ord == "nuc" else s[..., 0] if ord == 2 else s[..., -1]
+        return np.expand_dims(found, (row, column)) if keepdims else found[()]
+    if ord not in (1, -1, math.inf, -math.inf):
+        raise ValueError("Invalid norm order for matrices.")
     inner, outer = (row, column) if abs(ord) == 1 else (column, row)
     sums = sum_(recorder, recorder.array(recorder.apply("absolute", value)), inner, keepdims=True)
     result = (max_ if ord > 0 else min_)(recorder, sums, outer, keepdims=True)

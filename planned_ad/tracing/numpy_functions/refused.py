@@ -5,26 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from ..record.dispatch import implements
 from .support import unsupported
 
-SOLVE = "its rule comes with a later version; for now write the elimination as a loop over rows"
+COMPLEX = "its results are complex numbers, which come later; np.linalg.eigh has those of symmetric matrices"
 
 INSTEAD: dict[str, str] = {}  # of functions of `numpy`
-LINEAR_ALGEBRA = [
-    *("solve", "inv", "pinv", "det", "slogdet", "cholesky", "qr", "svd", "svdvals", "lstsq", "cond", "matrix_rank"),
-    *("eig", "eigh", "eigvals", "eigvalsh", "tensorsolve", "tensorinv"),
-]
+OF_SCIPY = ["eig", "eigvals", "logm", "schur", "rsf2csf", "hessenberg", "qz", "signm", "cosm", "sinm", "tanm", "funm"]
+LINEAR_ALGEBRA = ["eig", "eigvals"]
 
 
-def _refuse_traced(function: Any, name: str, instead: str) -> None:
+def _refuse_traced(function: Any, name: str, instead: str = "") -> None:
     @implements(function)
     def refused(recorder, *arguments, **options):
-        raise unsupported(name, instead)
+        raise unsupported(name, instead) if instead else recorder.unsupported(function)
 
 
 for _name, _instead in INSTEAD.items():
     _refuse_traced(getattr(np, _name), f"np.{_name}", _instead)
 for _name in LINEAR_ALGEBRA:
-    _refuse_traced(getattr(np.linalg, _name), f"np.linalg.{_name}", SOLVE)
+    _refuse_traced(getattr(np.linalg, _name), f"np.linalg.{_name}", COMPLEX)
+for _name in OF_SCIPY:
+    _instead = COMPLEX if _name in LINEAR_ALGEBRA else ""
+    _refuse_traced(getattr(scipy.linalg, _name), f"scipy.linalg.{_name}", _instead)

@@ -1,0 +1,105 @@
+"""Formulas on matrices in the last two axes of symbols; the axes before them are a batch, the same for all operands."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..regions.regions import Region, View, c_strides, contiguous
+from .algebra import Symbol, where
+
+
+def matrix_transpose(a: Symbol) -> Symbol:
+    """The transpose of each matrix."""
+    k = len(a.shape)
+    return a.transpose((*range(k - 2), k - 1, k - 2))
+
+
+def matrix_product(a: Symbol, b: Symbol) -> Symbol:
+    """The matrix product."""
+    k = len(a.shape) - 2
+    batch = tuple(range(k))
+    return a.apply(
+        "contract", b, a_labels=(*batch, k, k + 1), b_labels=(*batch, k + 1, k + 2), out_labels=(*batch, k, k + 2)
+    )
+
+
+def columns(a: Symbol, factors: Symbol) -> Symbol:
+    """`a` with its columns scaled: `a diag(factors)`."""
+    return a * factors.reshape((*factors.shape[:-1], 1, factors.shape[-1])).broadcast(a.shape)
+
+
+def rows(a: Symbol, factors: Symbol) -> Symbol:
+    """`a` with its rows scaled: `diag(factors) a`."""
+    return a * factors.reshape((*factors.shape, 1)).broadcast(a.shape)
+
+
+def masked(a: Symbol, mask: np.ndarray) -> Symbol:
+    """`a` where the constant matrix `mask` is true, 0 elsewhere."""
+    return where(a.constant(mask, np.dtype(bool)).broadcast(a.shape), a, 0)
+
+
+def triangle(a: Symbol, lower: bool = True, k: int = 0) -> Symbol:
+    """One triangle with the diagonal; without it, and without |k| - 1 diagonals beside it, for k > 0."""
+    n, m = a.shape[-2:]
+    return masked(a, np.tri(n, m, k=-k, dtype=bool) if lower else np.tri(m, n, k=-k, dtype=bool).T)
+
+
+def diagonal(a: Symbol) -> Symbol:
+    """The diagonals, as vectors."""
+    *batch, n, m = a.shape
+    strides = c_strides(a.shape)
+    view = View(0, (*batch, min(n, m)), (*strides[:-2], m + 1))
+    return Symbol(a.builder, a.builder.view(a.value, view))
+
+
+def from_triangle(a: Symbol, lower: bool) -> Symbol:
+    """The symmetric matrix that one triangle of `a` stands for."""
+    return triangle(a, lower) + matrix_transpose(triangle(a, lower, 1))
+
+
+def into_triangle(s: Symbol, lower: bool) -> Symbol:
+    """The cotangent of `a` from that of `from_triangle(a)`: each element off the diagonal stands for two."""
+    return triangle(s, lower) + triangle(matrix_transpose(s), lower, 1)
+
+
+def skew(a: Symbol) -> Symbol:
+    """`a` minus its transpose."""
+    return a - matrix_transpose(a)
+
+
+def array_at(packed: Symbol, start: int, shape: tuple[int, ...]) -> Symbol:
+    """The array of this shape that begins at `start` along the last axis, in row-major order."""
+    *batch, width = packed.shape
+    inner = contiguous(shape, start)
+    strides = tuple(s * width for s in c_strides(tuple(batch)))
+    view = View(start, (*batch, *shape), (*strides, *inner.strides))
+    return Symbol(packed.builder, packed.builder.view(packed.value, view))
+
+
+def pack(parts: list[tuple[int, int, Symbol | None]], width: int, like: Symbol, batch: int) -> Symbol:
+    """Parts side by side along one axis behind the batch: `(start, count, what)`, of which None is zero.
+
+    It is written straight to memory, so that what makes the parts need not be copied.
+    """
+    builder, shape = like.builder, like.shape[:batch]
+    buffer = builder.new_buffer("local", "packed", like.dtype, contiguous((*shape, width)))
+    rows_of = tuple(s * width for s in c_strides(shape))
+    for start, count, found in parts:
+        if not count:
+            continue
+        if found is None:
+            own: tuple[int, ...] = (count,)
+            value = like.constant(0).value
+        else:
+            own, value = found.shape[batch:], found.value
+        assert math.prod(own) == count, (own, count)
+        view = View(start, (*shape, *own), (*rows_of, *c_strides(own)))
+        builder.store(Region(buffer.id, view), value)
+    return Symbol(builder, builder.load(buffer.whole))
+
+
+def either(a: Symbol | None, b: Symbol | None) -> Symbol | None:
+    """The sum of what is not zero."""
+    return b if a is None else a if b is None else a + b

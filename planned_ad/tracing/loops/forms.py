@@ -1,0 +1,312 @@
+"""The forms in which things are handed on: to the next iteration, out of a branch or a loop, into the rows of a list.
+
+A form says what the things have in common that take turns in one place, and holds the memory in which they lie:
+
+| form | what it is | in one place | in the rows of a list |
+|---|---|---|---|
+| `Unchanged` | the same thing each time | it itself | it itself |
+| `Count` | an integer that grows evenly | an expression of the index | an expression of the row |
+| `Number` | a scalar | a number in memory | a column of numbers |
+| `Array` | an array | memory of its own, a copy | a column of arrays |
+| `Moving` | a view that moves evenly | the view at the index | |
+| `Items` | a tuple, list or dict | item by item | a column for each item |
+| `Rows` | a list that a loop has filled | its rows in memory | lists one after the other in one column |
+| `Nothing` | what cannot be told | a stand-in that refuses to be read | |
+
+`joined` finds the form that serves for two. `begin` is what the program gets, `leave` what it leaves: numbers and
+arrays that go to memory. What only some of these can be is said by `carries` (the next iteration), `choices` (branches)
+and `columns` (lists).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...regions.affine import Extent, affine, substitute
+from ...regions.regions import View
+from ..lengths.ragged import seen
+from ..record.aliases import storages_in
+from ..record.lost_variables import DIFFERS, Lost
+from ..record.storage import Storage
+from ..values.array_tracer import ArrayTracer
+from ..values.loop_index import expression_of, index_of
+from ..values.scalar_tracer import ScalarTracer
+from .form import Allocate, HandedOn, NotCarried, Stores, scaled_index
+from .held import is_number, memory_of, number_type, put_together, same, taken_apart
+from .stored_forms import Array, Number
+from .traced_list import Segment, TracedList
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+
+
+def joined(a: HandedOn | None, b: HandedOn | None, *, exact: bool = False) -> HandedOn | None:
+    """The form that serves for what has the form `a` and what has the form `b`: `a` itself, where that does.
+
+    In an `exact` one all numbers are of one type. In others a narrower one gives way, what they have not in common is
+    `Nothing` of it, and traced numbers and arrays are never the same, since each pass over a body makes them anew.
+    """
+    if a is None or b is None or isinstance(a, Nothing):
+        return a if isinstance(a, Nothing) else None
+    if isinstance(a, Unchanged) and isinstance(b, Unchanged) and same(a.value, b.value) and (exact or not a.is_traced):
+        return a
+    if isinstance(a, Count) and isinstance(b, Count) and a.start - b.start == 0:
+        return a
+    a, b = a.opened(), b.opened()
+    return a.joined(b, exact) if a is not None and type(a) is type(b) else None
+
+
+@dataclass(eq=False)
+class Unchanged(HandedOn):
+    """The same thing each time."""
+
+    value: Any
+
+    @property
+    def is_traced(self) -> bool:
+        return type(self.value) in (ScalarTracer, ArrayTracer)
+
+    def opened(self) -> HandedOn | None:
+        value = self.value
+        if is_number(value):
+            dtype, is_python = number_type(value)
+            return Number(dtype, is_python, is_weak=is_python and type(value) is not ScalarTracer)
+        if type(value) is ArrayTracer:
+            return Array(value.dtype, value.shape)
+        found = taken_apart(value)
+        return None if found is None else Items(found[0], found[1], tuple(map(Unchanged, found[2])))
+
+    def begin(self, recorder: Recorder, index: int, name: str) -> Any:
+        return self.value
+
+    def leave(self, recorder: Recorder, value: Any, index: int) -> Stores:
+        if not same(self.value, value):
+            raise NotCarried
+        return []
+
+    def item(self, owner: TracedList | None, row: Any) -> Any:
+        return self.value
+
+    def array(self, owner: TracedList, length: int) -> ArrayTracer:
+        recorder = owner.recorder
+        value = recorder.value_of(self.value)
+        return recorder.array(recorder.builder.broadcast(value, (length, *value.shape)))
+
+    def storages(self) -> Iterator[Storage]:
+        yield from storages_in(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unchanged) and same(self.value, other.value)
+
+
+@dataclass
+class Count(HandedOn):
+    """An integer that grows by `step` from iteration to iteration, or from row to row."""
+
+    start: Extent
+    step: Extent = 0
+
+    def opened(self) -> HandedOn | None:
+        return Number(np.dtype(np.int64), True)
+
+    def at(self, index: int) -> Extent:
+        return self.start + scaled_index(affine(0, {index: 1}), self.step)
+
+    def begin(self, recorder: Recorder, index: int, name: str) -> Any:
+        return index_of(recorder, self.at(index))
+
+    def leave(self, recorder: Recorder, value: Any, index: int) -> Stores:
+        expression = expression_of(value)
+        following = substitute(self.at(index), index, affine(1, {index: 1}))
+        if expression is None or expression - following != 0:
+            raise NotCarried
+        return []
+
+    def in_rows(self, rows: int, owner: TracedList, index: int, depth: int) -> HandedOn:
+        start = substitute(self.start, index, 0)
+        return Count(start, substitute(self.start, index, 1) - start)
+
+    def item(self, owner: TracedList | None, row: Any) -> Any:
+        assert owner is not None
+        expression = expression_of(row)
+        if expression is None:
+            return row * self.step + index_of(owner.recorder, self.start)
+        return index_of(owner.recorder, self.start + scaled_index(expression, self.step))
+
+    def part(self, owner: TracedList, rows: slice) -> HandedOn:
+        return Count(self.start + scaled_index(expression_of(rows.start), self.step), self.step * (rows.step or 1))
+
+    def array(self, owner: TracedList, length: int) -> ArrayTracer:
+        assert isinstance(self.step, int)
+        numbers = np.arange(length) * self.step
+        if isinstance(self.start, int):
+            return owner.recorder.concrete(numbers + self.start)
+        return owner.recorder.concrete(numbers) + index_of(owner.recorder, self.start)
+
+
+@dataclass
+class Moving(HandedOn):
+    """A view that moves on by the same distance in each iteration; `view` is where an iteration leaves it."""
+
+    view_of: ArrayTracer
+    view: View
+
+    def begin(self, recorder: Recorder, index: int, name: str) -> Any:
+        return seen(self.view_of, moved(self.view, index, affine(-1, {index: 1})))
+
+    def leave(self, recorder: Recorder, value: Any, index: int) -> Stores:
+        if type(value) is not ArrayTracer or memory_of(value) is not memory_of(self.view_of):
+            raise NotCarried
+        if value.layout != self.view:
+            raise NotCarried
+        return []
+
+
+def moved(view: View, index: int, by: Extent) -> View:
+    """`view` where the loop's index is what `by` says."""
+    return View(substitute(view.offset, index, by), view.shape, view.strides)
+
+
+@dataclass
+class Items(HandedOn):
+    """A tuple, list or dict made anew each time, item by item."""
+
+    kind: type
+    keys: tuple[Any, ...]
+    items: tuple[HandedOn, ...]
+
+    def parts(self) -> Iterable[HandedOn]:
+        return self.items
+
+    @property
+    def is_known(self) -> bool:  # type: ignore[override]
+        return any(part.is_known for part in self.items)
+
+    def stored(self) -> HandedOn | None:
+        return self.of([part.stored() for part in self.items])
+
+    def of(self, items: list[HandedOn | None]) -> HandedOn | None:
+        return None if None in items else Items(self.kind, self.keys, tuple(items))  # type: ignore[arg-type]
+
+    def joined(self, other: Items, exact: bool) -> HandedOn | None:
+        if (self.kind, self.keys) != (other.kind, other.keys):
+            return None
+        items = [joined(a, b, exact=exact) for a, b in zip(self.items, other.items)]
+        if not exact:
+            items = [Nothing() if item is None else item for item in items]
+        return self if all(a is b for a, b in zip(items, self.items)) else self.of(items)
+
+    def placed(self, allocate: Allocate) -> HandedOn:
+        items = tuple(part.placed(allocate) for part in self.items)
+        return self if all(a is b for a, b in zip(items, self.items)) else Items(self.kind, self.keys, items)
+
+    def begin(self, recorder: Recorder, index: int, name: str) -> Any:
+        return put_together(self.kind, self.keys, [part.begin(recorder, index, name) for part in self.items])
+
+    def leave(self, recorder: Recorder, value: Any, index: int) -> Stores:
+        found = taken_apart(value)
+        if found is None or found[:2] != (self.kind, self.keys):
+            raise NotCarried
+        return [store for form, part in zip(self.items, found[2]) for store in form.leave(recorder, part, index)]
+
+    def in_rows(self, rows: int, owner: TracedList, index: int, depth: int) -> HandedOn:
+        return replace(self, items=tuple(part.in_rows(rows, owner, index, depth) for part in self.items))
+
+    def item(self, owner: TracedList | None, row: Any) -> Any:
+        items = [part.item(owner, row) for part in self.items]
+        if self.kind is list and owner is not None:
+            return owner.element(items)
+        return put_together(self.kind, self.keys, items)
+
+    def part(self, owner: TracedList, rows: slice) -> HandedOn:
+        return replace(self, items=tuple(part.part(owner, rows) for part in self.items))
+
+    def array(self, owner: TracedList, length: int) -> ArrayTracer:
+        arrays = [part.array(owner, length) for part in self.items]
+        return owner.recorder.call(np.stack, (arrays,), {"axis": 1})
+
+    def put(self, row: Extent, element: Any) -> None:
+        for form, item in zip(self.items, elements_of(element)):
+            form.put(row, item)
+
+    def put_rows(self, row: Extent, column: Any, length: int) -> None:
+        for own, other in zip(self.items, column.items):
+            own.put_rows(row, other, length)
+
+
+@dataclass
+class Rows(HandedOn):
+    """A list of `length` elements of one form. In a list, they lie flat: of `m` such lists it has `m * length` rows."""
+
+    length: int
+    each: HandedOn
+
+    def parts(self) -> Iterable[HandedOn]:
+        return (self.each,)
+
+    @property
+    def is_known(self) -> bool:  # type: ignore[override]
+        return self.each.is_known
+
+    def stored(self) -> HandedOn | None:
+        each = self.each.stored()
+        return None if each is None else Rows(self.length, each)
+
+    def joined(self, other: Rows, exact: bool) -> HandedOn | None:
+        each = joined(self.each, other.each, exact=exact) if self.length == other.length else None
+        return None if each is None else Rows(self.length, each)
+
+    def in_rows(self, rows: int, owner: TracedList, index: int, depth: int) -> HandedOn:
+        return replace(self, each=self.each.in_rows(rows * self.length, owner, index, depth))
+
+    def item(self, owner: TracedList | None, row: Any) -> Any:
+        assert owner is not None
+        inner = self.each.part(owner, slice(row * self.length, (row + 1) * self.length))
+        return owner.element([Segment(inner, self.length)])
+
+    def part(self, owner: TracedList, rows: slice) -> HandedOn:
+        if rows.step not in (None, 1):
+            raise owner.refuse()
+        inner = slice(rows.start * self.length, rows.stop * self.length)
+        return replace(self, each=self.each.part(owner, inner))
+
+    def array(self, owner: TracedList, length: int) -> ArrayTracer:
+        found = self.each.array(owner, length * self.length)
+        return found.reshape(length, self.length, *found.shape[1:])
+
+    def put(self, row: Extent, element: Any) -> None:
+        put_parts(self.each, scaled_index(row, self.length), elements_of(element))
+
+    def put_rows(self, row: Extent, column: Any, length: int) -> None:
+        self.each.put_rows(scaled_index(row, self.length), column.each, length * self.length)
+
+
+@dataclass
+class Nothing(HandedOn):
+    """What cannot be told: each iteration or side assigns another kind of thing, or leaves a copy behind."""
+
+    reason: str = DIFFERS
+
+    def begin(self, recorder: Recorder, index: int, name: str) -> Any:
+        return Lost(recorder, name, self.reason)
+
+
+def elements_of(value: Any) -> list[Any]:
+    """The elements of a list or tuple, and segments of them where a loop has filled it."""
+    return value.parts if type(value) is TracedList else list(value)
+
+
+def put_parts(column: HandedOn, row: Extent, parts: Iterable[Any]) -> None:
+    """Fill rows from this one on with elements, and segments of them."""
+    for part in parts:
+        if type(part) is Segment:
+            assert isinstance(part.length, int)
+            column.put_rows(row, part.column, part.length)
+            row = row + part.length
+        else:
+            column.put(row, part)
+            row = row + 1

@@ -1,0 +1,107 @@
+"""What variables hold: numbers, arrays and containers, taken apart, put together, and compared."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from ..record.promotion import KINDS, dtype_of
+from ..record.storage import ShiftedStorage, Storage
+from ..values.array_tracer import ArrayTracer
+from ..values.loop_index import LoopIndex
+from ..values.scalar_tracer import ScalarTracer
+from .state import State, held_by_callers
+
+MUTABLE = (list, dict)  # which stay the objects that they are: each of their items is a place of its own
+
+Parts = tuple[type, tuple[Any, ...], list[Any]]  # kind, keys and items
+
+
+def taken_apart(value: Any) -> Parts | None:
+    """Kind, keys and items of a tuple, list or dict."""
+    kind = type(value)
+    if kind is tuple or kind is list or (isinstance(value, tuple) and hasattr(value, "_fields")):
+        return kind, tuple(range(len(value))), list(value)
+    if kind is dict:
+        return kind, tuple(value), list(value.values())
+    return None
+
+
+def put_together(kind: type, keys: tuple[Any, ...], items: list[Any]) -> Any:
+    if kind is dict:
+        return dict(zip(keys, items))
+    return kind(*items) if hasattr(kind, "_fields") else kind(items)
+
+
+def is_number(value: Any) -> bool:
+    """Whether `value` is a scalar, traced or not."""
+    if type(value) in (ScalarTracer, int, float, bool, LoopIndex):
+        return True
+    return isinstance(value, np.generic) and value.dtype in KINDS
+
+
+def number_type(value: Any) -> tuple[np.dtype, bool]:
+    """Dtype of a scalar, and whether it is a Python number."""
+    if type(value) is LoopIndex:
+        return np.dtype(np.int64), True
+    if type(value) is ScalarTracer:
+        return value.dtype, value.is_python
+    return dtype_of(value), not isinstance(value, np.generic)
+
+
+def memory_of(array: ArrayTracer) -> Storage:
+    storage = array.storage
+    return storage.memory if isinstance(storage, ShiftedStorage) else storage
+
+
+def is_alone(obj: Any, state: State) -> bool:
+    """Whether one place at most holds an object: what is done to it is seen there only."""
+    held = [value for _, value in state.values.values()]
+    while any(type(value) is tuple for value in held):
+        held = [item for value in held for item in (value if type(value) is tuple else (value,))]
+    return sum(value is obj for value in held) <= 1 and not held_by_callers(obj, state.frame)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two things that a place held are one to the program."""
+    if a is b:
+        return True
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind is ArrayTracer:
+        return a.storage is b.storage and a.layout == b.layout and a.geometry.flags == b.geometry.flags
+    if kind is ScalarTracer:
+        return a.value is b.value and a.is_python == b.is_python
+    if kind is LoopIndex:
+        return a.expression == b.expression
+    if kind in (int, float, bool, str, bytes, complex) or isinstance(a, np.generic):
+        return bool(a == b) or (a != a and b != b)
+    if kind is types.FunctionType:
+        return a.__code__ is b.__code__ and a.__globals__ is b.__globals__ and _same_closure(a, b)
+    if kind is slice:
+        return same(a.start, b.start) and same(a.stop, b.stop) and same(a.step, b.step)
+    if kind is types.MethodType:
+        return a.__func__ is b.__func__ and a.__self__ is b.__self__
+    parts, others = taken_apart(a), taken_apart(b)
+    if parts is None or others is None:
+        return False
+    if kind in MUTABLE:  # another object, in which writes would be seen or not
+        return False
+    return parts[1] == others[1] and all(same(x, y) for x, y in zip(parts[2], others[2]))
+
+
+def _same_closure(a: types.FunctionType, b: types.FunctionType) -> bool:
+    cells, others = a.__closure__ or (), b.__closure__ or ()
+    return all(x is y for x, y in zip(cells, others)) and (a.__defaults__ or ()) == (b.__defaults__ or ())
+
+
+def described(value: Any) -> str:
+    """A thing that a variable holds, for a message."""
+    if type(value) is ArrayTracer:
+        return f"an array of {value.dtype}{list(value.shape)}"
+    if type(value) is ScalarTracer:
+        return f"a traced {value.dtype}"
+    return "None" if value is None else f"of type {type(value).__name__}"

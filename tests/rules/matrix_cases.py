@@ -1,0 +1,69 @@
+"""Test points for the rows on matrices: well conditioned, with eigenvalues and singular values apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from planned_ad.rules import RULES
+
+Operands = tuple[tuple[np.ndarray, ...], dict[str, Any]]
+
+
+def matrix(*shape: int) -> np.ndarray:
+    rng = np.random.default_rng(3)
+    *batch, m, n = shape
+    k = min(m, n)
+    u, v = (np.linalg.qr(rng.normal(size=(*batch, r, k)))[0] for r in (m, n))
+    return (u * np.linspace(1, 2.2, k)) @ np.swapaxes(v, -1, -2)
+
+
+def symmetric(*shape: int) -> np.ndarray:
+    q = np.linalg.qr(np.random.default_rng(6).normal(size=shape))[0]
+    return (q * np.linspace(1, 2.5, shape[-1])) @ np.swapaxes(q, -1, -2)
+
+
+def right(*shape: int) -> np.ndarray:
+    return np.random.default_rng(5).normal(size=shape)
+
+
+SQUARE = [matrix(3, 3), matrix(2, 3, 3), matrix(10, 10)]
+BAND = right(4, 5) + np.array([0.0, 0, 4, 0])[:, None]
+BAND_FORM = {"lower": 1, "upper": 2}
+
+
+def factored(a: np.ndarray) -> np.ndarray:
+    return RULES["lu"].evaluate(a)
+
+
+def each(cases: list[tuple[np.ndarray, ...]], name: str) -> list[Operands]:
+    return [(operands, dict(example)) for operands in cases for example in RULES[name].examples]
+
+
+MATRIX_CASES: dict[str, list[Operands]] = {
+    "lu": each([(a,) for a in SQUARE], "lu"),
+    "lu_solve": each([(factored(a), right(*a.shape[:-1], 2)) for a in SQUARE], "lu_solve"),
+    **{
+        name: each([(factored(a),) for a in SQUARE], name)
+        for name in ("lu_inverse", "lu_det", "lu_slogdet", "lu_factors")
+    },
+    "permutation": [
+        ((np.array(a),), {"inverse": inverse}) for a in ([2, 3, 3], [[1, 2, 3], [3, 3, 3]]) for inverse in (False, True)
+    ],
+    "cholesky": each([(symmetric(3, 3),), (symmetric(2, 3, 3),)], "cholesky"),
+    "triangular_solve": each([(a + 3 * np.eye(3), right(*a.shape[:-1], 2)) for a in SQUARE[:2]], "triangular_solve"),
+    "band_lu": [((BAND,), BAND_FORM)],
+    "band_solve": [
+        ((RULES["band_lu"].evaluate(BAND, **BAND_FORM), right(5, 2)), {**BAND_FORM, "transposed": transposed})
+        for transposed in (False, True)
+    ],
+    "sylvester": [((matrix(3, 3), symmetric(2, 2), right(3, 2)), {})],
+    "eigh": each([(symmetric(3, 3),), (symmetric(2, 3, 3),)], "eigh"),
+    "svd": each([(matrix(*shape),) for shape in ((3, 3), (2, 3, 3))], "svd")
+    + [((matrix(*shape),), {"full": False}) for shape in ((3, 2), (2, 3))],
+    "qr": each([(matrix(3, 3),), (matrix(2, 3, 3),)], "qr") + [((matrix(3, 2),), {"complete": False})],
+    "pinv": each([(matrix(*shape),) for shape in ((3, 2), (2, 3), (2, 3, 3))], "pinv"),
+}
+# A tangent of a factorisation is that of the matrix it stands for: differences of its numbers are another thing.
+FACTORED = {"lu", "lu_solve", "lu_inverse", "lu_det", "lu_slogdet", "lu_factors", "band_lu", "band_solve"}

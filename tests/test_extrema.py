@@ -1,0 +1,27 @@
+"""The adjoint of an extremum finds the elements that attain it, however the compiler rounds around it."""
+
+import numpy as np
+import pytest
+
+import planned_ad
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_attains_an_extremum_is_computed_as_in_the_primal(seed):
+    """Contracted to fused multiply-adds in one place and not in the other, no element would be equal to it: nan."""
+    rng = np.random.default_rng(seed)
+    x, y, z = rng.normal(size=(3, 33))
+
+    def f(x, y, z):
+        whole = np.max(np.abs(x * y + z * x - y * z) * 1.7 + x * 0.3)
+        rows = np.min((x * y + z * x - y * z).reshape(11, 3) * 1.7 + 0.3 * y.reshape(11, 3), axis=1)
+        return whole * np.sum(x * x) + np.sum(rows**2)
+
+    found = planned_ad.compile(f, (x, y, z)).gradient(x, y, z)
+    for k, gradient in enumerate(found):
+        for i in (0, 7, 20):
+            moved = [a.copy() for a in (x, y, z)], [a.copy() for a in (x, y, z)]
+            moved[0][k][i] += 1e-6
+            moved[1][k][i] -= 1e-6
+            np.testing.assert_allclose(gradient[i], (f(*moved[0]) - f(*moved[1])) / 2e-6, rtol=1e-5, atol=1e-7)
+        assert np.isfinite(gradient).all()
