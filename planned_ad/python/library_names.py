@@ -56,6 +56,8 @@ def library_call(frame: types.FrameType | None) -> tuple[str, Any]:
     if frame is None:
         return "", None
     written = _called(frame)
+    if isinstance(written, str):
+        return written, None
     if written is not None and _is_not_traced(written):
         return _named(written)
     for outer in reversed(inner):  # that of a decorator has no name of its own
@@ -97,11 +99,16 @@ def _is_librarys(frame: types.FrameType) -> bool:
 
 
 def _called(frame: types.FrameType) -> Any:
-    """What stands before the brackets of the call that a frame is at; None where that is no plain name."""
+    """What stands before the brackets of the call that a frame is at; None where that is no plain name.
+
+    Its name where it does not know that itself, as compiled functions of Fortran.
+    """
     expression = expression_at(frame)
     if not isinstance(expression, ast.Call):
         return None
-    names, node = [], expression.func
+    names: list[str] = []
+    node: ast.expr = expression.func
+    owner: Any = None
     while isinstance(node, ast.Attribute):
         names.append(node.attr)
         node = node.value
@@ -110,11 +117,12 @@ def _called(frame: types.FrameType) -> Any:
     try:
         found = frame.f_locals[node.id] if node.id in frame.f_locals else frame.f_globals[node.id]
         for name in reversed(names):
-            found = getattr(found, name)
+            owner, found = found, getattr(found, name)
     except (LookupError, AttributeError):
         return None
     if not isinstance(found, types.FunctionType):
-        return found
+        is_nameless = isinstance(owner, types.ModuleType) and not isinstance(found, np.ufunc | type)
+        return f"{owner.__name__}.{names[0]}" if is_nameless and not hasattr(found, "__module__") else found
     real = getattr(sys.modules.get(found.__module__ or ""), found.__name__, found)  # behind what traced code sees of it
     return inspect.unwrap(real) if isinstance(real, types.FunctionType) else real
 
