@@ -115,7 +115,6 @@ SPECIAL: dict[str, tuple[Any, ...]] = {
     "apply_along_axis": (np.sum, 0, S),
     "apply_over_axes": (np.sum, S, [0]),
     "piecewise": (U, [U > 0.5], [2.0, 1.0]),
-    "tensordot": (S, S, 1),
     "matrix_power": (S, 3),
     "multi_dot": ([S, S, S],),
     "tensorsolve": (S, U),
@@ -161,6 +160,8 @@ SPECIAL: dict[str, tuple[Any, ...]] = {
     "setdiff1d": (U, (0.1, 0.2)),
     "ldexp": (U, 2),
     "moveaxis": (S, 0, 1),
+    "broadcast_to": (U, (2, 3)),
+    "roll": (U, 2),
     "resize": (U, 5),
 }
 # Those that write to an argument, and eigenvectors, which have no sign of their own.
@@ -313,7 +314,7 @@ def state(module: str, name: str) -> str:
     for call, arguments in examples(name):
         outcome = outcome_of(f"{module}.{name}", function, call, arguments)
         if outcome == SUPPORTED:
-            has_rule = function in UFUNCS if isinstance(function, np.ufunc) else function in FUNCTIONS
+            has_rule = function in FUNCTIONS or (isinstance(function, np.ufunc) and function in UFUNCS)
             return SUPPORTED if has_rule else PYTHON
         found += [] if outcome is None else [outcome]
         if found.count(REFUSED) > 2:
