@@ -20,11 +20,11 @@ class ConversionError(TraceError, TypeError):
     """A traced value was asked for its number.
 
     >>> import numpy as np, planned_ad
-    >>> planned_ad.compile(lambda x: x[0] * int(x[1]), np.ones(2))  # doctest: +IGNORE_EXCEPTION_DETAIL
+    >>> planned_ad.compile(lambda x: {x[0]: 1.0}[x[0]], np.ones(2))  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
     planned_ad.errors.ConversionError: ...
 
-    Mend: keep the value traced (`np.floor(x[1])`), or pass it as a separate Python int, which is static.
+    Mend: keep the value traced, or pass it as a separate Python int or str, which is static.
     """
 
 
