@@ -30,6 +30,7 @@ bench: $(VENV)/installed-bench
 
 docs: $(VENV)/installed
 	@$(BIN)/python docs/generate_supported.py
+	@$(BIN)/python docs/generate_coverage.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis

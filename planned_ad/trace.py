@@ -53,6 +53,7 @@ from .tracing.loops.flow import LoopFlow
 from .tracing.record.leaves import ArgumentLeaf
 from .tracing.record.promotion import KINDS
 from .tracing.record.recorder import Recorder
+from .tracing.record.refusals import subclass_instead
 from .tracing.record.scopes import Decisions, Restart, Site, Unrolled
 from .tracing.record.storage import Storage
 from .tracing.replacements.rebinding import (
@@ -63,7 +64,7 @@ from .tracing.replacements.rebinding import (
     snapshots,
     store_rebound,
 )
-from .tracing.replacements.replacements import refuse_generators, replacements
+from .tracing.replacements.replacements import outsiders, replacements
 from .tracing.replacements.results import results_of
 from .tracing.values.array_tracer import ArrayTracer
 from .tracing.values.scalar_tracer import ScalarTracer
@@ -246,7 +247,7 @@ def _namespace_of(recorder: Recorder) -> Namespace:
     namespace = Namespace(
         replacements(recorder),
         recorder.captured,
-        refuse_generators(recorder),
+        outsiders(recorder),
         flow.on_integers.look_at,
         recorder.scopes.decisions.followed_in,
     )
@@ -283,6 +284,8 @@ def _run(
     except PlannedADError:
         raise
     except Exception as error:
+        if recorder.refusal is not None:  # which compiled code has not passed on as it was
+            raise recorder.refusal from error
         if recorder.scopes.open:  # an error in one of many iterations: which one, they tell when they run one by one
             raise recorder.scopes.unroll_innermost(f"raises {type(error).__name__}", recorder.builder.line) from None
         _note_line(error)
@@ -338,9 +341,7 @@ def _argument(
     """A leaf of the arguments, and what the traced function receives for it."""
     if isinstance(example, np.ndarray) and not is_text(example, owner):
         if type(example) is not np.ndarray:
-            raise UnsupportedError(
-                f"the argument `{label}` is a {type(example).__name__}; pass a plain array, numpy.asarray({label})"
-            )
+            raise UnsupportedError(f"the argument `{label}` is a {subclass_instead(type(example), label)}")
         if example.dtype not in KINDS or not example.dtype.isnative:
             raise UnsupportedError(
                 f"the argument `{label}` has dtype {example.dtype}; float64, float32, integers, booleans are supported"

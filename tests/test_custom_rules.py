@@ -443,3 +443,27 @@ def test_values_of_another_trace_are_refused():
 
     with pytest.raises(UnsupportedError, match="a value of another trace"):
         planned_ad.compile(f, X)
+
+
+@planned_ad.opaque(result=lambda a, n: (0.0, a), derivative="differences")
+def product_and_power(a, n):
+    return float(np.prod(a)), a**n
+
+
+def test_finite_differences_as_a_stopgap():
+    def f(a):
+        whole, powers = product_and_power(a, 3)
+        return whole + np.sum(powers * np.arange(3))
+
+    a = np.array([0.5, -2.0, 3.0])
+    plan = planned_ad.compile(f, a)
+    expected = np.prod(a) / a + 3 * a**2 * np.arange(3)
+    gradient = plan.gradient(a)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-8)
+    assert any("product_and_power by finite differences" in text for text in plan.explain().fallbacks)
+    _, tangent = planned_ad.jvp(f)(a, np.array([1.0, 0.0, -2.0]))
+    np.testing.assert_allclose(tangent, expected @ [1.0, 0.0, -2.0], rtol=1e-8)
+    with pytest.raises(NotDifferentiableError, match="finite differences, which cannot be differentiated again"):
+        planned_ad.hessian(f)(a)
+    with pytest.raises(ValueError, match="neither None nor 'differences'"):
+        planned_ad.opaque(lambda a: a, result=lambda a: a, derivative="symbolic")

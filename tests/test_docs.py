@@ -37,6 +37,39 @@ def test_the_list_of_supported_functions_is_up_to_date():
     assert runpy.run_path(str(ROOT / "docs" / "generate_supported.py"))["page"]() == text, "run `make docs`"
 
 
+COVERAGE = runpy.run_path(str(ROOT / "docs" / "generate_coverage.py"))
+EVERY = 40  # of the functions, in the quick test
+
+
+@pytest.fixture(scope="module")
+def coverage_page():
+    text = (ROOT / "docs" / "coverage.md").read_text()
+    if f"with {COVERAGE['VERSIONS']}:" not in text:
+        pytest.skip("the page was generated with other versions, which have other functions")
+    return text
+
+
+def states_on(page, module):
+    """Of a section of the page: from a function to what is said of it."""
+    section = page.partition(f"## {module}\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([\w ,]+) \| \d+ \| (.*) \|$", section, re.MULTILINE)
+    return {name: state for state, names in rows for name in re.findall(r"`(\w+)`", names)}
+
+
+@pytest.mark.parametrize("module", COVERAGE["MODULES"])
+def test_the_coverage_page_is_up_to_date(coverage_page, module):
+    """All names, and what is said of a few; the long test makes the whole page."""
+    said, names = states_on(coverage_page, module), COVERAGE["names_of"](module)
+    assert sorted(said, key=str.lower) == names, "run `make docs`"
+    for name in names[7::EVERY]:
+        assert COVERAGE["quietly"](COVERAGE["state"], module, name) == said[name], f"{name}: run `make docs`"
+
+
+@pytest.mark.long
+def test_the_whole_coverage_page(coverage_page):
+    assert COVERAGE["page"]() == coverage_page, "run `make docs`"
+
+
 def test_links_lead_somewhere():
     for page in [*PAGES, "CONTRIBUTING.md", "CHANGELOG.md"]:
         for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / page).read_text()):

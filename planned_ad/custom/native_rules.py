@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -14,9 +14,12 @@ from ..python.callbacks import NumbaCallback, PythonCallback, Type
 from ..python.structure import flatten
 from ..python.type_variables import Arguments, Given
 from ..tape.callees import Callee, Derivative, Native
+from . import differences
 from .custom import CustomFunction, Names, UserRule, definition
 from .operands import Form, Operand, Static, form_of
 from .subtrace import Options
+
+DIFFERENCES = "differences"
 
 
 class NativeFunction(CustomFunction[Arguments, Given]):
@@ -88,9 +91,20 @@ def check_one_dtype(callee: Callee) -> None:
 class OpaqueFunction(NativeFunction[Arguments, Given]):
     """Made by `opaque`."""
 
-    def __init__(self, function: Callable[..., Any], result: Callable[..., Any]):
+    def __init__(self, function: Callable[..., Any], result: Callable[..., Any], derivative: str | None = None):
         super().__init__(function, result)
+        if derivative not in (None, DIFFERENCES):
+            raise ValueError(f"{self.__name__}: derivative={derivative!r} is neither None nor {DIFFERENCES!r}")
+        self._derivative_by = derivative
         self._vjp_is_opaque = False
+
+    def _add_derivatives(self, callee: Callee, form: Form, result: Form, options: Options) -> None:
+        super()._add_derivatives(callee, form, result, options)
+        if self._derivative_by and not callee.has_rule:
+            run = callee.native.run  # type: ignore[union-attr]
+            callee.has_rule = True
+            callee.make_pullback = lambda: differences.pullback(callee, lambda *arrays: run(arrays))
+            callee.make_pushforward = lambda: differences.pushforward(callee, lambda *arrays: run(arrays))
 
     def vjp(
         self,
@@ -195,12 +209,17 @@ class NumbaFunction(NativeFunction[..., Any]):
 
 
 @overload
-def opaque(function: Callable[Arguments, Given], *, result: Callable[..., Any]) -> OpaqueFunction[Arguments, Given]: ...
+def opaque(
+    function: Callable[Arguments, Given],
+    *,
+    result: Callable[..., Any],
+    derivative: Literal["differences"] | None = None,
+) -> OpaqueFunction[Arguments, Given]: ...
 @overload
 def opaque(
-    function: None = None, *, result: Callable[..., Any]
+    function: None = None, *, result: Callable[..., Any], derivative: Literal["differences"] | None = None
 ) -> Callable[[Callable[Arguments, Given]], OpaqueFunction[Arguments, Given]]: ...
-def opaque(function: Any = None, *, result: Callable[..., Any]) -> Any:
+def opaque(function: Any = None, *, result: Callable[..., Any], derivative: Any = None) -> Any:
     """Decorator: a Python function that is not traced: plans call back into Python for it.
 
     Such a call costs microseconds, takes the GIL and allocates; `explain().fallbacks` names it. What the function
@@ -211,6 +230,10 @@ def opaque(function: Any = None, *, result: Callable[..., Any]) -> Any:
     result : callable
         `result(*arguments)` is, for arguments of some shapes, an array (or number, or a tuple of them) of the shape and
         dtype of what the function returns. It is called on zeros when the function is traced.
+    derivative : "differences", optional
+        Takes central differences for the derivative where there is neither `vjp` nor `jvp`: a stopgap, of ten digits
+        at best, which calls the function twice for each element of its arguments, and which `explain().fallbacks`
+        names. Such derivatives are of first order only.
 
     Returns
     -------
@@ -234,8 +257,8 @@ def opaque(function: Any = None, *, result: Callable[..., Any]) -> Any:
            [-0.25, -0.25]]), array([0.5, 0.5]))
     """
     if function is None:
-        return functools.partial(opaque, result=result)
-    return OpaqueFunction(function, result)
+        return functools.partial(opaque, result=result, derivative=derivative)
+    return OpaqueFunction(function, result, derivative)
 
 
 def numba_rule(function: Any = None, *, result: Callable[..., Any], adjoint: Any = None, needs: Names = None) -> Any:

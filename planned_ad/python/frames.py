@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dis
 import types
 from collections.abc import Iterator
 
 from .shadows import is_user_frame
+
+REMAINDERS = (6, 19)  # the arguments of BINARY_OP that say `%` and `%=`
 
 
 def user_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
@@ -19,3 +22,9 @@ def user_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
 def user_frame(frame: types.FrameType | None) -> types.FrameType | None:
     """The innermost frame of traced code; None where none is running."""
     return next(user_frames(frame), None)
+
+
+def is_formatting(frame: types.FrameType) -> bool:
+    """Whether a frame is at `text % numbers` (or a remainder), by its present instruction."""
+    place, code = frame.f_lasti, frame.f_code.co_code
+    return dis.opname[code[place]] == "BINARY_OP" and code[place + 1] in REMAINDERS

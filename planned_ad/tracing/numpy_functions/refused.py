@@ -11,17 +11,16 @@ from ..record.dispatch import implements
 from .support import unsupported
 
 COMPLEX = "its results are complex numbers, which come later; np.linalg.eigh has those of symmetric matrices"
-OPAQUE = "make it an operation of its own with planned_ad.opaque, and give it a vjp"
 
 INSTEAD: dict[str, str] = {}  # of functions of `numpy`
 OF_SCIPY = ["eig", "eigvals", "logm", "schur", "rsf2csf", "hessenberg", "qz", "signm", "cosm", "sinm", "tanm", "funm"]
 LINEAR_ALGEBRA = ["eig", "eigvals"]
 
 
-def _refuse_traced(function: Any, name: str, instead: str) -> None:
+def _refuse_traced(function: Any, name: str, instead: str = "") -> None:
     @implements(function)
     def refused(recorder, *arguments, **options):
-        raise unsupported(name, instead)
+        raise unsupported(name, instead) if instead else recorder.unsupported(function)
 
 
 for _name, _instead in INSTEAD.items():
@@ -29,5 +28,5 @@ for _name, _instead in INSTEAD.items():
 for _name in LINEAR_ALGEBRA:
     _refuse_traced(getattr(np.linalg, _name), f"np.linalg.{_name}", COMPLEX)
 for _name in OF_SCIPY:
-    _instead = COMPLEX if _name in LINEAR_ALGEBRA else OPAQUE
+    _instead = COMPLEX if _name in LINEAR_ALGEBRA else ""
     _refuse_traced(getattr(scipy.linalg, _name), f"scipy.linalg.{_name}", _instead)

@@ -7,7 +7,10 @@ from typing import Any
 from ...errors import ConversionError
 from .number_sources import require_numbers
 from .recording import Recording
+from .refusals import untraced
 
+PLAIN_TARGET = "Copy the array first, w = numpy.array(w), or write w = w + x in place of w += x"
+UNTRACED = "code that is not traced"
 INSTEAD = {
     "float()": "leave out float(): traced scalars behave as floats; math.exp, math.sqrt and the like accept them",
     "int()": "keep the value traced (np.floor, np.round, .astype(int)), or pass it as a Python int, which is static",
@@ -15,16 +18,19 @@ INSTEAD = {
     "hash()": "a traced value cannot be a dict key or a member of a set; use a static argument (int, str) as the key",
     "range(), a slice bound or a count": "shapes and loop bounds are fixed when tracing: pass the number as a Python "
     "int, which is static",
-    "numpy.asarray() in code that is not traced": "call NumPy functions on the traced value directly; a function of "
-    "another library, or one that writes to an array made by such a library, cannot be traced through",
+    UNTRACED: "call NumPy functions on the traced value directly. Is it assigned to a part of a plain array, which a "
+    f"library's object has made? {PLAIN_TARGET}",
 }
 
 
-def refuse_number(recorder: Recording, what: str, of: Any) -> ConversionError:
+def refuse_number(recorder: Recording, what: str, of: Any) -> Exception:
     """The error for a traced value that is asked for its number."""
     require_numbers(recorder, (of,))
     if recorder.scopes.depth:  # without loops around it may be one that is known
         return recorder.scopes.unroll_innermost(f"needs a number for {what}", recorder.builder.line)  # type: ignore[return-value]
+    recorder.refusal = untraced(recorder, of)
+    if recorder.refusal is not None:
+        return recorder.refusal
     shape = f" of shape {of.shape}" if of.shape else ""
     return ConversionError(
         f"{recorder.here()}: {what} needs the number behind a traced {of.dtype} value{shape}, and there is none while "

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from .recording import Recording
+from .refusals import subclass_instead
 from .traced import NotAnOperand, Traced, TracedArray
 
 Type = Any  # a dtype, or float or int for a number whose dtype gives way to its partner's (NEP 50)
@@ -50,7 +51,7 @@ def operand(recorder: Recording, obj: Any) -> tuple[Type, tuple[int, ...], bool]
     if kind is complex:
         raise recorder.unsupported_dtype("complex128")
     if isinstance(obj, np.ndarray):
-        raise UnsupportedError(f"{recorder.here()}: arrays of type {kind.__name__} are not supported; use plain arrays")
+        raise UnsupportedError(f"{recorder.here()}: an operand is a {subclass_instead(kind)}")
     if isinstance(obj, int | float):  # of a subclass, such as an enumeration of integers
         return int if isinstance(obj, int) else float, (), True
     raise NotAnOperand

@@ -25,6 +25,7 @@ from .example import ExampleRun
 from .number_sources import require_numbers
 from .promotion import KINDS, dtype_of, operand
 from .recording import Flow
+from .refusals import no_rule, subclass_instead
 from .scopes import Decisions, Restart, Scopes, Site
 from .statement_watch import Watch
 from .storage import Storage
@@ -83,6 +84,7 @@ class Recorder:
         self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
         self.limits: dict[int, tuple[Value, int, int]] = {}  # of integers read in loops, by identity
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
+        self.refusal: Exception | None = None  # the error that library code has got for asking a traced value's number
         self.unchecked = ""  # why the function cannot run by itself, to be compared with its trace
         self._numbers: dict[tuple[object, ...], Value] = {}
         self._outcomes: dict[int, object] = {}
@@ -180,6 +182,8 @@ class Recorder:
         if isinstance(number, np.generic) and dtype is not None:
             data = number.astype(dtype)
         else:
+            if isinstance(number, np.ndarray) and type(number) is not np.ndarray:
+                raise UnsupportedError(f"{self.here()}: an operand is a {subclass_instead(type(number))}")
             data = np.asarray(number)
             if dtype is not None and data.dtype != dtype:
                 data = np.asarray(number, dtype) if not isinstance(number, np.ndarray) else number.astype(dtype)
@@ -318,12 +322,8 @@ class Recorder:
             raise self.unsupported(function) from error
 
     def unsupported(self, function: Any) -> UnsupportedError:
-        name = getattr(function, "__name__", str(function))
-        module = getattr(function, "__module__", None) or "numpy"
-        return UnsupportedError(
-            f"{self.here()}: {module}.{name} has no rule for traced values. Write it with functions that have one, "
-            f"or compute it outside the traced function and pass its result as an argument."
-        )
+        """The error for a function that has no rule, or what it is called."""
+        return no_rule(self, function)
 
     def adopt(self, result: Any, sources: Iterable[Any] = ()) -> Any:
         """NumPy's results as traced arrays; those that show the memory of a source go on showing it."""

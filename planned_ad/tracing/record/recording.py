@@ -61,6 +61,7 @@ class Recording(Protocol):
     builder: RecordingBuilder
     scopes: Scopes
     flow: Flow
+    refusal: Exception | None
 
     @property
     def copies(self) -> Accounts: ...

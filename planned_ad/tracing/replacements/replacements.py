@@ -18,7 +18,6 @@ from ..loops.exits import exit_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
 from ..loops.sequences import sequence_replacements
 from ..record.dispatch import FUNCTIONS
-from ..record.promotion import KINDS
 from ..record.recorder import Recorder
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
 from ..values.loop_index import is_loop_index
@@ -26,6 +25,7 @@ from .array_converter import library_replacements
 from .builtin_functions import builtin_replacements, math_replacements, number_replacements
 from .distributions import distribution
 from .draws import draw_replacements, draws_from_outside
+from .library_functions import adopted, adopting, is_library_function
 from .stand_ins import ndarray, with_classes
 
 
@@ -88,18 +88,9 @@ def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
         recorder.mark()
         if function is np.empty:
             result[...] = 0  # a trace must not depend on what the memory held
-        return _adopted(recorder, result)
+        return recorder.adopt(result) if type(result) is not np.ndarray else adopted(recorder, result)
 
     return functools.update_wrapper(traced, function, ("__name__", "__qualname__", "__doc__", "__module__"), ())
-
-
-def _adopted(recorder: Recorder, result: Any) -> Any:
-    if type(result) is np.ndarray:
-        if result.dtype not in KINDS:
-            return result
-        if not result.flags.owndata:
-            result = result.copy(order="K") if result.base is not None else result
-    return recorder.adopt(result)
 
 
 def _is_like_array(obj: Any) -> bool:
@@ -157,22 +148,24 @@ class _Joined:
         return self.recorder.call(np.concatenate, (parts,), {"axis": -1 if self.columns else 0})
 
 
-def refuse_generators(recorder: Recorder) -> Callable[[object, str], object]:
-    """For objects from outside that are random generators or iterators, a stand-in that raises when it is used.
+def outsiders(recorder: Recorder) -> Callable[[Any, str], object]:
+    """What stands for objects from outside: for random generators and iterators, what raises when it is used.
 
     For distributions of SciPy, one that records.
     """
 
-    def refuse(obj: object, name: str) -> object:
+    def outsider(obj: Any, name: str) -> object:
         found = draws_from_outside(recorder, obj, name)
         if found is not None:
             return found
         known = distribution(recorder, obj, name, _tracing)
         if known is not None:
             return known
-        return Iterating(recorder, name) if isinstance(obj, Iterator) else obj
+        if isinstance(obj, Iterator):
+            return Iterating(recorder, name)
+        return adopting(recorder, obj) if is_library_function(obj) else obj
 
-    return refuse
+    return outsider
 
 
 class Iterating:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Iterator
 from typing import Any
@@ -9,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
+from ..record.refusals import subclass_instead
 from ..record.traced import TRACERS, TracedArray
 from . import indexing
 from .advanced import nonzero
 from .elementwise import elementwise
 from .operators import Operators, by_functions, in_place
-
-pass
 
 
 class ArrayTracer(TracedArray, Operators):
@@ -94,6 +94,9 @@ class ArrayTracer(TracedArray, Operators):
         return self._seen(self.geometry.diagonal(offset, axis1, axis2))
 
     def view(self, dtype: Any = None, type: Any = None) -> ArrayTracer:
+        kind = dtype if inspect.isclass(dtype) and issubclass(dtype, np.ndarray) else type
+        if kind not in (None, np.ndarray):
+            raise UnsupportedError(f"{self.recorder.here()}: .view makes a {subclass_instead(kind)}")
         if dtype not in (None, np.ndarray) and np.dtype(dtype) != self.dtype:
             raise UnsupportedError(
                 f"{self.recorder.here()}: .view({dtype}) would reinterpret the bits of a traced array; use .astype"

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...tape.tape import Value
+from ..record.conversions import PLAIN_TARGET
 from ..record.dispatch import FUNCTIONS, METHODS, handler_of
 from ..record.promotion import BOOL, INT, common_shape, memory_like, operand, resolved
 from ..record.recorder import Recorder
@@ -157,8 +158,8 @@ def _into(recorder: Recorder, ufunc: Any, out: Any, value: Value, where: Any, ca
         (out,) = out
     if not recorder.is_array(out):
         raise UnsupportedError(
-            f"{recorder.here()}: a traced result cannot be written to an array that was made outside the traced "
-            f"function (or by a library function that is not traced); pass that array as an argument"
+            f"{recorder.here()}: a traced result cannot be written to a plain array, which a library's object has "
+            f"made. {PLAIN_TARGET}"
         )
     if not np.can_cast(value.dtype, out.dtype, casting):
         # As NumPy words it, and of NumPy's type.

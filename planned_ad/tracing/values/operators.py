@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..record.conversions import refuse_number
+from ...python.frames import is_formatting
+from ..record.conversions import UNTRACED, refuse_number
 from ..record.traced import Traced
 from .elementwise import array_ufunc, elementwise, operate
 
@@ -34,6 +38,7 @@ COMPARISONS = {
     "ne": np.not_equal,
 }
 UNARY = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+NO_INTEGER = np.iinfo(np.int64).min  # what NumPy makes of nan
 
 
 def _forward(ufunc: np.ufunc) -> Callable[..., Any]:
@@ -97,16 +102,20 @@ class Operators(Arithmetic):
         return convert(self.plain())
 
     def __float__(self) -> float:
-        return self._number("float()", float)
+        return math.nan if self._is_text(sys._getframe(1)) else self._number("float()", float)
 
     def __int__(self) -> int:
-        return self._number("int()", int)
+        return NO_INTEGER if self._is_text(sys._getframe(1)) else self._number("int()", int)
+
+    def _is_text(self, frame: types.FrameType) -> bool:
+        """Whether a number is asked for that is not known, to be put into text: "%.3f" % x, also in a log line."""
+        return not self.is_known and is_formatting(frame)
 
     def __complex__(self) -> complex:
         return self._number("complex()", complex)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        return self._number("numpy.asarray() in code that is not traced", lambda known: np.array(known, dtype))
+        return self._number(UNTRACED, lambda known: np.array(known, dtype))
 
     def __hash__(self) -> int:
         raise refuse_number(self.recorder, "hash()", self)
