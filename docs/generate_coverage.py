@@ -85,6 +85,9 @@ GENERIC: tuple[tuple[Any, ...], ...] = (
 )
 # Those that need arguments of their own.
 SPECIAL: dict[str, tuple[Any, ...]] = {
+    "pearsonr": (U, V),
+    "spearmanr": (U, V),
+    "kendalltau": (U, V),
     "arccosh": (U + 1,),
     "acosh": (U + 1,),
     "where": (np.array([True, False, True]), U, V),

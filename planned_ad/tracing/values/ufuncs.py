@@ -180,10 +180,11 @@ def loggamma(recorder: Recorder, a: Value) -> Value:
 
 
 def of_whole_order(name: str) -> Emit:
-    """A function of a whole order, by that of any order."""
+    """A function of a whole order, by that of any order; of another order SciPy leaves out what is behind the point."""
 
     def emit(recorder: Recorder, order: Value, a: Value) -> Value:
-        return recorder.apply(name, recorder.builder.cast(order, a.dtype), a)
+        whole = recorder.apply("trunc", order) if order.dtype.kind == "f" else order
+        return recorder.apply(name, recorder.builder.cast(whole, a.dtype), a)
 
     return emit
 
