@@ -22,13 +22,13 @@ from .held import MUTABLE, put_together, taken_apart
 from .stored_forms import Array, Number
 
 if TYPE_CHECKING:
-    from .loops import LoopTrace
+    from .recorded_loop import RecordedLoop
 
 
 class Leaving:
     """What variables hold after a loop: numbers and arrays of the last iteration are left in memory by it."""
 
-    def __init__(self, loop: LoopTrace):
+    def __init__(self, loop: RecordedLoop):
         self.loop, self.recorder = loop, loop.recorder
         self.stores: list[tuple[Buffer, Value]] = []
         self.storages: list[tuple[Storage, Buffer]] = []
@@ -139,7 +139,7 @@ def counts(carry: HandedOn | None) -> bool:
     return carry is not None and any(isinstance(leaf, Count) for leaf in carry.leaves())
 
 
-def moves_with(loop: LoopTrace, value: Any) -> bool:
+def moves_with(loop: RecordedLoop, value: Any) -> bool:
     """Whether an integer or a view is another one in each iteration."""
     if type(value) is LoopIndex:
         found = [value.expression]

@@ -32,7 +32,7 @@ from .stored_forms import Array
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
-    from .loops import LoopTrace
+    from .recorded_loop import RecordedLoop
 
 GENERATOR = 0x20  # the flag of code that yields
 
@@ -103,7 +103,7 @@ class Active:
 class Branches:
     """The branches of one loop's body."""
 
-    loop: LoopTrace
+    loop: RecordedLoop
     nodes: dict[tuple[tuple[int, bool], ...], Node] = field(default_factory=dict)
     active: list[Active] = field(default_factory=list)
     ordinal: int = 0

@@ -32,7 +32,7 @@ from .traced_list import is_traced_list
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
-    from .loops import LoopTrace
+    from .recorded_loop import RecordedLoop
 
 ENDS = "end"  # how a `while` statement is left whose test is false
 STEPS = object()
@@ -46,7 +46,7 @@ class Exits:
     recorder: Recorder
     line: int  # of the statement
     items: Any  # what it runs over; STEPS for a `while` statement
-    loop: LoopTrace | None = None  # the recording of it
+    loop: RecordedLoop | None = None  # the recording of it
     flag: Buffer | None = None  # whether it goes on
     ways: dict[str, Buffer] = field(default_factory=dict)  # whether it was left so
     form: HandedOn | None = None  # in which what it returns lies in memory
@@ -69,7 +69,7 @@ class Exits:
 
     # Before the loop.
 
-    def begin(self, loop: LoopTrace) -> None:
+    def begin(self, loop: RecordedLoop) -> None:
         """The recording of the loop begins."""
         self.loop = loop
         loop.counts_iterations = False

@@ -19,7 +19,7 @@ from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:
-    from .loops import LoopTrace
+    from .recorded_loop import RecordedLoop
 
 MOST_MERGED = 64  # elements from before the loop that are put in front of its rows
 
@@ -50,7 +50,7 @@ class Grown:
 class Growth:
     """The lists that grow in one loop."""
 
-    loop: LoopTrace
+    loop: RecordedLoop
     lists: dict[int, Grown] = field(default_factory=dict)
 
     def note(self, grown: TracedList) -> None:

@@ -14,7 +14,7 @@ from .state import Key, Place, State
 
 if TYPE_CHECKING:
     from ..values.array_tracer import ArrayTracer
-    from .loops import LoopTrace
+    from .recorded_loop import RecordedLoop
 
 LEFT = "leaves a view of what its last iteration was handed"
 
@@ -22,7 +22,7 @@ LEFT = "leaves a view of what its last iteration was handed"
 class LoopCopies:
     """Those of one loop, over the passes over its body."""
 
-    def __init__(self, loop: LoopTrace):
+    def __init__(self, loop: RecordedLoop):
         self.loop, self.copies = loop, loop.recorder.copies
         self.mark = self.copies.mark()
         self.unfit: set[Key] = set()  # the places whose copies are behind at the end of an iteration

@@ -27,11 +27,11 @@ from .held import MUTABLE, same
 from .list_growth import Growth
 from .loop_aliases import LoopCopies
 from .passes import Comparison
+from .recorded_loop import WaysOut
 from .state import Key, Place, State, capture, write_state
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
-    from .exits import Exits
 
 MOST_PASSES = 60  # and a few more for each branch, of which a pass takes one side
 
@@ -54,7 +54,7 @@ class LoopTrace:
     more_passes: int = 0  # which only compare what they record
     made: dict[Key, tuple[Place, Any]] = field(default_factory=dict)  # variables that were not there before
     promoted: set[object] = field(default_factory=set)  # arrays of the body that a side of a branch writes to
-    exits: Exits | None = None  # the ways in which it is left, where those are followed
+    exits: WaysOut | None = None  # the ways in which it is left, where those are followed
     counts_iterations = True  # whether it is known before how many there are
 
     def __post_init__(self) -> None:

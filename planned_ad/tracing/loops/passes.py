@@ -25,7 +25,7 @@ from .forms import Nothing
 from .held import taken_apart
 
 if TYPE_CHECKING:
-    from .loops import LoopTrace
+    from .recorded_loop import RecordedLoop
     from .state import State
 
 AGAIN = 2  # passes that have to record what the one before them recorded
@@ -48,7 +48,7 @@ class Pass:
 class Comparison:
     """The passes over one loop's body, from the first in which everything it hands on had its form."""
 
-    loop: LoopTrace
+    loop: RecordedLoop
     last: Pass | None = None
     agreed: int = 0
     lines: dict[Line, None] = field(default_factory=dict)  # of what earlier passes recorded, in other forms
@@ -111,7 +111,7 @@ class Comparison:
 class Matching:
     """Two passes side by side. What they make may have other names, one for one, as in a part of them it has."""
 
-    loop: LoopTrace
+    loop: RecordedLoop
     names: dict[str, dict[int, int]] = field(default_factory=lambda: {"value": {}, "buffer": {}, "index": {}})
     taken: dict[str, set[int]] = field(default_factory=lambda: {"value": set(), "buffer": set(), "index": set()})
 
