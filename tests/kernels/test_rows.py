@@ -96,9 +96,8 @@ class Program:
             else:
                 np.testing.assert_array_equal(a, e)
         for a, e in zip(compiled.scheduled(self.inputs, 1, True), actual):
-            np.testing.assert_allclose(
-                a, e, rtol=max(1e-6, tolerance), atol=max(1e-8, tolerance * 1e-2), equal_nan=True
-            )
+            rtol, atol = max(1e-6, tolerance), max(1e-8, tolerance * 1e-2)
+            np.testing.assert_allclose(a, e, rtol=rtol, atol=atol, equal_nan=True)
         for a, e in zip(actual, self.inputs):
             np.testing.assert_array_equal(a, e)
 
