@@ -25,3 +25,13 @@ def test_what_attains_an_extremum_is_computed_as_in_the_primal(seed):
             moved[1][k][i] -= 1e-6
             np.testing.assert_allclose(gradient[i], (f(*moved[0]) - f(*moved[1])) / 2e-6, rtol=1e-5, atol=1e-7)
         assert np.isfinite(gradient).all()
+
+
+def test_second_derivatives_of_running_extrema():
+    def f(x):
+        return np.sum(np.maximum.accumulate(x) ** 2 * np.arange(7.0)) + np.sum(np.minimum.accumulate(x) ** 3)
+
+    x, v = np.random.default_rng(0).normal(size=(2, 7))
+    gradient = planned_ad.grad(f)
+    expected = (gradient(x + 1e-6 * v) - gradient(x - 1e-6 * v)) / 2e-6
+    np.testing.assert_allclose(planned_ad.hvp(f)(x, v), expected, rtol=1e-6, atol=1e-8)

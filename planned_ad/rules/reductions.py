@@ -168,17 +168,16 @@ def cumulate_adjoint(
     if operation == "add":
         return ct.apply("cumulate", axis=axis, operation="add", reverse=not reverse, exclusive=exclusive)
     if operation != "multiply":
-        taken, kept = taken_and_kept(a, axis, operation, reverse, exclusive)
-        return taken * kept.apply("recurrence", ct, axis=axis, reverse=not reverse, form="late")
+        taken, kept = taken_and_kept(a, axis, operation, reverse)
+        form = "exclusive" if exclusive else "late"
+        return taken * kept.apply("recurrence", ct, axis=axis, reverse=not reverse, form=form)
     before = a.apply("cumulate", axis=axis, operation="multiply", reverse=reverse, exclusive=True)
     after = a.apply("recurrence", ct, axis=axis, reverse=not reverse, form="exclusive" if exclusive else "late")
     return before * after
 
 
-def taken_and_kept(a: Symbol, axis: int, operation: str, reverse: bool, exclusive: bool) -> tuple[Symbol, Symbol]:
+def taken_and_kept(a: Symbol, axis: int, operation: str, reverse: bool) -> tuple[Symbol, Symbol]:
     """One where an element is the new running extremum, else zero; and the other way round. A tie changes nothing."""
-    if exclusive:
-        raise NotImplementedError(f"the derivative of an exclusive running {operation}")
     before = a.apply("cumulate", axis=axis, operation=operation, reverse=reverse, exclusive=True)
     taken = ((a > before if operation in ("maximum", "fmax") else a < before) | before.differs(before)).cast(a.dtype)
     return taken, 1 - taken
@@ -192,8 +191,9 @@ def cumulate_tangent(
     if operation == "add":
         return tangent.apply("cumulate", axis=axis, operation="add", reverse=reverse, exclusive=exclusive)
     if operation != "multiply":
-        taken, kept = taken_and_kept(a, axis, operation, reverse, exclusive)
-        return kept.apply("recurrence", taken * tangent, axis=axis, reverse=reverse, form="inclusive")
+        taken, kept = taken_and_kept(a, axis, operation, reverse)
+        form = "exclusive" if exclusive else "inclusive"
+        return kept.apply("recurrence", taken * tangent, axis=axis, reverse=reverse, form=form)
     before = a.apply("cumulate", axis=axis, operation="multiply", reverse=reverse, exclusive=True)
     form = "exclusive" if exclusive else "inclusive"
     return a.apply("recurrence", before * tangent, axis=axis, reverse=reverse, form=form)

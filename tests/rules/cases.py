@@ -152,6 +152,13 @@ OTHERS = {
         for shape in ((3, 4), (1, 2), (0, 2), (2, 0))
         for operation in ("add", "multiply")
         for scan in SCANNED
+    ]
+    + [
+        ((make(3, 4),), {**scan, "operation": operation})
+        for make in (numbers, integers)
+        for operation in ("maximum", "minimum", "fmax", "fmin")
+        for scan in SCANNED
+        if not scan["exclusive"]
     ],
     "recurrence": [
         ((make(*shape), numbers(*shape) - 1), {"axis": axis, "reverse": reverse, "form": form})
