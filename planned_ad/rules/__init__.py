@@ -32,5 +32,4 @@ __all__ = [
     "special",
     "structural",
     "systems",
-    "triangular",
 ]
