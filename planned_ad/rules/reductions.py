@@ -135,10 +135,10 @@ def start_of(operation: str, dtype: np.dtype) -> Any:
     """What a running sum, product or extremum begins with."""
     if operation in ("add", "multiply"):
         return int(operation == "multiply")
-    least = operation == "maximum"
-    if operation.startswith("f"):
-        return math.nan  # which `fmax` and `fmin` pass over
+    least = operation in ("maximum", "fmax")
     if dtype.kind == "f":
+        if operation.startswith("f"):
+            return math.nan  # which `fmax` and `fmin` pass over
         return -math.inf if least else math.inf
     return np.iinfo(dtype).min if least else np.iinfo(dtype).max
 

@@ -85,7 +85,8 @@ class Program:
         with np.errstate(all="ignore"):
             self.expected.append(np.asarray(rule.evaluate(*operands, **parameters)))
 
-    def check(self, tolerance: float) -> None:
+    def check(self, tolerance: float, scheduled: float = 1e-6) -> None:
+        """Compiled results against NumPy's to `tolerance`, and against those of the schedule to `scheduled`."""
         tape: Tape = lower_calls(self.builder.tape((*self.arguments, *self.results), (), frozenset()))
         compiled = CompiledTape(tape)
         actual = compiled.run(self.inputs)
@@ -96,8 +97,7 @@ class Program:
             else:
                 np.testing.assert_array_equal(a, e)
         for a, e in zip(compiled.scheduled(self.inputs, 1, True), actual):
-            rtol, atol = max(1e-6, tolerance), max(1e-8, tolerance * 1e-2)
-            np.testing.assert_allclose(a, e, rtol=rtol, atol=atol, equal_nan=True)
+            np.testing.assert_allclose(a, e, rtol=scheduled, atol=scheduled * 1e-2, equal_nan=True)
         for a, e in zip(actual, self.inputs):
             np.testing.assert_array_equal(a, e)
 
@@ -159,4 +159,6 @@ def test_whole_arrays(name: str) -> None:
             for case in (CASES[name][k] for k in part):
                 case = case if casts is None else case.cast(casts)
                 program.apply(case.rule, list(case.operands), "C", case.parameters)
-            program.check(1e-12 if casts is None else 1e-5)
+            # LAPACK's and NumPy's solutions of a system in single precision differ by its condition.
+            factors = casts is not None and RULES[name].kind == "matrix"
+            program.check(1e-12 if casts is None else 1e-5, 1e-5 if factors else 1e-6)

@@ -136,9 +136,13 @@ def det(recorder, a):
     checked_square(a)
     if a.size == 0:
         return recorder.result(broadcast(recorder, constant(recorder, 1, a.dtype), a.shape[:-2]))
+    found = recorder.apply("lu_det", factored(recorder, a, required=False))
     if a.shape[-1] <= 3:
-        return recorder.result(explicit_det(recorder, a))
-    return recorder.result(recorder.apply("lu_det", factored(recorder, a, required=False)))
+        # The value is NumPy's, to rounding also where a matrix is singular; the derivative is that of the polynomial.
+        explicit = explicit_det(recorder, a)
+        rest = recorder.apply("stop_gradient", recorder.apply("subtract", found, explicit))
+        found = recorder.apply("add", explicit, rest)
+    return recorder.result(found)
 
 
 @implements(np.linalg.slogdet)
