@@ -167,7 +167,8 @@ def trace(
     known : sequence of Guard
         The first guards, with what they are for the example: there its numbers are not asked for.
     stretched : iterable of Line
-        Lines that combine arrays of run-time lengths, some of which may be 1 where others are not.
+        Lines that combine arrays of run-time lengths, some of which may be 1 where others are not; or whose masks
+        choose another number of elements in each call.
     decisions : Decisions, optional
         What is decided about its loops beforehand.
     outside : Outside
