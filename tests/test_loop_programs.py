@@ -35,7 +35,6 @@ MORE_TRIPS = 12  # a multiple of the periods of exchanges, so that no rest is le
 # What cannot pass yet: the reason, and the programs.
 PENDING: dict[str, list[str]] = {}
 UNROLLED = {
-    "the index is needed as a number": ["powers_of_the_index"],
     "a product of a slice with a symbolic extent": ["symbolic_extents"],
     "a loop over a loop that is left early": ["break_else"],
 }  # fmt: skip

@@ -29,6 +29,7 @@ from ..passes.inline import lower_calls
 from ..passes.invariants import hoist_invariants
 from ..passes.pipeline import simplify
 from ..passes.products import lower_products
+from ..passes.short_loops import write_out_short_loops
 from ..passes.vectorise.vectorise import vectorise
 from ..planner import plan_memory
 from ..planning.schedule import MemoryPlan
@@ -113,7 +114,7 @@ def differentiated(
         early = written_before_guards(tape, last_with_room(tape, rooms))
         if early:
             tape = privatise(tape, early, write_back=True)
-    tape = prepared(hoist_invariants(vectorise(tape), loads=True))
+    tape = prepared(hoist_invariants(write_out_short_loops(vectorise(tape)), loads=True))
     if not row.is_reverse:
         return primal(tape)
     if row.of_loss:

@@ -177,8 +177,9 @@ class LoopIterator:
             self.begin, self.end = self.at_first, -1
             return
         first, last = self.position + decisions.first.get(site, 0), decisions.last.get(site, 0)
-        around = math.prod(length for _, length in recorder.unrolling.values())
-        shortest = 1 if site in decisions.kept or around * length > TOGETHER * recorder.unroll else recorder.unroll
+        lengths = [length, *(around for _, around in recorder.unrolling.values())]
+        is_nest = len(lengths) > 1 and math.prod(lengths) > TOGETHER * recorder.unroll
+        shortest = 1 if site in decisions.kept or is_nest else recorder.unroll
         if self.exits is not None:
             shortest = 0
         if together and length - first - last > shortest:

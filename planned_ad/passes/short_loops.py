@@ -1,0 +1,113 @@
+"""Short loops of array operations are written out, so that what each iteration does to an element fuses.
+
+>>> import numpy as np
+>>> from planned_ad.passes.vectorise.vectorise import vectorise
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(x):
+...     for k in range(2):
+...         for i in range(20):
+...             x[i] = x[i] * x[i]
+>>> tape = vectorise(trace(f, (np.zeros(20),), unroll=1).tape)
+>>> print(brief(tape))
+for i0 in range(0, 2, 1):
+    v2: float64[20] = x[...]
+    v3: float64[20] = multiply(v2, v2)
+    x[...] = v3
+>>> print(brief(write_out_short_loops(tape)))
+v4: float64[20] = x[...]
+v5: float64[20] = multiply(v4, v4)
+x[...] = v5
+v6: float64[20] = x[...]
+v7: float64[20] = multiply(v6, v6)
+x[...] = v7
+
+A loop over time is one loop when its body has loops over elements, and is recorded iteration by iteration when it has
+array operations: after `vectorise` the two are one program, and this makes them one tape. Requires a primal tape;
+ensures the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..regions.affine import Affine, Extent, Ragged, exact, ragged, substitute
+from ..tape.builder import TapeBuilder, rebuilt, written_anew
+from ..tape.renaming import Copier
+from ..tape.tape import Apply, Constant, IndexValue, Load, Loop, Operation, Store, Tape
+
+MOST_TRIPS = 16  # as of loops that are recorded one by one
+MOST_WRITTEN = 400  # operations
+LEAST_ELEMENTS = 16  # of the largest array
+
+
+@dataclass
+class Iteration(Copier):
+    """Copies operations of a loop's body for one iteration: `number`, of the loop `index`."""
+
+    index: int = 0
+    number: Extent = 0
+
+    def renamed(self, item: Any) -> Any:
+        match item:
+            case Ragged():
+                return ragged(int(item), substitute(exact(item), self.index, self.number))
+            case Affine():
+                return substitute(item, self.index, self.number)
+        return super().renamed(item)
+
+
+def write_out_short_loops(tape: Tape) -> Tape:
+    """Innermost loops first; the rest of the tape stays as it is."""
+    if not any(isinstance(op, Loop) for op in tape.operations):
+        return tape
+    builder = rebuilt(tape)
+
+    def write(op: Operation) -> None:
+        for written in written_out(builder, op):
+            builder.emit(written)
+
+    return written_anew(tape, builder, write)
+
+
+def written_out(builder: TapeBuilder, op: Operation) -> list[Operation]:
+    """An operation with the short loops in it written out."""
+    if not op.blocks:
+        return [op]
+    blocks = [tuple(new for inner in block for new in written_out(builder, inner)) for block in op.blocks]
+    op = op.with_blocks(*blocks)
+    if not isinstance(op, Loop) or not is_written_out(op):
+        return [op]
+    found: list[Operation] = []
+    for k in range(int(op.trips)):
+        copier = Iteration(builder.new_value, index=op.index, number=op.start + k * op.step)
+        found += [settled_index(copier.copy(inner)) for inner in op.body]
+    return found
+
+
+def is_written_out(loop: Loop) -> bool:
+    """Whether a loop does the same few array operations a few times."""
+    trips, body = loop.trips, loop.body
+    if isinstance(trips, Ragged) or loop.count is not None or loop.stops or not 1 <= trips <= MOST_TRIPS:
+        return False
+    return (
+        trips * len(body) <= MOST_WRITTEN
+        and all(isinstance(op, Apply | Load | Store | IndexValue | Constant) for op in body)
+        and largest(body) >= LEAST_ELEMENTS
+    )
+
+
+def largest(body: Sequence[Operation]) -> int:
+    """How many elements the largest array has that is computed."""
+    return max((op.out.size for op in body if isinstance(op, Apply)), default=0)
+
+
+def settled_index(op: Operation) -> Operation:
+    """An index that has become a number, as a constant."""
+    if isinstance(op, IndexValue) and isinstance(op.expression, int):
+        return Constant(out=op.out, data=np.array(op.expression, np.int64), line=op.line)
+    return op
