@@ -229,7 +229,7 @@ class Matching:
             return a.buffer is not None and b.buffer is not None and self.buffer(a.buffer.id, b.buffer.id)
         if a.is_concrete or b.is_concrete:
             return a.is_concrete and b.is_concrete and a.base.tobytes() == b.base.tobytes()
-        return self.same(a.value, b.value)
+        return all(self.same(x, y) for x, y in zip(a.held_values, b.held_values))
 
     def alike_attributes(self, a: Any, b: Any, depth: int) -> bool:
         """Of objects of the program's own classes; nothing is known of others."""

@@ -44,6 +44,10 @@ class ArrayTracer(TracedArray, Operators):
         """The complex array in its memory, which is one of pairs."""
         return TRACERS.complex_of_pairs(self)
 
+    def whole_number(self, real: Any, imag: Any) -> Any:
+        """A complex array, of whose parts it is one."""
+        return TRACERS.complex_number(self.recorder, real, imag)
+
     # Views.
 
     def _seen(self, geometry: np.ndarray) -> ArrayTracer:
