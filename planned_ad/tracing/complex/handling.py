@@ -14,6 +14,7 @@ from ..record.recorder import Recorder
 from ..values.indexing import KEYS, Keys
 from .complex_scalar import ComplexScalar
 from .complex_tracer import ComplexTracer, PlanesStorage
+from . import linear_algebra as _linear_algebra  # noqa: F401 (registers what it implements)
 from .elementwise import complex_ufunc, python_or_not
 from .functions import COMPLEX_FUNCTIONS, METHODS_OF_UFUNCS
 from .pairs import from_pairs, is_complex_value, parts_of_operand

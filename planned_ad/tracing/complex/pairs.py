@@ -91,6 +91,21 @@ def of_parts(recorder: Recorder, real: Any, imag: Any) -> Any:
     return complex_array(recorder, *map(recorder.value_of, (real, imag)), array.geometry)
 
 
+def complex_from(recorder: Recorder, real: Any, imag: Any = 0.0) -> ComplexScalar:
+    """What Python's `complex` makes of one or two numbers, some of which are traced."""
+    if hasattr(real, "item"):
+        real = real.item()
+    if hasattr(imag, "item"):
+        imag = imag.item()
+    if is_complex_value(imag):
+        return complex_from(recorder, real) + imag * 1j
+    if is_complex_value(real):
+        whole = real if type(real) is ComplexScalar else ComplexScalar(recorder, real.real, real.imag, True)
+        return whole if type(imag) is float and imag == 0 else whole + imag * 1j
+    parts = (TRACERS.scalar(recorder, recorder.value_of(v, np.float64), is_python=True) for v in (real, imag))
+    return ComplexScalar(recorder, *parts, is_python=True)
+
+
 def is_zero(part: np.ndarray) -> bool:
     return not part.any() and not np.signbit(part).any()
 

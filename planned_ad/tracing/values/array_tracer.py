@@ -169,6 +169,8 @@ class ArrayTracer(TracedArray, Operators):
         if not copy and dtype == self.dtype and (order in "KA" or self.geometry.flags[order]):
             return self
         recorder.mark()
+        if dtype.kind == "c" and not self.storage.is_concrete:
+            return TRACERS.complex_of(self).astype(dtype, order)
         if self.storage.is_concrete:
             recorder.assume(self.storage)
             return recorder.adopt(self.geometry.astype(dtype, order, casting))
