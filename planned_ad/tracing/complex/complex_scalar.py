@@ -121,7 +121,7 @@ class ComplexScalar(Operators):
         return self
 
     def conjugate(self) -> Any:
-        return np.conjugate(self)
+        return ComplexScalar(self.recorder, self._parts[0], -self.imag, self.is_python)
 
     conj = conjugate
 

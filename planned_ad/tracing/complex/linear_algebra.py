@@ -149,9 +149,8 @@ def norm(recorder, x, ord=None, axis=None, keepdims=False, **options):
 @of_complex(np.linalg.eigvalsh)
 def eigvalsh(recorder, a, UPLO="L"):
     a = complex_of(recorder, a)
-    lower = UPLO.upper() == "L"
-    kept, rest = (np.tril(a), np.tril(a, -1)) if lower else (np.triu(a), np.triu(a, 1))
-    whole_matrix = kept + np.conj(np.swapaxes(rest, -1, -2))
+    rest = np.tril(a, -1) if UPLO.upper() == "L" else np.triu(a, 1)
+    whole_matrix = rest + np.conj(np.swapaxes(rest, -1, -2)) + np.eye(a.shape[-1]) * a.real
     found = np.linalg.eigvalsh(embedded(recorder, whole_matrix))
     return (found[..., ::2] + found[..., 1::2]) / 2
 
