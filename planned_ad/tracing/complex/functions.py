@@ -19,7 +19,7 @@ from .complex_tracer import ComplexTracer, complex_array
 from .elementwise import complex_ufunc, into
 from .formulas import angle
 from .pairs import complex_of, is_complex_value, of_values, parts_of_operand
-from .reals import Pair, Real
+from .reals import ComplexValue, Real
 
 Implementation = Callable[..., Any]
 COMPLEX_FUNCTIONS: dict[Any, Implementation] = {}
@@ -51,7 +51,9 @@ def part_of(recorder: Recorder, obj: Any, which: int) -> Any:
             return obj.imag if which else obj.real
         zero = np.zeros((), PART[obj.dtype])
         value = obj.parts()[which]
-        return recorder.concrete(np.broadcast_to(zero, obj.shape).copy()) if value is None else (obj.real, obj.imag)[which]
+        return (
+            recorder.concrete(np.broadcast_to(zero, obj.shape).copy()) if value is None else (obj.real, obj.imag)[which]
+        )
     if which == 0:
         return obj
     if hasattr(obj, "dtype") and obj.shape:
@@ -137,6 +139,26 @@ for _function in (
     view(_function)
 
 
+@of_complex(np.broadcast_arrays)
+def broadcast_arrays(recorder, *args, subok=False):
+    arrays = [recorder.call(np.asarray, (a,), {}) for a in args]
+    shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    return tuple(np.broadcast_to(recorder.concrete(a), shape) for a in arrays)
+
+
+@of_complex(np.meshgrid)
+def meshgrid(recorder, *xi, **options):
+    found = []
+    for k, x in enumerate(xi):
+
+        def grid(part: Any, k: int = k) -> Any:
+            others = [np.zeros(np.size(other)) for other in xi]
+            return np.meshgrid(*others[:k], part, *others[k + 1 :], **options)[k]
+
+        found.append(whole(recorder, grid(x.real), grid(x.imag)) if is_complex_value(x) else grid(x))
+    return tuple(found) if type(np.meshgrid(0.0)) is tuple else found
+
+
 # Bilinear functions.
 
 
@@ -174,7 +196,9 @@ def signed(total: Any, term: Any, minus: bool) -> Any:
 def present_parts(recorder: Recorder, obj: Any) -> tuple[Any, Any]:
     """Real and imaginary part; None for one that is zero."""
     if type(obj) in (list, tuple):
-        obj = recorder.call(np.asarray, (obj,), {}) if not recorder.is_concrete(obj) else np.asarray(recorder.plain(obj))
+        obj = (
+            recorder.call(np.asarray, (obj,), {}) if not recorder.is_concrete(obj) else np.asarray(recorder.plain(obj))
+        )
     if not is_complex_value(obj):
         return obj, None
     if type(obj) in (ComplexTracer, ComplexScalar) and not recorder.is_concrete(obj):
@@ -206,9 +230,7 @@ def einsum(recorder, *operands, out=None, **options):
     if not isinstance(operands[0], str):
         raise UnsupportedError("np.einsum of complex operands takes its subscripts as a string")
     options.pop("optimize", None)
-    found = products(
-        recorder, lambda *parts: recorder.call(np.einsum, (operands[0], *parts), options), operands[1:]
-    )
+    found = products(recorder, lambda *parts: recorder.call(np.einsum, (operands[0], *parts), options), operands[1:])
     return into(recorder, np.positive, out, found, True, "same_kind")
 
 
@@ -300,7 +322,7 @@ def imag(recorder, val):
 @of_complex(np.angle)
 def angle_(recorder, z, deg=False):
     parts = (None if v is None else Real(recorder, v) for v in parts_of_operand(recorder, z))
-    value = angle(Pair(*parts)).value
+    value = angle(ComplexValue(*parts)).value
     found = recorder.result(recorder.builder.broadcast(value, np.shape(z)))
     return found * (180 / np.pi) if deg else found
 
@@ -354,7 +376,9 @@ def result_type(recorder, *arrays_and_dtypes):
 # Arrays that are made.
 
 
-def made(recorder: Recorder, obj: Any, dtype: Any = None, order: Any = None, copy: Any = None, ndmin: int = 0) -> Any:
+def made_complex(
+    recorder: Recorder, obj: Any, dtype: Any = None, order: Any = None, copy: Any = None, ndmin: int = 0
+) -> Any:
     """`numpy.array`."""
     kind = type(obj)
     if kind is list or kind is tuple:
@@ -372,22 +396,22 @@ def made(recorder: Recorder, obj: Any, dtype: Any = None, order: Any = None, cop
 
 @of_complex(np.array)
 def array(recorder, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
-    return made(recorder, object, dtype, order, copy, ndmin)
+    return made_complex(recorder, object, dtype, order, copy, ndmin)
 
 
 @of_complex(np.asarray, np.asanyarray)
 def asarray(recorder, a, dtype=None, order=None, *, device=None, copy=None, like=None):
-    return made(recorder, a, dtype, order, copy)
+    return made_complex(recorder, a, dtype, order, copy)
 
 
 @of_complex(np.ascontiguousarray)
 def ascontiguousarray(recorder, a, dtype=None, *, like=None):
-    return made(recorder, a, dtype, "C", ndmin=1)
+    return made_complex(recorder, a, dtype, "C", ndmin=1)
 
 
 @of_complex(np.asfortranarray)
 def asfortranarray(recorder, a, dtype=None, *, like=None):
-    return made(recorder, a, dtype, "F")
+    return made_complex(recorder, a, dtype, "F")
 
 
 @of_complex(np.copy)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...python.complex_parts import PART, pairs_of
+from ...python.complex_parts import PART, memory_as_pairs
 from ..record.dispatch import HANDLERS, WRITING
 from ..record.recorder import Recorder
 from ..values.indexing import KEYS, Keys
+from . import linear_algebra as _linear_algebra  # noqa: F401 (registers what it implements)
 from .complex_scalar import ComplexScalar
 from .complex_tracer import ComplexTracer, PlanesStorage
-from . import linear_algebra as _linear_algebra  # noqa: F401 (registers what it implements)
 from .elementwise import complex_ufunc, python_or_not
 from .functions import COMPLEX_FUNCTIONS, METHODS_OF_UFUNCS
 from .pairs import from_pairs, is_complex_value, parts_of_operand
@@ -50,7 +50,7 @@ def put_item(array: ComplexTracer, key: Any, value: Any) -> None:
         value = recorder.call(np.asarray, (value,), {})
         kind = type(value)
     if recorder.is_concrete(value):
-        array.pairs[with_pairs(key)] = pairs_of(np.asarray(recorder.plain(value)).astype(array.dtype))
+        array.pairs[with_pairs(key)] = memory_as_pairs(np.asarray(recorder.plain(value)).astype(array.dtype))
     elif kind is ComplexTracer and not (isinstance(value.storage, PlanesStorage) and value.storage.buffer is None):
         array.pairs[with_pairs(key)] = value.pairs
     elif is_complex_value(value):
