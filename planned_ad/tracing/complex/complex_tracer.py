@@ -185,7 +185,8 @@ class ComplexTracer(TracedArray, Operators):
         if self.is_known:
             return recorder.adopt(self.plain().astype(dtype, order))
         if dtype.kind != "c":
-            return (self if dtype.kind == "b" else self.real).of_type(dtype, order)  # type: ignore[attr-defined]
+            found = self != 0 if dtype.kind == "b" else self.real
+            return found.astype(dtype, order)
         if not np.can_cast(self.dtype, dtype, casting):
             raise TypeError(
                 f"Cannot cast array data from {self.dtype!r} to {dtype!r} according to the rule {casting!r}"

@@ -34,7 +34,7 @@ def get_item(array: ComplexTracer, key: Any) -> Any:
     key = with_pairs(key)
     found = array.pairs[key]
     if not recorder.is_array(found):
-        raise found.refused("takes a part of a complex array that is")
+        raise found.refused("takes a part of a complex array as")
     if found.ndim > 1 or key[-2] is not Ellipsis or Ellipsis in [k for k in key[:-2] if k is Ellipsis]:
         return from_pairs(recorder, found)
     real, imag = found[0], found[1]
@@ -68,8 +68,8 @@ def put_item(array: ComplexTracer, key: Any, value: Any) -> None:
 
 def put_in_real(array: Any, key: Any, value: Any) -> None:
     """`array[key] = value` of a real array and a complex value: NumPy's error, or its warning and the real part."""
-    if getattr(type(value), "kind_of_parts", None) is not None and type(value) is ComplexScalar and value.is_python:
-        np.zeros(1)[0] = 1j  # type: ignore[assignment]  # its error
+    if type(value) is ComplexScalar and value.is_python:
+        np.zeros(1)[0] = 1j  # type: ignore[call-overload]  # its error
     warnings.warn(
         "Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning, stacklevel=4
     )
