@@ -51,7 +51,7 @@ def ascontiguousarray(recorder, a, dtype=None, *, like=None):
 
 @of_complex(np.asfortranarray)
 def asfortranarray(recorder, a, dtype=None, *, like=None):
-    return made_complex(recorder, a, dtype, "F")
+    return made_complex(recorder, a, dtype, "F", ndmin=1)
 
 
 @of_complex(np.copy)
