@@ -27,7 +27,8 @@ HEAD = f"""# Supported functions
 Generated from the tables in `planned_ad/` by `make docs`, with NumPy {NUMPY}. Edit the tables, not this page.
 
 Operators, basic and advanced indexing, and the `ndarray` methods of the functions below work too, on float64 and
-float32 data, and on complex128 and complex64 data where that is said; integer and boolean arrays are run-time data without derivative. Functions that take no traced value
+float32 data, and on complex128 and complex64 data where that is said; integer and boolean arrays are run-time data
+without derivative. Functions that take no traced value
 (`np.zeros`, `np.arange`, `np.eye`, ...) run as they are, and give arrays that can be written to.
 An argument of a function that is not supported, such as `where=` of a sum, is refused by an error that names it.
 
@@ -68,7 +69,8 @@ def page() -> str:
             by_module.setdefault(implementation.__module__, []).append(full_name(function))
     private = np._core.umath.clip  # behind np.clip, which is listed
     math_names = [f"math.{f.__name__}" for f in (*builtin_functions.UNARY, *builtin_functions.BINARY)]
-    math_names += [f"cmath.{f.__name__}" for f in (*builtin_functions.COMPLEX_UNARY, cmath.log, cmath.phase, cmath.polar)]
+    of_cmath = (*builtin_functions.COMPLEX_UNARY, cmath.log, cmath.phase, cmath.polar, cmath.rect)
+    math_names += [f"cmath.{f.__name__}" for f in of_cmath]
     math_names += [f"math.{f.__name__}" for f in (math.log, math.hypot, math.fsum, math.prod, math.dist, math.isclose)]
     parts = [HEAD, "## Elementwise (ufuncs), with broadcasting, `out=` and `where=`\n"]
     parts.append(listed(full_name(f) for f in UFUNCS if f is not private))
