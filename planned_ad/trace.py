@@ -44,7 +44,7 @@ from .python.outside_changes import has_changes
 from .python.shadows import ShadowGlobals
 from .python.signatures import Signature, bind
 from .python.source import Line
-from .python.structure import Structure, flatten_arguments, paths
+from .python.structure import Structure, complex_leaves, flatten_arguments, paths
 from .tape.captured import share_memory
 from .tape.compact import compact
 from .tape.found_outside import Outside
@@ -70,6 +70,7 @@ from .tracing.replacements.results import results_of
 from .tracing.values.array_tracer import ArrayTracer
 from .tracing.values.scalar_tracer import ScalarTracer
 
+from .tracing.complex import handling as _complex  # isort: skip  # noqa: F401 (registers what is done with complex values)
 from .tracing import numpy_functions as _numpy_functions  # isort: skip  # noqa: F401 (registers what it implements)
 
 MOST_RUNS = 200  # each decides something about one loop
@@ -280,9 +281,12 @@ def _traced_arguments(
     shared = _shared_memory(examples, labels)
     owners = [owner for argument in arguments for owner in owners_of_leaves(argument)]
     leaves, tracers = [], []
+    in_pairs = complex_leaves(structure)
     for number, (example, label) in enumerate(zip(examples, labels)):
         active, shared_with = number not in structure.inactive_leaves, shared.get(number, "")
         leaf, tracer = _argument(recorder, namespace, example, label, active, shared_with, owners[number])
+        if number in in_pairs:
+            leaf = replace(leaf, is_pairs=True)
         leaves.append(leaf)
         tracers.append(tracer)
     return leaves, tracers, structure
@@ -360,7 +364,8 @@ def _argument(
             raise UnsupportedError(f"the argument `{label}` is a {subclass_instead(type(example), label)}")
         if example.dtype not in KINDS or not example.dtype.isnative:
             raise UnsupportedError(
-                f"the argument `{label}` has dtype {example.dtype}; float64, float32, integers, booleans are supported"
+                f"the argument `{label}` has dtype {example.dtype}; float64, float32, complex128, complex64, integers "
+                f"and booleans are supported"
             )
         active = active and example.dtype.kind == "f"
         buffer = recorder.argument(label, example, active)
@@ -370,7 +375,7 @@ def _argument(
         )  # fmt: skip
         storage = Storage(example, buffer.line, buffer=buffer, shared_with=shared_with)
         return leaf, ArrayTracer(recorder, storage, example)
-    if isinstance(example, np.floating | complex | np.complexfloating) and np.asarray(example).dtype not in KINDS:
+    if isinstance(example, np.floating | np.complexfloating) and np.asarray(example).dtype not in KINDS:
         raise UnsupportedError(f"the argument `{label}` is {type(example).__name__}; float64 and float32 are supported")
     if isinstance(example, float | np.floating):
         number = np.asarray(example)

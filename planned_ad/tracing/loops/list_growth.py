@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...python.complex_parts import ComplexArray, kind_of_parts
 from ...regions.affine import Extent, affine
 from ..record.aliases import Standing, copy_of
 from ..record.lost_variables import Lost
@@ -134,6 +135,8 @@ class Growth:
             for leaf in element.column.leaves():
                 if isinstance(leaf, Unchanged):
                     self._lend(owner, leaf.value)
+        elif kind_of_parts(element) is ComplexArray:
+            self._lend(owner, element.pairs, always)
         elif recorder.is_array(element):
             if not always and isinstance(element_form(recorder, element, depth), Unchanged):
                 return

@@ -14,16 +14,20 @@ from ...python.shadows import ShadowClass
 from ..lengths import functions as _lengths  # noqa: F401 (registers how it handles arrays)
 from ..lengths import masks as _masks  # noqa: F401 (registers keys)
 from ..lengths.ragged import MAKERS
-from ..lengths.varying import VaryingArray
 from ..loops.exits import exit_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
 from ..loops.sequences import sequence_replacements
-from ..record.dispatch import FUNCTIONS
+from ..record.dispatch import FUNCTIONS, HANDLERS
 from ..record.recorder import Recorder
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
 from ..values.loop_index import is_loop_index
 from .array_converter import library_replacements
-from .builtin_functions import builtin_replacements, math_replacements, number_replacements
+from .builtin_functions import (
+    builtin_replacements,
+    cmath_replacements,
+    math_replacements,
+    number_replacements,
+)
 from .distributions import distribution
 from .draws import draw_replacements, draws_from_outside
 from .library_functions import adopted, adopting, is_library_function
@@ -46,6 +50,7 @@ def replacements(recorder: Recorder) -> dict[int, object]:
         | math_replacements(recorder)
         | builtin_replacements(recorder)
         | number_replacements(recorder)
+        | cmath_replacements(recorder)
         | draw_replacements(recorder)
         | sequence_replacements(recorder)
         | list_replacements(recorder)
@@ -110,7 +115,7 @@ def _counted(recorder: Recorder, items: Any) -> Any:
 
 def _has_tracer(recorder: Recorder, items: Any) -> bool:
     for item in items:
-        if recorder.is_array(item) or recorder.is_scalar(item) or issubclass(type(item), VaryingArray):
+        if recorder.is_array(item) or recorder.is_scalar(item) or type(item) in HANDLERS:
             return True
         if (type(item) is list or type(item) is tuple) and _has_tracer(recorder, item):
             return True

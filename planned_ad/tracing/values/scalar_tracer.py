@@ -48,6 +48,10 @@ class ScalarTracer(Operators):
     def read(self) -> Value:
         return self.value
 
+    def whole_number(self, real: Any, imag: Any) -> Any:
+        """A complex number, of whose parts it is one."""
+        return TRACERS.complex_number(self.recorder, real, imag)
+
     def operand(self) -> tuple[Any, tuple[int, ...], bool]:
         return WEAK.get(self.dtype.kind, BOOL) if self.is_python else self.dtype, (), False
 
@@ -97,6 +101,8 @@ class ScalarTracer(Operators):
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         self.recorder.mark()
+        if np.dtype(dtype).kind == "c":
+            return TRACERS.complex_of(self).astype(dtype)[()]
         return ScalarTracer(self.recorder, self.recorder.value_of(self, dtype))
 
     def is_integer(self) -> Any:
