@@ -35,6 +35,7 @@ from ..python.source import UNKNOWN
 from ..regions.regions import View
 from .entry.memories import KernelPointers, Layout
 from .library.blas import emit_contract
+from .library.fourier import LINES, emit_fourier
 from .library.matrices import EMIT, SCRATCH, emit_matrices, scratch_of
 from .library.native_callees import FIRST_GUARD, emit_call, in_python, may_leave
 from .library.scans import emit_nonzero, emit_scan
@@ -58,6 +59,7 @@ LIBRARY = {
     "argsort": emit_argsort,
     "call": emit_call,
     **dict.fromkeys(EMIT, emit_matrices),
+    **dict.fromkeys(LINES, emit_fourier),
 }
 
 
