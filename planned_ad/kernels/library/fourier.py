@@ -37,7 +37,9 @@ from .twiddles import LANES
 SCRATCH = Memory("scratch", 0)
 RADICES = (7, 5, 3, 11, 13)  # besides powers of two
 SHORTEST_IN_STEPS = 64  # numbers of a line that is transformed in four steps
-LONGEST_IN_LANES = 2048  # numbers of lines that are transformed side by side: buffers stay in the second cache
+# Numbers of lines that are transformed side by side: where neighbours lie side by side in memory, while buffers stay in
+# the second cache; where they are far apart, while that is faster than four steps (measured).
+LONGEST_IN_LANES, LONGEST_GATHERED = 8192, 256
 
 Index = ir.Value | int
 
@@ -356,10 +358,12 @@ def batch_of(step: LibraryStep) -> Batch:
     out = View(0, op.out.shape, c_strides(op.out.shape))
     n_out, target, dims_out = line_and_batch(out, behind, not real_out)
     n = n_out if real_out else n
+    pairs_of_reals = (real_in or real_out) and n % 2 == 0
     axes = merged([Dimension(n, a, b) for (n, a), (_, b) in zip(dims, dims_out) if n != 1])
     wide = [d for d in axes if d.extent >= LANES]
     lanes = min(wide, key=lambda d: (abs(d.source) + abs(d.target), -d.extent), default=None)
-    if lanes is not None and (n > LONGEST_IN_LANES and abs(lanes.target) > 2):
+    longest = LONGEST_GATHERED if lanes is not None and abs(lanes.source) > 2 else LONGEST_IN_LANES
+    if (n if pairs_of_reals else 2 * n) >= 2 * longest:
         lanes = None
     return Batch(n, source, target, tuple(d for d in axes if d is not lanes), lanes)
 

@@ -23,8 +23,9 @@ from ..llvm.types import I32, I64, STACK_ALIGNMENT, element_constant, memory_typ
 from .butterflies import Complex, butterfly
 
 VOID = ir.VoidType()
-ARITHMETIC = Optimization(loop_vectorize=False, loop_unroll=False)
-STREAMING = Optimization(loop_unroll=False)  # LLVM makes vectors along the line
+# What is in vectors already runs no faster for LLVM's work on it, which would take three times as long as the rest; of
+# what streams over a single line it makes vectors.
+ARITHMETIC, STREAMING = Optimization(level=0, loop_vectorize=False, loop_unroll=False), Optimization(loop_unroll=False)
 
 Emit = Callable[["Routine"], None]
 
