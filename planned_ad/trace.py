@@ -69,6 +69,7 @@ from .tracing.replacements.results import results_of
 from .tracing.values.array_tracer import ArrayTracer
 from .tracing.values.scalar_tracer import ScalarTracer
 
+from .tracing.complex import handling as _complex  # isort: skip  # noqa: F401 (registers what is done with complex values)
 from .tracing import numpy_functions as _numpy_functions  # isort: skip  # noqa: F401 (registers what it implements)
 
 MOST_RUNS = 200  # each decides something about one loop
@@ -344,7 +345,8 @@ def _argument(
             raise UnsupportedError(f"the argument `{label}` is a {subclass_instead(type(example), label)}")
         if example.dtype not in KINDS or not example.dtype.isnative:
             raise UnsupportedError(
-                f"the argument `{label}` has dtype {example.dtype}; float64, float32, integers, booleans are supported"
+                f"the argument `{label}` has dtype {example.dtype}; float64, float32, complex128, complex64, integers "
+                f"and booleans are supported"
             )
         active = active and example.dtype.kind == "f"
         buffer = recorder.argument(label, example, active)
@@ -354,7 +356,7 @@ def _argument(
         )  # fmt: skip
         storage = Storage(example, buffer.line, buffer=buffer, shared_with=shared_with)
         return leaf, ArrayTracer(recorder, storage, example)
-    if isinstance(example, np.floating | complex | np.complexfloating) and np.asarray(example).dtype not in KINDS:
+    if isinstance(example, np.floating | np.complexfloating) and np.asarray(example).dtype not in KINDS:
         raise UnsupportedError(f"the argument `{label}` is {type(example).__name__}; float64 and float32 are supported")
     if isinstance(example, float | np.floating):
         number = np.asarray(example)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..python.complex_parts import ComplexArray
 from ..python.structure import Leaf, Structure, paths
 from ..tape.guards import decides
 from ..tape.tape import Buffer, Tape
@@ -19,6 +20,8 @@ from .kinds import ARGUMENT, COTANGENT, RESULT, TAPE, CallKind, Role
 
 TAPE_BUFFER = -1  # the id, among those of buffers, of the memory of a split plan's tape, which holds several of them
 LEAF = Structure(kind=Leaf)
+COMPLEX_ARRAY = Structure(kind=ComplexArray, keys=("pairs",), children=(LEAF,))
+COMPLEX_NUMBER = Structure(kind=complex, keys=("real", "imag"), children=(LEAF, LEAF))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +122,7 @@ def followers(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
             buffers.setdefault(tape.buffers[id].shadow_of, []).append(tape.buffers[id])
     for number, (child, leaves) in enumerate(arguments_with_leaves(trace)):
         several = [buffers.get(leaf.buffer, ()) if leaf.buffer is not None else () for leaf in leaves]
-        is_number = child.kind is Leaf and leaves[0].kind == "float" and row.is_reverse
+        is_number = is_lone_number(child, leaves) and row.is_reverse
         for copy in range(row.width if any(several) else 0):
             name = "d" + trace.names[number] + (f"[{copy}]" if row.width > 1 else "")
             places = tuple(
@@ -139,13 +142,17 @@ def followers(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
 
 def cotangents(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
     """One for each floating result; a number for a scalar. Of a loss, the second half of a split plan knows it."""
-    buffers = [tape.buffers[id] for id in tape.arguments if tape.buffers[id].kind == COTANGENT.value]
+    buffers = iter([tape.buffers[id] for id in tape.arguments if tape.buffers[id].kind == COTANGENT.value])
     known = 1.0 if row.is_half and is_scalar_loss(trace) else None
-    for number, buffer in enumerate(buffers):
-        kind = "float" if buffer.shape == () else "array"
-        name = "cotangent" if len(buffers) == 1 else f"cotangent{number}"
-        place = Place(path=buffer.label, kind=kind, buffer=buffer, value=known)
-        yield Parameter(role=COTANGENT, name=name, places=(place,), number=number)
+    floating = [s for s, v in zip(result_structures(trace), trace.tape.results) if v.dtype.kind == "f" and s is not None]
+    for number, structure in enumerate(floating):
+        own = [next(buffers) for _ in structure.children or (LEAF,)]
+        name = "cotangent" if len(floating) == 1 else f"cotangent{number}"
+        places = (
+            Place(path=name + path, kind="float" if b.shape == () else "array", buffer=b, value=known)
+            for b, path in zip(own, paths(structure))
+        )
+        yield Parameter(role=COTANGENT, name=name, structure=structure, places=tuple(places), number=number)
 
 
 def results(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
@@ -153,11 +160,17 @@ def results(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
     kinds = {what: kind for (_, what), kind in zip(trace.result_leaves, trace.result_kinds) if kind != "static"}
     buffers = [tape.buffers[id] for id in tape.arguments if tape.buffers[id].kind == RESULT.value]
     arrays = [n for n, buffer in enumerate(buffers) if buffer.shape or kinds.get(n) == "array"]
+    structures = [COMPLEX_ARRAY if s is COMPLEX_ARRAY else LEAF for s in result_structures(trace)]
+    tangents = [s for s, v in zip(structures, trace.tape.results) if v.dtype.kind == "f" for _ in range(row.width)]
+    structures += tangents
     for number, buffer in enumerate(buffers):
         is_array = number in arrays
         name = "value" if not is_array else "out" if len(arrays) == 1 else f"out{arrays.index(number)}"
         place = Place(path=name, kind="array" if is_array else "float", buffer=buffer, is_written=True)
-        yield Parameter(role=RESULT, name=name, places=(place,), number=number, is_passed=is_array)
+        structure = structures[number]
+        yield Parameter(
+            role=RESULT, name=name, structure=structure, places=(place,), number=number, is_passed=is_array
+        )
 
 
 def tapes(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
@@ -176,18 +189,42 @@ def arguments_with_leaves(trace: Trace) -> Iterator[tuple[Structure, Sequence[Ar
         yield child, leaves
 
 
+def result_structures(trace: Trace) -> list[Structure | None]:
+    """What each value that the trace returns is, or begins: a complex number is two. None of what goes on with one."""
+    found: list[Structure | None] = []
+
+    def visit(structure: Structure, leaves: Iterator[tuple[str, object]]) -> None:
+        if structure.kind in (complex, ComplexArray):
+            (kind, _), *_ = [next(leaves) for _ in structure.children]
+            if kind != "static":
+                found.extend([COMPLEX_ARRAY] if structure.kind is ComplexArray else [COMPLEX_NUMBER, None])
+            return
+        if structure.kind is Leaf and next(leaves)[0] != "static":
+            found.append(LEAF)
+        for child in structure.children:
+            visit(child, leaves)
+
+    visit(trace.result_structure, iter(trace.result_leaves))
+    return found
+
+
+def is_lone_number(child: Structure, leaves: Sequence[ArgumentLeaf]) -> bool:
+    """Whether an argument is a floating or complex number."""
+    return child.kind is complex or (child.kind is Leaf and leaves[0].kind == "float")
+
+
 def shadowed(trace: Trace) -> list[int]:
-    """Positions of the arguments that have a shadow argument: all that are active, but for lone floats."""
+    """Positions of the arguments that have a shadow argument: all that are active, but for lone numbers."""
     return [
         number
         for number, (child, leaves) in enumerate(arguments_with_leaves(trace))
-        if any(leaf.active for leaf in leaves) and not (child.kind is Leaf and leaves[0].kind == "float")
+        if any(leaf.active for leaf in leaves) and not is_lone_number(child, leaves)
     ]
 
 
 def lone_floats(trace: Trace) -> frozenset[int]:
-    """Buffers of float arguments that are no part of a container: their derivative is returned, not accumulated."""
-    found = (leaves[0] for child, leaves in arguments_with_leaves(trace) if child.kind is Leaf)
+    """Buffers of numbers that are no part of a container: their derivative is returned, not accumulated."""
+    found = (leaf for child, own in arguments_with_leaves(trace) if is_lone_number(child, own) for leaf in own)
     return frozenset(leaf.buffer for leaf in found if leaf.kind == "float" and leaf.buffer is not None)
 
 

@@ -112,7 +112,7 @@ class Call:
         """What is given for each of the parameters `passed`; None for what is to be made."""
         shadows, cotangents = ([p.name for p in passed if p.role is role] for role in (SHADOW, COTANGENT))
         self._take_gathered(shadows)
-        if 0 < len(self.extra) == len(cotangents) and not self.keywords and isinstance(self.extra[0], numbers.Real):
+        if 0 < len(self.extra) == len(cotangents) and not self.keywords and isinstance(self.extra[0], numbers.Number):
             self.extra = [None] * len(shadows) + self.extra  # no shadows passed, since a number is none: new ones
         names = [p.name for p in passed]
         slots = dict(zip(names, self.extra))
@@ -215,19 +215,19 @@ class Call:
         return given, values
 
     def place_cotangent(self, parameter: Parameter, given: Any, placed: Placed, preserve_args: bool) -> Finish:
-        (place,) = parameter.places
-        assert place.buffer is not None
-        if place.kind == "float":
-            placed.memory[place.buffer.id] = np.array(self.number(given, place.path), place.buffer.dtype)
-            return lambda: given
-        try:
-            found = check_array(
-                given, place.buffer.dtype, place.buffer.shape, strides_of(place.buffer), place.path, self.name
-            )
-        except ShapeError as error:
-            raise CotangentShapeError(*error.args) from None
-        placed.memory[place.buffer.id] = found
-        placed.named.append((place.path, found, False))
+        for place, value in zip(parameter.places, self.parts_of_given(parameter, given)):
+            assert place.buffer is not None
+            if place.kind == "float":
+                placed.memory[place.buffer.id] = np.array(self.number(value, place.path), place.buffer.dtype)
+                continue
+            try:
+                found = check_array(
+                    value, place.buffer.dtype, place.buffer.shape, strides_of(place.buffer), place.path, self.name
+                )
+            except ShapeError as error:
+                raise CotangentShapeError(*error.args) from None
+            placed.memory[place.buffer.id] = found
+            placed.named.append((place.path, found, False))
         return lambda: given
 
     def place_result(self, parameter: Parameter, given: Any, placed: Placed, preserve_args: bool) -> Finish:
@@ -236,10 +236,21 @@ class Call:
         if given is None:
             found = np.empty(place.buffer.shape, place.buffer.dtype)
         else:
-            found = check_shadow(place.buffer, given, place.path, self.name)
+            found = check_shadow(place.buffer, self.parts_of_given(parameter, given)[0], place.path, self.name)
             placed.named.append((place.path, found, True))
         placed.memory[place.buffer.id] = found
-        return lambda: found
+        return lambda: parameter.structure.unflatten([found]) if given is None else given
+
+    def parts_of_given(self, parameter: Parameter, given: Any) -> list[Any]:
+        """A cotangent or result, the parts of a complex one apart."""
+        if not parameter.structure.children:
+            return [given]
+        if parameter.structure.kind is complex and isinstance(given, numbers.Number):
+            given = complex(given)  # type: ignore[arg-type]
+        values, structure = flatten(given)
+        if structure != parameter.structure:
+            raise ArgumentError(f"{self.name}: {parameter.name} must be a {parameter.structure}, not {structure}")
+        return values
 
     def place_tape(self, parameter: Parameter, given: Any, placed: Placed, preserve_args: bool) -> Finish:
         placed.tape = self.tape

@@ -15,6 +15,8 @@ from ..kernels.entry.callspec import (
     ArgumentResult,
     ArraySpec,
     CallSpec,
+    ComplexResult,
+    ComplexSpec,
     ConstantResult,
     ConvertedResult,
     DictResult,
@@ -32,6 +34,7 @@ from ..kernels.entry.callspec import (
     StaticSpec,
     TupleResult,
 )
+from ..python.complex_parts import WHOLE, ComplexArray, whole_of_parts
 from ..python.structure import Leaf, Repeated, Structure, is_object_class, set_attribute, slots_of
 from ..trace import Trace
 from .kinds import ARGUMENT, COTANGENT, RESULT, SHADOW, TAPE, CallKind
@@ -59,7 +62,7 @@ def call_spec(trace: Trace, row: CallKind, parameters: Sequence[Parameter], kept
     spec = CallSpec(
         arguments=specs,
         result=result_of(trace, row, parameters),
-        outputs=len(parameters) - len(passed),
+        outputs=sum(len(p.places) for p in parameters if not p.is_passed),
         forms=forms,
     )
     return replace(spec, disjoint=disjoint_pairs(spec.arrays))
@@ -107,6 +110,14 @@ def nested_spec(
         return found
     if kind is type(None):
         return StaticSpec(value=None)
+    if kind is ComplexArray:
+        found = nested_spec(structure.children[0], places, row, parameter, is_fixed)
+        return whole_spec(found) if isinstance(found, ArraySpec) else found
+    if kind is complex:
+        parts = [nested_spec(child, places, row, parameter, is_fixed) for child in structure.children]
+        if not all(isinstance(part, FloatSpec) and not part.written for part in parts):
+            raise LeftToSlowPath
+        return ComplexSpec(items=tuple(parts))
     is_object = is_object_class(kind)
     if is_object and any(place.kind == "float" and place.is_written for place in parameter.places):
         raise LeftToSlowPath
@@ -131,6 +142,13 @@ def leaf_spec(place: Place) -> ArraySpec | FloatSpec:
         return FloatSpec(written=place.is_written)
     buffer = place.buffer
     return ArraySpec(dtype=buffer.dtype, shape=buffer.shape, strides=strides_of(buffer), writeable=place.is_written)
+
+
+def whole_spec(pairs: ArraySpec) -> ArraySpec:
+    """Of a complex array, by that of its pairs."""
+    return ArraySpec(
+        dtype=WHOLE[pairs.dtype], shape=pairs.shape[:-1], strides=pairs.strides[:-1], writeable=pairs.writeable
+    )
 
 
 # What is made where it is missing.
@@ -168,6 +186,12 @@ def native_container(structure: Structure, leaves: Iterator[Result]) -> Result:
     if kind is type(None):
         return None
     items = tuple(native_container(child, leaves) for child in structure.children)
+    if kind is ComplexArray:
+        return NewArray(whole_spec(items[0].spec), items[0].is_zero) if isinstance(items[0], NewArray) else items[0]
+    if kind is complex:
+        if all(isinstance(item, FloatResult) for item in items):
+            return ComplexResult(items)
+        return ConvertedResult(TupleResult(items), functools.partial(whole_of_parts, complex))
     if issubclass(kind, dict):
         made = DictResult(structure.keys, items)
         return made if kind is dict else ConvertedResult(made, kind)
@@ -209,8 +233,9 @@ def result_of(trace: Trace, row: CallKind, parameters: Sequence[Parameter]) -> R
             items[id(parameter)] = ArgumentResult(position)
             position += 1
         else:
-            items[id(parameter)] = FloatResult(output)
-            output += 1
+            slots = tuple(FloatResult(output + k) for k in range(len(parameter.places)))
+            items[id(parameter)] = slots[0] if len(slots) == 1 else ComplexResult(slots)
+            output += len(slots)
     found: list[Result] = []
     for role in row.returns:
         mine = [p for p in parameters if p.role is role]

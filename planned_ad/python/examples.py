@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .structure import Const, flatten
+from .structure import Const, flatten, is_complex
 
 
 def copied(example: Any, with_numbers: bool = True) -> Any:
@@ -30,7 +30,7 @@ def picklable(example: Any) -> Any:
 
 def replaced(example: Any, make: Callable[[np.ndarray], Any]) -> Any:
     """A deep copy with `make(array)` in the place of each array; `Const` marks stay, on the leaves."""
-    leaves, structure = flatten(example)
+    leaves, structure = flatten(example, is_complex)
     inactive = structure.inactive_leaves
     copies = [make(leaf) if type(leaf) is np.ndarray else copied_static(leaf) for leaf in leaves]
     return structure.unflatten(Const(leaf) if number in inactive else leaf for number, leaf in enumerate(copies))

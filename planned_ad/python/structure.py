@@ -5,6 +5,7 @@ whose parts are their attributes. Everything else is a leaf. Dicts keep their in
 same keys in another order have different structures: a program may depend on the order in which it iterates. An object
 that is reached twice comes back as one object, and may lead back to itself; any other container comes back as two.
 A bound method in an object that leads to the method's own object is a container of the two; any other is a leaf.
+Complex numbers and arrays are containers of real ones; see `complex_parts`.
 """
 
 import collections
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .complex_parts import ComplexArray, complex_parts, is_complex_kind, kind_of_parts, whole_of_parts
 from .shadows import is_user_class, real_class
 
 
@@ -106,6 +108,8 @@ class Structure:
             return "None"
         if self.kind is Repeated:
             return "..."
+        if is_complex_kind(self.kind):
+            return "complex array" if self.kind is ComplexArray else self.kind.__name__
         if self.kind is tuple:
             return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
         if self.kind is list:
@@ -155,7 +159,7 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
             leaves.append(node)
             label = "array" if isinstance(node, np.ndarray) else node.__class__.__name__
             return Structure(kind=Leaf, label=label, is_active=is_active)
-        kind = real_class(type(node))
+        kind = kind_of_node(node)
         if is_object_class(kind):
             if id(node) in objects:
                 return Structure(kind=Repeated, keys=(len(objects) - objects[id(node)][0],))
@@ -184,6 +188,8 @@ def paths(structure: Structure) -> list[str]:
 
 def path_of(structure: Structure, key: Any) -> str:
     """The Python expression that reaches a part of a container from it."""
+    if structure.kind is ComplexArray:
+        return ""
     is_indexed = structure.kind in (tuple, list) or issubclass(structure.kind, dict)
     return f"[{key!r}]" if is_indexed else f".{key}"
 
@@ -201,7 +207,20 @@ def parts_of(node: Any) -> list[tuple[Any, Any]] | None:
         return list(zip(kind._fields, node))
     if kind is types.MethodType:
         return [("__func__", node.__func__), ("__self__", node.__self__)]
+    if kind_of_parts(node) is not None:
+        return complex_parts(node)
     return list(attributes_of(node).items()) if is_object_class(kind) else None
+
+
+def kind_of_node(node: Any) -> Any:
+    """The kind of container that something is; the class of anything else."""
+    kind = kind_of_parts(node)
+    return real_class(type(node)) if kind is None else kind
+
+
+def is_complex(node: Any) -> bool:
+    """Whether something is a complex number or array, for those that take it as a whole."""
+    return kind_of_parts(node) is not None
 
 
 @functools.cache
@@ -282,6 +301,8 @@ def _build(structure: Structure, leaves: Iterator[Any], objects: list[Any]) -> A
             set_attribute(instance, name, _build(child, leaves, objects))
         return instance
     values = [_build(child, leaves, objects) for child in structure.children]
+    if is_complex_kind(kind):
+        return whole_of_parts(kind, values)
     if kind is tuple or kind is list:
         return kind(values)
     if issubclass(kind, dict):
@@ -325,7 +346,7 @@ def updated(given: Any, structure: Structure, leaves: Iterator[Any], in_place: C
         parts = [value for _, value in parts_of(old) or ()]
         new = [update(part, child) for part, child in zip(parts, structure.children)]
         changed = {key: b for key, a, b in zip(structure.keys, parts, new) if a is not b}
-        if not changed:
+        if not changed or kind is ComplexArray:  # the array itself was written to
             return old
         if not in_place(kind):
             flat = (Structure(kind=Leaf),) * len(new)

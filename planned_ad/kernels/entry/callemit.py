@@ -20,6 +20,7 @@ from .callspec import (
     AnySpec,
     ArraySpec,
     CallSpec,
+    ComplexSpec,
     DictSpec,
     FloatSpec,
     ObjectSpec,
@@ -184,7 +185,7 @@ class CallEmitter(ObjectEmitter):
     def _check(self, spec: Spec, value: ir.Value, in_list: bool, path: Path) -> None:
         """Check an argument, or what is in one; `in_list`: in something that another thread could take it out of."""
         self.seen[path] = value
-        if in_list and not isinstance(spec, StaticSpec | FloatSpec | AnySpec):
+        if in_list and not isinstance(spec, StaticSpec | FloatSpec | ComplexSpec | AnySpec):
             self.held.append(value)  # without the GIL, it could be freed
         match spec:
             case ArraySpec():
@@ -192,6 +193,8 @@ class CallEmitter(ObjectEmitter):
             case FloatSpec():
                 self._check_float(value)
                 self.seen[path] = self.pointers[-1]
+            case ComplexSpec():
+                self._check_complex(value)
             case StaticSpec():
                 self._check_static(spec, value)
             case SequenceSpec():
@@ -287,6 +290,14 @@ class CallEmitter(ObjectEmitter):
         number = self._field(value, headers.FLOAT_VALUE, DOUBLE)
         builder.store(number, builder.bitcast(slot, DOUBLE.as_pointer()))
         self.pointers.append(slot)
+
+    def _check_complex(self, value: ir.Value) -> None:
+        builder = self.builder
+        self._require(builder.or_(self._has_type(value, complex), self._has_type(value, np.complex128)))
+        for offset in headers.COMPLEX_VALUES:
+            slot = self._slot()
+            builder.store(self._field(value, offset, DOUBLE), builder.bitcast(slot, DOUBLE.as_pointer()))
+            self.pointers.append(slot)
 
     def _check_static(self, spec: StaticSpec, value: ir.Value) -> None:
         builder = self.builder

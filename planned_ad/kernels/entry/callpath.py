@@ -28,6 +28,7 @@ from .callspec import (
     ConstantResult,
     ConvertedResult,
     DictResult,
+    ComplexResult,
     FloatResult,
     ListResult,
     NewArray,
@@ -190,6 +191,8 @@ def build_result(result: Result, arguments: Sequence[Any], outputs: Sequence[flo
             return arguments[result.position]
         case FloatResult():
             return outputs[result.output]
+        case ComplexResult():
+            return complex(*(build_result(part, arguments, outputs) for part in result.items))
         case ConstantResult():
             return result.value
         case NewArray():

@@ -82,6 +82,13 @@ class FloatSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ComplexSpec:
+    """Exactly a ``complex`` or ``numpy.complex128``: two leaves, the addresses of copies of its parts."""
+
+    items: tuple["Spec", ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StaticSpec:
     """This very object, or an ``int`` equal to this ``int``; no leaf. Its contents are not looked into."""
 
@@ -145,7 +152,7 @@ class AnySpec:
 
 
 ANY_TYPES = (np.ndarray, float, int, bool, str, np.float64)
-Spec = ArraySpec | FloatSpec | StaticSpec | SequenceSpec | DictSpec | ObjectSpec | SlotsSpec | AnySpec
+Spec = ArraySpec | FloatSpec | ComplexSpec | StaticSpec | SequenceSpec | DictSpec | ObjectSpec | SlotsSpec | AnySpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +167,13 @@ class FloatResult:
     """Return a new ``float`` with the value of this output slot."""
 
     output: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComplexResult:
+    """Return a new ``complex`` with the values of two output slots."""
+
+    items: tuple["Result", ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +222,7 @@ class ConvertedResult:
 
 
 Result = (
-    ArgumentResult | FloatResult | ConstantResult | NewArray | TupleResult | ListResult | DictResult | ConvertedResult
+    ArgumentResult | FloatResult | ComplexResult | ConstantResult | NewArray | TupleResult | ListResult | DictResult | ConvertedResult
 ) | None
 
 

@@ -19,6 +19,7 @@ LIST_ITEMS = 24  # a pointer to the items
 TUPLE_ITEMS = 24  # the items themselves; the same in subclasses without further slots, such as namedtuples
 DICT_LENGTH = 16
 FLOAT_VALUE = 16  # also of a numpy.float64 scalar
+COMPLEX_VALUES = 16, 24  # also of a numpy.complex128 scalar
 
 ARRAY_DATA = 16
 ARRAY_NDIM = 24
@@ -33,6 +34,7 @@ DESCR_WORD = 24  # eight bytes: kind, type, byte order, flags, and the type numb
 DESCR_WORD_MASK = 0xFFFFFFFF_00FF0000  # of these, the type number and the byte order
 
 C_API = (
+    "PyComplex_FromDoubles",
     "PyDict_New",
     "PyDict_Next",
     "PyDict_SetItem",
@@ -103,6 +105,9 @@ def _objects_hold() -> bool:
     as_list, as_tuple, as_dict = [item, None, item], (None, item), {1: 1, 2: 2, 3: 3}
     if any(_int64(id(thing) + OBJECT_TYPE) != id(type(thing)) for thing in (item, number, scalar, as_list, as_tuple)):
         return False
+    for whole in (complex(number, scalar), np.complex128(complex(number, scalar))):
+        if [ctypes.c_double.from_address(id(whole) + at).value for at in COMPLEX_VALUES] != [number, scalar]:
+            return False
     lengths = [_int64(id(thing) + SEQUENCE_LENGTH) for thing in (as_list, as_tuple)]
     if [*lengths, _int64(id(as_dict) + DICT_LENGTH)] != [3, 2, 3]:
         return False

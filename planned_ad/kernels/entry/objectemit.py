@@ -13,6 +13,7 @@ from llvmlite import ir
 from . import headers
 from .callspec import (
     ArgumentResult,
+    ComplexResult,
     ConstantResult,
     ConvertedResult,
     DictResult,
@@ -77,6 +78,9 @@ class ObjectEmitter:
                 return self._incref(self.seen[result.position,])
             case FloatResult():
                 return self._new_float(outputs[result.output], unfinished)
+            case ComplexResult():
+                numbers = [self._number_in(outputs[part.output]) for part in result.items]  # type: ignore[union-attr]
+                return self._new("PyComplex_FromDoubles", [DOUBLE] * 2, numbers, unfinished)
             case NewArray():
                 return self._new_array(result, unfinished)
             case TupleResult():
@@ -122,9 +126,11 @@ class ObjectEmitter:
         self._return_if_null(new, unfinished)
         return new
 
+    def _number_in(self, slot: ir.Value) -> ir.Value:
+        return self.builder.load(self.builder.bitcast(slot, DOUBLE.as_pointer()))
+
     def _new_float(self, slot: ir.Value, unfinished: tuple[ir.Value, ...] = ()) -> ir.Value:
-        number = self.builder.load(self.builder.bitcast(slot, DOUBLE.as_pointer()))
-        return self._new("PyFloat_FromDouble", [DOUBLE], [number], unfinished)
+        return self._new("PyFloat_FromDouble", [DOUBLE], [self._number_in(slot)], unfinished)
 
     def _new_array(self, result: NewArray, unfinished: tuple[ir.Value, ...]) -> ir.Value:
         """As `np.empty` or `np.zeros`, by what these call; an array of another order has its strides said."""

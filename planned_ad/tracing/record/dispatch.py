@@ -41,6 +41,8 @@ def handler_of(items: Iterable[Any]) -> Handler | None:
     """What handles a call with these arguments, or items of lists and tuples among them."""
     for item in items:
         kind = type(item)
+        if kind is np.ndarray or kind is np.dtype:
+            kind = (item if kind is np.dtype else item.dtype).type
         found = handler_of(item) if kind is list or kind is tuple else HANDLERS.get(kind)
         if found is not None:
             return found

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
+from ...python.complex_parts import PART
 from .recording import Recording
 from .refusals import subclass_instead
 from .traced import NotAnOperand, Traced, TracedArray
@@ -20,7 +21,7 @@ KINDS = frozenset(
 )
 BOOL, INT, FLOAT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
 WEAK = {"f": float, "i": int}
-_PYTHON = {float: FLOAT, int: INT, bool: BOOL}
+_PYTHON = {float: FLOAT, int: INT, bool: BOOL, complex: np.dtype(complex)}
 
 
 def dtype_of(number: Any) -> np.dtype:
@@ -39,7 +40,7 @@ def operand(recorder: Recording, obj: Any) -> tuple[Type, tuple[int, ...], bool]
     if kind is bool:
         return BOOL, (), True
     if kind is np.ndarray or isinstance(obj, np.generic):
-        if obj.dtype not in KINDS:
+        if obj.dtype not in KINDS and obj.dtype not in PART:
             raise recorder.unsupported_dtype(obj.dtype)
         return obj.dtype, obj.shape, True
     if kind is list or kind is tuple:
@@ -49,7 +50,7 @@ def operand(recorder: Recording, obj: Any) -> tuple[Type, tuple[int, ...], bool]
         array = np.asarray(recorder.plain(obj))
         return array.dtype, array.shape, True
     if kind is complex:
-        raise recorder.unsupported_dtype("complex128")
+        return complex, (), True
     if isinstance(obj, np.ndarray):
         raise UnsupportedError(f"{recorder.here()}: an operand is a {subclass_instead(kind)}")
     if isinstance(obj, int | float):  # of a subclass, such as an enumeration of integers

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ConversionError, TraceError, UnrollLimitError, UnsupportedError
+from ...python.complex_parts import is_complex_array
 from ...python.source import Line, current_line
 from ...regions.affine import Ragged
 from ...regions.regions import View, c_strides, is_injective
@@ -149,7 +150,7 @@ class Recorder:
         """Note that the trace holds only for the present numbers of an array from outside."""
         self.copies.read(storage)
         if storage.captured and not self.outside.is_frozen(storage.captured):
-            self.constants[id(storage.base)] = storage.base
+            self.constants[id(storage.found)] = storage.found
 
     # From objects to values and back.
 
@@ -230,9 +231,11 @@ class Recorder:
         """A known array as a traced one (of which it becomes the memory); scalars stay what they are."""
         if type(number) is not np.ndarray:
             return number
+        depth = 0 if captured else self.scopes.depth
+        if is_complex_array(number):
+            return TRACERS.complex_known(self, number, captured, depth)
         if number.dtype not in KINDS:
             return number
-        depth = 0 if captured else self.scopes.depth
         storage = Storage(number, self.builder.line, captured=captured, depth=depth)
         if not captured:
             storage.born(self)
@@ -242,7 +245,7 @@ class Recorder:
         """An array from outside: read from its own memory, unless the trace needs its numbers (or it cannot be)."""
         self.captured_arrays[id(array)] = name, array
         known = id(array) in self.scopes.decisions.constants or self.outside.is_frozen(name)
-        view = None if known else view_of(array)
+        view = None if known or is_complex_array(array) else view_of(array)
         if view is None:
             return self.concrete(array, captured=name)
         buffer = self.builder.captured(name, array, view)
@@ -284,7 +287,8 @@ class Recorder:
 
     def seen(self, array: Any, geometry: np.ndarray) -> Any:
         """An array that lies in the memory of `array` as `geometry` does."""
-        return TRACERS.array(self, array.storage, geometry)
+        kind = TRACERS.complex_array if geometry.dtype.kind == "c" else TRACERS.array
+        return kind(self, array.storage, geometry)
 
     # Calls.
 
@@ -341,7 +345,7 @@ class Recorder:
 
     def _arrays_in(self, items: Iterable[Any]) -> Iterator[Any]:
         for item in items:
-            if self.is_array(item):
+            if self.is_array(item) or type(item) is TRACERS.complex_array:
                 yield item
             elif type(item) is list or type(item) is tuple:
                 yield from self._arrays_in(item)

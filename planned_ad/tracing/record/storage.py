@@ -221,6 +221,11 @@ class Storage:
         """The memory in which what this shows lies."""
         return self
 
+    @property
+    def found(self) -> np.ndarray:
+        """The array that the program has found outside, of which this is the memory."""
+        return self.base
+
     def sources(self) -> Iterator[Value | int]:
         """The values, and ids of the buffers, that its contents come from."""
         if self.buffer is not None:
@@ -260,14 +265,19 @@ class Storage:
                 self.loop.promoted.add(self.birth)
                 self.loop.branches.restate()
             with recorder.scopes.before(self.depth):  # it was made there, and holds this until now
-                contents = self._uniform(recorder) if self.is_concrete else self.value
-                assert contents is not None
-                self.buffer = builder.new_buffer("local", self.label(), self.base.dtype, view)
+                buffer = builder.new_buffer("local", self.label(), self.base.dtype, view)
                 if view.size:
-                    builder.store(self.buffer.whole, contents)
+                    self._fill(recorder, buffer)
+                self.buffer = buffer
             builder.line = writing
             self.value, self.is_concrete = None, False
         return self.buffer
+
+    def _fill(self, recorder: Recording, buffer: Buffer) -> None:
+        """Store what it holds so far into a buffer that lies as `base` does."""
+        contents = self._uniform(recorder) if self.is_concrete else self.value
+        assert contents is not None
+        recorder.builder.store(buffer.whole, contents)
 
     def _uniform(self, recorder: Recording) -> Value:
         """The known contents, as a scalar where all elements are the same."""

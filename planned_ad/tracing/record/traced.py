@@ -152,6 +152,11 @@ class Tracers:
 
     array: Callable[[Any, Storage, np.ndarray], Any]
     scalar: Callable[..., Any]
+    complex_array: type  # of a traced complex array
+    complex_known: Callable[[Any, np.ndarray, str, int], Any]  # of a known complex array, its name and depth
+    complex_number: Callable[[Any, Any, Any], Any]  # of its parts
+    complex_of_pairs: Callable[[Any], Any]  # of a traced real array
+    complex_of: Callable[[Any], Any]  # an array of a traced complex number
     in_parts: Callable[[Any, Value], Any]  # of values some of whose extents differ between iterations
 
 

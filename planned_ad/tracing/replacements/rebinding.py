@@ -26,6 +26,7 @@ from ...python.structure import (
     attributes_of,
     flatten,
     is_object_class,
+    kind_of_node,
     parts_of,
     path_of,
 )
@@ -82,7 +83,7 @@ def rebound(before: Sequence[Snapshot]) -> dict[int, Any]:
             return
         parts = dict(parts_of(new) or ())
         if new is not old.node and (
-            kind in (Repeated, type(None)) or is_object_class(kind) or real_class(type(new)) is not kind
+            kind in (Repeated, type(None)) or is_object_class(kind) or kind_of_node(new) is not kind
         ):
             refuse_attribute(old.path, "another object")
         if kind is Repeated:

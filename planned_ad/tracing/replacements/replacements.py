@@ -13,11 +13,10 @@ from ...errors import TraceError
 from ...python.shadows import ShadowClass
 from ..lengths import functions as _lengths  # noqa: F401 (registers how it handles arrays)
 from ..lengths.ragged import MAKERS
-from ..lengths.varying import VaryingArray
 from ..loops.exits import exit_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
 from ..loops.sequences import sequence_replacements
-from ..record.dispatch import FUNCTIONS
+from ..record.dispatch import FUNCTIONS, HANDLERS
 from ..record.recorder import Recorder
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
 from ..values.loop_index import is_loop_index
@@ -109,7 +108,7 @@ def _counted(recorder: Recorder, items: Any) -> Any:
 
 def _has_tracer(recorder: Recorder, items: Any) -> bool:
     for item in items:
-        if recorder.is_array(item) or recorder.is_scalar(item) or issubclass(type(item), VaryingArray):
+        if recorder.is_array(item) or recorder.is_scalar(item) or type(item) in HANDLERS:
             return True
         if (type(item) is list or type(item) is tuple) and _has_tracer(recorder, item):
             return True

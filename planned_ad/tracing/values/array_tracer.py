@@ -40,6 +40,10 @@ class ArrayTracer(TracedArray, Operators):
     def __delitem__(self, key: Any) -> None:
         raise ValueError("cannot delete array elements")
 
+    def whole_of_pairs(self) -> Any:
+        """The complex array in its memory, which is one of pairs."""
+        return TRACERS.complex_of_pairs(self)
+
     # Views.
 
     def _seen(self, geometry: np.ndarray) -> ArrayTracer:

@@ -25,7 +25,7 @@ def array_of_items(recorder: Recorder, items: Any, dtype: Any = None, order: Any
 
 def _typed(recorder: Recorder, leaf: Any) -> Any:
     """A Python number in a list of items is not weak."""
-    if recorder.is_scalar(leaf) or recorder.is_array(leaf):
+    if hasattr(leaf, "dtype"):
         return np.empty((), leaf.dtype)
     return np.empty((), dtype_of(leaf))
 

@@ -48,6 +48,10 @@ class ScalarTracer(Operators):
     def read(self) -> Value:
         return self.value
 
+    def whole_number(self, real: Any, imag: Any) -> Any:
+        """A complex number, of whose parts it is one."""
+        return TRACERS.complex_number(self.recorder, real, imag)
+
     def operand(self) -> tuple[Any, tuple[int, ...], bool]:
         return WEAK.get(self.dtype.kind, BOOL) if self.is_python else self.dtype, (), False
 

@@ -1,0 +1,1 @@
+"""Complex numbers and arrays: pairs of reals on a tape that stays real."""

@@ -1,0 +1,167 @@
+"""A traced complex number: behaves as a NumPy scalar, or as a Python complex where the program has one."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...errors import UnsupportedError
+from ...python.complex_parts import WHOLE
+from ...tape.tape import Value
+from ..record.promotion import dtype_of
+from ..record.recorder import Recorder
+from ..record.traced import TRACERS
+from ..values.operators import Operators, by_functions
+from ..values.scalar_tracer import ScalarTracer
+
+
+class ComplexScalar(Operators):
+    """A complex number that is known only when the plan runs. Immutable.
+
+    Parameters
+    ----------
+    real, imag : traced or known numbers
+        None stands for 0.0.
+    is_python : bool
+        Whether the program holds a Python complex here, whose dtype gives way to its partner's.
+    """
+
+    __slots__ = ("_parts", "dtype", "is_python", "recorder")
+
+    shape: tuple[int, ...] = ()
+    ndim = 0
+    size = 1
+    strides: tuple[int, ...] = ()
+
+    def __init__(self, recorder: Recorder, real: Any, imag: Any, is_python: bool = False):
+        self.recorder, self.is_python = recorder, is_python
+        self._parts = [real, imag]
+        known = [dtype_of(v) if not hasattr(v, "dtype") else v.dtype for v in self._parts if v is not None]
+        self.dtype = WHOLE[np.dtype(np.float64)] if is_python else WHOLE[np.result_type(*known, np.float32)]
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """So that `isinstance(s, complex)` holds where it does of the scalar this stands for."""
+        return complex if self.is_python else self.dtype.type
+
+    # As reals.
+
+    kind_of_parts = complex
+
+    def complex_parts(self) -> list[tuple[str, Any]]:
+        return [("real", self.real), ("imag", self.imag)]
+
+    def _part(self, number: int) -> Any:
+        found = self._parts[number]
+        if type(found) is not ScalarTracer:
+            dtype = self.dtype.type().real.dtype
+            value = self.recorder.value_of(0.0 if found is None else found, dtype)
+            found = self._parts[number] = ScalarTracer(self.recorder, value, self.is_python)
+        return found
+
+    @property
+    def real(self) -> ScalarTracer:
+        return self._part(0)
+
+    @property
+    def imag(self) -> ScalarTracer:
+        return self._part(1)
+
+    def parts(self) -> tuple[Value | None, Value | None]:
+        """Its real and imaginary part; None where that is 0.0."""
+        real, imag = (None if v is None else self._part(k).value for k, v in enumerate(self._parts))
+        return real, imag
+
+    def read(self) -> NoReturn:
+        raise UnsupportedError(
+            f"{self.recorder.here()}: a complex number stands where a real one is expected, or there is no rule for "
+            f"complex numbers here; take its real and imaginary part, z.real and z.imag"
+        )
+
+    def operand(self) -> tuple[Any, tuple[int, ...], bool]:
+        return complex if self.is_python else self.dtype, (), False
+
+    def sources(self) -> Any:
+        return (v for v in self.parts() if v is not None)
+
+    # As a scalar.
+
+    @property
+    def T(self) -> ComplexScalar:
+        return self
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.dtype.itemsize
+
+    def item(self) -> ComplexScalar:
+        """As a Python number."""
+        return ComplexScalar(self.recorder, self.real.item(), self.imag.item(), is_python=True)
+
+    tolist = item
+
+    def copy(self, order: str = "C") -> ComplexScalar:
+        return self
+
+    def __copy__(self) -> ComplexScalar:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> ComplexScalar:
+        return self
+
+    def conjugate(self) -> Any:
+        return np.conjugate(self)
+
+    conj = conjugate
+
+    def __complex__(self) -> Any:
+        return self._number("complex()", complex)
+
+    def __float__(self) -> NoReturn:
+        raise TypeError("float() argument must be a string or a real number, not 'complex'")
+
+    def __int__(self) -> NoReturn:
+        raise TypeError("int() argument must be a string, a bytes-like object or a real number, not 'complex'")
+
+    def __bool__(self) -> bool:
+        return bool(self != 0)
+
+    def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
+        found = TRACERS.complex_of(self).astype(dtype, *args, **kwargs)
+        return found[()]
+
+    def reshape(self, *shape: Any, **kwargs: Any) -> Any:
+        return TRACERS.complex_of(self).reshape(*shape, **kwargs)
+
+    def ravel(self, order: str = "C") -> Any:
+        return self.reshape(-1)
+
+    flatten = ravel
+
+    def __getitem__(self, key: Any) -> Any:
+        if self.is_python:
+            raise TypeError("'complex' object is not subscriptable")
+        return self if key == () else TRACERS.complex_of(self)[key]
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError(f"'{'complex' if self.is_python else self.dtype}' object is not iterable")
+
+    def __repr__(self) -> str:
+        return f"<traced {self.dtype} scalar>"
+
+
+def complex_number(recorder: Recorder, real: Any, imag: Any) -> ComplexScalar:
+    """A complex number with these parts: one of Python's where both are Python's."""
+    is_python = all(type(v) in (float, int, bool) or getattr(v, "is_python", False) for v in (real, imag))
+    return ComplexScalar(recorder, real, imag, is_python)
+
+
+by_functions(
+    ComplexScalar, "sum", "prod", "mean", "var", "std", "any", "all", "cumsum", "cumprod", "round", "squeeze", "repeat",
+    "dot",
+)  # fmt: skip

@@ -1,0 +1,318 @@
+"""A traced complex array: memory of pairs of reals, seen as complex numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...errors import UnsupportedError
+from ...python.complex_parts import PART, WHOLE, ComplexArray, pairs_of, whole_of
+from ...regions.affine import Affine, Extent
+from ...regions.regions import Region, View
+from ...tape.tape import Buffer, Value
+from ..record.dispatch import HANDLERS
+from ..record.recorder import Recorder
+from ..record.storage import Storage
+from ..record.traced import TRACERS, TracedArray
+from ..values.array_tracer import ArrayTracer
+from ..values.elementwise import elementwise
+from ..values.operators import Operators, by_functions, in_place
+from .complex_scalar import ComplexScalar
+
+Parts = tuple[Value | None, Value | None]
+
+
+class ComplexTracer(TracedArray, Operators):
+    """An array of complex numbers that are known only when the plan runs.
+
+    `geometry` is a complex array that lies in the memory of `storage.base`, which is one of reals: all views are
+    NumPy's own.
+    """
+
+    __slots__ = ("_pairs",)
+
+    def __init__(self, recorder: Recorder, storage: Storage, geometry: np.ndarray):
+        super().__init__(recorder, storage, geometry)
+        self._pairs: ArrayTracer | None = None
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return np.ndarray
+
+    def __getattr__(self, name: str) -> Any:
+        if not hasattr(np.ndarray, name) or name.startswith("__"):
+            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+        raise UnsupportedError(
+            f"{self.recorder.here()}: .{name} of a traced complex array is not supported; use NumPy's functions, or "
+            f"real and imaginary part, z.real and z.imag"
+        )
+
+    # As reals.
+
+    kind_of_parts = ComplexArray
+
+    def complex_parts(self) -> list[tuple[str, Any]]:
+        return [("pairs", self.pairs)]
+
+    @property
+    def pairs(self) -> ArrayTracer:
+        """The same memory as a real array with a last axis of length 2."""
+        if self._pairs is None:
+            self._pairs = ArrayTracer(self.recorder, self.storage, pairs_of(self.geometry))
+        return self._pairs
+
+    @property
+    def layout(self) -> View:
+        return self.pairs.layout
+
+    def parts(self) -> Parts:
+        """What its real and imaginary parts hold now; None where that is 0.0 everywhere."""
+        zeros = self.storage.zero_parts if isinstance(self.storage, PlanesStorage) else [False, False]
+        real, imag = (None if zero else part.read() for zero, part in zip(zeros, (self.real, self.imag)))
+        return real, imag
+
+    def read(self) -> NoReturn:
+        raise UnsupportedError(
+            f"{self.recorder.here()}: a complex array stands where a real one is expected, or there is no rule for "
+            f"complex arrays here; take its real and imaginary parts, z.real and z.imag"
+        )
+
+    def write(self, value: Value) -> NoReturn:
+        self.read()
+
+    @property
+    def real(self) -> ArrayTracer:
+        return ArrayTracer(self.recorder, self.storage, self.geometry.real)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> ArrayTracer:
+        return ArrayTracer(self.recorder, self.storage, self.geometry.imag)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag[...] = value
+
+    # Views.
+
+    def _seen(self, geometry: np.ndarray) -> ComplexTracer:
+        return ComplexTracer(self.recorder, self.storage, geometry)
+
+    @property
+    def T(self) -> ComplexTracer:
+        return self._seen(self.geometry.T)
+
+    @property
+    def mT(self) -> ComplexTracer:
+        return self._seen(self.geometry.mT)
+
+    @property
+    def base(self) -> Any:
+        whole = whole_of(self.storage.base)
+        return None if self.geometry.shape == whole.shape else self._seen(whole)
+
+    @property
+    def flat(self) -> ComplexTracer:
+        return self.reshape(-1, copy=False)
+
+    def transpose(self, *axes: Any) -> ComplexTracer:
+        return self._seen(self.geometry.transpose(*axes))
+
+    def swapaxes(self, axis1: int, axis2: int) -> ComplexTracer:
+        return self._seen(self.geometry.swapaxes(axis1, axis2))
+
+    def squeeze(self, axis: Any = None) -> ComplexTracer:
+        return self._seen(self.geometry.squeeze(axis))
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ComplexTracer:
+        return self._seen(self.geometry.diagonal(offset, axis1, axis2))
+
+    def view(self, dtype: Any = None, type: Any = None) -> Any:
+        wanted = None if dtype is None or dtype is np.ndarray else np.dtype(dtype)
+        if wanted is None or wanted == self.dtype:
+            return self._seen(self.geometry.view())
+        if wanted != PART[self.dtype]:
+            raise UnsupportedError(f"{self.recorder.here()}: .view({dtype}) of a traced complex array; use .astype")
+        return ArrayTracer(self.recorder, self.storage, self.geometry.view(wanted))
+
+    def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> ComplexTracer:
+        wanted = shape[0] if len(shape) == 1 else shape
+        if not copy:
+            try:
+                return self._seen(np.reshape(self.geometry, wanted, order=order, copy=False))
+            except ValueError as error:
+                if copy is False or "copy" not in str(error):
+                    raise
+        return self.of_planes(*(part.reshape(wanted, order=order, copy=True) for part in (self.real, self.imag)))
+
+    def ravel(self, order: Any = "C") -> ComplexTracer:
+        if order == "K":
+            return self.transpose(sorted(range(self.ndim), key=lambda k: -abs(self.strides[k]))).reshape(-1)
+        return self.reshape(-1, order=order)
+
+    def flatten(self, order: Any = "C") -> ComplexTracer:
+        return self.ravel("K").copy() if order == "K" else self.reshape(-1, order=order, copy=True)
+
+    def of_planes(self, real: Any, imag: Any) -> ComplexTracer:
+        """A fresh array of these parts, laid out in memory as they are."""
+        return complex_array(self.recorder, real.read(), imag.read(), real.geometry)
+
+    # Copies.
+
+    def copy(self, order: Any = "C") -> ComplexTracer:
+        return self.astype(self.dtype, order)
+
+    def __copy__(self) -> ComplexTracer:
+        return self.copy("K")
+
+    def __deepcopy__(self, memo: dict) -> ComplexTracer:
+        return self.copy("K")
+
+    def astype(
+        self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
+        recorder, dtype = self.recorder, np.dtype(dtype)
+        if not copy and dtype == self.dtype and (order in "KA" or self.geometry.flags[order]):
+            return self
+        recorder.mark()
+        if self.is_known or dtype.kind != "c":
+            np.empty(0, self.dtype).astype(dtype, casting=casting)  # NumPy's error, or its warning
+        if self.is_known:
+            return recorder.adopt(self.plain().astype(dtype, order))
+        if dtype.kind != "c":
+            return (self if dtype.kind == "b" else self.real).of_type(dtype, order)  # type: ignore[attr-defined]
+        if not np.can_cast(self.dtype, dtype, casting):
+            raise TypeError(
+                f"Cannot cast array data from {self.dtype!r} to {dtype!r} according to the rule {casting!r}"
+            )
+        parts = [None if v is None else recorder.builder.cast(v, PART[dtype]) for v in self.parts()]
+        return complex_array(recorder, *parts, np.empty_like(self.geometry, dtype, order))
+
+    # Items.
+
+    def __getitem__(self, key: Any) -> Any:
+        return HANDLERS[ComplexTracer].get(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        HANDLERS[ComplexTracer].put(self, key, value)
+
+    def __len__(self) -> int:
+        return len(self.geometry)
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.geometry.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return self.recorder.flow.iterate(len(self.geometry), self.__getitem__)
+
+    def item(self, *args: Any) -> Any:
+        return self.recorder_pair(self.real.item(*args), self.imag.item(*args))
+
+    def recorder_pair(self, real: Any, imag: Any) -> ComplexScalar:
+        return ComplexScalar(self.recorder, real, imag, is_python=True)
+
+    def tolist(self) -> Any:
+        return [part.tolist() for part in self] if self.ndim else self.item()
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
+
+    def __bool__(self) -> bool:
+        return bool(self != 0)
+
+    def __imatmul__(self, other):
+        self[...] = self @ other
+        return self
+
+    def __repr__(self) -> str:
+        if self.storage.is_concrete:
+            return repr(self.geometry)
+        return f"<traced {self.dtype} array of shape {self.shape}>"
+
+
+class PlanesStorage(Storage):
+    """Memory of pairs that arithmetic has computed: values of its real and imaginary parts, until it is written to.
+
+    What reads one of the parts reads its value, or the number 0 where there is none; what reads pairs gets memory.
+    """
+
+    __slots__ = ("planes",)
+
+    def __init__(self, recorder: Recorder, base: np.ndarray, values: Parts):
+        line, depth = recorder.builder.line, recorder.scopes.depth
+        super().__init__(pairs_of(base), line, depth=depth)
+        self.is_concrete = False
+        self.planes = [
+            None if v is None else Storage(np.empty_like(base, PART[base.dtype]), line, value=v, depth=depth)
+            for v in values
+        ]
+
+    @property
+    def zero_parts(self) -> list[bool]:
+        """Which of the parts are 0.0 everywhere."""
+        return [self.buffer is None and plane is None for plane in self.planes]
+
+    def sources(self) -> Iterator[Value | int]:
+        if self.buffer is not None:
+            yield self.buffer.id
+        else:
+            for plane in self.planes:
+                yield from () if plane is None else plane.sources()
+
+    def _read(self, recorder: Any, view: View, geometry: np.ndarray) -> Value:
+        if self.buffer is None:
+            half = half_of(view)
+            if half is not None:
+                plane = self.planes[half[0]]
+                zero = recorder.constant(0.0, self.base.dtype)
+                return recorder.builder.broadcast(zero, view.shape) if plane is None else self._part(recorder, *half)
+            self.writable_buffer(recorder)
+        return super()._read(recorder, view, geometry)
+
+    def _part(self, recorder: Any, which: int, view: View) -> Value:
+        plane = self.planes[which]
+        assert plane is not None
+        return plane._read(recorder, view, plane.base)
+
+    def _fill(self, recorder: Any, buffer: Buffer) -> None:
+        for which, plane in enumerate(self.planes):
+            value = recorder.constant(0.0, self.base.dtype) if plane is None else plane.value
+            recorder.builder.store(Region(buffer.id, self.view_of(self.base[..., which])), value)
+
+
+def half_of(view: View) -> tuple[int, View] | None:
+    """Which of the parts a view of pairs shows, and where that lies in the part's own memory; None if it shows both."""
+    if view.size == 0:
+        return 0, View(0, view.shape, tuple(0 for _ in view.shape))
+    strides = tuple(0 if n == 1 else s for n, s in zip(view.shape, view.strides))
+    offset: Extent = view.offset
+    if any(s % 2 for s in strides) or (isinstance(offset, Affine) and any(c % 2 for _, c in offset.terms)):
+        return None
+    which = (offset.constant if isinstance(offset, Affine) else offset) % 2
+    if isinstance(offset, Affine):
+        start: Extent = Affine((offset.constant - which) // 2, tuple((i, c // 2) for i, c in offset.terms))
+    else:
+        start = (offset - which) // 2
+    return which, View(start, view.shape, tuple(s // 2 for s in strides))
+
+
+def complex_array(recorder: Recorder, real: Value | None, imag: Value | None, like: np.ndarray) -> ComplexTracer:
+    """A fresh array of these parts, of the shape of `like` and laid out as it is; None stands for 0.0 everywhere."""
+    part = next(v.dtype for v in (real, imag) if v is not None)
+    base = np.empty_like(like, WHOLE[part], subok=False)
+    storage = PlanesStorage(recorder, base, (real, imag))
+    storage.born(recorder)
+    return ComplexTracer(recorder, storage, base)
+
+
+in_place(ComplexTracer, lambda array, ufunc, other: elementwise(array.recorder, ufunc, (array, other), out=array))
+by_functions(
+    ComplexTracer,
+    "sum", "prod", "mean", "var", "std", "any", "all", "cumsum", "cumprod", "round", "repeat", "take", "dot", "trace",
+    "compress", "choose", "nonzero", "conj", "conjugate",
+)  # fmt: skip
+TRACERS.complex_array = ComplexTracer

@@ -1,0 +1,478 @@
+"""NumPy's functions of complex values, by what they are: linear, bilinear, views, or formulas.
+
+A linear function is taken of the real and of the imaginary part; a bilinear one of each pair of parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import UnsupportedError
+from ...python.complex_parts import PART
+from ..record.recorder import Recorder
+from ..values.creation import array_of_items
+from .complex_scalar import ComplexScalar
+from .complex_tracer import ComplexTracer, complex_array
+from .elementwise import complex_ufunc, into
+from .formulas import angle
+from .pairs import complex_of, is_complex_value, of_values, parts_of_operand
+from .reals import Pair, Real
+
+Implementation = Callable[..., Any]
+COMPLEX_FUNCTIONS: dict[Any, Implementation] = {}
+METHODS_OF_UFUNCS: dict[tuple[Any, str], Implementation] = {}
+
+
+def of_complex(*functions: Any) -> Callable[[Implementation], Implementation]:
+    """Register what stands for functions where an argument is complex."""
+
+    def register(implementation: Implementation) -> Implementation:
+        for function in functions:
+            COMPLEX_FUNCTIONS[function] = implementation
+        return implementation
+
+    return register
+
+
+# Parts of arguments.
+
+
+def part_of(recorder: Recorder, obj: Any, which: int) -> Any:
+    """The real (0) or imaginary (1) part of an argument, and of the items of one."""
+    if type(obj) in (list, tuple):
+        return type(obj)(part_of(recorder, item, which) for item in obj)
+    if isinstance(obj, dict):
+        return {key: part_of(recorder, item, which) for key, item in obj.items()}
+    if is_complex_value(obj):
+        if not (type(obj) is ComplexTracer and obj.storage.buffer is None and not obj.is_known):
+            return obj.imag if which else obj.real
+        zero = np.zeros((), PART[obj.dtype])
+        value = obj.parts()[which]
+        return recorder.concrete(np.broadcast_to(zero, obj.shape).copy()) if value is None else (obj.real, obj.imag)[which]
+    if which == 0:
+        return obj
+    if hasattr(obj, "dtype") and obj.shape:
+        return recorder.concrete(np.zeros(obj.shape, obj.dtype))
+    return obj * 0 if isinstance(obj, int | float) else np.zeros((), obj.dtype)[()]
+
+
+def whole(recorder: Recorder, real: Any, imag: Any) -> Any:
+    """A complex result of the parts of it; of lists of results, a list."""
+    if type(real) in (list, tuple):
+        return type(real)(whole(recorder, a, b) for a, b in zip(real, imag))
+    values = [recorder.value_of(v) for v in (real, imag)]
+    dtype = np.result_type(*(v.dtype for v in values), np.float32)
+    values = [recorder.builder.cast(v, dtype) for v in values]
+    if not recorder.is_array(real) and not isinstance(real, np.ndarray):
+        return of_values(recorder, *values, None)
+    like = next(v for v in (real, imag) if hasattr(v, "shape"))
+    return complex_array(recorder, *values, like.geometry if recorder.is_array(like) else like)
+
+
+def real_dtype(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of a function of a part."""
+    dtype = options.get("dtype")
+    if dtype is None or np.dtype(dtype).kind != "c":
+        return options
+    return options | {"dtype": PART[np.dtype(dtype)]}
+
+
+def linear(function: Any, *places: int | str) -> None:
+    """Of a function that is linear in its arguments at these places, or with these names."""
+
+    @of_complex(function)
+    def by_parts(recorder: Recorder, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        def part(which: int) -> Any:
+            positional = [part_of(recorder, v, which) if k in places else v for k, v in enumerate(args)]
+            named = {name: part_of(recorder, v, which) if name in places else v for name, v in kwargs.items()}
+            return recorder.call(function, tuple(positional), real_dtype(named))
+
+        found = whole(recorder, part(0), part(1))
+        return into(recorder, np.positive, out, found, True, "same_kind")
+
+
+for _function in (
+    np.sum, np.mean, np.cumsum, np.diff, np.trace, np.roll, np.take, np.pad, np.tile, np.repeat, np.round,
+    np.around, np.nan_to_num, np.delete, np.take_along_axis, np.ediff1d, np.tril, np.triu, np.resize, np.gradient,
+    np.diag, np.diagflat, np.compress, np.average,
+):  # fmt: skip
+    linear(_function, 0, "a", "arr", "array", "ary", "m", "v", "A", "f", "x")
+for _function in (
+    np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block, np.append, np.choose,
+):  # fmt: skip
+    linear(_function, 0, 1) if _function in (np.append, np.choose) else linear(_function, 0, "arrays", "tup")
+linear(np.where, 1, 2, "x", "y")
+linear(np.select, 1, 2, "choicelist", "default")
+linear(np.insert, 0, 2, "arr", "values")
+linear(np.interp, 2, "fp", "left", "right")
+linear(np.trapezoid, 0, "y")
+
+
+# Views.
+
+
+def view(function: Any) -> None:
+    """Of a function that shows the memory of its first argument in another way; where it copies, of the parts."""
+
+    @of_complex(function)
+    def seen(recorder: Recorder, array: Any, *args: Any, **kwargs: Any) -> Any:
+        array = complex_of(recorder, array)
+        found = function(array.geometry, *args, **kwargs)
+        pieces = found if type(found) in (list, tuple) else [found]
+        if all(np.may_share_memory(piece, array.geometry) or not piece.size for piece in pieces):
+            views = [array._seen(piece) for piece in pieces]
+            return views[0] if found is pieces[0] else type(found)(views) if type(found) in (list, tuple) else views[0]
+        parts = (recorder.call(function, (part, *args), kwargs) for part in (array.real, array.imag))
+        return whole(recorder, *parts)
+
+
+for _function in (
+    np.transpose, np.permute_dims, np.matrix_transpose, np.reshape, np.ravel, np.squeeze, np.expand_dims, np.swapaxes,
+    np.moveaxis, np.rollaxis, np.broadcast_to, np.diagonal, np.flip, np.fliplr, np.flipud, np.rot90, np.split,
+    np.array_split, np.hsplit, np.vsplit, np.dsplit, np.atleast_1d, np.atleast_2d, np.atleast_3d,
+):  # fmt: skip
+    view(_function)
+
+
+# Bilinear functions.
+
+
+def products(recorder: Recorder, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
+    """A function that is linear in each of its operands, by its values for their parts."""
+    real: Any = None
+    imag: Any = None
+    parts = [present_parts(recorder, obj) for obj in operands]
+
+    def visit(number: int, chosen: list[Any], count: int) -> None:
+        nonlocal real, imag
+        if number == len(parts):
+            term = function(*chosen)
+            if count % 2:
+                imag = signed(imag, term, count % 4 == 3)
+            else:
+                real = signed(real, term, count % 4 == 2)
+            return
+        for which, part in enumerate(parts[number]):
+            if part is not None:
+                visit(number + 1, [*chosen, part], count + which)
+
+    visit(0, [], 0)
+    there = imag if real is None else real
+    none = there * 0.0
+    return whole(recorder, none if real is None else real, none if imag is None else imag)
+
+
+def signed(total: Any, term: Any, minus: bool) -> Any:
+    if total is None:
+        return -term if minus else term
+    return total - term if minus else total + term
+
+
+def present_parts(recorder: Recorder, obj: Any) -> tuple[Any, Any]:
+    """Real and imaginary part; None for one that is zero."""
+    if type(obj) in (list, tuple):
+        obj = recorder.call(np.asarray, (obj,), {}) if not recorder.is_concrete(obj) else np.asarray(recorder.plain(obj))
+    if not is_complex_value(obj):
+        return obj, None
+    if type(obj) in (ComplexTracer, ComplexScalar) and not recorder.is_concrete(obj):
+        real, imag = (None if v is None else part for v, part in zip(obj.parts(), (obj.real, obj.imag)))
+        return real, imag
+    array = recorder.plain(obj)
+    real, imag = (recorder.concrete(np.array(part)) if part.any() else None for part in (array.real, array.imag))
+    return (real, imag) if (real, imag) != (None, None) else (recorder.concrete(np.array(array.real)), None)
+
+
+def bilinear(function: Any, conjugated: int | None = None) -> None:
+    @of_complex(function)
+    def of_pairs(recorder: Recorder, a: Any, b: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        operands = [np.conjugate(v) if k == conjugated else v for k, v in enumerate((a, b))]
+        found = products(recorder, lambda x, y: recorder.call(function, (x, y, *args), kwargs), operands)
+        return into(recorder, np.positive, out, found, True, "same_kind")
+
+
+for _function in (np.dot, np.matmul, np.inner, np.outer, np.tensordot, np.kron, np.convolve, np.cross, np.linalg.outer):
+    bilinear(_function)
+bilinear(np.vdot, 0)
+bilinear(np.correlate, 1)
+if hasattr(np, "vecdot"):
+    bilinear(np.vecdot, 0)
+
+
+@of_complex(np.einsum)
+def einsum(recorder, *operands, out=None, **options):
+    if not isinstance(operands[0], str):
+        raise UnsupportedError("np.einsum of complex operands takes its subscripts as a string")
+    options.pop("optimize", None)
+    found = products(
+        recorder, lambda *parts: recorder.call(np.einsum, (operands[0], *parts), options), operands[1:]
+    )
+    return into(recorder, np.positive, out, found, True, "same_kind")
+
+
+# Products of all elements, and of those so far.
+
+
+@of_complex(np.prod)
+def prod(recorder, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    if initial is not None or where is not True:
+        raise UnsupportedError("np.prod of complex numbers with initial= or where= has no rule")
+    a = complex_of(recorder, a)
+    axes = range(a.ndim) if axis is None else [k % a.ndim for k in ([axis] if np.ndim(axis) == 0 else axis)]
+    rest = [k for k in range(a.ndim) if k not in axes]
+    shape = tuple(1 if k in axes else n for k, n in enumerate(a.shape))
+    items = a.transpose((*axes, *rest)).reshape(-1, *(a.shape[k] for k in rest))
+    while len(items) > 1:  # two by two
+        half = len(items) // 2
+        paired = items[:half] * items[half : 2 * half]
+        items = paired if len(items) % 2 == 0 else np.concatenate([paired, items[2 * half :]])
+    found = items[0] if len(items) else recorder.concrete(np.ones([a.shape[k] for k in rest], a.dtype))
+    if keepdims and keepdims is not np._NoValue:
+        found = np.reshape(found, shape)
+    return into(recorder, np.positive, out, found, True, "same_kind")
+
+
+@of_complex(np.cumprod)
+def cumprod(recorder, a, axis=None, dtype=None, out=None):
+    a = complex_of(recorder, a)
+    items = np.moveaxis(a.reshape(-1) if axis is None else a, 0 if axis is None else axis, 0)
+    step = 1
+    while step < len(items):
+        items = np.concatenate([items[:step], items[step:] * items[:-step]])
+        step *= 2
+    found = items.copy() if items is a else np.moveaxis(items, 0, 0 if axis is None else axis)
+    return into(recorder, np.positive, out, found, True, "same_kind")
+
+
+# Numbers of them.
+
+
+@of_complex(np.var)
+def var(recorder, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **options):
+    a = complex_of(recorder, a)
+    gap = a - np.mean(a, axis=axis, keepdims=True)
+    size = gap.real * gap.real + gap.imag * gap.imag
+    count = a.size if axis is None else np.prod([a.shape[k] for k in np.atleast_1d(axis)])
+    total = np.sum(size, axis=axis, keepdims=bool(keepdims) and keepdims is not np._NoValue)
+    return into(recorder, np.positive, out, total / (count - ddof), True, "same_kind")
+
+
+@of_complex(np.std)
+def std(recorder, a, *args, **kwargs):
+    return np.sqrt(recorder.call(np.var, (a, *args), kwargs))
+
+
+@of_complex(np.any)
+def any_(recorder, a, *args, **kwargs):
+    return recorder.call(np.any, (complex_of(recorder, a) != 0, *args), kwargs)
+
+
+@of_complex(np.all)
+def all_(recorder, a, *args, **kwargs):
+    return recorder.call(np.all, (complex_of(recorder, a) != 0, *args), kwargs)
+
+
+@of_complex(np.nonzero)
+def nonzero(recorder, a):
+    return recorder.call(np.nonzero, (complex_of(recorder, a) != 0,), {})
+
+
+@of_complex(np.count_nonzero)
+def count_nonzero(recorder, a, *args, **kwargs):
+    return recorder.call(np.count_nonzero, (complex_of(recorder, a) != 0, *args), kwargs)
+
+
+# Parts, and questions.
+
+
+@of_complex(np.real)
+def real(recorder, val):
+    return val.real
+
+
+@of_complex(np.imag)
+def imag(recorder, val):
+    return val.imag
+
+
+@of_complex(np.angle)
+def angle_(recorder, z, deg=False):
+    parts = (None if v is None else Real(recorder, v) for v in parts_of_operand(recorder, z))
+    value = angle(Pair(*parts)).value
+    found = recorder.result(recorder.builder.broadcast(value, np.shape(z)))
+    return found * (180 / np.pi) if deg else found
+
+
+@of_complex(np.iscomplexobj)
+def iscomplexobj(recorder, x):
+    return True
+
+
+@of_complex(np.isrealobj)
+def isrealobj(recorder, x):
+    return False
+
+
+@of_complex(np.iscomplex)
+def iscomplex(recorder, x):
+    return x.imag != 0
+
+
+@of_complex(np.isreal)
+def isreal(recorder, x):
+    return x.imag == 0
+
+
+@of_complex(np.shape)
+def shape(recorder, a):
+    return a.shape if hasattr(a, "shape") else recorder.call(np.asarray, (a,), {}).shape
+
+
+@of_complex(np.ndim)
+def ndim(recorder, a):
+    return len(shape(recorder, a))
+
+
+@of_complex(np.size)
+def size(recorder, a, axis=None):
+    found = shape(recorder, a)
+    return int(np.prod(found)) if axis is None else found[axis]
+
+
+@of_complex(np.isscalar)
+def isscalar(recorder, element):
+    return type(element) is not ComplexTracer
+
+
+@of_complex(np.result_type)
+def result_type(recorder, *arrays_and_dtypes):
+    return recorder.result_type(*arrays_and_dtypes)
+
+
+# Arrays that are made.
+
+
+def made(recorder: Recorder, obj: Any, dtype: Any = None, order: Any = None, copy: Any = None, ndmin: int = 0) -> Any:
+    """`numpy.array`."""
+    kind = type(obj)
+    if kind is list or kind is tuple:
+        found = array_of_items(recorder, obj, dtype, "F" if order == "F" else "C")
+    elif kind is ComplexTracer:
+        wanted = obj.dtype if dtype is None else np.dtype(dtype)
+        order = "K" if order is None else order
+        fits = order in "KA" or obj.geometry.flags[f"{order}_CONTIGUOUS"]
+        found = obj if not copy and wanted == obj.dtype and fits else obj.astype(wanted, order)
+    else:
+        found = complex_of(recorder, obj)
+        found = found if dtype is None else found.astype(dtype)
+    return found[(*(None,) * (ndmin - found.ndim), ...)] if ndmin > found.ndim else found
+
+
+@of_complex(np.array)
+def array(recorder, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
+    return made(recorder, object, dtype, order, copy, ndmin)
+
+
+@of_complex(np.asarray, np.asanyarray)
+def asarray(recorder, a, dtype=None, order=None, *, device=None, copy=None, like=None):
+    return made(recorder, a, dtype, order, copy)
+
+
+@of_complex(np.ascontiguousarray)
+def ascontiguousarray(recorder, a, dtype=None, *, like=None):
+    return made(recorder, a, dtype, "C", ndmin=1)
+
+
+@of_complex(np.asfortranarray)
+def asfortranarray(recorder, a, dtype=None, *, like=None):
+    return made(recorder, a, dtype, "F")
+
+
+@of_complex(np.copy)
+def copy(recorder, a, order="K", subok=False):
+    return complex_of(recorder, a).copy(order)
+
+
+def like_of(number: float) -> Implementation:
+    def implementation(recorder, a, dtype=None, order="K", subok=True, shape=None, *, device=None):
+        base = np.empty_like(complex_of(recorder, a).geometry, dtype, order, True, shape)
+        base[...] = number
+        return recorder.concrete(base)
+
+    return implementation
+
+
+COMPLEX_FUNCTIONS |= {np.zeros_like: like_of(0), np.empty_like: like_of(0), np.ones_like: like_of(1)}
+
+
+@of_complex(np.full_like)
+def full_like(recorder, a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    prototype = a.geometry if type(a) is ComplexTracer or recorder.is_array(a) else np.asarray(a)
+    found = recorder.concrete(np.zeros_like(prototype, dtype, order, True, shape))
+    found[...] = fill_value
+    return found
+
+
+@of_complex(np.full)
+def full(recorder, shape, fill_value, dtype=None, order="C", *, device=None, like=None):
+    wanted = np.dtype(dtype) if dtype is not None else complex_of(recorder, fill_value).dtype
+    found = recorder.empty(shape, wanted, order)
+    found[...] = fill_value
+    return found
+
+
+# Writes.
+
+
+@of_complex(np.copyto)
+def copyto(recorder, dst, src, casting="same_kind", where=True):
+    given = recorder.call(np.asarray, (src,), {})
+    into(recorder, np.positive, dst, given, where, casting)
+
+
+def writing(function: Any) -> None:
+    """Of a function that writes to its first argument, at places that its second one says or that it knows."""
+
+    @of_complex(function)
+    def write(recorder: Recorder, array: Any, *args: Any, **kwargs: Any) -> None:
+        for which, target in enumerate((array.real, array.imag)):
+            *places, values = args
+            recorder.call(function, (target, *places, part_of(recorder, values, which)), kwargs)
+
+
+for _function in (np.fill_diagonal, np.put, np.place, np.putmask):
+    writing(_function)
+
+
+# Methods of ufuncs.
+
+
+def by_function(function: Any) -> Implementation:
+    def implementation(recorder: Recorder, ufunc: np.ufunc, a: Any, axis: Any = 0, dtype: Any = None, **options: Any):
+        return recorder.call(function, (a,), {"axis": axis} | options)
+
+    return implementation
+
+
+def outer_of(recorder: Recorder, ufunc: np.ufunc, a: Any, b: Any, **options: Any) -> Any:
+    a, b = (v if hasattr(v, "ndim") and v.ndim else np.asarray(v) for v in (a, b))
+    a, b = (recorder.concrete(v) if type(v) is np.ndarray else v for v in (a, b))
+    return complex_ufunc(recorder, ufunc, (a[(..., *(None,) * b.ndim)], b), **options)
+
+
+def at_places(recorder: Recorder, ufunc: np.ufunc, array: Any, index: Any, values: Any) -> None:
+    if ufunc not in (np.add, np.subtract):
+        raise UnsupportedError(f"numpy.{ufunc.__name__}.at has no rule for complex numbers; add.at and subtract.at do")
+    if type(array) is not ComplexTracer:
+        raise TypeError("Cannot cast ufunc 'add' output from complex128 to float64 with casting rule 'same_kind'")
+    ufunc.at(array.real, index, part_of(recorder, values, 0))
+    ufunc.at(array.imag, index, part_of(recorder, values, 1))
+
+
+METHODS_OF_UFUNCS |= {
+    (np.add, "reduce"): by_function(np.sum), (np.multiply, "reduce"): by_function(np.prod),
+    (np.add, "accumulate"): by_function(np.cumsum), (np.multiply, "accumulate"): by_function(np.cumprod),
+    (None, "outer"): outer_of, (None, "at"): at_places,
+}  # fmt: skip
