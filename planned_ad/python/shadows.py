@@ -15,6 +15,7 @@ _LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad"})
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 # Modules of libraries that are Python all through, whose functions and classes are traced as the user's are.
 PURE_PYTHON = (
+    "numpy.fft",
     "numpy.lib._function_base_impl",
     "numpy.lib._polynomial_impl",
     "numpy.lib._shape_base_impl",
@@ -22,6 +23,10 @@ PURE_PYTHON = (
     "scipy._lib._array_api",
     "scipy._lib._util",
     "scipy._lib.array_api_extra",
+    "scipy.fft._basic_backend",
+    "scipy.fft._pocketfft",
+    "scipy.fft._realtransforms_backend",
+    "scipy.fftpack",
     "scipy.integrate._ivp",
     "scipy.integrate._quadrature",
     "scipy.linalg._special_matrices",

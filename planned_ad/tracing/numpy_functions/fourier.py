@@ -6,14 +6,13 @@ which is traced. Complex arrays are pairs of reals here (`tracing.complex`), as 
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.fft
-from scipy.fft import _pocketfft as scipys
+from scipy.fft import _basic_backend, _realtransforms_backend
 from scipy.fft._pocketfft import pypocketfft
 
 from ...rules.fourier import with_extent
@@ -22,7 +21,7 @@ from ..complex.functions import of_complex
 from ..complex.pairs import as_pairs, from_pairs, is_complex_value
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
-from .support import asarray, axes_of, axis_of, broadcast, constant
+from .support import axes_of, axis_of, broadcast, constant
 
 numpys: Any = np.fft._pocketfft  # type: ignore[attr-defined]
 Implementation = Callable[..., Any]
@@ -140,12 +139,11 @@ def factor(n: int, norm: str | None) -> float:
 
 def resized(recorder: Recorder, a: Any, n: int, axis: int) -> Any:
     """`a` cropped, or with zeros behind it, along one axis; integers as floating numbers."""
-    a = asarray(recorder, a)
     if a.dtype.kind not in "fc":
         a = a.astype(np.float64)
     if a.shape[axis] >= n:
         return a if a.shape[axis] == n else a[(*[slice(None)] * axis, slice(n))]
-    more = np.zeros(with_extent((*a.shape, 2), a.ndim - 1 - axis, n - a.shape[axis])[:-1], a.dtype)
+    more = np.zeros(with_extent(a.shape, a.ndim - 1 - axis, n - a.shape[axis]), a.dtype)
     return np.concatenate([a, more], axis=axis)
 
 
@@ -185,10 +183,11 @@ def c2r(recorder, a, axes=None, lastsize=0, forward=True, inorm=0, out=None, nth
 # SciPy finds what is behind a function of `scipy.fft` by the types of its arguments, in compiled code.
 
 
-def behind(function: Callable[..., Any]) -> Implementation:
+def behind(name: str) -> Implementation:
+    found = getattr(_basic_backend, name, None) or getattr(_realtransforms_backend, name)
+
     def called(recorder: Recorder, *args: Any, **kwargs: Any) -> Any:
-        given = (function.args, function.func) if isinstance(function, functools.partial) else ((), function)
-        return recorder.namespace.library_function(given[1])(*given[0], *args, **kwargs)
+        return recorder.namespace.library_function(found)(*args, **kwargs)
 
     return called
 
@@ -197,4 +196,4 @@ for _name in (
     "fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 hfft2 ihfft2 fftn ifftn rfftn irfftn hfftn ihfftn "
     "dct idct dst idst dctn idctn dstn idstn"
 ).split():
-    of_any(getattr(scipy.fft, _name))(behind(getattr(scipys, _name)))
+    of_any(getattr(scipy.fft, _name))(behind(_name))
