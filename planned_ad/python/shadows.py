@@ -31,6 +31,8 @@ PURE_PYTHON = (
     "scipy.integrate._quadrature",
     "scipy.linalg._special_matrices",
     "scipy.optimize._optimize",
+    "scipy.signal._signaltools",
+    "scipy.signal._spectral_py",
     "scipy.signal._waveforms",
     "scipy.signal.windows._windows",
     "scipy.special._spfun_stats",

@@ -148,7 +148,9 @@ def fourier_real(a: np.ndarray, *, behind: int, n: int, inner: float, scale: flo
     return fft.irfft(found, n, axis=-1 - behind, norm="forward") * a.dtype.type(scale)
 
 
-def fourier_real_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, behind: int, n: int, inner: float, scale: float) -> Symbol:
+def fourier_real_adjoint(
+    ct: Symbol, y: Symbol, a: Symbol, *, behind: int, n: int, inner: float, scale: float
+) -> Symbol:
     return ct.apply("real_fourier", behind=behind, inner=inner, scale=scale)
 
 

@@ -6,8 +6,18 @@ import numpy as np
 
 from planned_ad.rules.fourier import with_extent
 
-# Few numbers by passes, a large prime factor; four steps, whole blocks and not; lines side by side; a batch of two axes.
-SHAPES = [((1,), 0), ((6,), 0), ((17,), 0), ((64,), 0), ((90,), 0), ((3, 4), 1), ((9, 5), 0), ((6, 9), 1), ((2, 3, 10), 1)]
+# Few numbers by passes, a large prime factor, four steps with whole blocks and without, lines side by side.
+SHAPES = [
+    ((1,), 0),
+    ((6,), 0),
+    ((17,), 0),
+    ((64,), 0),
+    ((90,), 0),
+    ((3, 4), 1),
+    ((9, 5), 0),
+    ((6, 9), 1),
+    ((2, 3, 10), 1),
+]
 
 
 def numbers(*shape: int) -> np.ndarray:
@@ -26,11 +36,12 @@ FOURIER_CASES = {
         for shape, behind in SHAPES
         for inverse in (False, True)
     ],
-    "real_fourier": [
-        ((numbers(*shape),), {"behind": behind, "inner": 1.5, "scale": 0.5}) for shape, behind in SHAPES
-    ],
+    "real_fourier": [((numbers(*shape),), {"behind": behind, "inner": 1.5, "scale": 0.5}) for shape, behind in SHAPES],
     "fourier_real": [
-        ((numbers(*half(shape, behind)[0]),), {"behind": behind, "n": half(shape, behind)[1], "inner": 2.0, "scale": 3.0})
+        (
+            (numbers(*half(shape, behind)[0]),),
+            {"behind": behind, "n": half(shape, behind)[1], "inner": 2.0, "scale": 3.0},
+        )
         for shape, behind in SHAPES
     ],
 }

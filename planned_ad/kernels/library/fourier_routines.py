@@ -322,7 +322,7 @@ def halves(routine: Routine, source: ir.Value, m: ir.Value, table: ir.Value, inn
 
 
 def emit_extend(routine: Routine) -> None:
-    """From the frequencies `k <= n / 2` of a real line of odd length to all, of which all but the first times `half`."""
+    """From the frequencies `k <= n / 2` of a real line of odd length to all; all but the first times `half`."""
     source, to_re, to_im, n, half = routine.arguments
     first = routine.read(source, 0)
     routine.write(routine.complex(first.re, routine.zero().im), to_re, 0, to_im)

@@ -72,7 +72,9 @@ def first_cosine(lines: Lines, x: Any, scale: float) -> Any:
 def second_cosine(lines: Lines, x: Any, scale: float) -> Any:
     """`y[k] = 2 sum_j x[j] cos(pi k (2 j + 1) / 2 n)`: of the even ones, then the odd ones backwards (Makhoul)."""
     n = lines.n
-    re, im = lines.half(lines.joined(lines.part(x, None, None, 2), lines.part(lines.part(x, 1, None, 2), None, None, -1)))
+    re, im = lines.half(
+        lines.joined(lines.part(x, None, None, 2), lines.part(lines.part(x, 1, None, 2), None, None, -1))
+    )
     cosine, sine = turns(lines, np.arange(n // 2 + 1) / (2 * n), 2 * scale)
     return lines.joined(re * cosine + im * sine, lines.part(re * sine - im * cosine, (n - 1) // 2, 0, -1))
 
@@ -92,7 +94,7 @@ def third_cosine(lines: Lines, x: Any, scale: float) -> Any:
 
 
 def fourth_cosine(lines: Lines, x: Any, scale: float) -> Any:
-    """`y[k] = 2 sum_j x[j] cos(pi (2 j + 1) (2 k + 1) / 4 n)`: half as many complex numbers for even n (Van Loan, 4.4)."""
+    """`y[k] = 2 sum_j x[j] cos(pi (2 j + 1) (2 k + 1) / 4 n)`: for even n, of half as many complex numbers."""
     n = lines.n
     if n % 2:
         cosine, sine = turns(lines, np.arange(n) / (2 * n))
