@@ -113,7 +113,9 @@ def odd(a: Sequence[Complex]) -> list[Complex]:
     return found
 
 
+SPECIAL = {2: two, 4: four, 8: eight}
+
+
 def butterfly(a: Sequence[Complex]) -> list[Complex]:
     """The transform of `a`, for the radices 2, 4, 8 and small odd numbers."""
-    special = {1: list, 2: two, 4: four, 8: eight}
-    return special.get(len(a), odd)(a)
+    return SPECIAL.get(len(a), odd)(a)

@@ -19,6 +19,7 @@ C. Van Loan, "Computational Frameworks for the Fast Fourier Transform", SIAM 199
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
@@ -31,7 +32,7 @@ from .fourier_routines import SIGNATURES, Kind, routine_address
 from .routines import rounded
 from .twiddles import LANES
 
-Index = ir.Value | int
+Index = Any  # an integer, or one of LLVM's
 
 
 @dataclass(frozen=True, slots=True)
