@@ -149,6 +149,11 @@ def check_loss(trace: Trace) -> None:
             f"everywhere"
         )
     what = f"returns {trace.result_structure}" if trace.result_leaves else "returns nothing"
+    if trace.result_structure.kind is complex:
+        raise NotDifferentiableError(
+            f"{trace.name} ({trace.line}) returns a complex number; a gradient is of one real floating scalar. Return "
+            f"its real part or its size, np.abs(...), or use plan.pullback with a complex cotangent"
+        )
     if len(results) == 1:
         what = f"returns an array of shape {results[0].shape} and dtype {results[0].dtype}"
     raise NotDifferentiableError(

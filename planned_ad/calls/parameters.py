@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -206,6 +207,14 @@ def result_structures(trace: Trace) -> list[Structure | None]:
 
     visit(trace.result_structure, iter(trace.result_leaves))
     return found
+
+
+def grouped(trace: Trace, parts: Sequence[Any]) -> list[Any]:
+    """What there is one of for each floating value that the trace returns, those of complex results put together."""
+    rest = iter(parts)
+    values = zip(result_structures(trace), trace.tape.results)
+    structures = [s for s, v in values if v.dtype.kind == "f" and s is not None]
+    return [s.unflatten([next(rest) for _ in s.children or (LEAF,)]) for s in structures]
 
 
 def is_lone_number(child: Structure, leaves: Sequence[ArgumentLeaf]) -> bool:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnsupportedError
+from ..python.complex_parts import is_complex_kind
 from ..python.options import one_of
+from ..python.structure import Structure
 from ..regions.affine import Extent
 from ..regions.regions import Region, View, c_strides, contiguous
 from ..tape.tape import Value
@@ -152,6 +154,12 @@ class Jacobian(Transformed):
 
     def traced(self, recorder: Recorder, args: tuple, kwargs: dict[str, Any]) -> Any:
         call = Call(self, recorder, args, kwargs)
+        if has_complex(call.tree.structure):
+            raise UnsupportedError(
+                f"{recorder.here()}: {self.__name__} is of real results, and this function returns "
+                f"{call.tree.structure}: a complex one has two derivatives for each part of an argument. Return its "
+                f"real and imaginary part, (z.real, z.imag), or use planned_ad.jvp, vjp or hvp"
+            )
         rows = [[JacobianBlock(recorder, result, value) for value in call.independents] for result in call.results]
         columns = sum(v.size for v in call.independents)
         mode = self.mode or ("forward" if columns <= sum(r.size for r in call.results) else "reverse")
@@ -225,6 +233,11 @@ def seeds(recorder: Recorder, values: Sequence[Value], chosen: int, index: Exten
         basis(recorder, v, index) if k == chosen else builder.broadcast(builder.constant(0, v.dtype), v.shape)
         for k, v in enumerate(values)
     ]
+
+
+def has_complex(structure: Structure) -> bool:
+    """Whether there is a complex number or array in it."""
+    return is_complex_kind(structure.kind) or any(map(has_complex, structure.children))
 
 
 def writes_outside(call: Call) -> UnsupportedError:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.parameters import grouped
 from ..calls.split_calls import Forward, Reverse
 from ..calls.split_tape import TapeMemory
 from ..compiling import default_options
@@ -80,7 +81,8 @@ class TapePullback:
                 if np.asarray(leaf).dtype.kind not in "biuf":
                     raise ArgumentError(f"{self.name}: the cotangent is of numbers, not {type(leaf).__name__}")
                 totals[place] += np.asarray(leaf, totals[place].dtype)  # type: ignore[index]
-        return [total if total.shape else float(total) for total in totals.values()]
+        parts = [total if total.shape else float(total) for total in totals.values()]
+        return grouped(layout.trace, parts)
 
 
 def parted(argument: Any) -> tuple[Structure, list[Any]]:

@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...python.complex_parts import WHOLE
 from ...tape.tape import Value
-from ..record.promotion import dtype_of
+from ..record.promotion import FLOAT, dtype_of
 from ..record.recorder import Recorder
 from ..record.traced import TRACERS
 from ..values.operators import Operators, by_functions
@@ -27,7 +27,7 @@ class ComplexScalar(Operators):
         Whether the program holds a Python complex here, whose dtype gives way to its partner's.
     """
 
-    __slots__ = ("_parts", "dtype", "is_python", "recorder")
+    __slots__ = ("_is_zero", "_parts", "dtype", "is_python", "recorder")
 
     shape: tuple[int, ...] = ()
     ndim = 0
@@ -36,9 +36,19 @@ class ComplexScalar(Operators):
 
     def __init__(self, recorder: Recorder, real: Any, imag: Any, is_python: bool = False):
         self.recorder, self.is_python = recorder, is_python
-        self._parts = [real, imag]
-        known = [dtype_of(v) if not hasattr(v, "dtype") else v.dtype for v in self._parts if v is not None]
-        self.dtype = WHOLE[np.dtype(np.float64)] if is_python else WHOLE[np.result_type(*known, np.float32)]
+        given = [v.dtype if hasattr(v, "dtype") else dtype_of(v) for v in (real, imag) if v is not None]
+        dtype = FLOAT if is_python else np.result_type(*given, np.float32)
+        self.dtype = WHOLE[dtype]
+        self._parts = [self._as_part(v, dtype) for v in (real, imag)]
+        self._is_zero = [v is None for v in (real, imag)]
+
+    def _as_part(self, number: Any, dtype: np.dtype) -> Any:
+        """A part as a scalar of the right type: a traced one, or a number where it is known."""
+        if type(number) is ScalarTracer:
+            if number.dtype == dtype and number.is_python == self.is_python:
+                return number
+            return ScalarTracer(self.recorder, self.recorder.value_of(number, dtype), self.is_python)
+        return (float if self.is_python else dtype.type)(0.0 if number is None else number)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -52,25 +62,20 @@ class ComplexScalar(Operators):
     def complex_parts(self) -> list[tuple[str, Any]]:
         return [("real", self.real), ("imag", self.imag)]
 
-    def _part(self, number: int) -> Any:
-        found = self._parts[number]
-        if type(found) is not ScalarTracer:
-            dtype = self.dtype.type().real.dtype
-            value = self.recorder.value_of(0.0 if found is None else found, dtype)
-            found = self._parts[number] = ScalarTracer(self.recorder, value, self.is_python)
-        return found
+    @property
+    def real(self) -> Any:
+        return self._parts[0]
 
     @property
-    def real(self) -> ScalarTracer:
-        return self._part(0)
-
-    @property
-    def imag(self) -> ScalarTracer:
-        return self._part(1)
+    def imag(self) -> Any:
+        return self._parts[1]
 
     def parts(self) -> tuple[Value | None, Value | None]:
         """Its real and imaginary part; None where that is 0.0."""
-        real, imag = (None if v is None else self._part(k).value for k, v in enumerate(self._parts))
+        real, imag = (
+            None if zero else self.recorder.value_of(v, self.dtype.type().real.dtype)
+            for zero, v in zip(self._is_zero, self._parts)
+        )
         return real, imag
 
     def read(self) -> NoReturn:
@@ -83,7 +88,7 @@ class ComplexScalar(Operators):
         return complex if self.is_python else self.dtype, (), False
 
     def sources(self) -> Any:
-        return (v for v in self.parts() if v is not None)
+        return (v.value for v in self._parts if type(v) is ScalarTracer)
 
     # As a scalar.
 
@@ -101,7 +106,8 @@ class ComplexScalar(Operators):
 
     def item(self) -> ComplexScalar:
         """As a Python number."""
-        return ComplexScalar(self.recorder, self.real.item(), self.imag.item(), is_python=True)
+        parts = (None if zero else v.item() if hasattr(v, "item") else v for zero, v in zip(self._is_zero, self._parts))
+        return ComplexScalar(self.recorder, *parts, is_python=True)
 
     tolist = item
 
@@ -115,7 +121,7 @@ class ComplexScalar(Operators):
         return self
 
     def conjugate(self) -> Any:
-        return np.conjugate(self)
+        return ComplexScalar(self.recorder, self._parts[0], -self.imag, self.is_python)
 
     conj = conjugate
 

@@ -256,6 +256,14 @@ class PlanesStorage(Storage):
         """Which of the parts are 0.0 everywhere."""
         return [self.buffer is None and plane is None for plane in self.planes]
 
+    @property
+    def held_values(self) -> tuple[Value | None, ...]:
+        return tuple(None if plane is None else plane.value for plane in self.planes)
+
+    def settle(self, recorder: Any) -> None:
+        if self.buffer is None:
+            self.writable_buffer(recorder)
+
     def sources(self) -> Iterator[Value | int]:
         if self.buffer is not None:
             yield self.buffer.id

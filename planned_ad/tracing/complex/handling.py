@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 import warnings
 from typing import Any
 
@@ -9,11 +10,12 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...python.complex_parts import PART, pairs_of
-from ..record.dispatch import FUNCTIONS, HANDLERS, WRITING
+from ..record.dispatch import HANDLERS, WRITING
 from ..record.recorder import Recorder
 from ..values.indexing import KEYS, Keys
 from .complex_scalar import ComplexScalar
 from .complex_tracer import ComplexTracer, PlanesStorage
+from . import linear_algebra as _linear_algebra  # noqa: F401 (registers what it implements)
 from .elementwise import complex_ufunc, python_or_not
 from .functions import COMPLEX_FUNCTIONS, METHODS_OF_UFUNCS
 from .pairs import from_pairs, is_complex_value, parts_of_operand
@@ -90,7 +92,7 @@ class ComplexCalls:
                 return implementation(recorder, *args, **kwargs)
             if isinstance(function, np.ufunc):
                 return complex_ufunc(recorder, function, args, **kwargs)
-            if function in FUNCTIONS or not hasattr(function, "_implementation"):
+            if type(getattr(function, "_implementation", None)) is not types.FunctionType:
                 raise refused_function(recorder, function)
             return recorder.call_python(function, args, kwargs)
         except UnsupportedError as error:

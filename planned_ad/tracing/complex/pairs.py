@@ -83,6 +83,29 @@ def parts_of_operand(recorder: Recorder, obj: Any) -> Parts:
     return recorder.value_of(obj), None
 
 
+def of_parts(recorder: Recorder, real: Any, imag: Any) -> Any:
+    """The complex number, or array, with these parts."""
+    if not any(map(recorder.is_array, (real, imag))):
+        return complex_number(recorder, real, imag)
+    array = next(v for v in (real, imag) if recorder.is_array(v))
+    return complex_array(recorder, *map(recorder.value_of, (real, imag)), array.geometry)
+
+
+def complex_from(recorder: Recorder, real: Any, imag: Any = 0.0) -> ComplexScalar:
+    """What Python's `complex` makes of one or two numbers, some of which are traced."""
+    if hasattr(real, "item"):
+        real = real.item()
+    if hasattr(imag, "item"):
+        imag = imag.item()
+    if is_complex_value(imag):
+        return complex_from(recorder, real) + imag * 1j
+    if is_complex_value(real):
+        whole = real if type(real) is ComplexScalar else ComplexScalar(recorder, real.real, real.imag, True)
+        return whole if type(imag) is float and imag == 0 else whole + imag * 1j
+    parts = (TRACERS.scalar(recorder, recorder.value_of(v, np.float64), is_python=True) for v in (real, imag))
+    return ComplexScalar(recorder, *parts, is_python=True)
+
+
 def is_zero(part: np.ndarray) -> bool:
     return not part.any() and not np.signbit(part).any()
 
@@ -126,6 +149,6 @@ def of_values(recorder: Recorder, real: Value | None, imag: Value | None, dtype:
 
 
 TRACERS.complex_known = concrete_pairs
-TRACERS.complex_number = complex_number
+TRACERS.complex_number = of_parts
 TRACERS.complex_of_pairs = whole_of_pairs
 TRACERS.complex_of = lambda scalar: complex_of(scalar.recorder, scalar)

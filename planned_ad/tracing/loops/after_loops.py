@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...python.complex_parts import ComplexArray, is_complex_kind
 from ...regions.affine import Affine, Extent, Ragged, affine, exact, ragged, substitute
 from ...regions.regions import View, contiguous
 from ...tape.tape import Buffer, Value
@@ -17,7 +18,7 @@ from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex, index_of
 from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
-from .forms import Count, Items, Moving, moved
+from .forms import Count, Items, Moving, Unchanged, moved
 from .held import MUTABLE, put_together, taken_apart
 from .stored_forms import Array, Number
 
@@ -66,9 +67,15 @@ class Leaving:
                 self.stores.append((buffer, storage.value))
             return value
         parts = taken_apart(value)
-        if parts is not None and parts[0] not in MUTABLE:
-            return put_together(parts[0], parts[1], [self.survivor(item) for item in parts[2]])
-        return value
+        if parts is None or parts[0] in MUTABLE:
+            return value
+        if parts[0] is ComplexArray and not value.is_known:
+            value.storage.settle(recorder)
+        items = [self.survivor(item) for item in parts[2]]
+        if is_complex_kind(parts[0]):  # put together when the loop is over
+            forms = (item if isinstance(item, HandedOn) else Unchanged(item) for item in items)
+            return Items(parts[0], parts[1], tuple(forms))
+        return put_together(parts[0], parts[1], items)
 
     def keep(self, value: Value, label: str) -> Buffer:
         if value.id not in self.kept:
@@ -123,7 +130,9 @@ class Leaving:
                 raise loop.unrolled("moves a view, and may be left early or have a length less than zero")
             return seen(carry.view_of, moved(carry.view, loop.index, exact(loop.whole_trips) - 1))
         if isinstance(carry, Items):
-            return put_together(carry.kind, carry.keys, [self.after(item, name) for item in carry.items])
+            made = is_complex_kind(carry.kind)
+            items = (item.value if made and isinstance(item, Unchanged) else item for item in carry.items)
+            return put_together(carry.kind, carry.keys, [self.finished(item, name) for item in items])
         return carry.begin(self.recorder, loop.index, name)
 
     def none_or(self, trips: int) -> Value:

@@ -14,6 +14,7 @@ from ...tape.tape import Buffer
 from ..lengths.run_time_arrays import RunTimeArray
 from ..record.aliases import NONE, Refusal, Standing, copy_of
 from ..record.storage import Storage
+from ..record.traced import TracedArray
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import expression_of, plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
@@ -187,6 +188,8 @@ class Joiner:
         if TracedList in (type(old), type(new)):
             return self.join_lists(name, old, new)
         parts, others = taken_apart(old), taken_apart(new)
+        if others is not None and others[0] is complex and is_number(old):  # it becomes complex in the first iteration
+            parts = complex, others[1], [old, old * 0.0]
         if parts is not None and others is not None and parts[:2] == others[:2]:
             if parts[0] in MUTABLE and not (is_alone(old, self.then) and is_alone(new, self.now)):
                 return Nothing()
@@ -271,10 +274,10 @@ class Joiner:
 
 def period_of_exchange(failed: dict[Any, tuple[Any, Any, Any]]) -> int:
     """After how many iterations variables hold the arrays again that they exchange; 1 where they exchange none."""
-    pairs = [(o, n) for _, o, n in failed.values() if type(o) is ArrayTracer]
+    pairs = [(o, n) for _, o, n in failed.values() if issubclass(type(o), TracedArray)]
     following = {}
     for k, (_, n) in enumerate(pairs):
-        source = next((j for j, (o, _) in enumerate(pairs) if type(n) is ArrayTracer and same(o, n)), None)
+        source = next((j for j, (o, _) in enumerate(pairs) if issubclass(type(n), TracedArray) and same(o, n)), None)
         if source is not None:
             following[k] = source
     if not following or set(following) != set(following.values()):

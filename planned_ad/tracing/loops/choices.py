@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...python.complex_parts import ComplexArray, kind_of_parts
 from ...regions.regions import contiguous
 from ...tape.tape import Buffer
 from ..record.aliases import Copy
@@ -60,6 +61,8 @@ def arrays_in(value: Any) -> Iterator[ArrayTracer]:
     """The arrays that a variable leads to through tuples, lists and dicts."""
     if type(value) is ArrayTracer:
         yield value
+    elif kind_of_parts(value) is ComplexArray:
+        yield value.pairs
     elif type(value) is tuple:  # the items of lists and dicts are places of their own
         for item in value:
             yield from arrays_in(item)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...python.complex_parts import kind_of_parts
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex, expression_of
@@ -39,7 +40,7 @@ def element_form(recorder: Recorder, element: Any, depth: int) -> HandedOn | Non
         return Unchanged(element)
     if kind is TracedList or kind is list:
         return form_of_list(recorder, elements_of(element), depth)
-    parts = taken_apart(element) if isinstance(element, tuple) else None
+    parts = taken_apart(element) if isinstance(element, tuple) or kind_of_parts(element) is not None else None
     if parts is None:
         return None
     return Items(parts[0], parts[1], ()).of([element_form(recorder, item, depth) for item in parts[2]])

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...python.complex_parts import complex_parts, is_complex_kind, kind_of_parts, whole_of_parts
 from ...regions.affine import Extent, affine, substitute
 from ...regions.regions import View
 from ..lengths.ragged import seen
@@ -68,7 +69,7 @@ class Unchanged(HandedOn):
 
     @property
     def is_traced(self) -> bool:
-        return type(self.value) in (ScalarTracer, ArrayTracer)
+        return type(self.value) in (ScalarTracer, ArrayTracer) or hasattr(type(self.value), "complex_parts")
 
     def opened(self) -> HandedOn | None:
         value = self.value
@@ -227,6 +228,8 @@ class Items(HandedOn):
 
     def array(self, owner: TracedList, length: int) -> ArrayTracer:
         arrays = [part.array(owner, length) for part in self.items]
+        if is_complex_kind(self.kind):
+            return whole_of_parts(self.kind, arrays)
         return owner.recorder.call(np.stack, (arrays,), {"axis": 1})
 
     def put(self, row: Extent, element: Any) -> None:
@@ -296,7 +299,9 @@ class Nothing(HandedOn):
 
 
 def elements_of(value: Any) -> list[Any]:
-    """The elements of a list or tuple, and segments of them where a loop has filled it."""
+    """The elements of a list or tuple, and segments of them where a loop has filled it; the parts of a complex one."""
+    if kind_of_parts(value) is not None:
+        return [part for _, part in complex_parts(value)]
     return value.parts if type(value) is TracedList else list(value)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...python.complex_parts import complex_parts, is_complex_kind, kind_of_parts, whole_of_parts
 from ..record.promotion import KINDS, dtype_of
 from ..record.storage import ShiftedStorage, Storage
 from ..values.array_tracer import ArrayTracer
@@ -20,18 +21,24 @@ Parts = tuple[type, tuple[Any, ...], list[Any]]  # kind, keys and items
 
 
 def taken_apart(value: Any) -> Parts | None:
-    """Kind, keys and items of a tuple, list or dict."""
+    """Kind, keys and items of a tuple, list or dict, and of a complex number or array."""
     kind = type(value)
     if kind is tuple or kind is list or (isinstance(value, tuple) and hasattr(value, "_fields")):
         return kind, tuple(range(len(value))), list(value)
     if kind is dict:
         return kind, tuple(value), list(value.values())
+    whole = kind_of_parts(value)
+    if whole is not None:
+        names, parts = zip(*complex_parts(value))
+        return whole, names, list(parts)
     return None
 
 
 def put_together(kind: type, keys: tuple[Any, ...], items: list[Any]) -> Any:
     if kind is dict:
         return dict(zip(keys, items))
+    if is_complex_kind(kind):
+        return whole_of_parts(kind, items)
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
@@ -77,7 +84,7 @@ def same(a: Any, b: Any) -> bool:
         return a.value is b.value and a.is_python == b.is_python
     if kind is LoopIndex:
         return a.expression == b.expression
-    if kind in (int, float, bool, str, bytes, complex) or isinstance(a, np.generic):
+    if kind in (int, float, bool, str, bytes, complex) or issubclass(kind, np.generic):
         return bool(a == b) or (a != a and b != b)
     if kind is types.FunctionType:
         return a.__code__ is b.__code__ and a.__globals__ is b.__globals__ and _same_closure(a, b)

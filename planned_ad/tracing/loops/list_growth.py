@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...regions.affine import Extent, affine
+from ...python.complex_parts import ComplexArray, kind_of_parts
 from ..record.aliases import Standing, copy_of
 from ..record.lost_variables import Lost
 from .columns import element_form, merged, row_count, stored
@@ -129,6 +130,8 @@ class Growth:
             for leaf in element.column.leaves():
                 if isinstance(leaf, Unchanged):
                     self._lend(owner, leaf.value)
+        elif kind_of_parts(element) is ComplexArray:
+            self._lend(owner, element.pairs, always)
         elif recorder.is_array(element):
             if not always and isinstance(element_form(recorder, element, depth), Unchanged):
                 return

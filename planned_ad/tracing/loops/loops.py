@@ -11,18 +11,19 @@ import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ...python.complex_parts import ComplexArray
 from ...regions.affine import Extent, affine, exact
 from ...tape.tape import Buffer, Loop, Operation, Value, walk
 from ..lengths.run_time_counts import within_range
 from ..record.blocks import Block, Made
 from ..record.lost_variables import Lost
 from ..record.scopes import Scope, Site
-from ..values.array_tracer import ArrayTracer
+from ..record.traced import TracedArray
 from .after_loops import Leaving
 from .branches import Branches
 from .carries import Joiner, NextArray, NextNumber, period_of_exchange
 from .form import HandedOn, NotCarried
-from .forms import Count, Nothing, Unchanged
+from .forms import Count, Items, Nothing, Unchanged
 from .held import MUTABLE, same
 from .list_growth import Growth
 from .loop_aliases import LoopCopies
@@ -344,13 +345,14 @@ class LoopTrace:
         ours = set(map(id, self.branches.handed_on))
         recorded = walk(tuple(self.recorder.builder.operations))
         written = {r.buffer for op in recorded if not op.blocks and id(op) not in ours for r in op.writes}
-        for key, carry in self.carries.items():
+        for key, form in self.carries.items():
+            carry = form.items[0] if isinstance(form, Items) and form.kind is ComplexArray else form
             if isinstance(carry, NextArray) and carry.buffer_id in written and not carry.shared:
                 storage = self.origin.values[key][1].storage
-                users = [v for _, v in self.origin.values.values() if type(v) is ArrayTracer and v.storage is storage]
-                later = now.values[key][1].storage if type(now.values[key][1]) is ArrayTracer else None
+                users = [v for _, v in self.origin.values.values() if is_array(v) and v.storage is storage]
+                later = now.values[key][1].storage if is_array(now.values[key][1]) else None
                 users += [
-                    v for k, (_, v) in now.values.items() if k != key and type(v) is ArrayTracer and v.storage is later
+                    v for k, (_, v) in now.values.items() if k != key and is_array(v) and v.storage is later
                 ]
                 if len(users) > 1 or (storage.buffer is not None and storage.buffer.visible) or storage.captured:
                     raise self.peeled("writes into an array that is another one in the first iteration")
@@ -367,6 +369,10 @@ class LoopTrace:
         if scopes.decisions.first.get(self.site, 0) < 2 and type(self.trips) is int:
             return scopes.peel(self.scope, first=1)
         return self.unrolled(reason)
+
+
+def is_array(value: Any) -> bool:
+    return issubclass(type(value), TracedArray)
 
 
 def is_left_behind(place: Place, value: Any, now: State) -> bool:

@@ -211,7 +211,7 @@ class Matching:
             return self.same(a.expression, b.expression)
         if kind is ArrayTracer:
             return self.same(a.layout, b.layout) and self.alike_memory(a.storage, b.storage)
-        if kind in (int, float, bool, str, bytes, complex) or isinstance(a, np.generic):
+        if kind in (int, float, bool, str, bytes, complex) or issubclass(kind, np.generic):
             return bool(a == b) or (a != a and b != b)
         if kind is np.ndarray:
             return a.shape == b.shape and a.tobytes() == b.tobytes()
@@ -229,7 +229,7 @@ class Matching:
             return a.buffer is not None and b.buffer is not None and self.buffer(a.buffer.id, b.buffer.id)
         if a.is_concrete or b.is_concrete:
             return a.is_concrete and b.is_concrete and a.base.tobytes() == b.base.tobytes()
-        return self.same(a.value, b.value)
+        return all(self.same(x, y) for x, y in zip(a.held_values, b.held_values))
 
     def alike_attributes(self, a: Any, b: Any, depth: int) -> bool:
         """Of objects of the program's own classes; nothing is known of others."""

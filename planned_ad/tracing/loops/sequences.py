@@ -18,6 +18,7 @@ from ...regions.affine import Affine, Extent, exact, ragged
 from ..lengths.elements import UNBOUNDED, RunTime
 from ..lengths.run_time_arrays import RunTimeArray
 from ..record.recorder import Recorder
+from ..record.traced import TracedArray
 from ..values.loop_index import expression_of, index_of, plain_or_traced
 from .iteration import NestedIterator, Once, Sequence
 from .tables import Table, table_of
@@ -118,7 +119,7 @@ def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
         return obj.sequence()
     if type(obj) is TracedList and not obj.is_plain and isinstance(obj.extent(), int):
         return Sequence(recorder, len(obj), obj.__getitem__)
-    if recorder.is_array(obj) and obj.ndim:
+    if issubclass(type(obj), TracedArray) and obj.ndim:
         return Sequence(recorder, len(obj), obj.__getitem__)
     if type(obj) is RunTimeArray and not obj.axis:
         return Sequence(recorder, obj.length, obj.item_at)
@@ -238,7 +239,7 @@ class Pairs:
 
     def __init__(self, recorder: Recorder, sequence: Sequence, items: Any):
         self.recorder, self.sequence = recorder, sequence
-        self.memory = items.storage.root if recorder.is_array(items) and items.ndim == 1 else None
+        self.memory = items.storage.root if issubclass(type(items), TracedArray) and items.ndim == 1 else None
         self.version = self.written
         self.second: tuple[int, Any] = (-2, None)  # the pair that was fetched last, and its second item
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...errors import UnsupportedError
 from ...regions.regions import View
 from ...tape.builder import TapeBuilder, literal
 from ...tape.tape import Buffer, Operation, Value
@@ -32,6 +33,13 @@ class RecordingBuilder(TapeBuilder):
         if self.blocks is not None:
             self.blocks.check(operation)
         self.operations.append(operation)
+
+    def cast(self, value: Value, dtype: np.dtype) -> Value:
+        if dtype.kind == "c":
+            raise UnsupportedError(
+                f"{self.line}: real numbers are asked for as complex ones where that has no rule; use .astype(complex)"
+            )
+        return super().cast(value, dtype)
 
     def constant(self, data: object, dtype: np.dtype | None = None) -> Value:
         if self.blocks is None or not self.blocks.stack:

@@ -14,7 +14,7 @@ UNTRACED = "code that is not traced"
 INSTEAD = {
     "float()": "leave out float(): traced scalars behave as floats; math.exp, math.sqrt and the like accept them",
     "int()": "keep the value traced (np.floor, np.round, .astype(int)), or pass it as a Python int, which is static",
-    "complex()": "complex numbers are not supported; keep real and imaginary part in separate arrays",
+    "complex()": "leave out complex(): traced complex numbers behave as such; a + 1j * b makes one of real numbers",
     "hash()": "a traced value cannot be a dict key or a member of a set; use a static argument (int, str) as the key",
     "range(), a slice bound or a count": "shapes and loop bounds are fixed when tracing: pass the number as a Python "
     "int, which is static",

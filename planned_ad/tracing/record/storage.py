@@ -222,6 +222,14 @@ class Storage:
         return self
 
     @property
+    def held_values(self) -> tuple[Value | None, ...]:
+        """What it holds, where it is neither numbers nor memory."""
+        return (self.value,)
+
+    def settle(self, recorder: Recording) -> None:
+        """Be one value, or memory."""
+
+    @property
     def found(self) -> np.ndarray:
         """The array that the program has found outside, of which this is the memory."""
         return self.base

@@ -19,8 +19,9 @@ class ArrayConverter:
 
     def __init__(self, recorder: Recorder, *given: Any):
         self.recorder, self.given = recorder, given
-        self.arrays = tuple(recorder.array(recorder.value_of(a)) if not recorder.is_array(a) else a for a in given)
-        self.scalar_input = tuple(not recorder.is_array(a) and np.ndim(a) == 0 for a in given)
+        self.arrays = tuple(recorder.call(np.asarray, (a,), {}) for a in given)
+        self.arrays = tuple(recorder.concrete(a) for a in self.arrays)
+        self.scalar_input = tuple(not isinstance(a, np.ndarray) and np.ndim(a) == 0 for a in given)
 
     def __len__(self) -> int:
         return len(self.arrays)
@@ -37,7 +38,7 @@ class ArrayConverter:
 
     def wrap(self, array: Any, to_scalar: bool | None = None) -> Any:
         scalar = all(self.scalar_input) if to_scalar is None else to_scalar
-        return array[()] if scalar and self.recorder.is_array(array) and not array.ndim else array
+        return array[()] if scalar and isinstance(array, np.ndarray) and not array.ndim else array
 
 
 def library_replacements(recorder: Recorder) -> dict[int, object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import cmath
 import functools
 import math
 import operator
@@ -15,7 +16,9 @@ from scipy import special
 from ..lengths.varying import VaryingArray
 from ..loops.consumers import is_generator_expression, joined
 from ..loops.traced_list import TracedList
+from ..complex.pairs import complex_from
 from ..record.recorder import Recorder
+from ..record.traced import Traced, TracedArray
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex, plain_or_traced
 
@@ -31,6 +34,14 @@ UNARY = {
 }  # fmt: skip
 BINARY = {
     math.pow: np.power, math.atan2: np.arctan2, math.copysign: np.copysign, math.fmod: np.fmod, math.ldexp: np.ldexp,
+}  # fmt: skip
+
+
+COMPLEX_UNARY = {
+    cmath.exp: np.exp, cmath.log10: np.log10, cmath.sqrt: np.sqrt, cmath.sin: np.sin, cmath.cos: np.cos,
+    cmath.tan: np.tan, cmath.sinh: np.sinh, cmath.cosh: np.cosh, cmath.tanh: np.tanh, cmath.asin: np.arcsin,
+    cmath.acos: np.arccos, cmath.atan: np.arctan, cmath.asinh: np.arcsinh, cmath.acosh: np.arccosh,
+    cmath.atanh: np.arctanh, cmath.isnan: np.isnan, cmath.isinf: np.isinf, cmath.isfinite: np.isfinite,
 }  # fmt: skip
 
 
@@ -130,7 +141,50 @@ def number_replacements(recorder: Recorder) -> dict[int, object]:
         recorder.mark()
         return recorder.integer(number)
 
-    return {id(float): to_float, id(int): to_int}
+    @functools.wraps(complex, ("__name__", "__doc__"), ())
+    def to_complex(*args: Any, **named: Any) -> Any:
+        parts = [*args, *(named[name] for name in ("real", "imag") if name in named)]
+        if all(not issubclass(type(part), Traced) or part.is_known for part in parts):
+            return complex(*args, **named)
+        recorder.mark()
+        return complex_from(recorder, *parts)
+
+    return {id(float): to_float, id(int): to_int, id(complex): to_complex}
+
+
+def cmath_replacements(recorder: Recorder) -> dict[int, object]:
+    """By identity, the functions of `cmath` that accept tracers."""
+
+    def by_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
+        return lambda z: elementwise(recorder, ufunc, (complex_from(recorder, z),), is_operator=True)
+
+    def phase(z: Any) -> Any:
+        return recorder.call(np.angle, (complex_from(recorder, z),), {}).item()
+
+    def log(z: Any, base: Any = None) -> Any:
+        result = by_ufunc(np.log)(z)
+        return result if base is None else result / by_ufunc(np.log)(base)
+
+    def rect(r: Any, phi: Any) -> Any:
+        cosine, sine = (elementwise(recorder, f, (phi,), is_operator=True) for f in (np.cos, np.sin))
+        return complex_from(recorder, r * cosine, r * sine)
+
+    records = {f: by_ufunc(u) for f, u in COMPLEX_UNARY.items()} | {
+        cmath.phase: phase, cmath.polar: lambda z: (abs(z), phase(z)), cmath.rect: rect, cmath.log: log,
+    }  # fmt: skip
+
+    def replacing(function: Callable[..., Any], record: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function, ("__name__", "__doc__"), ())
+        def replaced(*args: Any) -> Any:
+            args = tuple(map(plain_or_traced, args))
+            if any(issubclass(type(a), Traced) and not a.is_known for a in args):
+                recorder.mark()
+                return record(*args)
+            return function(*args)
+
+        return replaced
+
+    return {id(function): replacing(function, record) for function, record in records.items()}
 
 
 def builtin_replacements(recorder: Recorder) -> dict[int, object]:
@@ -170,7 +224,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     def total(items: Any, /, start: Any = 0) -> Any:
         if is_generator_expression(items):
             return joined(recorder, items, start, operator.add)
-        if recorder.is_array(items) and not recorder.is_concrete(items) and start == 0 and items.ndim:
+        if issubclass(type(items), TracedArray) and not items.is_known and start == 0 and items.ndim:
             return items.sum(axis=0)
         if issubclass(type(items), VaryingArray) and start == 0:
             return items.sum(axis=0)

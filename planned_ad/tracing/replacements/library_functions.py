@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import PlannedADError
+from ...python.complex_parts import is_complex_array
 from ..record.promotion import KINDS
 from ..record.recorder import Recorder
+from ..record.traced import TracedArray
 
 NOT_NUMERICAL = frozenset({"planned_ad", "numba", "llvmlite"})
 COMPILED = ("builtin_function_or_method", "cython_function_or_method", "fused_cython_function")
@@ -71,14 +73,14 @@ def lend(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...]
 
 
 def _is_known(recorder: Recorder, obj: Any) -> bool:
-    return recorder.is_array(obj) and obj.is_known
+    return issubclass(type(obj), TracedArray) and obj.is_known
 
 
 def adopted(recorder: Recorder, result: Any) -> Any:
     """Arrays among what a function returns as traced ones; they have memory of their own."""
     if type(result) is tuple or type(result) is list:
         return type(result)(adopted(recorder, item) for item in result)
-    if type(result) is not np.ndarray or result.dtype not in KINDS:
+    if type(result) is not np.ndarray or (result.dtype not in KINDS and not is_complex_array(result)):
         return result
     recorder.mark()
     if not result.flags.owndata and result.base is not None:

@@ -21,7 +21,12 @@ from ..record.recorder import Recorder
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
 from ..values.loop_index import is_loop_index
 from .array_converter import library_replacements
-from .builtin_functions import builtin_replacements, math_replacements, number_replacements
+from .builtin_functions import (
+    builtin_replacements,
+    cmath_replacements,
+    math_replacements,
+    number_replacements,
+)
 from .distributions import distribution
 from .draws import draw_replacements, draws_from_outside
 from .library_functions import adopted, adopting, is_library_function
@@ -44,6 +49,7 @@ def replacements(recorder: Recorder) -> dict[int, object]:
         | math_replacements(recorder)
         | builtin_replacements(recorder)
         | number_replacements(recorder)
+        | cmath_replacements(recorder)
         | draw_replacements(recorder)
         | sequence_replacements(recorder)
         | list_replacements(recorder)

@@ -61,7 +61,7 @@ class StandIn(type):
 def stand_in(real: type, make: Callable[..., Any]) -> type:
     """A class that is `real` but for its call."""
     names = {"__wrapped__": real, "make": staticmethod(make), "__doc__": real.__doc__, "__module__": real.__module__}
-    if real in (float, int):
+    if real in (float, int, complex):
         names["dtype"] = np.dtype(real)  # as which NumPy takes the class
     return StandIn(real.__name__, (), names)
 

@@ -44,6 +44,10 @@ class ArrayTracer(TracedArray, Operators):
         """The complex array in its memory, which is one of pairs."""
         return TRACERS.complex_of_pairs(self)
 
+    def whole_number(self, real: Any, imag: Any) -> Any:
+        """A complex array, of whose parts it is one."""
+        return TRACERS.complex_number(self.recorder, real, imag)
+
     # Views.
 
     def _seen(self, geometry: np.ndarray) -> ArrayTracer:
@@ -165,6 +169,8 @@ class ArrayTracer(TracedArray, Operators):
         if not copy and dtype == self.dtype and (order in "KA" or self.geometry.flags[order]):
             return self
         recorder.mark()
+        if dtype.kind == "c" and not self.storage.is_concrete:
+            return TRACERS.complex_of(self).astype(dtype, order)
         if self.storage.is_concrete:
             recorder.assume(self.storage)
             return recorder.adopt(self.geometry.astype(dtype, order, casting))

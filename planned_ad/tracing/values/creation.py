@@ -9,7 +9,7 @@ import numpy as np
 from ..record.dispatch import implements
 from ..record.promotion import dtype_of
 from ..record.recorder import Recorder
-from ..record.traced import TracedArray
+from ..record.traced import TRACERS, TracedArray
 
 
 def array_of_items(recorder: Recorder, items: Any, dtype: Any = None, order: Any = "C") -> TracedArray:
@@ -59,6 +59,8 @@ def _as_array(recorder: Recorder, obj: Any, dtype: Any, order: Any, copy: bool |
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         return array.astype(wanted, order)
     if recorder.is_scalar(obj):
+        if dtype is not None and np.dtype(dtype).kind == "c":
+            return TRACERS.complex_of(obj).astype(dtype)
         return recorder.array(recorder.value_of(obj, dtype))
     return array_of_items(recorder, obj, dtype, "F" if order == "F" else "C")
 

@@ -101,6 +101,8 @@ class ScalarTracer(Operators):
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
         self.recorder.mark()
+        if np.dtype(dtype).kind == "c":
+            return TRACERS.complex_of(self).astype(dtype)[()]
         return ScalarTracer(self.recorder, self.recorder.value_of(self, dtype))
 
     def is_integer(self) -> Any:
