@@ -29,12 +29,10 @@ PURE_PYTHON = (
     "scipy.fftpack",
     "scipy.integrate._ivp",
     "scipy.integrate._quadrature",
+    "scipy.linalg._basic",
     "scipy.linalg._special_matrices",
     "scipy.optimize._optimize",
-    "scipy.signal._signaltools",
-    "scipy.signal._spectral_py",
-    "scipy.signal._waveforms",
-    "scipy.signal.windows._windows",
+    "scipy.signal",
     "scipy.special._spfun_stats",
     "scipy.stats._axis_nan_policy",
     "scipy.stats._entropy",
@@ -63,7 +61,7 @@ def is_library(module_name: str, file: str | None = None) -> bool:
     if module_name == CONTROL:
         return False
     top = module_name.partition(".")[0]
-    if top in _LIBRARIES:
+    if top in _LIBRARIES or top.startswith("_cython_"):  # the types of what Cython has compiled
         return True
     return top in sys.stdlib_module_names and (file is None or file.startswith(_STANDARD_LIBRARY))
 

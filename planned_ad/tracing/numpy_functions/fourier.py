@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.fft
+import scipy.linalg
 from scipy.fft import _basic_backend, _realtransforms_backend
 from scipy.fft._pocketfft import pypocketfft
 
@@ -180,20 +181,22 @@ def c2r(recorder, a, axes=None, lastsize=0, forward=True, inorm=0, out=None, nth
     return recorder.array(found)
 
 
-# SciPy finds what is behind a function of `scipy.fft` by the types of its arguments, in compiled code.
+# SciPy finds what is behind a function of `scipy.fft` by the types of its arguments, in compiled code. Of modules that
+# are compiled elsewhere, these functions are Python around Fourier transforms.
 
 
-def behind(name: str) -> Implementation:
-    found = getattr(_basic_backend, name, None) or getattr(_realtransforms_backend, name)
-
+def traced_code(function: Callable[..., Any]) -> Implementation:
     def called(recorder: Recorder, *args: Any, **kwargs: Any) -> Any:
-        return recorder.namespace.library_function(found)(*args, **kwargs)
+        return recorder.namespace.library_function(function)(*args, **kwargs)
 
     return called
 
 
 for _kind in ("fft", "rfft", "hfft", "dct", "dst"):
     for _several in ("", "2", "n"):
-        for _name in (_kind, f"i{_kind}"):
-            if hasattr(scipy.fft, _name + _several):
-                of_any(getattr(scipy.fft, _name + _several))(behind(_name + _several))
+        for _name in (_kind + _several, f"i{_kind}{_several}"):
+            if hasattr(scipy.fft, _name):
+                _code = getattr(_basic_backend, _name, None) or getattr(_realtransforms_backend, _name)
+                of_any(getattr(scipy.fft, _name))(traced_code(_code))
+for _function in (scipy.linalg.matmul_toeplitz, scipy.linalg.solve_circulant):
+    of_any(_function)(traced_code(_function))
