@@ -18,8 +18,9 @@ def roots(n: int, k: np.ndarray) -> np.ndarray:
     """`exp(-2 pi i k / n)`, from angles of at most an eighth of a turn, so that symmetries hold to the last bit."""
     eighths, rest = np.divmod(8 * (np.asarray(k) % n), n)  # the angle is (eighths + rest / n) / 8 turns
     backwards = eighths % 2 == 1
-    angle = np.where(backwards, n - rest, rest) * (np.pi / 4 / n)
-    cosine, sine = np.cos(angle), np.sin(angle)
+    rest = np.where(backwards, n - rest, rest)
+    angle = rest * (np.pi / 4 / n)
+    cosine, sine = (np.where(rest == n, np.sqrt(0.5), f(angle)) for f in (np.cos, np.sin))
     x, y = np.where(backwards, sine, cosine), np.where(backwards, cosine, sine)  # within the quarter
     quarter = eighths // 2
     re = np.choose(quarter, [x, -y, -x, y])

@@ -176,7 +176,7 @@ def r2c(recorder, a, axes=None, forward=True, inorm=0, out=None, nthreads=1):
 @of_any(pypocketfft.c2r)
 def c2r(recorder, a, axes=None, lastsize=0, forward=True, inorm=0, out=None, nthreads=1):
     axes = listed(axes, a.ndim)
-    n = lastsize or 2 * (a.shape[axes[-1]] - 1)
+    n = lastsize or 2 * a.shape[axes[-1]] - 1
     found = transform_to_real(recorder, a, axes, n, forward, scale_of(inorm, a, axes, n))
     return recorder.array(found)
 
