@@ -1,4 +1,4 @@
-"""Fourier transforms: the compiled functions at the bottom of `numpy.fft` and `scipy.fft`.
+"""Fourier transforms, `numpy.fft` and `scipy.fft`: the compiled functions at their bottom.
 
 What lies above them (lengths, axes, norms, several dimensions, Hermitian symmetry) is the libraries' own Python code,
 which is traced. Complex arrays are pairs of reals here (`tracing.complex`), as in `rules.fourier`.
@@ -195,6 +195,8 @@ def traced_code(function: Callable[..., Any]) -> Implementation:
 for _kind in ("fft", "rfft", "hfft", "dct", "dst"):
     for _several in ("", "2", "n"):
         for _name in (_kind + _several, f"i{_kind}{_several}"):
+            if hasattr(np.fft, _name):
+                of_any(getattr(np.fft, _name))(traced_code(getattr(numpys, _name)._implementation))
             if hasattr(scipy.fft, _name):
                 _code = getattr(_basic_backend, _name, None) or getattr(_realtransforms_backend, _name)
                 of_any(getattr(scipy.fft, _name))(traced_code(_code))
