@@ -174,10 +174,6 @@ def test_another_namedtuple_is_refused() -> None:
 # At compile time.
 
 
-def uses_complex(x):
-    return np.sum(x) * complex(x[0]).real
-
-
 def uses_hash(x):
     return {x[0]: 1.0}[x[0]]
 
@@ -190,12 +186,11 @@ def uses_asarray(x):
     return np.sum(np.frombuffer(memoryview(x)))
 
 
-@pytest.mark.parametrize("g", [uses_complex, uses_hash])
-def test_conversions_name_the_line(g: Callable[..., Any]) -> None:
+def test_conversions_name_the_line() -> None:
     with pytest.raises(ConversionError) as raised:
-        planned_ad.compile(g, np.ones(3))
+        planned_ad.compile(uses_hash, np.ones(3))
     message = str(raised.value)
-    assert f"test_errors.py:{g.__code__.co_firstlineno + 1}" in message and "Instead" in message
+    assert f"test_errors.py:{uses_hash.__code__.co_firstlineno + 1}" in message and "Instead" in message
 
 
 TABLE = np.ones(3)
@@ -285,6 +280,6 @@ def test_broadcast_and_unsupported_example_arguments() -> None:
     with pytest.raises(TraceError, match="overlap"):
         planned_ad.compile(lambda x: np.sum(x), np.broadcast_to(np.ones(1), (3,)))
     with pytest.raises(TraceError, match="dtype"):
-        planned_ad.compile(lambda x: np.sum(x), np.ones(3, complex))
+        planned_ad.compile(lambda x: np.sum(x), np.ones(3, np.float16))
     with pytest.raises(TraceError, match="dtype"):
         planned_ad.compile(lambda x: np.sum(x), np.ones(3, ">f8"))

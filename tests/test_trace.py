@@ -845,7 +845,6 @@ def line_of(error):
 @pytest.mark.parametrize(
     ("f", "what"),
     [
-        (lambda x: complex(x[0]), "complex()"),
         (lambda x: {x[0]: 1}, "hash()"),
         (lambda x: {x: 1}, "hash()"),
         (lambda x: scipy.special.factorial(np.zeros(3)) + np.spacing(x), "spacing"),
@@ -913,7 +912,7 @@ def test_unsupported_is_refused():
         (lambda x: np.linalg.eigvals(np.outer(x, x)), "eigvals"),
         (lambda x: np.sqrt(x, where=x > 1), "where="),
         (lambda x: x.view(np.int64), "view"),
-        (lambda x: x * 1j, "complex"),
+        (lambda x: np.linalg.eigvals(np.outer(x, 1j * x)), "eigvals"),
         (lambda x: np.float16(2) * x, "float16"),
         (lambda x: np.random.rand(3) + x[0], "rand"),
         (lambda x: np.spacing(x), "spacing"),
@@ -922,7 +921,7 @@ def test_unsupported_is_refused():
         with pytest.raises(TraceError, match=text) as error:
             trace(f, (matrix(3, 3),))
         assert "test_trace.py" in str(error.value), error.value
-    for argument in (np.zeros(3, complex), np.zeros(3, np.float16), np.zeros(3, ">f8"), np.ma.zeros(3)):
+    for argument in (np.zeros(3, ">c16"), np.zeros(3, np.float16), np.zeros(3, ">f8"), np.ma.zeros(3)):
         with pytest.raises(UnsupportedError, match="`x`"):
             trace(lambda x: x, (argument,))
 

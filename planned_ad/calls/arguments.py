@@ -20,6 +20,7 @@ from ..errors import (
     ShapeError,
     StaticArgumentError,
 )
+from ..python.complex_parts import WHOLE, memory_as_complex
 from ..python.structure import flatten_arguments
 from ..tape.tape import Buffer
 from ..trace import ArgumentLeaf, Trace
@@ -29,7 +30,7 @@ from ..tracing.values.array_tracer import ArrayTracer
 
 def check_arguments(trace: Trace, arguments: Sequence[Any], call: str) -> list[Any]:
     """The leaves of the primal's arguments, as the plan for `trace` takes them."""
-    leaves, structure = flatten_arguments(arguments)
+    leaves, structure = flatten_arguments(widened(arguments, trace))
     if structure != trace.structure:
         raise ArgumentError(
             f"{call}: the arguments are {structure}, and the plan was compiled for {trace.structure}; "
@@ -42,6 +43,17 @@ def check_arguments(trace: Trace, arguments: Sequence[Any], call: str) -> list[A
             f"{call}: {trace.name} sets {shared}, of an object that two arguments lead to; pass a copy of it"
         )
     return [check_leaf(leaf, value, call) for leaf, value in zip(trace.leaves, leaves)]
+
+
+def widened(arguments: Sequence[Any], trace: Trace) -> list[Any]:
+    """Arguments with a complex number where the plan takes one and a real one is passed."""
+    children = trace.structure.children
+    if len(children) != len(arguments):
+        return list(arguments)
+    return [
+        complex(value) if child.kind is complex and isinstance(value, float | int | np.floating) else value
+        for value, child in zip(arguments, children)
+    ]
 
 
 def check_leaf(leaf: ArgumentLeaf, value: Any, call: str) -> Any:
@@ -58,7 +70,7 @@ def check_leaf(leaf: ArgumentLeaf, value: Any, call: str) -> Any:
         return float(value)
     assert leaf.dtype is not None
     strides = tuple(s * leaf.dtype.itemsize for s in leaf.strides)
-    return check_array(value, leaf.dtype, leaf.shape, strides, leaf.path, call)
+    return check_array(value, leaf.dtype, leaf.shape, strides, leaf.path, call, leaf.is_pairs)
 
 
 def same_static(old: Any, new: Any) -> bool:
@@ -75,9 +87,22 @@ def same_static(old: Any, new: Any) -> bool:
 
 
 def check_array(
-    value: Any, dtype: np.dtype, shape: tuple[int, ...], strides: tuple[int, ...], path: str, call: str
+    value: Any,
+    dtype: np.dtype,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    path: str,
+    call: str,
+    is_pairs: bool = False,
 ) -> np.ndarray:
-    """`value` as a plain array of exactly this dtype, shape and layout; strides in bytes."""
+    """`value` as a plain array of exactly this dtype, shape and layout; strides in bytes.
+
+    `is_pairs`: it is the memory of a complex array, which messages speak of.
+    """
+    if is_pairs and type(value) is np.ndarray and value.dtype in WHOLE:
+        whole = memory_as_complex(value)
+        check_array(whole, WHOLE[dtype], shape[:-1], strides[:-1], path, call)
+        return value
     if not isinstance(value, np.ndarray):
         raise ArgumentError(
             f"{call}: {path} must be an array of shape {shape} and dtype {dtype}, not {type(value).__name__}; "
@@ -109,11 +134,11 @@ def check_array(
     return value
 
 
-def check_shadow(buffer: Buffer, value: Any, path: str, call: str) -> np.ndarray:
+def check_shadow(buffer: Buffer, value: Any, path: str, call: str, is_pairs: bool = False) -> np.ndarray:
     """A shadow: as its buffer says, and writeable."""
     itemsize = buffer.dtype.itemsize
     strides = tuple(s * itemsize for s in buffer.view.strides)
-    array = check_array(value, buffer.dtype, buffer.shape, strides, path, call)
+    array = check_array(value, buffer.dtype, buffer.shape, strides, path, call, is_pairs)
     if not array.flags.writeable:
         raise ReadOnlyError(f"{call}: {path} is read-only, and the call writes the derivative to it")
     return array

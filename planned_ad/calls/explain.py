@@ -9,6 +9,7 @@ from os.path import basename
 from ..analysis.activity import activity
 from ..differentiate.keep.memory_limit import Rerun
 from ..planning.schedule import Cached, LibraryStep, Source, walk_steps
+from ..python.complex_parts import WHOLE
 from ..tape.captured import captured_in
 from ..tape.tape import Guard
 from ..trace import Trace
@@ -206,7 +207,10 @@ def assumptions(trace: Trace, entry: Entry, watch: Watch) -> tuple[str, ...]:
         if leaf.kind == "array":
             assert leaf.dtype is not None
             strides = tuple(stride * leaf.dtype.itemsize for stride in leaf.strides)
-            layout = f"{leaf.dtype} array of shape {leaf.shape}, strides {strides}"
+            dtype, shape = leaf.dtype, leaf.shape
+            if leaf.is_pairs and dtype is not None:
+                dtype, shape, strides = WHOLE[dtype], shape[:-1], strides[:-1]
+            layout = f"{dtype} array of shape {shape}, strides {strides}"
             found.append(f"{leaf.path}: {layout} (checked at each call)")
         elif leaf.kind == "static":
             found.append(f"{leaf.path} is {leaf.value!r} (checked at each call)")

@@ -145,10 +145,15 @@ def cotangents(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
     """One for each floating result; a number for a scalar. Of a loss, the second half of a split plan knows it."""
     buffers = iter([tape.buffers[id] for id in tape.arguments if tape.buffers[id].kind == COTANGENT.value])
     known = 1.0 if row.is_half and is_scalar_loss(trace) else None
-    floating = [s for s, v in zip(result_structures(trace), trace.tape.results) if v.dtype.kind == "f" and s is not None]
-    for number, structure in enumerate(floating):
-        own = [next(buffers) for _ in structure.children or (LEAF,)]
-        name = "cotangent" if len(floating) == 1 else f"cotangent{number}"
+    floating = [
+        s for s, v in zip(result_structures(trace), trace.tape.results) if v.dtype.kind == "f" and s is not None
+    ]
+    wholes = []  # of each result, for each copy, the buffers of its parts; the copies of a part follow each other
+    for structure in floating:
+        parts = [[next(buffers) for _ in range(row.width)] for _ in structure.children or (LEAF,)]
+        wholes += [(structure, own) for own in zip(*parts)]
+    for number, (structure, own) in enumerate(wholes):
+        name = "cotangent" if len(wholes) == 1 else f"cotangent{number}"
         places = (
             Place(path=name + path, kind="float" if b.shape == () else "array", buffer=b, value=known)
             for b, path in zip(own, paths(structure))
@@ -169,9 +174,7 @@ def results(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
         name = "value" if not is_array else "out" if len(arrays) == 1 else f"out{arrays.index(number)}"
         place = Place(path=name, kind="array" if is_array else "float", buffer=buffer, is_written=True)
         structure = structures[number]
-        yield Parameter(
-            role=RESULT, name=name, structure=structure, places=(place,), number=number, is_passed=is_array
-        )
+        yield Parameter(role=RESULT, name=name, structure=structure, places=(place,), number=number, is_passed=is_array)
 
 
 def tapes(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
@@ -209,7 +212,7 @@ def result_structures(trace: Trace) -> list[Structure | None]:
     return found
 
 
-def grouped(trace: Trace, parts: Sequence[Any]) -> list[Any]:
+def results_together(trace: Trace, parts: Sequence[Any]) -> list[Any]:
     """What there is one of for each floating value that the trace returns, those of complex results put together."""
     rest = iter(parts)
     values = zip(result_structures(trace), trace.tape.results)

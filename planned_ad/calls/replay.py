@@ -15,6 +15,7 @@ from ..errors import ArgumentError, ShapeError
 from ..kernels.entry.callpath import build_result
 from ..kernels.library.native_callees import FIRST_GUARD
 from ..python.callbacks import raise_pending
+from ..python.complex_parts import ComplexArray
 from ..python.examples import restored
 from ..python.structure import Const, flatten, flatten_arguments, is_mutable, is_object_class, updated
 from ..tape.captured import named_in
@@ -189,7 +190,7 @@ class Call:
             elif place.kind == "float":
                 found = np.array(self.number(values[k], place.path), place.buffer.dtype)
             else:
-                found = check_shadow(place.buffer, values[k], place.path, self.name)
+                found = check_shadow(place.buffer, values[k], place.path, self.name, leaves[k].is_pairs)
                 placed.named.append((place.path, found, True))
             values[k] = placed.memory[place.buffer.id] = found
 
@@ -222,8 +223,9 @@ class Call:
                 continue
             try:
                 found = check_array(
-                    value, place.buffer.dtype, place.buffer.shape, strides_of(place.buffer), place.path, self.name
-                )
+                    value, place.buffer.dtype, place.buffer.shape, strides_of(place.buffer), place.path, self.name,
+                    parameter.structure.kind is ComplexArray,
+                )  # fmt: skip
             except ShapeError as error:
                 raise CotangentShapeError(*error.args) from None
             placed.memory[place.buffer.id] = found
@@ -236,7 +238,9 @@ class Call:
         if given is None:
             found = np.empty(place.buffer.shape, place.buffer.dtype)
         else:
-            found = check_shadow(place.buffer, self.parts_of_given(parameter, given)[0], place.path, self.name)
+            is_pairs = parameter.structure.kind is ComplexArray
+            given_parts = self.parts_of_given(parameter, given)
+            found = check_shadow(place.buffer, given_parts[0], place.path, self.name, is_pairs)
             placed.named.append((place.path, found, True))
         placed.memory[place.buffer.id] = found
         return lambda: parameter.structure.unflatten([found]) if given is None else given

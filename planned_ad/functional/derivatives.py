@@ -154,12 +154,7 @@ class Jacobian(Transformed):
 
     def traced(self, recorder: Recorder, args: tuple, kwargs: dict[str, Any]) -> Any:
         call = Call(self, recorder, args, kwargs)
-        if has_complex(call.tree.structure):
-            raise UnsupportedError(
-                f"{recorder.here()}: {self.__name__} is of real results, and this function returns "
-                f"{call.tree.structure}: a complex one has two derivatives for each part of an argument. Return its "
-                f"real and imaginary part, (z.real, z.imag), or use planned_ad.jvp, vjp or hvp"
-            )
+        refuse_complex(self, recorder, call.tree.structure)
         rows = [[JacobianBlock(recorder, result, value) for value in call.independents] for result in call.results]
         columns = sum(v.size for v in call.independents)
         mode = self.mode or ("forward" if columns <= sum(r.size for r in call.results) else "reverse")
@@ -233,6 +228,16 @@ def seeds(recorder: Recorder, values: Sequence[Value], chosen: int, index: Exten
         basis(recorder, v, index) if k == chosen else builder.broadcast(builder.constant(0, v.dtype), v.shape)
         for k, v in enumerate(values)
     ]
+
+
+def refuse_complex(derivative: Transformed, recorder: Recorder, structure: Structure) -> None:
+    """Refuse a derivative of real results for complex ones."""
+    if has_complex(structure):
+        raise UnsupportedError(
+            f"{recorder.here()}: {derivative.__name__} is of real results, and this function returns {structure}: a "
+            f"complex one has two derivatives for each part of an argument. Return its real and imaginary part, "
+            f"(z.real, z.imag), or use planned_ad.jvp, vjp or hvp"
+        )
 
 
 def has_complex(structure: Structure) -> bool:

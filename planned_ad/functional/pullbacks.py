@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..calls.parameters import grouped
+from ..calls.parameters import results_together
 from ..calls.split_calls import Forward, Reverse
 from ..calls.split_tape import TapeMemory
 from ..compiling import default_options
@@ -82,7 +82,7 @@ class TapePullback:
                     raise ArgumentError(f"{self.name}: the cotangent is of numbers, not {type(leaf).__name__}")
                 totals[place] += np.asarray(leaf, totals[place].dtype)  # type: ignore[index]
         parts = [total if total.shape else float(total) for total in totals.values()]
-        return grouped(layout.trace, parts)
+        return results_together(layout.trace, parts)
 
 
 def parted(argument: Any) -> tuple[Structure, list[Any]]:

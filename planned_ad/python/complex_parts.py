@@ -4,10 +4,10 @@ A complex array is a container of one real array with one more axis, of length 2
 number is one of two floats. So whatever takes arguments and results apart needs to know nothing else about them.
 
 >>> z = np.array([1 + 2j, 3 + 4j])
->>> pairs_of(z)
+>>> memory_as_pairs(z)
 array([[1., 2.],
        [3., 4.]])
->>> whole_of(pairs_of(z)).base is None, np.shares_memory(whole_of(pairs_of(z)), z)
+>>> memory_as_complex(memory_as_pairs(z)).base is None, np.shares_memory(memory_as_complex(memory_as_pairs(z)), z)
 (False, True)
 """
 
@@ -34,12 +34,12 @@ def is_complex_array(node: Any) -> bool:
     return type(node) is np.ndarray and node.dtype in PART and node.dtype.isnative
 
 
-def pairs_of(array: np.ndarray) -> np.ndarray:
+def memory_as_pairs(array: np.ndarray) -> np.ndarray:
     """The memory of a complex array as real numbers, with a last axis of length 2."""
     return array[..., None].view(PART[array.dtype])
 
 
-def whole_of(pairs: np.ndarray) -> np.ndarray:
+def memory_as_complex(pairs: np.ndarray) -> np.ndarray:
     """The memory of real pairs, which follow each other, as complex numbers."""
     return pairs.view(WHOLE[pairs.dtype])[..., 0]
 
@@ -57,7 +57,7 @@ def complex_parts(node: Any) -> list[tuple[str, Any]]:
     if type(node) in NUMBERS:
         part = NUMBERS[type(node)]
         return [("real", part(node.real)), ("imag", part(node.imag))]
-    return [("pairs", pairs_of(node))] if type(node) is np.ndarray else node.complex_parts()
+    return [("pairs", memory_as_pairs(node))] if type(node) is np.ndarray else node.complex_parts()
 
 
 def is_complex_kind(kind: Any) -> bool:
@@ -68,7 +68,7 @@ def whole_of_parts(kind: Any, parts: Sequence[Any]) -> Any:
     """What these parts make up; what stands for a real number or array while tracing says it itself."""
     first = parts[0]
     if kind is ComplexArray:
-        return whole_of(first) if type(first) is np.ndarray else first.whole_of_pairs()
+        return memory_as_complex(first) if type(first) is np.ndarray else first.whole_of_pairs()
     for part in parts:
         if hasattr(type(part), "whole_number"):
             return part.whole_number(*parts)

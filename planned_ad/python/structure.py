@@ -186,6 +186,17 @@ def paths(structure: Structure) -> list[str]:
     return [path for path, _ in _walk(structure, "")]
 
 
+def pairs_in(structure: Structure) -> frozenset[int]:
+    """Numbers of the leaves that are the memory of complex arrays."""
+    if structure.kind is ComplexArray:
+        return frozenset((0,))
+    found, start = set(), 0
+    for child in structure.children:
+        found |= {start + number for number in pairs_in(child)}
+        start += child.leaf_count
+    return frozenset(found)
+
+
 def path_of(structure: Structure, key: Any) -> str:
     """The Python expression that reaches a part of a container from it."""
     if structure.kind is ComplexArray:

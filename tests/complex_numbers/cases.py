@@ -25,7 +25,7 @@ X, M = RNG.normal(size=7), RNG.normal(size=(3, 4))
 SPACED = complexes(12)[::2]
 TURNED = np.asfortranarray(complexes(3, 4))
 C, R = 0.6 - 0.3j, 0.8
-SINGLE = complexes(7, dtype=np.complex64)
+PRECISE_TO_SEVEN = complexes(7, dtype=np.complex64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ UNARY = [
 for _function in UNARY:
     case(_function.__name__, _function, Z)
 for _function in (np.exp, np.absolute, np.sqrt, np.reciprocal, np.tanh):
-    case(f"{_function.__name__} of pairs of single precision", _function, SINGLE)
+    case(f"{_function.__name__} of pairs of single precision", _function, PRECISE_TO_SEVEN)
     case(f"{_function.__name__} of every second", _function, SPACED)
     case(f"{_function.__name__} of columns", _function, TURNED)
     case(f"{_function.__name__} of a number", _function, C)
@@ -63,7 +63,8 @@ for _name, _function in {
     "divide": lambda a, b: a / b, "power": lambda a, b: a**b,
 }.items():  # fmt: skip
     for _what, _pair in {
-        "complex": (Z, W), "real left": (np.abs(X), Z), "real right": (Z, X), "a number": (Z, C), "from a number": (C, Z),
+        "complex": (Z, W), "real left": (np.abs(X), Z), "real right": (Z, X),
+        "a number": (Z, C), "from a number": (C, Z),
         "a float": (Z, R), "broadcast": (T, complexes(4)),
     }.items():  # fmt: skip
         case(f"{_name}: {_what}", _function, *_pair)
@@ -144,8 +145,10 @@ for _name, _function in {
     "take": lambda t: np.take(t, [1, 0], axis=1), "pad": lambda t: np.pad(t, ((0, 0), (1, 1), (0, 0))),
     "tile": lambda t: np.tile(t, (2, 1, 1)), "repeat": lambda t: np.repeat(t, 2, axis=0),
     "broadcast_to": lambda t: np.broadcast_to(t[0, 0], (3, 4)), "expand_dims": lambda t: np.expand_dims(t, 1),
-    "split": lambda t: np.split(t, 2, axis=2)[1], "diagonal": lambda t: np.diagonal(t[0]), "triu": lambda t: np.triu(t),
-    "trace": lambda t: np.trace(t[:, :, 0]), "swapaxes": lambda t: t.swapaxes(0, 2), "strided": lambda t: t[:, ::-1, ::2],
+    "split": lambda t: np.split(t, 2, axis=2)[1], "diagonal": lambda t: np.diagonal(t[0]), 
+    "triu": lambda t: np.triu(t),
+    "trace": lambda t: np.trace(t[:, :, 0]), "swapaxes": lambda t: t.swapaxes(0, 2),
+    "strided": lambda t: t[:, ::-1, ::2],
     "zeros_like": lambda t: np.zeros_like(t) + t, "full_like": lambda t: np.full_like(t, t[0, 0, 0]),
     "astype": lambda t: t.astype(np.complex64).astype(np.complex128), "flatten in columns": lambda t: t.flatten("F"),
     "meshgrid": lambda t: np.meshgrid(t[0, 0], t[1, :, 0])[0] * np.meshgrid(t[0, 0], t[1, :, 0])[1],
@@ -209,7 +212,7 @@ def branching(z: np.ndarray) -> Any:
 def collected(x: float) -> Any:
     out = []
     for k in range(30):
-        out.append(np.exp(1j * k * x))
+        out.append(np.exp(1j * k * x))  # noqa: PERF401
     return np.array(out)
 
 

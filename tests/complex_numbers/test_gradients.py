@@ -16,7 +16,12 @@ from planned_ad.trace import trace
 
 from .cases import CASES, Case
 
-DOUBLE = [case for case in CASES if not any(getattr(a, "dtype", None) == np.complex64 for a in case.arguments)]
+SINGLE = ("astype",)  # what is computed in single precision, too roughly for differences
+DOUBLE = [
+    case
+    for case in CASES
+    if case.name not in SINGLE and not any(getattr(a, "dtype", None) == np.complex64 for a in case.arguments)
+]
 
 
 def total(result: Any) -> Any:

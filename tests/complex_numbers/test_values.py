@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from planned_ad.trace import trace
-from ..tracing_oracle import assert_same, replay
 
+from ..tracing_oracle import assert_same, replay
 from .cases import CASES, Case
 
 

@@ -24,7 +24,7 @@ from ...regions.regions import Region, View, c_strides, contiguous
 from ...tape.captured import known_in
 from ...tape.tape import Buffer, Tape, Value
 from ...tracing.record.recorder import Recorder
-from ..derivatives import Gradient, writes_outside
+from ..derivatives import Gradient, has_complex, writes_outside
 from ..plan_derivatives import transformed_of
 from ..segments import each
 from ..transformed import Argnums, Call, Transformed, recorder_of, signature
@@ -103,6 +103,11 @@ class Compressed(Transformed):
 
     def traced(self, recorder: Recorder, args: tuple, kwargs: dict[str, Any]) -> Any:
         call = Call(self, recorder, args, kwargs)
+        if any(has_complex(tree.structure) for tree in (*call.arguments, call.tree)):
+            raise UnsupportedError(
+                f"{recorder.here()}: {self.__name__} is of real arguments and results, and of complex ones there would "
+                f"be two columns or rows for each; pass and return real and imaginary parts"
+            )
         found = self.compression(call)
         write = call.segment.pushforward(call.results, later=False) if found.mode == "forward" else None
         if write is None and found.mode == "forward":

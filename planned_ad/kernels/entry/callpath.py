@@ -25,10 +25,10 @@ from .callemit import CallEmitter, emit_entry, emit_kernel_function
 from .callspec import (
     ArgumentResult,
     CallSpec,
+    ComplexResult,
     ConstantResult,
     ConvertedResult,
     DictResult,
-    ComplexResult,
     FloatResult,
     ListResult,
     NewArray,

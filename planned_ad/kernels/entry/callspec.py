@@ -222,7 +222,15 @@ class ConvertedResult:
 
 
 Result = (
-    ArgumentResult | FloatResult | ComplexResult | ConstantResult | NewArray | TupleResult | ListResult | DictResult | ConvertedResult
+    ArgumentResult
+    | FloatResult
+    | ComplexResult
+    | ConstantResult
+    | NewArray
+    | TupleResult
+    | ListResult
+    | DictResult
+    | ConvertedResult
 ) | None
 
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...python.complex_parts import PART, WHOLE, ComplexArray, pairs_of, whole_of
+from ...python.complex_parts import PART, WHOLE, ComplexArray, memory_as_complex, memory_as_pairs
 from ...regions.affine import Affine, Extent
 from ...regions.regions import Region, View
 from ...tape.tape import Buffer, Value
@@ -60,7 +60,7 @@ class ComplexTracer(TracedArray, Operators):
     def pairs(self) -> ArrayTracer:
         """The same memory as a real array with a last axis of length 2."""
         if self._pairs is None:
-            self._pairs = ArrayTracer(self.recorder, self.storage, pairs_of(self.geometry))
+            self._pairs = ArrayTracer(self.recorder, self.storage, memory_as_pairs(self.geometry))
         return self._pairs
 
     @property
@@ -113,7 +113,7 @@ class ComplexTracer(TracedArray, Operators):
 
     @property
     def base(self) -> Any:
-        whole = whole_of(self.storage.base)
+        whole = memory_as_complex(self.storage.base)
         return None if self.geometry.shape == whole.shape else self._seen(whole)
 
     @property
@@ -185,7 +185,8 @@ class ComplexTracer(TracedArray, Operators):
         if self.is_known:
             return recorder.adopt(self.plain().astype(dtype, order))
         if dtype.kind != "c":
-            return (self if dtype.kind == "b" else self.real).of_type(dtype, order)  # type: ignore[attr-defined]
+            found = self != 0 if dtype.kind == "b" else self.real
+            return found.astype(dtype, order)
         if not np.can_cast(self.dtype, dtype, casting):
             raise TypeError(
                 f"Cannot cast array data from {self.dtype!r} to {dtype!r} according to the rule {casting!r}"
@@ -244,7 +245,7 @@ class PlanesStorage(Storage):
 
     def __init__(self, recorder: Recorder, base: np.ndarray, values: Parts):
         line, depth = recorder.builder.line, recorder.scopes.depth
-        super().__init__(pairs_of(base), line, depth=depth)
+        super().__init__(memory_as_pairs(base), line, depth=depth)
         self.is_concrete = False
         self.planes = [
             None if v is None else Storage(np.empty_like(base, PART[base.dtype]), line, value=v, depth=depth)

@@ -18,7 +18,7 @@ from .complex_scalar import ComplexScalar
 from .complex_tracer import ComplexTracer
 from .formulas import FORMULAS, whole_power
 from .pairs import of_values, parts_of_operand, traced_kind
-from .reals import Pair, Real
+from .reals import ComplexValue, Real
 
 PYTHON = (complex, float, int, bool)
 MOST = 100  # whole exponents below this are products, as in NumPy
@@ -50,10 +50,10 @@ def complex_ufunc(
             f"imaginary parts, z.real and z.imag"
         )
     shape = common_shape([shape for _, shape, _ in facts])
-    pairs = [pair_of(recorder, obj, found, shape) for obj, found in zip(operands, dtypes)]
+    pairs = [operand_pair(recorder, obj, found, shape) for obj, found in zip(operands, dtypes)]
     exponent = whole_exponent(recorder, ufunc, operands, facts)
     found = formula(*pairs) if exponent is None else whole_power(pairs[0], exponent)
-    result = finished(recorder, found, dtypes[-1], operands, shape)
+    result = complex_result(recorder, found, dtypes[-1], operands, shape)
     return into(recorder, ufunc, out, result, where, casting)
 
 
@@ -68,7 +68,7 @@ def loop_of(recorder: Recorder, ufunc: np.ufunc, kinds: list[Any], dtype: Any) -
     return ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout), **wanted)
 
 
-def pair_of(recorder: Recorder, obj: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Pair:
+def operand_pair(recorder: Recorder, obj: Any, dtype: np.dtype, shape: tuple[int, ...]) -> ComplexValue:
     """An operand of a formula."""
 
     def part(value: Value | None) -> Real | None:
@@ -77,7 +77,7 @@ def pair_of(recorder: Recorder, obj: Any, dtype: np.dtype, shape: tuple[int, ...
         value = recorder.builder.cast(value, PART.get(dtype, dtype))
         return Real(recorder, value if value.shape == () else recorder.builder.broadcast(value, shape))
 
-    return Pair(*map(part, parts_of_operand(recorder, obj)))
+    return ComplexValue(*map(part, parts_of_operand(recorder, obj)))
 
 
 def whole_exponent(recorder: Recorder, ufunc: np.ufunc, operands: Any, facts: Any) -> int | None:
@@ -89,7 +89,9 @@ def whole_exponent(recorder: Recorder, ufunc: np.ufunc, operands: Any, facts: An
     return int(exponent.real) if is_whole and abs(exponent.real) < MOST else None
 
 
-def finished(recorder: Recorder, found: Pair | Real, dtype: np.dtype, operands: Any, shape: tuple[int, ...]) -> Any:
+def complex_result(
+    recorder: Recorder, found: ComplexValue | Real, dtype: np.dtype, operands: Any, shape: tuple[int, ...]
+) -> Any:
     """What NumPy returns of a formula's result."""
     like = memory_like(list(operands), shape, dtype) if len(shape) > 1 else None
     if isinstance(found, Real):

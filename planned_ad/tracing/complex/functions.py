@@ -13,13 +13,12 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...python.complex_parts import PART
 from ..record.recorder import Recorder
-from ..values.creation import array_of_items
 from .complex_scalar import ComplexScalar
 from .complex_tracer import ComplexTracer, complex_array
 from .elementwise import complex_ufunc, into
 from .formulas import angle
 from .pairs import complex_of, is_complex_value, of_values, parts_of_operand
-from .reals import Pair, Real
+from .reals import ComplexValue, Real
 
 Implementation = Callable[..., Any]
 COMPLEX_FUNCTIONS: dict[Any, Implementation] = {}
@@ -51,7 +50,9 @@ def part_of(recorder: Recorder, obj: Any, which: int) -> Any:
             return obj.imag if which else obj.real
         zero = np.zeros((), PART[obj.dtype])
         value = obj.parts()[which]
-        return recorder.concrete(np.broadcast_to(zero, obj.shape).copy()) if value is None else (obj.real, obj.imag)[which]
+        return (
+            recorder.concrete(np.broadcast_to(zero, obj.shape).copy()) if value is None else (obj.real, obj.imag)[which]
+        )
     if which == 0:
         return obj
     if hasattr(obj, "dtype") and obj.shape:
@@ -137,6 +138,26 @@ for _function in (
     view(_function)
 
 
+@of_complex(np.broadcast_arrays)
+def broadcast_arrays(recorder, *args, subok=False):
+    arrays = [recorder.call(np.asarray, (a,), {}) for a in args]
+    shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    return tuple(np.broadcast_to(recorder.concrete(a), shape) for a in arrays)
+
+
+@of_complex(np.meshgrid)
+def meshgrid(recorder, *xi, **options):
+    found = []
+    for k, x in enumerate(xi):
+
+        def grid(part: Any, k: int = k) -> Any:
+            others = [np.zeros(np.size(other)) for other in xi]
+            return np.meshgrid(*others[:k], part, *others[k + 1 :], **options)[k]
+
+        found.append(whole(recorder, grid(x.real), grid(x.imag)) if is_complex_value(x) else grid(x))
+    return tuple(found) if type(np.meshgrid(0.0)) is tuple else found
+
+
 # Bilinear functions.
 
 
@@ -174,7 +195,9 @@ def signed(total: Any, term: Any, minus: bool) -> Any:
 def present_parts(recorder: Recorder, obj: Any) -> tuple[Any, Any]:
     """Real and imaginary part; None for one that is zero."""
     if type(obj) in (list, tuple):
-        obj = recorder.call(np.asarray, (obj,), {}) if not recorder.is_concrete(obj) else np.asarray(recorder.plain(obj))
+        obj = (
+            recorder.call(np.asarray, (obj,), {}) if not recorder.is_concrete(obj) else np.asarray(recorder.plain(obj))
+        )
     if not is_complex_value(obj):
         return obj, None
     if type(obj) in (ComplexTracer, ComplexScalar) and not recorder.is_concrete(obj):
@@ -206,9 +229,7 @@ def einsum(recorder, *operands, out=None, **options):
     if not isinstance(operands[0], str):
         raise UnsupportedError("np.einsum of complex operands takes its subscripts as a string")
     options.pop("optimize", None)
-    found = products(
-        recorder, lambda *parts: recorder.call(np.einsum, (operands[0], *parts), options), operands[1:]
-    )
+    found = products(recorder, lambda *parts: recorder.call(np.einsum, (operands[0], *parts), options), operands[1:])
     return into(recorder, np.positive, out, found, True, "same_kind")
 
 
@@ -300,7 +321,7 @@ def imag(recorder, val):
 @of_complex(np.angle)
 def angle_(recorder, z, deg=False):
     parts = (None if v is None else Real(recorder, v) for v in parts_of_operand(recorder, z))
-    value = angle(Pair(*parts)).value
+    value = angle(ComplexValue(*parts)).value
     found = recorder.result(recorder.builder.broadcast(value, np.shape(z)))
     return found * (180 / np.pi) if deg else found
 
@@ -349,101 +370,6 @@ def isscalar(recorder, element):
 @of_complex(np.result_type)
 def result_type(recorder, *arrays_and_dtypes):
     return recorder.result_type(*arrays_and_dtypes)
-
-
-# Arrays that are made.
-
-
-def made(recorder: Recorder, obj: Any, dtype: Any = None, order: Any = None, copy: Any = None, ndmin: int = 0) -> Any:
-    """`numpy.array`."""
-    kind = type(obj)
-    if kind is list or kind is tuple:
-        found = array_of_items(recorder, obj, dtype, "F" if order == "F" else "C")
-    elif kind is ComplexTracer:
-        wanted = obj.dtype if dtype is None else np.dtype(dtype)
-        order = "K" if order is None else order
-        fits = order in "KA" or obj.geometry.flags[f"{order}_CONTIGUOUS"]
-        found = obj if not copy and wanted == obj.dtype and fits else obj.astype(wanted, order)
-    else:
-        found = complex_of(recorder, obj)
-        found = found if dtype is None else found.astype(dtype)
-    return found[(*(None,) * (ndmin - found.ndim), ...)] if ndmin > found.ndim else found
-
-
-@of_complex(np.array)
-def array(recorder, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, like=None):
-    return made(recorder, object, dtype, order, copy, ndmin)
-
-
-@of_complex(np.asarray, np.asanyarray)
-def asarray(recorder, a, dtype=None, order=None, *, device=None, copy=None, like=None):
-    return made(recorder, a, dtype, order, copy)
-
-
-@of_complex(np.ascontiguousarray)
-def ascontiguousarray(recorder, a, dtype=None, *, like=None):
-    return made(recorder, a, dtype, "C", ndmin=1)
-
-
-@of_complex(np.asfortranarray)
-def asfortranarray(recorder, a, dtype=None, *, like=None):
-    return made(recorder, a, dtype, "F")
-
-
-@of_complex(np.copy)
-def copy(recorder, a, order="K", subok=False):
-    return complex_of(recorder, a).copy(order)
-
-
-def like_of(number: float) -> Implementation:
-    def implementation(recorder, a, dtype=None, order="K", subok=True, shape=None, *, device=None):
-        base = np.empty_like(complex_of(recorder, a).geometry, dtype, order, True, shape)
-        base[...] = number
-        return recorder.concrete(base)
-
-    return implementation
-
-
-COMPLEX_FUNCTIONS |= {np.zeros_like: like_of(0), np.empty_like: like_of(0), np.ones_like: like_of(1)}
-
-
-@of_complex(np.full_like)
-def full_like(recorder, a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
-    prototype = a.geometry if type(a) is ComplexTracer or recorder.is_array(a) else np.asarray(a)
-    found = recorder.concrete(np.zeros_like(prototype, dtype, order, True, shape))
-    found[...] = fill_value
-    return found
-
-
-@of_complex(np.full)
-def full(recorder, shape, fill_value, dtype=None, order="C", *, device=None, like=None):
-    wanted = np.dtype(dtype) if dtype is not None else complex_of(recorder, fill_value).dtype
-    found = recorder.empty(shape, wanted, order)
-    found[...] = fill_value
-    return found
-
-
-# Writes.
-
-
-@of_complex(np.copyto)
-def copyto(recorder, dst, src, casting="same_kind", where=True):
-    given = recorder.call(np.asarray, (src,), {})
-    into(recorder, np.positive, dst, given, where, casting)
-
-
-def writing(function: Any) -> None:
-    """Of a function that writes to its first argument, at places that its second one says or that it knows."""
-
-    @of_complex(function)
-    def write(recorder: Recorder, array: Any, *args: Any, **kwargs: Any) -> None:
-        for which, target in enumerate((array.real, array.imag)):
-            *places, values = args
-            recorder.call(function, (target, *places, part_of(recorder, values, which)), kwargs)
-
-
-for _function in (np.fill_diagonal, np.put, np.place, np.putmask):
-    writing(_function)
 
 
 # Methods of ufuncs.

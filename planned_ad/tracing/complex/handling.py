@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...python.complex_parts import PART, pairs_of
+from ...python.complex_parts import PART, memory_as_pairs
 from ..record.dispatch import HANDLERS, WRITING
 from ..record.recorder import Recorder
 from ..values.indexing import KEYS, Keys
+from . import creation as _creation  # noqa: F401 (registers what it implements)
+from . import linear_algebra as _linear_algebra  # noqa: F401
 from .complex_scalar import ComplexScalar
 from .complex_tracer import ComplexTracer, PlanesStorage
-from . import linear_algebra as _linear_algebra  # noqa: F401 (registers what it implements)
 from .elementwise import complex_ufunc, python_or_not
 from .functions import COMPLEX_FUNCTIONS, METHODS_OF_UFUNCS
 from .pairs import from_pairs, is_complex_value, parts_of_operand
@@ -33,7 +34,7 @@ def get_item(array: ComplexTracer, key: Any) -> Any:
     key = with_pairs(key)
     found = array.pairs[key]
     if not recorder.is_array(found):
-        raise found.refused("takes a part of a complex array that is")
+        raise found.refused("takes a part of a complex array as")
     if found.ndim > 1 or key[-2] is not Ellipsis or Ellipsis in [k for k in key[:-2] if k is Ellipsis]:
         return from_pairs(recorder, found)
     real, imag = found[0], found[1]
@@ -50,7 +51,7 @@ def put_item(array: ComplexTracer, key: Any, value: Any) -> None:
         value = recorder.call(np.asarray, (value,), {})
         kind = type(value)
     if recorder.is_concrete(value):
-        array.pairs[with_pairs(key)] = pairs_of(np.asarray(recorder.plain(value)).astype(array.dtype))
+        array.pairs[with_pairs(key)] = memory_as_pairs(np.asarray(recorder.plain(value)).astype(array.dtype))
     elif kind is ComplexTracer and not (isinstance(value.storage, PlanesStorage) and value.storage.buffer is None):
         array.pairs[with_pairs(key)] = value.pairs
     elif is_complex_value(value):
@@ -67,8 +68,8 @@ def put_item(array: ComplexTracer, key: Any, value: Any) -> None:
 
 def put_in_real(array: Any, key: Any, value: Any) -> None:
     """`array[key] = value` of a real array and a complex value: NumPy's error, or its warning and the real part."""
-    if getattr(type(value), "kind_of_parts", None) is not None and type(value) is ComplexScalar and value.is_python:
-        np.zeros(1)[0] = 1j  # type: ignore[assignment]  # its error
+    if type(value) is ComplexScalar and value.is_python:
+        np.zeros(1)[0] = 1j  # type: ignore[call-overload]  # its error
     warnings.warn(
         "Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning, stacklevel=4
     )

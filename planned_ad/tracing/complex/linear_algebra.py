@@ -135,7 +135,7 @@ def norm(recorder, x, ord=None, axis=None, keepdims=False, **options):
     if axis is None and (ord is None or (x.ndim == 1 and ord == 2)):
         found = np.linalg.norm(stacked_parts(recorder, x.reshape(-1), 0))
         return np.reshape(found, (1,) * x.ndim) if keepdims else found
-    axes = (range(x.ndim) if axis is None else [axis] if np.ndim(axis) == 0 else list(axis))  # type: ignore[arg-type]
+    axes = range(x.ndim) if axis is None else [axis] if np.ndim(axis) == 0 else list(axis)  # type: ignore[arg-type]
     if ord in (None, "fro", 2) and (len(axes) == 1 or ord != 2):
         return np.linalg.norm(stacked_parts(recorder, x, axes[0]), ord, axis, keepdims)
     if ord in (2, -2, "nuc"):
@@ -200,4 +200,3 @@ refusing(
     (np.linalg.svd, scipy.linalg.svd, np.linalg.qr, scipy.linalg.qr, np.linalg.cholesky, scipy.linalg.cholesky),
     "write it for the real matrix [[A, -B], [B, A]] of A + 1j * B, or use np.linalg.solve, inv, svdvals",
 )
-

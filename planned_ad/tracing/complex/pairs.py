@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...python.complex_parts import PART, WHOLE, is_complex_array, pairs_of, whole_of
+from ...python.complex_parts import PART, WHOLE, is_complex_array, memory_as_complex, memory_as_pairs
 from ...tape.tape import Value
 from ..record.promotion import operand
 from ..record.recorder import Recorder
@@ -34,12 +34,12 @@ def from_pairs(recorder: Recorder, pairs: ArrayTracer) -> ComplexTracer:
     geometry = pairs.geometry
     if geometry.size and geometry.strides[-1] != geometry.itemsize:
         pairs = pairs.copy()
-    return ComplexTracer(recorder, pairs.storage, whole_of(pairs.geometry))
+    return ComplexTracer(recorder, pairs.storage, memory_as_complex(pairs.geometry))
 
 
 def whole_of_pairs(pairs: ArrayTracer) -> ComplexTracer:
     """As `from_pairs`, of pairs that follow each other: never a copy."""
-    found = ComplexTracer(pairs.recorder, pairs.storage, whole_of(pairs.geometry))
+    found = ComplexTracer(pairs.recorder, pairs.storage, memory_as_complex(pairs.geometry))
     found._pairs = pairs
     return found
 
@@ -114,9 +114,8 @@ def traced_kind(recorder: Recorder, obj: Any) -> tuple[Any, tuple[int, ...], boo
     """Type and shape of an operand, which may be complex, and whether its numbers are known."""
     if type(obj) is complex:
         return complex, (), True
-    if is_complex_value(obj) and isinstance(obj, np.ndarray | np.generic) and type(obj) is not ComplexTracer:
-        if type(obj) is not ComplexScalar:
-            return obj.dtype, obj.shape, True
+    if is_complex_value(obj) and type(obj) not in (ComplexTracer, ComplexScalar):
+        return obj.dtype, obj.shape, True
     return operand(recorder, obj)
 
 
@@ -134,7 +133,7 @@ class KnownPairs(Storage):
     __slots__ = ("found",)
 
     def __init__(self, array: np.ndarray, line: Any, captured: str, depth: int):
-        super().__init__(pairs_of(array), line, captured=captured, depth=depth)
+        super().__init__(memory_as_pairs(array), line, captured=captured, depth=depth)
         self.found = array
 
 

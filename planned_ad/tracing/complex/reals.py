@@ -86,7 +86,7 @@ def where(condition: Real, a: Any, b: Any) -> Real:
     return Real(like.recorder, like.recorder.apply("where", condition.value, like.of(a).value, like.of(b).value))
 
 
-def function(primitive: str) -> Callable[..., Real]:
+def real_function(primitive: str) -> Callable[..., Real]:
     def of(a: Real, *others: Any) -> Real:
         return a.apply(primitive, *others)
 
@@ -94,13 +94,12 @@ def function(primitive: str) -> Callable[..., Real]:
     return of
 
 
-(exp, expm1, log, log1p, sqrt, sin, cos, tan, sinh, cosh, tanh, arcsinh, arctan, arctan2, hypot, copysign) = map(
-    function,
-    "exp expm1 log log1p sqrt sin cos tan sinh cosh tanh arcsinh arctan arctan2 hypot copysign".split(),
-)  # fmt: skip
+exp, expm1, log, log1p, sqrt = map(real_function, ["exp", "expm1", "log", "log1p", "sqrt"])
+sin, cos, tan, sinh, cosh, tanh = map(real_function, ["sin", "cos", "tan", "sinh", "cosh", "tanh"])
+arcsinh, arctan2, hypot, copysign = map(real_function, ["arcsinh", "arctan2", "hypot", "copysign"])
 
 
-class Pair:
+class ComplexValue:
     """A complex value: its parts, of which one that is None is 0.0 everywhere.
 
     What would be multiplied by such a part is left out. So numbers that are real, or imaginary, cost what they cost
@@ -139,10 +138,10 @@ class Pair:
     def parts(self) -> tuple[Real | None, Real | None]:
         return self._real, self._imag
 
-    def each(self, function: Callable[[Real], Real]) -> Pair:
+    def each(self, function: Callable[[Real], Real]) -> ComplexValue:
         """Both parts changed alike."""
-        return Pair(*(None if part is None else function(part) for part in self.parts))
+        return ComplexValue(*(None if part is None else function(part) for part in self.parts))
 
 
-def number_pair(number: complex, like: Real) -> Pair:
-    return Pair(like.of(number.real), like.of(number.imag) if number.imag or np.signbit(number.imag) else None)
+def number_pair(number: complex, like: Real) -> ComplexValue:
+    return ComplexValue(like.of(number.real), like.of(number.imag) if number.imag or np.signbit(number.imag) else None)

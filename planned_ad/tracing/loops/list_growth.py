@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...regions.affine import Extent, affine
 from ...python.complex_parts import ComplexArray, kind_of_parts
+from ...regions.affine import Extent, affine
 from ..record.aliases import Standing, copy_of
 from ..record.lost_variables import Lost
 from .columns import element_form, merged, row_count, stored

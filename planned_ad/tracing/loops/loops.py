@@ -351,9 +351,7 @@ class LoopTrace:
                 storage = self.origin.values[key][1].storage
                 users = [v for _, v in self.origin.values.values() if is_array(v) and v.storage is storage]
                 later = now.values[key][1].storage if is_array(now.values[key][1]) else None
-                users += [
-                    v for k, (_, v) in now.values.items() if k != key and is_array(v) and v.storage is later
-                ]
+                users += [v for k, (_, v) in now.values.items() if k != key and is_array(v) and v.storage is later]
                 if len(users) > 1 or (storage.buffer is not None and storage.buffer.visible) or storage.captured:
                     raise self.peeled("writes into an array that is another one in the first iteration")
 

@@ -31,6 +31,8 @@ class ArgumentLeaf:
         Whether that memory is a copy for the call, since the array that it was no attribute shows in the end.
     dtype, shape, strides
         Of an array; the strides count elements.
+    is_pairs : bool
+        Whether it is the memory of a complex array.
     """
 
     path: str
@@ -44,3 +46,4 @@ class ArgumentLeaf:
     dtype: np.dtype | None = None
     shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
+    is_pairs: bool = False

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ..complex.pairs import complex_from
 from ..lengths.varying import VaryingArray
 from ..loops.consumers import is_generator_expression, joined
 from ..loops.traced_list import TracedList
-from ..complex.pairs import complex_from
 from ..record.recorder import Recorder
 from ..record.traced import Traced, TracedArray
 from ..values.elementwise import elementwise

@@ -48,7 +48,9 @@ def elementwise(
     An operator on Python floats gives a Python float (`is_operator`), as a ufunc does not.
     """
     recorder.mark()
-    handler = handler_of((*operands, out, dtype) if dtype is not None else operands if out is None else (*operands, out))
+    handler = handler_of(
+        (*operands, out, dtype) if dtype is not None else operands if out is None else (*operands, out)
+    )
     if handler is None:
         return record_ufunc(recorder, ufunc, operands, out, where, dtype, casting, is_operator)
     return handler.ufunc(
@@ -56,7 +58,8 @@ def elementwise(
         ufunc,
         "__call__",
         operands,
-        {"out": out, "where": where, "dtype": dtype, "casting": casting} | ({"is_operator": True} if is_operator else {}),
+        {"out": out, "where": where, "dtype": dtype, "casting": casting}
+        | ({"is_operator": True} if is_operator else {}),
     )
 
 
