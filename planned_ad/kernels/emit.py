@@ -330,8 +330,8 @@ def flops(steps: Sequence[Step]) -> float:
         elif in_python(step):  # during which the interpreter may turn to another thread, and this one come back here
             total += NOT_SHORT
         elif isinstance(step, LibraryStep):
-            extents = [n for _, view, _ in step.operands for n in view.shape]
-            total += math.prod(extents) ** 0.75
+            count = math.prod(n for _, view, _ in step.operands for n in view.shape)
+            total += 10.0 * count if step.operation.primitive in LINES else count**0.75
         elif isinstance(step, LoopStep):
             total += step.operation.trips * flops(step.steps)
         elif isinstance(step, BranchStep):

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from scipy import fft
 
+from ..python.complex_parts import memory_as_complex, memory_as_pairs
 from .algebra import Symbol
 from .rows import check_kinds
 from .table import Rule, register
@@ -41,16 +42,10 @@ def with_extent(shape: Shape, behind: int, extent: int) -> Shape:
 
 def numbers_of(pairs: np.ndarray) -> np.ndarray:
     """The complex numbers that pairs are."""
-    kind = np.complex128 if pairs.dtype == np.float64 else np.complex64
-    return np.ascontiguousarray(pairs).view(kind)[..., 0]
+    return memory_as_complex(np.ascontiguousarray(pairs))
 
 
-def pairs_of(numbers: np.ndarray) -> np.ndarray:
-    """Complex numbers as pairs."""
-    return np.ascontiguousarray(numbers)[..., None].view(numbers.real.dtype)
-
-
-def checked(name: str, operands: Sequence, behind: int, pairs: bool) -> Shape:
+def shape_of_numbers(name: str, operands: Sequence, behind: int, pairs: bool) -> Shape:
     """The shape of the operand, without the axis of the pairs."""
     check_kinds(name, operands, ("f",))
     (a,) = operands
@@ -64,14 +59,14 @@ def checked(name: str, operands: Sequence, behind: int, pairs: bool) -> Shape:
 
 
 def infer_fourier(operands: Sequence, parameters: Mapping[str, Any]) -> tuple[Shape, np.dtype]:
-    checked("fourier", operands, parameters["behind"], True)
+    shape_of_numbers("fourier", operands, parameters["behind"], True)
     return operands[0].shape, operands[0].dtype
 
 
 def fourier(a: np.ndarray, *, behind: int, inverse: bool, scale: float) -> np.ndarray:
     transform = fft.ifft if inverse else fft.fft
     found = transform(numbers_of(a), axis=-1 - behind, norm="forward" if inverse else "backward")
-    return pairs_of(found) * a.dtype.type(scale)
+    return memory_as_pairs(found) * a.dtype.type(scale)
 
 
 def fourier_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, behind: int, inverse: bool, scale: float) -> Symbol:
@@ -103,7 +98,7 @@ def inner_of(n: int) -> slice:
 
 def infer_real_fourier(operands: Sequence, parameters: Mapping[str, Any]) -> tuple[Shape, np.dtype]:
     behind = parameters["behind"]
-    shape = checked("real_fourier", operands, behind, False)
+    shape = shape_of_numbers("real_fourier", operands, behind, False)
     n = shape[len(shape) - 1 - behind]
     return (*with_extent(shape, behind, n // 2 + 1), 2), operands[0].dtype
 
@@ -111,7 +106,7 @@ def infer_real_fourier(operands: Sequence, parameters: Mapping[str, Any]) -> tup
 def real_fourier(a: np.ndarray, *, behind: int, inner: float, scale: float) -> np.ndarray:
     found = fft.rfft(a, axis=-1 - behind)
     np.moveaxis(found, -1 - behind, 0)[inner_of(a.shape[-1 - behind])] *= inner
-    return pairs_of(found) * a.dtype.type(scale)
+    return memory_as_pairs(found) * a.dtype.type(scale)
 
 
 def real_fourier_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, behind: int, inner: float, scale: float) -> Symbol:
@@ -136,7 +131,7 @@ register(
 
 def infer_fourier_real(operands: Sequence, parameters: Mapping[str, Any]) -> tuple[Shape, np.dtype]:
     behind, n = parameters["behind"], parameters["n"]
-    shape = checked("fourier_real", operands, behind, True)
+    shape = shape_of_numbers("fourier_real", operands, behind, True)
     if shape[len(shape) - 1 - behind] != n // 2 + 1:
         raise ValueError(f"fourier_real of shape {operands[0].shape} to {n} numbers")
     return with_extent(shape, behind, n), operands[0].dtype

@@ -13,7 +13,7 @@ from ...planning.schedule import LibraryStep, Memory
 from ...regions.regions import View, c_strides
 from ..llvm.places import Pointers, loop
 from ..llvm.types import I64, POINTER, memory_type
-from .fourier_lines import Blocks, Form, Line, Transforms
+from .fourier_lines import LaneBlocks, Strided, Transforms, Treatment
 from .twiddles import LANES
 
 SCRATCH = Memory("scratch", 0)
@@ -23,7 +23,7 @@ LONGEST_IN_LANES, LONGEST_GATHERED = 8192, 256
 
 
 @dataclass(frozen=True, slots=True)
-class Dimension:
+class BatchAxis:
     """An axis of the batch: how many lines, and how far apart they are in the operand and in the result."""
 
     extent: int
@@ -38,8 +38,8 @@ class Batch:
     n: int
     source: tuple[int, int | None]  # steps along the line, and from real to imaginary parts, where there are any
     target: tuple[int, int | None]
-    loops: tuple[Dimension, ...]
-    lanes: Dimension | None
+    loops: tuple[BatchAxis, ...]
+    lanes: BatchAxis | None
 
 
 def batch_of(step: LibraryStep) -> Batch:
@@ -52,7 +52,7 @@ def batch_of(step: LibraryStep) -> Batch:
     n_out, target, dims_out = line_and_batch(out, behind, not real_out)
     n = n_out if real_out else n
     pairs_of_reals = (real_in or real_out) and n % 2 == 0
-    axes = merged([Dimension(n, a, b) for (n, a), (_, b) in zip(dims, dims_out) if n != 1])
+    axes = joined_axes([BatchAxis(n, a, b) for (n, a), (_, b) in zip(dims, dims_out) if n != 1])
     wide = [d for d in axes if d.extent >= LANES]
     lanes = min(wide, key=lambda d: (abs(d.source) + abs(d.target), -d.extent), default=None)
     longest = LONGEST_GATHERED if lanes is not None and abs(lanes.source) > 2 else LONGEST_IN_LANES
@@ -69,13 +69,13 @@ def line_and_batch(view: View, behind: int, pairs: bool) -> tuple[int, tuple[int
     return n, (step, pair), axes
 
 
-def merged(axes: list[Dimension]) -> list[Dimension]:
+def joined_axes(axes: list[BatchAxis]) -> list[BatchAxis]:
     """Axes of which one continues the next are one."""
-    found: list[Dimension] = []
+    found: list[BatchAxis] = []
     for d in axes:
         last = found[-1] if found else None
         if last and last.source == d.source * d.extent and last.target == d.target * d.extent:
-            found[-1] = Dimension(last.extent * d.extent, d.source, d.target)
+            found[-1] = BatchAxis(last.extent * d.extent, d.source, d.target)
         else:
             found.append(d)
     return found
@@ -90,11 +90,11 @@ def emit_fourier(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -
     number = memory_type(dtype).as_pointer()
     source = builder.gep(builder.bitcast(pointers.of(memory), number), [pointers.offset(builder, view.offset)])
     target = builder.bitcast(pointers.of(step.result), number)
-    function = function_of(builder.module, op.primitive, batch_of(step), op.params, dtype)
+    function = transform_function(builder.module, op.primitive, batch_of(step), op.params, dtype)
     builder.call(function, [source, target, pointers.of(SCRATCH)])
 
 
-def function_of(module: ir.Module, primitive: str, batch: Batch, params: dict, dtype: np.dtype) -> ir.Function:
+def transform_function(module: ir.Module, primitive: str, batch: Batch, params: dict, dtype: np.dtype) -> ir.Function:
     """`void transform(source, target, scratch)`, once in a module."""
     name = f"planned_ad.{primitive}.{dtype.name}.{batch}.{sorted(params.items())}"
     if name in module.globals:
@@ -107,50 +107,48 @@ def function_of(module: ir.Module, primitive: str, batch: Batch, params: dict, d
     source, target, scratch = function.args
     transforms = Transforms(builder, dtype, scratch)
 
-    def inside(loops: tuple[Dimension, ...], source: ir.Value, target: ir.Value) -> None:
+    def inside(loops: tuple[BatchAxis, ...], source: ir.Value, target: ir.Value) -> None:
         if loops:
             with loop(builder, 0, loops[0].extent, 1) as index:
                 inside(loops[1:], *moved(index, loops[0], source, target))
         elif batch.lanes is None:
-            lines(1, source, target, Dimension(1, 0, 0))
+            lines(1, source, target, BatchAxis(1, 0, 0))
         else:
-            with Blocks(builder, batch.lanes.extent) as (_, start):
+            with LaneBlocks(builder, batch.lanes.extent) as (_, start):
                 lines(LANES, *moved(start, batch.lanes, source, target), batch.lanes)
 
-    def moved(index: ir.Value, along: Dimension, source: ir.Value, target: ir.Value) -> tuple[ir.Value, ir.Value]:
+    def moved(index: ir.Value, along: BatchAxis, source: ir.Value, target: ir.Value) -> tuple[ir.Value, ir.Value]:
         offsets = (builder.mul(index, I64(k)) for k in (along.source, along.target))
         from_there, to_there = (transforms.at(place, k) for place, k in zip((source, target), offsets))
         return from_there, to_there
 
-    def lines(lanes: int, source: ir.Value, target: ir.Value, across: Dimension) -> None:
-        ends = []
-        for place, (along, pair), lane in (
-            (source, batch.source, across.source),
-            (target, batch.target, across.target),
-        ):
-            im = None if pair is None else transforms.at(place, pair)
-            ends.append(Line(place, im, along, lane, pair or 0))
-        LINES[primitive](transforms, batch.n, lanes, *ends, params)
+    def lines(lanes: int, source: ir.Value, target: ir.Value, across: BatchAxis) -> None:
+        here, there = end(source, batch.source, across.source), end(target, batch.target, across.target)
+        LINES[primitive](transforms, batch.n, lanes, here, there, params)
+
+    def end(place: ir.Value, steps: tuple[int, int | None], lane: int) -> Strided:
+        along, pair = steps
+        return Strided(place, None if pair is None else transforms.at(place, pair), along, lane, pair or 0)
 
     inside(batch.loops, source, target)
     builder.ret_void()
     return function
 
 
-def _fourier(transforms: Transforms, n: int, lanes: int, source: Line, target: Line, params: dict) -> None:
+def _fourier(transforms: Transforms, n: int, lanes: int, source: Strided, target: Strided, params: dict) -> None:
     inverse = params["inverse"]
-    transforms.transform(n, lanes, source, target, Form(params["scale"], inverse, inverse))
+    transforms.transform(n, lanes, source, target, Treatment(params["scale"], inverse, inverse))
 
 
-def _real_fourier(transforms: Transforms, n: int, lanes: int, source: Line, target: Line, params: dict) -> None:
+def _real_fourier(transforms: Transforms, n: int, lanes: int, source: Strided, target: Strided, params: dict) -> None:
     transforms.real_to_complex(n, lanes, source, target, params["scale"], params["inner"])
 
 
-def _fourier_real(transforms: Transforms, n: int, lanes: int, source: Line, target: Line, params: dict) -> None:
+def _fourier_real(transforms: Transforms, n: int, lanes: int, source: Strided, target: Strided, params: dict) -> None:
     transforms.complex_to_real(n, lanes, source, target, params["scale"], params["inner"])
 
 
-LINES: dict[str, Callable[[Transforms, int, int, Line, Line, dict], None]] = {
+LINES: dict[str, Callable[[Transforms, int, int, Strided, Strided, dict], None]] = {
     "fourier": _fourier,
     "real_fourier": _real_fourier,
     "fourier_real": _fourier_real,
@@ -178,6 +176,6 @@ def scratch_of_lines(primitive: str, n: int, lanes: int, dtype: np.dtype) -> int
     builder = ir.IRBuilder(function.append_basic_block())
     place, scratch = function.args
     transforms = Measured(builder, dtype, builder.bitcast(scratch, POINTER))
-    line = Line(place, place, 3, 3, 1)  # of no buffer
+    line = Strided(place, place, 3, 3, 1)  # of no buffer
     LINES[primitive](transforms, n, lanes, line, line, {"scale": 2.0, "inner": 1.0, "inverse": True})
     return transforms.most

@@ -36,9 +36,11 @@ Index = Any  # an integer, or one of LLVM's
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """Where the numbers of a line are: the first real and imaginary part, and how far it is to the next number, and to
-    the same number in the next lane. `im` is None where there are real numbers only; `pair`: how far `im` is from `re`.
+class Strided:
+    """Where the numbers of a line are: the first real and imaginary part, and how far it is to the next ones.
+
+    `step` goes to the next number of the line, `lane` to the same number of the next line, `pair` from the real to the
+    imaginary part. `im` is None where there are real numbers only.
     """
 
     re: ir.Value
@@ -57,13 +59,13 @@ class Line:
             return "any" if self.im is not None else "real"
         return "pairs" if self.lane == 2 else "lines"
 
-    def swapped(self) -> Line:
+    def swapped(self) -> Strided:
         assert self.im is not None
         return replace(self, re=self.im, im=self.re, pair=-self.pair)
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Treatment:
     """What is done to the numbers besides: a factor, and real and imaginary parts exchanged before and after."""
 
     scale: float = 1.0
@@ -71,7 +73,7 @@ class Form:
     swap_out: bool = False
 
 
-PLAIN, INWARDS = Form(), Form(swap_in=True)
+PLAIN, INWARDS = Treatment(), Treatment(swap_in=True)
 
 
 @dataclass
@@ -86,24 +88,24 @@ class Transforms:
 
     # Memory.
 
-    def buffer(self, n: int, lanes: int) -> Line:
+    def buffer(self, n: int, lanes: int) -> Strided:
         """Room for `n` elements."""
         self.used += rounded(2 * n * lanes * self.dtype.itemsize)
         self.most = max(self.most, self.used)
         place = self.builder.gep(self.scratch, [I64(self.used - rounded(2 * n * lanes * self.dtype.itemsize))])
         return self.line_of_buffer(self.builder.bitcast(place, memory_type(self.dtype).as_pointer()), lanes)
 
-    def line_of_buffer(self, place: ir.Value, lanes: int) -> Line:
-        return Line(place, self.at(place, lanes), 2 * lanes, 1 if lanes > 1 else 0, lanes)
+    def line_of_buffer(self, place: ir.Value, lanes: int) -> Strided:
+        return Strided(place, self.at(place, lanes), 2 * lanes, 1 if lanes > 1 else 0, lanes)
 
     def at(self, base: ir.Value, offset: Index) -> ir.Value:
         return self.builder.gep(base, [I64(offset) if isinstance(offset, int) else offset])
 
-    def moved(self, line: Line, index: Index, by: int) -> Line:
+    def moved(self, line: Strided, index: Index, by: int) -> Strided:
         offset = index * by if isinstance(index, int) else self.builder.mul(index, I64(by))
         return replace(line, re=self.at(line.re, offset), im=None if line.im is None else self.at(line.im, offset))
 
-    def is_buffer(self, line: Line, lanes: int) -> bool:
+    def is_buffer(self, line: Strided, lanes: int) -> bool:
         return line.im is not None and (line.step, line.pair) == (2 * lanes, lanes) and line.lane == (lanes > 1)
 
     # Routines.
@@ -124,37 +126,39 @@ class Transforms:
         kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])  # type: ignore[attr-defined]
         self.builder.call(self.builder.inttoptr(I64(address), kind.as_pointer()), values)
 
-    def load(self, lanes: int, source: Line, to: Line, n: int) -> None:
+    def load(self, lanes: int, source: Strided, to: Strided, n: int) -> None:
         im = source.re if source.im is None else source.im
         self.call("load", lanes, source.kind(lanes), source.re, im, source.step, source.lane, to.re, to.im, n)
 
-    def store(self, lanes: int, source: Line, to: Line, n: int, scale: float) -> None:
+    def store(self, lanes: int, source: Strided, to: Strided, n: int, scale: float) -> None:
         im = to.re if to.im is None else to.im
         self.call("store", lanes, to.kind(lanes), source.re, source.im, to.re, im, to.step, to.lane, n, scale)
 
     # Complex lines. The inverse exchanges real and imaginary parts of what is read, and of what is written.
 
-    def transform(self, n: int, lanes: int, source: Line, target: Line, form: Form) -> None:
+    def transform(self, n: int, lanes: int, source: Strided, target: Strided, treatment: Treatment) -> None:
         """All numbers of a line, or of `lanes` lines side by side."""
         used = self.used
         if radices(n) is None:
-            self.by_convolution(n, lanes, source, target, form)
+            self.by_convolution(n, lanes, source, target, treatment)
         elif lanes == 1 and steps_of(n) is not None:
-            self.in_steps(n, source, target, form)
+            self.in_steps(n, source, target, treatment)
         else:
-            self.by_passes(n, lanes, source, target, form)
+            self.by_passes(n, lanes, source, target, treatment)
         self.used = used
 
-    def by_passes(self, n: int, lanes: int, source: Line, target: Line, form: Form, is_scratch: bool = False) -> None:
+    def by_passes(
+        self, n: int, lanes: int, source: Strided, target: Strided, treatment: Treatment, is_scratch: bool = False
+    ) -> None:
         """Passes between two buffers, one of which may be the source."""
         factors = radices(n) or ()
-        straight = self.is_buffer(target, lanes) and form in (PLAIN, INWARDS) and bool(factors)
+        straight = self.is_buffer(target, lanes) and treatment in (PLAIN, INWARDS) and bool(factors)
         rooms = [self.buffer(n, lanes), source if is_scratch else self.buffer(n, lanes)]
         here = source
-        if form.swap_in or not self.is_buffer(source, lanes):
+        if treatment.swap_in or not self.is_buffer(source, lanes):
             here = rooms[0]
             rooms.reverse()
-            self.load(lanes, source, here.swapped() if form.swap_in else here, n)
+            self.load(lanes, source, here.swapped() if treatment.swap_in else here, n)
         m, s = n, 1
         for number, radix in enumerate(factors):
             m //= radix
@@ -164,44 +168,44 @@ class Transforms:
             rooms.reverse()
             here = there
         if not straight:
-            self.store(lanes, here.swapped() if form.swap_out else here, target, n, form.scale)
+            self.store(lanes, here.swapped() if treatment.swap_out else here, target, n, treatment.scale)
 
-    def in_steps(self, n: int, source: Line, target: Line, form: Form) -> None:
+    def in_steps(self, n: int, source: Strided, target: Strided, treatment: Treatment) -> None:
         cut = steps_of(n)
         assert cut is not None
         n1, n2 = cut
         width = 2 * LANES
         work = self.buffer(len(twiddles.block_starts(n2)) * n1, LANES)
         used = self.used
-        with Blocks(self.builder, n2) as (b, start):
+        with LaneBlocks(self.builder, n2) as (b, start):
             columns = replace(self.moved(source, start, source.step), step=n2 * source.step, lane=source.step)
             place = self.moved(work, b, n1 * width)
-            self.by_passes(n1, LANES, columns, place, INWARDS if form.swap_in else PLAIN)
+            self.by_passes(n1, LANES, columns, place, INWARDS if treatment.swap_in else PLAIN)
         self.used = used
         table = twiddles.turn_table(n1, n2, self.dtype)
         turned = self.buffer(n2, LANES)
-        with Blocks(self.builder, n1) as (_, start):
+        with LaneBlocks(self.builder, n1) as (_, start):
             offset = self.builder.mul(start, I64(width))
             factors = self.at(I64(table.ctypes.data).inttoptr(work.re.type), offset)
             self.call("turn", LANES, "", self.at(work.re, offset), factors, turned.re, n1, n2)
             columns = replace(self.moved(target, start, target.step), step=n1 * target.step, lane=target.step)
-            self.by_passes(n2, LANES, turned, columns, replace(form, swap_in=False), is_scratch=True)
+            self.by_passes(n2, LANES, turned, columns, replace(treatment, swap_in=False), is_scratch=True)
 
-    def by_convolution(self, n: int, lanes: int, source: Line, target: Line, form: Form) -> None:
+    def by_convolution(self, n: int, lanes: int, source: Strided, target: Strided, treatment: Treatment) -> None:
         m = convolved(n)
         chirp, response = twiddles.chirp_table(n, self.dtype), twiddles.filter_table(n, m, self.dtype)
         a, b = self.buffer(m, lanes), self.buffer(m, lanes)
-        self.load(lanes, source, b.swapped() if form.swap_in else b, n)
+        self.load(lanes, source, b.swapped() if treatment.swap_in else b, n)
         self.call("chirp_in", lanes, "", b.re, chirp, n, m, a.re)
         self.transform(m, lanes, a, b, PLAIN)
         self.call("filter", lanes, "", b.re, response, m, a.re)
         self.transform(m, lanes, a, b, PLAIN)
         self.call("chirp_out", lanes, "", b.re, chirp, n, a.re)
-        self.store(lanes, a.swapped() if form.swap_out else a, target, n, form.scale)
+        self.store(lanes, a.swapped() if treatment.swap_out else a, target, n, treatment.scale)
 
     # Real lines.
 
-    def real_to_complex(self, n: int, lanes: int, source: Line, target: Line, scale: float, inner: float) -> None:
+    def real_to_complex(self, n: int, lanes: int, source: Strided, target: Strided, scale: float, inner: float) -> None:
         used = self.used
         if n % 2:
             whole = self.buffer(n, lanes)
@@ -214,7 +218,7 @@ class Transforms:
             m = n // 2
             pairs = replace(source, im=self.at(source.re, source.step), step=2 * source.step, pair=source.step)
             found = self.buffer(m, lanes)
-            self.transform(m, lanes, pairs, found, Form(scale=scale))
+            self.transform(m, lanes, pairs, found, Treatment(scale=scale))
             straight = self.is_buffer(target, lanes)
             place = target if straight else self.buffer(m + 1, lanes)
             table = twiddles.half_table(n, self.dtype)
@@ -223,7 +227,7 @@ class Transforms:
                 self.store(lanes, place, target, m + 1, 1.0)
         self.used = used
 
-    def complex_to_real(self, n: int, lanes: int, source: Line, target: Line, scale: float, inner: float) -> None:
+    def complex_to_real(self, n: int, lanes: int, source: Strided, target: Strided, scale: float, inner: float) -> None:
         used = self.used
         place = source
         if not self.is_buffer(source, lanes):
@@ -241,12 +245,12 @@ class Transforms:
             table = twiddles.half_table(n, self.dtype)
             self.call("pack", lanes, "", place.re, packed.im, packed.re, m, table, inner)
             pairs = replace(target, im=self.at(target.re, target.step), step=2 * target.step, pair=target.step)
-            self.transform(m, lanes, packed, pairs, Form(scale=scale, swap_out=True))
+            self.transform(m, lanes, packed, pairs, Treatment(scale=scale, swap_out=True))
         self.used = used
 
 
-class Blocks:
-    """`with Blocks(builder, n) as (b, start):` emits a loop over blocks of lanes that cover `n` columns."""
+class LaneBlocks:
+    """`with LaneBlocks(builder, n) as (b, start):` emits a loop over blocks of lanes that cover `n` columns."""
 
     def __init__(self, builder: ir.IRBuilder, n: int):
         self.builder, self.last = builder, n - LANES

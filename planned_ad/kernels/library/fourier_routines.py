@@ -189,12 +189,12 @@ def emit_turn(routine: Routine) -> None:
             numbers.append(routine.read(source, at) * routine.read(table, at))
             at = routine.plus(at, 1)
         place = routine.at(target, routine.times(first, width))
-        re, im = (transposed(routine, [getattr(c, part) for c in numbers]) for part in ("re", "im"))
+        re, im = (turned_square(routine, [getattr(c, part) for c in numbers]) for part in ("re", "im"))
         for k in range(lanes):
             routine.write(routine.complex(re[k], im[k]), place, k)
 
 
-def transposed(routine: Routine, rows: list[ir.Value]) -> list[ir.Value]:
+def turned_square(routine: Routine, rows: list[ir.Value]) -> list[ir.Value]:
     """A square of numbers, by the exchange of blocks."""
     n = len(rows)
     distance = 1
@@ -292,7 +292,7 @@ def emit_unpack(routine: Routine) -> None:
     none = routine.zero().im
     routine.write(routine.complex(number.add(number.re, number.im), none), target, 0)
     routine.write(routine.complex(number.sub(number.re, number.im), none), target, m)
-    with halves(routine, source, m, table, inner) as (k, other, even, odd):
+    with even_and_odd(routine, source, m, table, inner) as (k, other, even, odd):
         sums = even + odd * routine.factor(table, k)
         routine.write((even - odd * routine.factor(table, k)).conjugate(), target, other)
         routine.write(sums, target, k)
@@ -303,14 +303,14 @@ def emit_pack(routine: Routine) -> None:
     source, to_re, to_im, m, table, inner = routine.arguments
     first, last = routine.read(source, 0), routine.read(source, m)
     routine.write(routine.complex(first.add(first.re, last.re), first.sub(first.re, last.re)), to_re, 0, to_im)
-    with halves(routine, source, m, table, inner) as (k, other, even, odd):
+    with even_and_odd(routine, source, m, table, inner) as (k, other, even, odd):
         turned = odd.conjugate_times(routine.factor(table, k))
         routine.write((even - turned).conjugate(), to_re, other, to_im)
         routine.write(even + turned, to_re, k, to_im)
 
 
 @contextmanager
-def halves(routine: Routine, source: ir.Value, m: ir.Value, table: ir.Value, inner: ir.Value) -> Iterator[tuple]:
+def even_and_odd(routine: Routine, source: ir.Value, m: ir.Value, table: ir.Value, inner: ir.Value) -> Iterator[tuple]:
     """For `k` up to `m / 2`: `k`, `m - k`, half the sum of `a[k]` and `conj a[m - k]`, and their difference."""
     half = element_constant(routine.number, 0.5)
     whole = routine.in_each_lane(inner)

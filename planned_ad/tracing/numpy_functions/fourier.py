@@ -118,7 +118,7 @@ def transform_to_real(recorder: Recorder, a: Any, axes: Sequence[int], n: int, f
 def _raw_fft(recorder, a, n, axis, is_real, is_forward, norm, out=None):
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
-    scale = factor(n, norm if is_forward else numpys._swap_direction(norm))
+    scale = scale_of_norm(n, norm if is_forward else numpys._swap_direction(norm))
     axis = axis_of(axis, a.ndim)
     to_real = is_real and not is_forward
     a = resized(recorder, a, n // 2 + 1 if to_real else n, axis)
@@ -132,7 +132,7 @@ def _raw_fft(recorder, a, n, axis, is_real, is_forward, norm, out=None):
     return delivered(recorder, transform(recorder, a, [axis], True if is_real else is_forward, scale), out)
 
 
-def factor(n: int, norm: str | None) -> float:
+def scale_of_norm(n: int, norm: str | None) -> float:
     if norm not in (None, "backward", "ortho", "forward"):
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
     return {"ortho": 1 / math.sqrt(n), "forward": 1 / n}.get(norm or "", 1.0)
