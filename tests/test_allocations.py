@@ -43,6 +43,11 @@ PROGRAMS = {
         "def f(x):\n    return np.sum((w * x * model.scale)[index] ** 2) * options['a'] if flag else 0.0",
         "(x,)",
     ),
+    "complex": (
+        "def f(z, a):\n    w = np.exp(1j * z.real) * z\n    for _ in range(20):\n        w = a @ w / 10\n"
+        "    return np.sum(np.abs(w) ** 2)",
+        "(x + 1j, np.ones((10, 10)) * (1 + 2j))",
+    ),
     "single": ("lambda x: np.sum(np.exp(x) * x)", "(x.astype(np.float32),)"),
     "long": ("lambda x: np.sum(np.sin(x) * np.exp(-x * x))", "(np.ones(200_000),)"),
 }

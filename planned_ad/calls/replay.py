@@ -250,7 +250,7 @@ class Call:
         if not parameter.structure.children:
             return [given]
         if parameter.structure.kind is complex and isinstance(given, numbers.Number):
-            given = complex(given)  # type: ignore[arg-type]
+            given = complex(given)  # type: ignore[call-overload]
         values, structure = flatten(given)
         if structure != parameter.structure:
             raise ArgumentError(f"{self.name}: {parameter.name} must be a {parameter.structure}, not {structure}")

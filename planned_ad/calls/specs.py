@@ -111,8 +111,8 @@ def nested_spec(
     if kind is type(None):
         return StaticSpec(value=None)
     if kind is ComplexArray:
-        found = nested_spec(structure.children[0], places, row, parameter, is_fixed)
-        return whole_spec(found) if isinstance(found, ArraySpec) else found
+        pairs = nested_spec(structure.children[0], places, row, parameter, is_fixed)
+        return whole_spec(pairs) if isinstance(pairs, ArraySpec) else pairs
     if kind is complex:
         parts = [nested_spec(child, places, row, parameter, is_fixed) for child in structure.children]
         if not all(isinstance(part, FloatSpec) and not part.written for part in parts):

@@ -25,8 +25,9 @@ class ComplexArray:
 
 NUMBERS: dict[type, type] = {complex: float, np.complex128: np.float64, np.complex64: np.float32}  # and their parts
 WHOLE_NUMBER: dict[type, Any] = {part: number for number, part in NUMBERS.items()}
-WHOLE = {np.dtype(np.float64): np.dtype(np.complex128), np.dtype(np.float32): np.dtype(np.complex64)}
-PART = {whole: part for part, whole in WHOLE.items()}
+_SINGLE, _DOUBLE = np.dtype(np.complex64), np.dtype(np.complex128)
+WHOLE: dict[np.dtype, np.dtype] = {np.dtype(np.float64): _DOUBLE, np.dtype(np.float32): _SINGLE}
+PART: dict[np.dtype, np.dtype] = {whole: part for part, whole in WHOLE.items()}
 
 
 def is_complex_array(node: Any) -> bool:

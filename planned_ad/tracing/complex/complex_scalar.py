@@ -106,8 +106,10 @@ class ComplexScalar(Operators):
 
     def item(self) -> ComplexScalar:
         """As a Python number."""
-        parts = (None if zero else v.item() if hasattr(v, "item") else v for zero, v in zip(self._is_zero, self._parts))
-        return ComplexScalar(self.recorder, *parts, is_python=True)
+        real, imag = (
+            None if zero else v.item() if hasattr(v, "item") else v for zero, v in zip(self._is_zero, self._parts)
+        )
+        return ComplexScalar(self.recorder, real, imag, is_python=True)
 
     tolist = item
 

@@ -185,14 +185,14 @@ class ComplexTracer(TracedArray, Operators):
         if self.is_known:
             return recorder.adopt(self.plain().astype(dtype, order))
         if dtype.kind != "c":
-            found = self != 0 if dtype.kind == "b" else self.real
+            found: Any = self != 0 if dtype.kind == "b" else self.real
             return found.astype(dtype, order)
         if not np.can_cast(self.dtype, dtype, casting):
             raise TypeError(
                 f"Cannot cast array data from {self.dtype!r} to {dtype!r} according to the rule {casting!r}"
             )
-        parts = [None if v is None else recorder.builder.cast(v, PART[dtype]) for v in self.parts()]
-        return complex_array(recorder, *parts, np.empty_like(self.geometry, dtype, order))
+        real, imag = (None if v is None else recorder.builder.cast(v, PART[dtype]) for v in self.parts())
+        return complex_array(recorder, real, imag, np.empty_like(self.geometry, dtype, order))
 
     # Items.
 

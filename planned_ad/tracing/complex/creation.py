@@ -20,6 +20,7 @@ def made_complex(
 ) -> Any:
     """`numpy.array`."""
     kind = type(obj)
+    found: Any
     if kind is list or kind is tuple:
         found = array_of_items(recorder, obj, dtype, "F" if order == "F" else "C")
     elif kind is ComplexTracer:

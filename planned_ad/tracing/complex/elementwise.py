@@ -101,7 +101,7 @@ def complex_result(
     return of_values(recorder, real, imag, dtype, like)
 
 
-def into(recorder: Recorder, ufunc: np.ufunc, out: Any, result: Any, where: Any, casting: str) -> Any:
+def into(recorder: Recorder, ufunc: np.ufunc, out: Any, result: Any, where: Any, casting: Any) -> Any:
     """Fill `out`, if there is one, with a result."""
     if isinstance(out, tuple):
         (out,) = out

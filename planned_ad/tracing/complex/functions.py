@@ -22,6 +22,7 @@ from .reals import ComplexValue, Real
 
 Implementation = Callable[..., Any]
 COMPLEX_FUNCTIONS: dict[Any, Implementation] = {}
+_function: Any
 METHODS_OF_UFUNCS: dict[tuple[Any, str], Implementation] = {}
 
 
@@ -64,13 +65,13 @@ def whole(recorder: Recorder, real: Any, imag: Any) -> Any:
     """A complex result of the parts of it; of lists of results, a list."""
     if type(real) in (list, tuple):
         return type(real)(whole(recorder, a, b) for a, b in zip(real, imag))
-    values = [recorder.value_of(v) for v in (real, imag)]
-    dtype = np.result_type(*(v.dtype for v in values), np.float32)
-    values = [recorder.builder.cast(v, dtype) for v in values]
+    first, second = (recorder.value_of(v) for v in (real, imag))
+    dtype = np.result_type(first.dtype, second.dtype, np.float32)
+    first, second = (recorder.builder.cast(v, dtype) for v in (first, second))
     if not recorder.is_array(real) and not isinstance(real, np.ndarray):
-        return of_values(recorder, *values, None)
+        return of_values(recorder, first, second, None)
     like = next(v for v in (real, imag) if hasattr(v, "shape"))
-    return complex_array(recorder, *values, like.geometry if recorder.is_array(like) else like)
+    return complex_array(recorder, first, second, like.geometry if recorder.is_array(like) else like)
 
 
 def real_dtype(options: dict[str, Any]) -> dict[str, Any]:

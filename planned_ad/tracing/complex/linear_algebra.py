@@ -18,10 +18,10 @@ from numpy.linalg._linalg import SlogdetResult
 
 from ...errors import UnsupportedError
 from ..record.recorder import Recorder
-from .complex_tracer import ComplexTracer
 from .functions import COMPLEX_FUNCTIONS, bilinear, linear, of_complex, view, whole
 from .pairs import complex_of
 
+_function: Any
 MOST_ROWS = 32  # of a matrix that is eliminated row by row
 
 
@@ -87,7 +87,7 @@ def lstsq(recorder, a, b, rcond=None):
 # Determinants.
 
 
-def pivots(recorder: Recorder, a: ComplexTracer) -> tuple[list[Any], Any]:
+def pivots(recorder: Recorder, a: Any) -> tuple[list[Any], Any]:
     """The pivots of Gauss's elimination with row exchanges, and the sign of these."""
     n = a.shape[0]
     if a.ndim != 2 or n != a.shape[1]:
@@ -96,7 +96,8 @@ def pivots(recorder: Recorder, a: ComplexTracer) -> tuple[list[Any], Any]:
         raise UnsupportedError(
             f"the determinant of a complex matrix of more than {MOST_ROWS} rows has no rule; of a real one it has"
         )
-    found, sign = [], 1.0
+    found: list[Any] = []
+    sign: Any = 1.0
     for k in range(n):
         size = np.abs(a[:, 0])
         if n - k > 1:

@@ -88,7 +88,7 @@ def of_parts(recorder: Recorder, real: Any, imag: Any) -> Any:
     if not any(map(recorder.is_array, (real, imag))):
         return complex_number(recorder, real, imag)
     array = next(v for v in (real, imag) if recorder.is_array(v))
-    return complex_array(recorder, *map(recorder.value_of, (real, imag)), array.geometry)
+    return complex_array(recorder, recorder.value_of(real), recorder.value_of(imag), array.geometry)
 
 
 def complex_from(recorder: Recorder, real: Any, imag: Any = 0.0) -> ComplexScalar:
@@ -102,8 +102,8 @@ def complex_from(recorder: Recorder, real: Any, imag: Any = 0.0) -> ComplexScala
     if is_complex_value(real):
         whole = real if type(real) is ComplexScalar else ComplexScalar(recorder, real.real, real.imag, True)
         return whole if type(imag) is float and imag == 0 else whole + imag * 1j
-    parts = (TRACERS.scalar(recorder, recorder.value_of(v, np.float64), is_python=True) for v in (real, imag))
-    return ComplexScalar(recorder, *parts, is_python=True)
+    parts = [TRACERS.scalar(recorder, recorder.value_of(v, np.float64), is_python=True) for v in (real, imag)]
+    return ComplexScalar(recorder, parts[0], parts[1], is_python=True)
 
 
 def is_zero(part: np.ndarray) -> bool:
@@ -130,19 +130,22 @@ def concrete_pairs(recorder: Recorder, array: np.ndarray, captured: str, depth: 
 class KnownPairs(Storage):
     """Known numbers in a complex array."""
 
-    __slots__ = ("found",)
+    __slots__ = ("array",)
 
     def __init__(self, array: np.ndarray, line: Any, captured: str, depth: int):
         super().__init__(memory_as_pairs(array), line, captured=captured, depth=depth)
-        self.found = array
+        self.array = array
+
+    def outside(self) -> np.ndarray:
+        return self.array
 
 
 def of_values(recorder: Recorder, real: Value | None, imag: Value | None, dtype: Any, like: Any = None) -> Any:
     """These parts as NumPy returns them: a number for shape (), else a fresh array, laid out as `like`."""
     shapes = [v.shape for v in (real, imag) if v is not None]
     if all(shape == () for shape in shapes):
-        numbers = (None if v is None else TRACERS.scalar(recorder, v) for v in (real, imag))
-        return ComplexScalar(recorder, *numbers)
+        numbers = [None if v is None else TRACERS.scalar(recorder, v) for v in (real, imag)]
+        return ComplexScalar(recorder, numbers[0], numbers[1])
     shape = next(shape for shape in shapes if shape != ())
     return complex_array(recorder, real, imag, np.empty(shape, dtype) if like is None else like)
 

@@ -68,7 +68,7 @@ class Place:
             self.owner.cell_contents = value
 
 
-def is_written(place: Place, value: Any) -> bool:
+def was_assigned(place: Place, value: Any) -> bool:
     """Whether a place that is new has been written to: names and attributes of modules are there when first read."""
     if type(place.owner) is not ShadowModule:
         return place.kind != "item"

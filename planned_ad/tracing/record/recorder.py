@@ -150,7 +150,8 @@ class Recorder:
         """Note that the trace holds only for the present numbers of an array from outside."""
         self.copies.read(storage)
         if storage.captured and not self.outside.is_frozen(storage.captured):
-            self.constants[id(storage.found)] = storage.found
+            array = storage.outside()
+            self.constants[id(array)] = array
 
     # From objects to values and back.
 

@@ -229,8 +229,7 @@ class Storage:
     def settle(self, recorder: Recording) -> None:
         """Be one value, or memory."""
 
-    @property
-    def found(self) -> np.ndarray:
+    def outside(self) -> np.ndarray:
         """The array that the program has found outside, of which this is the memory."""
         return self.base
 

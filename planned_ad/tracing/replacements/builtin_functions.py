@@ -169,7 +169,8 @@ def cmath_replacements(recorder: Recorder) -> dict[int, object]:
         cosine, sine = (elementwise(recorder, f, (phi,), is_operator=True) for f in (np.cos, np.sin))
         return complex_from(recorder, r * cosine, r * sine)
 
-    records = {f: by_ufunc(u) for f, u in COMPLEX_UNARY.items()} | {
+    records: dict[Any, Any] = {f: by_ufunc(u) for f, u in COMPLEX_UNARY.items()}
+    records |= {
         cmath.phase: phase, cmath.polar: lambda z: (abs(z), phase(z)), cmath.rect: rect, cmath.log: log,
     }  # fmt: skip
 
