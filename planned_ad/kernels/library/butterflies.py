@@ -117,5 +117,5 @@ SPECIAL = {2: two, 4: four, 8: eight}
 
 
 def butterfly(a: Sequence[Complex]) -> list[Complex]:
-    """The transform of `a`, for the radices 2, 4, 8 and small odd numbers."""
+    """The transform of `a`, for the radices 2, 4, 8 and the least odd ones."""
     return SPECIAL.get(len(a), odd)(a)

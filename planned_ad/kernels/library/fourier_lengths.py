@@ -6,15 +6,16 @@ import functools
 
 from .twiddles import LANES
 
-RADICES = (7, 5, 3, 11, 13)  # besides powers of two
+WRITTEN_OUT = (2, 3, 4, 5, 7, 8)  # radices whose butterflies are written out
+PRIMES = (61, 59, 53, 47, 43, 41, 37, 31, 29, 23, 19, 17, 13, 11, 7, 5, 3)  # besides powers of two
 SHORTEST_IN_STEPS = 64  # numbers of a line that is transformed in four steps
 
 
 @functools.cache
 def radices(n: int) -> tuple[int, ...] | None:
-    """The factors of the passes of length `n`; None where there are others than those of `RADICES`."""
+    """The factors of the passes of length `n`; None where there are others than those of `PRIMES`."""
     found = []
-    for radix in RADICES:
+    for radix in PRIMES:
         while n % radix == 0:
             found.append(radix)
             n //= radix
@@ -39,8 +40,8 @@ def steps_of(n: int) -> tuple[int, int] | None:
         blocks = [-(-k // LANES) for k in cut]
         return blocks[1] * n1 * passes(n1) + blocks[0] * n2 * passes(n2), max(cut)
 
-    def passes(k: int) -> int:
-        return 1 + len(radices(k) or ())
+    def passes(k: int) -> float:
+        return 1 + sum(max(1, radix / 8) for radix in radices(k) or ())
 
     return min(cuts, key=cost, default=None)
 
@@ -50,6 +51,6 @@ def convolved(n: int) -> int:
     """The length of the convolution that a transform of length `n` is made."""
     unit = SHORTEST_IN_STEPS if 2 * n - 1 > SHORTEST_IN_STEPS else 1
     k = -(-(2 * n - 1) // unit)
-    while radices(k * unit) is None:
+    while not set(radices(k * unit) or PRIMES) <= set(WRITTEN_OUT):
         k += 1
     return k * unit

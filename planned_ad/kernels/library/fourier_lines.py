@@ -6,7 +6,7 @@ Which algorithm a line gets:
 * A long line `n = n1 n2` by itself, in four steps (Bailey): `n2` columns of `n1` numbers, then, multiplied by roots of
   unity and turned, `n1` columns of `n2`; columns are lines side by side.
 * A short line by itself: passes over scalars.
-* A length with large prime factors, as a convolution (Bluestein).
+* A length with prime factors beyond 61, as a convolution (Bluestein).
 
 All buffers lie in scratch memory, which the plan has room for.
 
@@ -27,8 +27,9 @@ from llvmlite import ir
 from ..llvm.places import loop
 from ..llvm.types import I64, constant, memory_type
 from . import twiddles
-from .fourier_lengths import convolved, radices, steps_of
-from .fourier_routines import SIGNATURES, Kind, routine_address
+from .fourier_lengths import WRITTEN_OUT, convolved, radices, steps_of
+from .fourier_notation import Kind
+from .fourier_routines import SIGNATURES, routine_address
 from .routines import rounded
 from .twiddles import LANES
 
@@ -163,12 +164,19 @@ class Transforms:
         for number, radix in enumerate(factors):
             m //= radix
             there = target if straight and number == len(factors) - 1 else rooms[0]
-            self.call("pass", lanes, radix, here.re, there.re, m, s, twiddles.pass_table(radix, m, self.dtype))
+            self.one_pass(lanes, radix, here, there, m, s)
             s *= radix
             rooms.reverse()
             here = there
         if not straight:
             self.store(lanes, here.swapped() if treatment.swap_out else here, target, n, treatment.scale)
+
+    def one_pass(self, lanes: int, radix: int, here: Strided, there: Strided, m: int, s: int) -> None:
+        if radix in WRITTEN_OUT:
+            self.call("pass", lanes, radix, here.re, there.re, m, s, twiddles.pass_table(radix, m, self.dtype))
+            return
+        room, table = self.buffer(radix, lanes), twiddles.odd_table(radix, m, self.dtype)
+        self.call("odd_pass", lanes, "", here.re, there.re, m, s, table, radix, room.re)
 
     def in_steps(self, n: int, source: Strided, target: Strided, treatment: Treatment) -> None:
         cut = steps_of(n)

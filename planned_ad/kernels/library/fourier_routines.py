@@ -11,130 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 from llvmlite import ir
 
 from ..llvm.codelibrary import Optimization, lasting_address
-from ..llvm.places import loop
-from ..llvm.types import I32, I64, STACK_ALIGNMENT, element_constant, memory_type, splat
+from ..llvm.types import I32, I64, element_constant
 from .butterflies import Complex, butterfly
+from .fourier_notation import Kind, Routine
 
-VOID = ir.VoidType()
 # What is in vectors already runs no faster for LLVM's work on it, which would take three times as long as the rest; of
 # what streams over a single line it makes vectors.
 ARITHMETIC, STREAMING = Optimization(level=0, loop_vectorize=False, loop_unroll=False), Optimization(loop_unroll=False)
 
 Emit = Callable[["Routine"], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What a routine is compiled for: a number of lanes, and what else its code depends on."""
-
-    name: str
-    dtype: np.dtype
-    lanes: int
-    variant: Any = ""
-
-    @property
-    def symbol(self) -> str:
-        return f"planned_ad.fourier.{self.name}.{self.variant}.{self.lanes}x{self.dtype.name}"
-
-
-class Routine:
-    """The emission of a routine: its arguments, and numbers in buffers and elsewhere."""
-
-    def __init__(self, module: ir.Module, symbol: str, kind: Kind):
-        self.kind, self.lanes = kind, kind.lanes
-        self.number = memory_type(kind.dtype)
-        signature = ir.FunctionType(VOID, [self.type_of(letter) for letter in SIGNATURES[kind.name]])
-        function = ir.Function(module, signature, symbol)
-        function.attributes.alignstack = STACK_ALIGNMENT
-        self.arguments = function.args
-        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
-
-    def type_of(self, letter: str) -> ir.Type:
-        return {"p": self.number.as_pointer(), "i": I64, "f": self.number}[letter]
-
-    # Integers.
-
-    def times(self, a: ir.Value, b: ir.Value | int) -> ir.Value:
-        return self.builder.mul(a, I64(b) if isinstance(b, int) else b)
-
-    def plus(self, a: ir.Value, b: ir.Value | int) -> ir.Value:
-        return self.builder.add(a, I64(b) if isinstance(b, int) else b)
-
-    def loop(self, start: ir.Value | int, stop: ir.Value) -> loop:
-        return loop(self.builder, I64(start) if isinstance(start, int) else start, stop, 1)
-
-    # Numbers in memory.
-
-    def at(self, base: ir.Value, offset: ir.Value | int) -> ir.Value:
-        return self.builder.gep(base, [I64(offset) if isinstance(offset, int) else offset])
-
-    def load(self, place: ir.Value, count: int = 1) -> ir.Value:
-        if count > 1:
-            place = self.builder.bitcast(place, ir.VectorType(self.number, count).as_pointer())
-        return self.builder.load(place, align=self.kind.dtype.itemsize)
-
-    def store(self, value: ir.Value, place: ir.Value) -> None:
-        if isinstance(value.type, ir.VectorType):
-            place = self.builder.bitcast(place, value.type.as_pointer())
-        self.builder.store(value, place, align=self.kind.dtype.itemsize)
-
-    def complex(self, re: ir.Value, im: ir.Value) -> Complex:
-        return Complex(self.builder, re, im)
-
-    def read(self, base: ir.Value, element: ir.Value | int) -> Complex:
-        """An element of a buffer."""
-        place = self.element(base, element)
-        return self.complex(self.load(place, self.lanes), self.load(self.at(place, self.lanes), self.lanes))
-
-    def element(self, base: ir.Value, element: ir.Value | int) -> ir.Value:
-        width = 2 * self.lanes
-        return self.at(base, element * width if isinstance(element, int) else self.times(element, width))
-
-    def write(self, number: Complex, base: ir.Value, element: ir.Value | int, im: ir.Value | None = None) -> None:
-        """An element of a buffer, of which the imaginary parts begin at `im`, where that is given."""
-        place = self.element(base, element)
-        self.store(number.re, place)
-        self.store(number.im, self.at(place, self.lanes) if im is None else self.element(im, element))
-
-    def factor(self, table: ir.Value, index: ir.Value) -> Complex:
-        """A number of a table of pairs, in each lane."""
-        place = self.at(table, self.times(index, 2))
-        re, im = (splat(self.builder, self.load(self.at(place, k)), self.lanes) for k in (0, 1))
-        return self.complex(re, im)
-
-    def in_each_lane(self, number: ir.Value) -> ir.Value:
-        return splat(self.builder, number, self.lanes)
-
-    def zero(self) -> Complex:
-        kind = self.number if self.lanes == 1 else ir.VectorType(self.number, self.lanes)
-        return self.complex(element_constant(kind, 0.0), element_constant(kind, 0.0))
-
-    # Vectors.
-
-    def shuffled(self, a: ir.Value, b: ir.Value, lanes: list[int]) -> ir.Value:
-        return self.builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, len(lanes)), lanes))
-
-    def joined(self, vectors: list[ir.Value]) -> ir.Value:
-        """Vectors, as many as a power of two, one after the other."""
-        while len(vectors) > 1:
-            width = 2 * vectors[0].type.count
-            vectors = [self.shuffled(a, b, list(range(width))) for a, b in zip(vectors[::2], vectors[1::2])]
-        return vectors[0]
-
-    def apart(self, pairs: ir.Value) -> Complex:
-        even = list(range(0, 2 * self.lanes, 2))
-        return self.complex(*(self.shuffled(pairs, pairs, [k + j for k in even]) for j in (0, 1)))
-
-    def interleaved(self, number: Complex) -> ir.Value:
-        order = [k + part * self.lanes for k in range(self.lanes) for part in (0, 1)]
-        return self.shuffled(number.re, number.im, order)
 
 
 # Passes.
@@ -167,6 +56,52 @@ def emit_pass(routine: Routine) -> None:
     with routine.loop(1, m) as p:
         start = routine.times(routine.plus(p, -1), radix - 1)
         group(p, [routine.factor(table, routine.plus(start, j)) for j in range(radix - 1)])
+
+
+def emit_odd_pass(routine: Routine) -> None:
+    """A pass of any odd radix: what `butterflies.odd` writes out, as loops."""
+    source, target, m, s, table, radix, room = routine.arguments
+    stride, half = routine.times(s, m), routine.builder.lshr(radix, I64(1))
+    beyond = routine.plus(half, 1)
+
+    def cell() -> ir.Value:
+        with routine.builder.goto_entry_block():
+            return routine.builder.alloca(routine.zero().re.type)
+
+    cells = [routine.complex(cell(), cell()) for _ in range(2)]
+
+    def put(number: Complex, into: Complex) -> None:
+        routine.builder.store(number.re, into.re)
+        routine.builder.store(number.im, into.im)
+
+    def get(found: Complex) -> Complex:
+        return routine.complex(routine.builder.load(found.re), routine.builder.load(found.im))
+
+    total, sines = cells
+    with routine.loop(0, m) as p, routine.loop(0, s) as q:
+        at = routine.plus(routine.times(s, p), q)
+        first = routine.read(source, at)
+        put(first, total)
+        with routine.loop(1, beyond) as k:
+            other = routine.builder.sub(radix, k)
+            a, b = (routine.read(source, routine.plus(at, routine.times(stride, i))) for i in (k, other))
+            put(get(total) + (a + b), total)
+            routine.write(a + b, room, k)
+            routine.write(a - b, room, other)
+        into = routine.plus(routine.times(routine.times(s, p), radix), q)
+        routine.write(get(total), target, into)
+        factors = routine.plus(routine.times(routine.plus(radix, -1), p), routine.plus(radix, -1))
+        with routine.loop(1, beyond) as j:
+            put(first, total)
+            put(routine.zero(), sines)
+            with routine.loop(1, beyond) as k:
+                root = routine.factor(table, routine.builder.urem(routine.times(j, k), radix))
+                put(get(total) + routine.read(room, k).scaled(root.re), total)
+                put(get(sines) + routine.read(room, routine.builder.sub(radix, k)).scaled(root.im), sines)
+            opposite = routine.builder.sub(radix, j)
+            for i, number in ((j, get(total).minus_turned(get(sines))), (opposite, get(total).plus_turned(get(sines)))):
+                number = number * routine.factor(table, routine.plus(factors, i))
+                routine.write(number, target, routine.plus(into, routine.times(s, i)))
 
 
 def emit_turn(routine: Routine) -> None:
@@ -360,18 +295,18 @@ def emit_chirp_out(routine: Routine) -> None:
 
 # Of each routine its arguments: addresses of numbers, integers, numbers.
 SIGNATURES = {
-    "pass": "ppiip", "turn": "pppii", "load": "ppiippi", "store": "ppppiiif", "unpack": "ppipf", "pack": "pppipf",
-    "extend": "pppif", "chirp_in": "ppiip", "filter": "ppip", "chirp_out": "ppip",
+    "pass": "ppiip", "odd_pass": "ppiipip", "turn": "pppii", "load": "ppiippi", "store": "ppppiiif",
+    "unpack": "ppipf", "pack": "pppipf", "extend": "pppif", "chirp_in": "ppiip", "filter": "ppip", "chirp_out": "ppip",
 }  # fmt: skip
 EMIT: dict[str, Emit] = {
-    "pass": emit_pass, "turn": emit_turn, "load": emit_load, "store": emit_store, "unpack": emit_unpack,
-    "pack": emit_pack, "extend": emit_extend, "chirp_in": emit_chirp_in, "filter": emit_filter,
+    "pass": emit_pass, "odd_pass": emit_odd_pass, "turn": emit_turn, "load": emit_load, "store": emit_store,
+    "unpack": emit_unpack, "pack": emit_pack, "extend": emit_extend, "chirp_in": emit_chirp_in, "filter": emit_filter,
     "chirp_out": emit_chirp_out,
 }  # fmt: skip
-# Of each routine the arguments that are all it writes to, and that it does not read.
+# Of each routine the arguments that it writes to; two of them may be parts of the same memory.
 WRITTEN = {
-    "pass": (1,), "turn": (2,), "load": (4, 5), "store": (2, 3), "unpack": (1,), "pack": (1, 2), "extend": (1, 2),
-    "chirp_in": (4,), "filter": (3,), "chirp_out": (3,),
+    "pass": (1,), "odd_pass": (1, 6), "turn": (2,), "load": (4, 5), "store": (2, 3), "unpack": (1,), "pack": (1, 2),
+    "extend": (1, 2), "chirp_in": (4,), "filter": (3,), "chirp_out": (3,),
 }  # fmt: skip
 
 
@@ -380,7 +315,7 @@ def routine_address(kind: Kind) -> int:
     symbol = kind.symbol
 
     def emit(module: ir.Module) -> None:
-        routine = Routine(module, symbol, kind)
+        routine = Routine(module, symbol, kind, SIGNATURES[kind.name])
         for k, argument in enumerate(routine.arguments):
             written = WRITTEN[kind.name]
             if isinstance(argument.type, ir.PointerType) and (k not in written or len(written) == 1):
@@ -388,4 +323,5 @@ def routine_address(kind: Kind) -> int:
         EMIT[kind.name](routine)
         routine.builder.ret_void()
 
-    return lasting_address(symbol, emit, STREAMING if kind.lanes == 1 and kind.name != "pass" else ARITHMETIC)
+    wants_work = kind.name == "odd_pass" or (kind.lanes == 1 and kind.name != "pass")
+    return lasting_address(symbol, emit, STREAMING if wants_work else ARITHMETIC)

@@ -47,6 +47,13 @@ def pass_table(radix: int, m: int, dtype: np.dtype) -> np.ndarray:
 
 
 @functools.cache
+def odd_table(radix: int, m: int, dtype: np.dtype) -> np.ndarray:
+    """Likewise of all groups, and before them the conjugate roots of the radix."""
+    p, j = np.ogrid[:m, 1:radix]
+    return lasting(np.concatenate([roots(radix, -np.arange(radix)), roots(radix * m, p * j).reshape(-1)]), dtype)
+
+
+@functools.cache
 def turn_table(n1: int, n2: int, dtype: np.dtype) -> np.ndarray:
     """Between the steps of a transform of `n1 n2` numbers: blocks of lanes, real parts before imaginary ones."""
     starts = np.array(block_starts(n2))
