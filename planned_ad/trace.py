@@ -44,7 +44,7 @@ from .python.outside_changes import has_changes
 from .python.shadows import ShadowGlobals
 from .python.signatures import Signature, bind
 from .python.source import Line
-from .python.structure import Structure, flatten_arguments, pairs_in, paths
+from .python.structure import Structure, complex_leaves, flatten_arguments, paths
 from .tape.captured import share_memory
 from .tape.compact import compact
 from .tape.found_outside import Outside
@@ -281,7 +281,7 @@ def _traced_arguments(
     shared = _shared_memory(examples, labels)
     owners = [owner for argument in arguments for owner in owners_of_leaves(argument)]
     leaves, tracers = [], []
-    in_pairs = pairs_in(structure)
+    in_pairs = complex_leaves(structure)
     for number, (example, label) in enumerate(zip(examples, labels)):
         active, shared_with = number not in structure.inactive_leaves, shared.get(number, "")
         leaf, tracer = _argument(recorder, namespace, example, label, active, shared_with, owners[number])

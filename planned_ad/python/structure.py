@@ -186,13 +186,13 @@ def paths(structure: Structure) -> list[str]:
     return [path for path, _ in _walk(structure, "")]
 
 
-def pairs_in(structure: Structure) -> frozenset[int]:
+def complex_leaves(structure: Structure) -> frozenset[int]:
     """Numbers of the leaves that are the memory of complex arrays."""
     if structure.kind is ComplexArray:
         return frozenset((0,))
     found, start = set(), 0
     for child in structure.children:
-        found |= {start + number for number in pairs_in(child)}
+        found |= {start + number for number in complex_leaves(child)}
         start += child.leaf_count
     return frozenset(found)
 

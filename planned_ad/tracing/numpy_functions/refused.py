@@ -10,7 +10,7 @@ import scipy.linalg
 from ..record.dispatch import implements
 from .support import unsupported
 
-COMPLEX = "its results are complex numbers, which come later; np.linalg.eigh has those of symmetric matrices"
+COMPLEX = "the derivatives of its complex results have no rule; np.linalg.eigh has those of symmetric matrices"
 
 INSTEAD: dict[str, str] = {}  # of functions of `numpy`
 OF_SCIPY = ["eig", "eigvals", "logm", "schur", "rsf2csf", "hessenberg", "qz", "signm", "cosm", "sinm", "tanm", "funm"]
