@@ -62,3 +62,8 @@ case(listed(of_complex(scipy.fft.dct), {}), floats(2, 3), name="scipy.fft.dct")
 case(listed(scipy.fft.dctn, {"norm": "ortho"}, {"s": (2, 5)}), floats(3, 4), name="scipy.fft.dctn")
 case(listed(scipy.fft.idstn, {"norm": "ortho"}, {"axes": (0,)}), floats(3, 4), name="scipy.fft.idstn")
 case(lambda x: parts(scipy.fftpack.fft(x)) + scipy.fftpack.dct(x), floats(3, 4), name="scipy.fftpack.fft")
+case(
+    lambda x: np.zeros(3, np.result_type(x, np.complex64)).real + x + x.astype(np.result_type(x, "f8")),
+    floats(3),
+    name="result_type",
+)

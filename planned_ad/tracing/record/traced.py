@@ -120,7 +120,7 @@ class TracedArray(Traced):
     def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
         """As NumPy's: whether the array may be written to by this name."""
         geometry = self.geometry.view()
-        geometry.setflags(write, align, uic)
+        geometry.setflags(write=write, align=align, uic=uic)
         self.geometry = geometry
         self._view = None
 
