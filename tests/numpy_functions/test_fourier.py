@@ -139,6 +139,19 @@ def test_compiled() -> None:
     assert plan.jvp(z, w, 0 * z, direction)[1] == pytest.approx(direction @ power)
 
 
+def test_sparse_derivatives_see_lines() -> None:
+    """Each number depends on its own line only, along the last axis and along the first."""
+    x = np.random.default_rng(7).normal(size=(4, 6))
+    for function, count in (
+        (lambda x: np.fft.rfft(x).real, 4 * 4 * 6),
+        (lambda x: np.fft.fft(x * 1j, axis=0).imag, 4 * 6 * 4),
+        (lambda x: np.fft.irfft(x[:, :4] + 0j), 4 * 6 * 4),
+    ):
+        found = planned_ad.sparse_jacobian(function)(x)
+        assert found.nnz == count
+        np.testing.assert_allclose(found.toarray(), planned_ad.jacobian(function)(x).reshape(found.shape), atol=1e-12)
+
+
 ALLOCATIONS = """
 import numpy as np, scipy.fft, planned_ad
 def f(x, y):
