@@ -169,6 +169,8 @@ SPECIAL: dict[str, tuple[Any, ...]] = {
 }
 # Those that write to an argument, and eigenvectors, which have no sign of their own.
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "angle": (lambda f, x, y: f(x + 1j * y), (U, V)),
+    "imag": (lambda f, x, y: f(x + 1j * y), (U, V)),
     "eigh": (lambda f, a: (f(a)[0], np.abs(f(a)[1])), (S,)),
     "svd": (lambda f, a: f(a, compute_uv=False), (S,)),
     "copyto": (lambda f, a, b: f(a, b), (U, V)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import importlib
 import math
 from collections.abc import Callable, Iterable
@@ -10,6 +11,8 @@ from pathlib import Path
 import numpy as np
 
 import planned_ad.trace  # noqa: F401  (registers the functions)
+from planned_ad.tracing.complex.formulas import FORMULAS
+from planned_ad.tracing.complex.functions import COMPLEX_FUNCTIONS
 from planned_ad.tracing.numpy_functions.refused import COMPLEX, INSTEAD, LINEAR_ALGEBRA, OF_SCIPY
 from planned_ad.tracing.record.dispatch import FUNCTIONS, METHODS
 from planned_ad.tracing.replacements import builtin_functions
@@ -24,7 +27,7 @@ HEAD = f"""# Supported functions
 Generated from the tables in `planned_ad/` by `make docs`, with NumPy {NUMPY}. Edit the tables, not this page.
 
 Operators, basic and advanced indexing, and the `ndarray` methods of the functions below work too, on float64 and
-float32 data; integer and boolean arrays are run-time data without derivative. Functions that take no traced value
+float32 data, and on complex128 and complex64 data where that is said; integer and boolean arrays are run-time data without derivative. Functions that take no traced value
 (`np.zeros`, `np.arange`, `np.eye`, ...) run as they are, and give arrays that can be written to.
 An argument of a function that is not supported, such as `where=` of a sum, is refused by an error that names it.
 
@@ -70,12 +73,17 @@ def page() -> str:
             by_module.setdefault(implementation.__module__, []).append(full_name(function))
     private = np._core.umath.clip  # behind np.clip, which is listed
     math_names = [f"math.{f.__name__}" for f in (*builtin_functions.UNARY, *builtin_functions.BINARY)]
+    math_names += [f"cmath.{f.__name__}" for f in (*builtin_functions.COMPLEX_UNARY, cmath.log, cmath.phase, cmath.polar)]
     math_names += [f"math.{f.__name__}" for f in (math.log, math.hypot, math.fsum, math.prod, math.dist, math.isclose)]
     parts = [HEAD, "## Elementwise (ufuncs), with broadcasting, `out=` and `where=`\n"]
     parts.append(listed(full_name(f) for f in UFUNCS if f is not private))
     parts.append(f"`reduce` of {listed(full_name(f) for f in METHODS['reduce'])}")
     parts.append(f"`accumulate` of {listed(full_name(f) for f in METHODS['accumulate'])}")
     parts += [f"## {title(module)}\n\n{listed(names)}" for module, names in sorted(by_module.items())]
+    parts.append("## Of complex numbers and arrays: elementwise, then the others ([convention](complex_numbers.md))\n")
+    parts.append(listed(full_name(f) for f in FORMULAS))
+    supported = (f for f, i in COMPLEX_FUNCTIONS.items() if i.__name__ != "refuse" and not isinstance(f, np.ufunc))
+    parts.append(listed(map(full_name, supported)))
     parts.append(f"## Python\n\nThe built-ins `abs`, `max`, `min`, `pow`, `round`, `sum`; {listed(math_names)}")
     parts.append("## Refused, and what to write instead\n\n| function | instead |\n|---|---|")
     refused = {f"np.{name}": text for name, text in INSTEAD.items()}

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import UnsupportedError
+from ..record.dispatch import handler_of
 from ..record.recorder import Recorder
 from ..values.creation import array_of_items
 from .complex_tracer import ComplexTracer
@@ -51,7 +53,7 @@ def ascontiguousarray(recorder, a, dtype=None, *, like=None):
 
 @of_complex(np.asfortranarray)
 def asfortranarray(recorder, a, dtype=None, *, like=None):
-    return made_complex(recorder, a, dtype, "F")
+    return made_complex(recorder, a, dtype, "F", ndmin=1)
 
 
 @of_complex(np.copy)
@@ -103,6 +105,8 @@ def writing(function: Any) -> None:
     def write(recorder: Recorder, array: Any, *args: Any, **kwargs: Any) -> None:
         for which, target in enumerate((array.real, array.imag)):
             *places, values = args
+            if handler_of((target, *places)) is not None:
+                raise UnsupportedError(f"numpy.{function.__name__} takes no such complex argument here")
             recorder.call(function, (target, *places, part_of(recorder, values, which)), kwargs)
 
 

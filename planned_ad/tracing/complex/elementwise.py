@@ -17,7 +17,7 @@ from ..values.elementwise import record_ufunc
 from .complex_scalar import ComplexScalar
 from .complex_tracer import ComplexTracer
 from .formulas import FORMULAS, whole_power
-from .pairs import of_values, parts_of_operand, traced_kind
+from .pairs import is_complex_value, of_values, parts_of_operand, traced_kind
 from .reals import ComplexValue, Real
 
 PYTHON = (complex, float, int, bool)
@@ -34,13 +34,14 @@ def complex_ufunc(
     casting: str = "same_kind",
 ) -> Any:
     """`ufunc(*operands)`, recorded; computed where all operands are known numbers."""
-    operands = tuple([o.traced() if issubclass(type(o), Traced) else o for o in operands])
+    operands = tuple([as_operand(recorder, obj) for obj in operands])
     facts = [traced_kind(recorder, obj) for obj in operands]
     if out is None and where is True and all(known for _, _, known in facts):
         plain = recorder.plain(operands)
         return recorder.adopt(ufunc(*plain) if dtype is None else ufunc(*plain, dtype=dtype))
     dtypes = loop_of(recorder, ufunc, [kind for kind, _, _ in facts], dtype)
     if all(found.kind != "c" for found in dtypes[: ufunc.nin]):
+        operands = tuple([obj != 0 if is_complex_value(obj) else obj for obj in operands])  # of truths
         result = record_ufunc(recorder, ufunc, operands, dtype=dtype)
         return into(recorder, ufunc, out, result, where, casting)
     formula = FORMULAS.get(ufunc)
@@ -55,6 +56,13 @@ def complex_ufunc(
     found = formula(*pairs) if exponent is None else whole_power(pairs[0], exponent)
     result = complex_result(recorder, found, dtypes[-1], operands, shape)
     return into(recorder, ufunc, out, result, where, casting)
+
+
+def as_operand(recorder: Recorder, obj: Any) -> Any:
+    """An operand as an array or number."""
+    if type(obj) in (list, tuple):
+        return recorder.call(np.asarray, (obj,), {})
+    return obj.traced() if issubclass(type(obj), Traced) else obj
 
 
 def loop_of(recorder: Recorder, ufunc: np.ufunc, kinds: list[Any], dtype: Any) -> tuple[np.dtype, ...]:

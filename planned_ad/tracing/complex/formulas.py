@@ -16,7 +16,6 @@ from .reals import (
     Real,
     arcsinh,
     arctan2,
-    copysign,
     cos,
     cosh,
     exp,
@@ -120,7 +119,9 @@ def power(a: ComplexValue, b: ComplexValue) -> ComplexValue:
     rises = b.real.apply("greater", 0.0)
     constant = where(none, 1.0, where(rises, b.real.of(0.0), math.nan))
     unless_real = where(none.either(rises), b.real.of(0.0), math.nan)
-    return ComplexValue(where(at_zero, constant, result.real), where(at_zero, unless_real, result.imag))
+    itself = where(b.real.equals(1.0).both(b.imag.equals(0.0)), b.real.of(1.0), 0.0)
+    real, imag = constant + itself * a.real, unless_real + itself * a.imag
+    return ComplexValue(where(at_zero, real, result.real), where(at_zero, imag, result.imag))
 
 
 # Size and direction.
@@ -168,9 +169,10 @@ def logarithm(a: ComplexValue) -> ComplexValue:
     if a.is_real or a.is_imaginary:
         return ComplexValue(log(abs(a.some)), angle(a))
     size = hypot(a.real, a.imag)
-    large = a.real.apply("absolute").apply("maximum", abs(a.imag))
-    small = a.real.apply("absolute").apply("minimum", abs(a.imag))
-    near = (abs(size - 1.0)) < 0.25
+    swapped = abs(a.real) < abs(a.imag)
+    large, small = where(swapped, a.imag, a.real), where(swapped, a.real, a.imag)
+    large = large * large.of(1.0).apply("copysign", large)  # its absolute value, with a derivative at ties too
+    near = abs(size - 1.0) < 0.25
     close = log1p(where(near, (large - 1.0) * (large + 1.0) + small * small, 0.0)) * 0.5
     return ComplexValue(where(near, close, log(where(near, 1.0, size))), angle(a))
 
@@ -194,10 +196,11 @@ def complex_root(a: ComplexValue) -> ComplexValue:
     if a.is_real:
         left = a.real < 0.0
         return ComplexValue(root(where(left, 0.0, a.real)), root(where(left, -a.real, 0.0)))
-    t = root((abs(a.real) + hypot(a.real, a.imag)) * 0.5)
+    left = a.real < 0.0  # no absolute values: they have no derivatives at 0, where the root has
+    t = root((where(left, -a.real, a.real) + hypot(a.real, a.imag)) * 0.5)
     other = where(t.equals(0.0), a.imag, a.imag / (2.0 * where(t.equals(0.0), 1.0, t)))
-    left = a.real < 0.0
-    return ComplexValue(where(left, abs(other), t), where(left, copysign(t, a.imag), other))
+    side = other.of(1.0).apply("copysign", a.imag)
+    return ComplexValue(where(left, other * side, t), where(left, t * side, other))
 
 
 # Trigonometric and hyperbolic functions.

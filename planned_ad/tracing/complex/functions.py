@@ -12,6 +12,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...python.complex_parts import PART
+from ..record.dispatch import handler_of
 from ..record.recorder import Recorder
 from .complex_scalar import ComplexScalar
 from .complex_tracer import ComplexTracer, complex_array
@@ -90,6 +91,8 @@ def linear(function: Any, *places: int | str) -> None:
         def part(which: int) -> Any:
             positional = [part_of(recorder, v, which) if k in places else v for k, v in enumerate(args)]
             named = {name: part_of(recorder, v, which) if name in places else v for name, v in kwargs.items()}
+            if handler_of((*positional, *named.values())) is not None:
+                raise UnsupportedError(f"numpy.{function.__name__} takes no such complex argument here")
             return recorder.call(function, tuple(positional), real_dtype(named))
 
         found = whole(recorder, part(0), part(1))
@@ -98,19 +101,37 @@ def linear(function: Any, *places: int | str) -> None:
 
 for _function in (
     np.sum, np.mean, np.cumsum, np.diff, np.trace, np.roll, np.take, np.pad, np.tile, np.repeat, np.round,
-    np.around, np.nan_to_num, np.delete, np.take_along_axis, np.ediff1d, np.tril, np.triu, np.resize, np.gradient,
-    np.diag, np.diagflat, np.compress, np.average,
+    np.around, np.nan_to_num, np.delete, np.take_along_axis, np.tril, np.triu, np.resize, np.gradient,
+    np.diag, np.diagflat, np.average,
 ):  # fmt: skip
     linear(_function, 0, "a", "arr", "array", "ary", "m", "v", "A", "f", "x")
 for _function in (
-    np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block, np.append, np.choose,
+    np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.block,
 ):  # fmt: skip
-    linear(_function, 0, 1) if _function in (np.append, np.choose) else linear(_function, 0, "arrays", "tup")
+    linear(_function, 0, "arrays", "tup")
+linear(np.append, 0, 1, "arr", "values")
+linear(np.choose, 1, "choices")
+linear(np.compress, 1, "a")
+linear(np.linspace, 0, 1, "start", "stop")
 linear(np.where, 1, 2, "x", "y")
+of_parts_of_where = COMPLEX_FUNCTIONS[np.where]
+
+
+@of_complex(np.where)
+def where_(recorder, condition, *choices):
+    if handler_of((condition,)) is not None:
+        condition = complex_of(recorder, condition) != 0
+    if not choices:
+        return recorder.call(np.nonzero, (condition,), {})
+    if handler_of(choices) is None:
+        return recorder.call(np.where, (condition, *choices), {})
+    return of_parts_of_where(recorder, condition, *choices)
+
+
 linear(np.select, 1, 2, "choicelist", "default")
 linear(np.insert, 0, 2, "arr", "values")
 linear(np.interp, 2, "fp", "left", "right")
-linear(np.trapezoid, 0, "y")
+linear(np.ediff1d, 0, 1, 2, "ary", "to_end", "to_begin")
 
 
 # Views.
@@ -137,6 +158,24 @@ for _function in (
     np.array_split, np.hsplit, np.vsplit, np.dsplit, np.atleast_1d, np.atleast_2d, np.atleast_3d,
 ):  # fmt: skip
     view(_function)
+
+
+def each_argument(function: Any) -> None:
+    """Of a function of any number of arguments, each of which it shows."""
+    one = COMPLEX_FUNCTIONS[function]
+
+    @of_complex(function)
+    def each(recorder: Recorder, *arrays: Any) -> Any:
+        found = []
+        for array in arrays:
+            known = recorder.concrete(np.asarray(array)) if recorder.is_concrete(array) else array
+            is_complex = handler_of((known,)) is not None
+            found.append(one(recorder, known) if is_complex else recorder.call(function, (known,), {}))
+        return found[0] if len(found) == 1 else tuple(found)
+
+
+for _function in (np.atleast_1d, np.atleast_2d, np.atleast_3d):
+    each_argument(_function)
 
 
 @of_complex(np.broadcast_arrays)
@@ -217,12 +256,19 @@ def bilinear(function: Any, conjugated: int | None = None) -> None:
         return into(recorder, np.positive, out, found, True, "same_kind")
 
 
-for _function in (np.dot, np.matmul, np.inner, np.outer, np.tensordot, np.kron, np.convolve, np.cross, np.linalg.outer):
+for _function in (np.dot, np.matmul, np.inner, np.outer, np.kron, np.convolve, np.cross, np.linalg.outer):
     bilinear(_function)
 bilinear(np.vdot, 0)
 bilinear(np.correlate, 1)
-if hasattr(np, "vecdot"):
-    bilinear(np.vecdot, 0)
+for _name, _conjugated in (("vecdot", 0), ("vecmat", 0), ("matvec", None)):
+    if hasattr(np, _name):
+        bilinear(getattr(np, _name), _conjugated)
+
+
+@of_complex(np.tensordot, np.linalg.tensordot)
+def tensordot(recorder, a, b, axes=2):
+    found = products(recorder, lambda x, y: recorder.call(np.tensordot, (x, y, axes), {}), (a, b))
+    return recorder.call(np.asarray, (found,), {})
 
 
 @of_complex(np.einsum)
@@ -365,12 +411,17 @@ def size(recorder, a, axis=None):
 
 @of_complex(np.isscalar)
 def isscalar(recorder, element):
-    return type(element) is not ComplexTracer
+    return type(element) is ComplexScalar or (type(element) is not ComplexTracer and np.isscalar(element))
 
 
 @of_complex(np.result_type)
 def result_type(recorder, *arrays_and_dtypes):
-    return recorder.result_type(*arrays_and_dtypes)
+    def kind(obj: Any) -> Any:
+        if getattr(obj, "is_python", False):
+            return obj.dtype.type(0).item()
+        return obj.dtype if hasattr(obj, "recorder") else obj
+
+    return np.result_type(*map(kind, arrays_and_dtypes))
 
 
 # Methods of ufuncs.

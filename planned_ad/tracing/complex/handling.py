@@ -81,6 +81,7 @@ class ComplexCalls:
 
     def __init__(self) -> None:
         self.get, self.put = get_item, put_item
+        self.traced: list[Any] = []  # the functions of NumPy whose Python code is being traced
 
     def call(self, recorder: Recorder, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         items = (*args, *kwargs.values())
@@ -93,9 +94,14 @@ class ComplexCalls:
                 return implementation(recorder, *args, **kwargs)
             if isinstance(function, np.ufunc):
                 return complex_ufunc(recorder, function, args, **kwargs)
-            if type(getattr(function, "_implementation", None)) is not types.FunctionType:
+            code = getattr(function, "_implementation", None)
+            if type(code) is not types.FunctionType or function in self.traced:  # which calls its array's own method
                 raise refused_function(recorder, function)
-            return recorder.call_python(function, args, kwargs)
+            self.traced.append(function)
+            try:
+                return recorder.call_python(function, args, kwargs)
+            finally:
+                self.traced.pop()
         except UnsupportedError as error:
             if recorder.here() in str(error):
                 raise

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-from numpy.linalg import LinAlgError
 from numpy.linalg._linalg import SlogdetResult
 
 from ...errors import UnsupportedError
@@ -91,7 +90,7 @@ def pivots(recorder: Recorder, a: Any) -> tuple[list[Any], Any]:
     """The pivots of Gauss's elimination with row exchanges, and the sign of these."""
     n = a.shape[0]
     if a.ndim != 2 or n != a.shape[1]:
-        raise LinAlgError("the determinant of complex matrices is that of one square matrix at a time")
+        raise UnsupportedError("the determinant of complex matrices is that of one square matrix at a time")
     if n > MOST_ROWS:
         raise UnsupportedError(
             f"the determinant of a complex matrix of more than {MOST_ROWS} rows has no rule; of a real one it has"
@@ -173,7 +172,7 @@ def multi_dot(recorder, arrays, *, out=None):
 
 
 linear(np.linalg.trace, 0, "x")
-for _function in (np.linalg.matmul, np.linalg.tensordot, np.linalg.cross):
+for _function in (np.linalg.matmul, np.linalg.cross):
     bilinear(_function)
 bilinear(np.linalg.vecdot, 0)
 view(np.linalg.diagonal)
