@@ -45,10 +45,15 @@ def full_name(function: Callable) -> str:
     module = getattr(function, "__module__", None) or "scipy.special"
     if isinstance(function, np.ufunc):
         module = "numpy" if getattr(np, name, None) is function else "scipy.special"
-    for public in ("scipy.special", "scipy.linalg"):
+    for public in ("scipy.special", "scipy.linalg", "scipy.fft"):
         if module.startswith(public):
             module = public
     return f"{module}.{name}".replace("numpy", "np", 1)
+
+
+def is_public(function: Callable) -> bool:
+    """Whether people write it; what is behind other functions is not listed."""
+    return not function.__name__.startswith("_") and "pypocketfft" not in (getattr(function, "__module__", None) or "")
 
 
 def listed(names: Iterable[str]) -> str:
@@ -65,7 +70,7 @@ def page() -> str:
     """The text of docs/supported.md."""
     by_module: dict[str, list[str]] = {}
     for function, implementation in FUNCTIONS.items():
-        if not implementation.__module__.endswith(".refused"):
+        if not implementation.__module__.endswith(".refused") and is_public(function):
             by_module.setdefault(implementation.__module__, []).append(full_name(function))
     private = np._core.umath.clip  # behind np.clip, which is listed
     math_names = [f"math.{f.__name__}" for f in (*builtin_functions.UNARY, *builtin_functions.BINARY)]

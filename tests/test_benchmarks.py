@@ -12,7 +12,7 @@ from tests.tolerances import DIFFERENCES
 
 sys.path.append(str(Path(__file__).parents[1] / "asv_bench"))
 
-from benchmarks import allocations, batch, compiling, loop_checks, peers, sparse, speed
+from benchmarks import allocations, batch, compiling, fourier, loop_checks, peers, sparse, speed
 from benchmarks.measure import compiled, example, zeros_like
 from benchmarks.programs import PROGRAMS
 
@@ -128,6 +128,11 @@ def test_sparse_hessians_are_measured(monkeypatch):
     assert benchmark.track_first_call("chained_loop") > 0
     _, found = sparse.minimised(100, "trust-krylov")
     np.testing.assert_allclose(found.x, np.ones(100), atol=1e-5)
+
+
+def test_fourier():
+    for name in ("rfft_1000", "gradient_1000"):
+        assert 0 < fourier.Fourier().track_by_scipy(name) < 1
 
 
 @pytest.mark.parametrize("peer", sorted({peer for _, peer in peers.CASES}))

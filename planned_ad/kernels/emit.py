@@ -35,6 +35,7 @@ from ..python.source import UNKNOWN
 from ..regions.regions import View
 from .entry.memories import KernelPointers, Layout
 from .library.blas import emit_contract
+from .library.fourier import LINES, emit_fourier
 from .library.matrices import EMIT, SCRATCH, emit_matrices, scratch_of
 from .library.native_callees import FIRST_GUARD, emit_call, in_python, may_leave
 from .library.scans import emit_nonzero, emit_scan
@@ -58,6 +59,7 @@ LIBRARY = {
     "argsort": emit_argsort,
     "call": emit_call,
     **dict.fromkeys(EMIT, emit_matrices),
+    **dict.fromkeys(LINES, emit_fourier),
 }
 
 
@@ -328,8 +330,8 @@ def flops(steps: Sequence[Step]) -> float:
         elif in_python(step):  # during which the interpreter may turn to another thread, and this one come back here
             total += NOT_SHORT
         elif isinstance(step, LibraryStep):
-            extents = [n for _, view, _ in step.operands for n in view.shape]
-            total += math.prod(extents) ** 0.75
+            count = math.prod(n for _, view, _ in step.operands for n in view.shape)
+            total += 10.0 * count if step.operation.primitive in LINES else count**0.75
         elif isinstance(step, LoopStep):
             total += step.operation.trips * flops(step.steps)
         elif isinstance(step, BranchStep):

@@ -15,6 +15,7 @@ _LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad"})
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 # Modules of libraries that are Python all through, whose functions and classes are traced as the user's are.
 PURE_PYTHON = (
+    "numpy.fft",
     "numpy.lib._function_base_impl",
     "numpy.lib._polynomial_impl",
     "numpy.lib._shape_base_impl",
@@ -22,12 +23,16 @@ PURE_PYTHON = (
     "scipy._lib._array_api",
     "scipy._lib._util",
     "scipy._lib.array_api_extra",
+    "scipy.fft._basic_backend",
+    "scipy.fft._pocketfft",
+    "scipy.fft._realtransforms_backend",
+    "scipy.fftpack",
     "scipy.integrate._ivp",
     "scipy.integrate._quadrature",
+    "scipy.linalg._basic",
     "scipy.linalg._special_matrices",
     "scipy.optimize._optimize",
-    "scipy.signal._waveforms",
-    "scipy.signal.windows._windows",
+    "scipy.signal",
     "scipy.special._spfun_stats",
     "scipy.stats._axis_nan_policy",
     "scipy.stats._entropy",
@@ -56,7 +61,7 @@ def is_library(module_name: str, file: str | None = None) -> bool:
     if module_name == CONTROL:
         return False
     top = module_name.partition(".")[0]
-    if top in _LIBRARIES:
+    if top in _LIBRARIES or top.startswith("_cython_"):  # the types of what Cython has compiled
         return True
     return top in sys.stdlib_module_names and (file is None or file.startswith(_STANDARD_LIBRARY))
 

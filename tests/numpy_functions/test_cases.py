@@ -7,7 +7,7 @@ import pytest
 
 from tests.tracing_oracle import check
 
-from . import cases_of_order, cases_of_special  # noqa: F401 (add their cases)
+from . import cases_of_fourier, cases_of_order, cases_of_special  # noqa: F401 (add their cases)
 from .cases import CASES, Case
 
 

@@ -12,7 +12,7 @@ from planned_ad.differentiate.reverse import reverse
 from planned_ad.tape.interpret import array_of, interpret, memory_of, uninitialised
 from planned_ad.trace import trace
 
-from . import cases_of_order, cases_of_special  # noqa: F401 (add their cases)
+from . import cases_of_fourier, cases_of_order, cases_of_special  # noqa: F401 (add their cases)
 from .cases import CASES, Case
 
 SMOOTH = [case for case in CASES if not case.rounds]

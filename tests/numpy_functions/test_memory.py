@@ -83,3 +83,23 @@ def test_read_only_views(function) -> None:
         program(x)
     with pytest.raises(ValueError, match="read-only"):
         check(program, x)
+
+
+def test_set_flags() -> None:
+    def program(x):
+        y = x + 1
+        y.setflags(write=False)
+        z = y.copy()
+        z[0] = 0.0
+        return y * z
+
+    check(program, np.ones(3))
+
+    def writing(x):
+        y = x + 1
+        y.setflags(write=False)
+        y[0] = 0.0
+        return y
+
+    with pytest.raises(ValueError, match="read-only"):
+        check(writing, np.ones(3))

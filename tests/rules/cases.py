@@ -12,6 +12,7 @@ from planned_ad.rules import RULES, Rule
 from planned_ad.tape.builder import TapeBuilder
 from planned_ad.tape.callees import Callee
 
+from .fourier_cases import FOURIER_CASES
 from .matrix_cases import MATRIX_CASES
 
 SHAPES = [(), (3,), (2, 3), (0,), (2, 0)]
@@ -184,6 +185,7 @@ OTHERS = {
         ((integers(4), np.zeros(0, np.int64)), {}),
     ],
     **MATRIX_CASES,
+    **FOURIER_CASES,
     "nonzero": [
         ((np.array([[True, False], [True, True]]),), {"count": 3}),
         ((np.zeros(0, bool),), {"count": 0}),

@@ -75,6 +75,8 @@ def result_of(
             own = scanned(sets, smooth, **parameters)
         case "contract":
             own = contracted(sets, *smooth, **parameters)
+        case "matrix" if "behind" in parameters:
+            own = transformed(sets, smooth[0], primitive != "real_fourier", parameters["behind"], shape)
         case _:  # of a call everything depends on everything
             every = np.concatenate([np.zeros(0, np.int64), *(a.sets.reshape(-1) for a in operands)])
             own = np.broadcast_to(sets.union_over(every, (0,)), shape)
@@ -105,6 +107,14 @@ def united(sets: IndexSets, operands: Sequence[Elements], shape: tuple[int, ...]
 def chosen(sets: IndexSets, condition: Elements, a: Elements, b: Elements) -> np.ndarray:
     either = sets.union(a.sets, b.sets) if not condition.known.all() else EMPTY
     return np.where(condition.known, np.where(condition.numbers, a.sets, b.sets), either)
+
+
+def transformed(sets: IndexSets, a: Elements, pairs: bool, behind: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Of a Fourier transform, each number depends on all of its line."""
+    rank = a.sets.ndim - pairs
+    axis = rank - 1 - behind
+    own = np.expand_dims(sets.union_over(a.sets, (axis, rank) if pairs else (axis,)), axis)
+    return np.broadcast_to(own if own.ndim == len(shape) else own[..., None], shape)
 
 
 def scanned(

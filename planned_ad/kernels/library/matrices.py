@@ -12,6 +12,7 @@ from ...regions.regions import c_strides
 from ..llvm.places import Pointers, loop
 from ..llvm.types import I64, memory_type
 from . import decompositions, equations, systems
+from .fourier import LINES, fourier_scratch
 from .routines import Item, rounded
 
 SCRATCH = Memory("scratch", 0)
@@ -92,6 +93,8 @@ def emit_matrices(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) 
 def scratch_of(step: LibraryStep) -> int:
     """Bytes that a routine needs besides its result; where it needs none of its own, for a copy of each operand."""
     op = step.operation
+    if op.primitive in LINES:
+        return fourier_scratch(step)
     if op.primitive not in CORES:
         return 0
     rank = len(op.out.shape) - CORES[op.primitive][1]

@@ -46,3 +46,8 @@ def splat(builder: ir.IRBuilder, value: ir.Value, lanes: int) -> ir.Value:
     first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
     zeros = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
     return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), zeros)
+
+
+def element_constant(kind: ir.Type, number: float) -> ir.Constant:
+    """A floating number of this type, in each lane of a vector."""
+    return ir.Constant(kind, [number] * kind.count if isinstance(kind, ir.VectorType) else number)

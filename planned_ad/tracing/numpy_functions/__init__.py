@@ -1,10 +1,12 @@
 """NumPy's functions on traced values. Importing this package fills the table `dispatch.FUNCTIONS`."""
 
 from . import (  # noqa: F401
+    cosines,
     decompositions,
     distributions,
     einsum,
     elementwise,
+    fourier,
     indexing,
     joining,
     linear,

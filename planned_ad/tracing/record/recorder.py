@@ -281,7 +281,7 @@ class Recorder:
 
     def result_type(self, *objects: object) -> np.dtype:
         """`numpy.result_type`, where Python numbers are weak."""
-        types = [operand(self, obj)[0] for obj in objects]
+        types = [np.dtype(obj) if isinstance(obj, type | str | np.dtype) else operand(self, obj)[0] for obj in objects]
         return np.result_type(*(kind(0) if isinstance(kind, type) else kind for kind in types))
 
     # Views.

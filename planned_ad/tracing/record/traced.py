@@ -116,6 +116,12 @@ class TracedArray(Traced):
     @shape.setter
     def shape(self, shape: Any) -> None:
         self.geometry = np.reshape(self.geometry, shape, copy=False)
+
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """As NumPy's: whether the array may be written to by this name."""
+        geometry = self.geometry.view()
+        geometry.setflags(write=write, align=align, uic=uic)
+        self.geometry = geometry
         self._view = None
 
     @property
