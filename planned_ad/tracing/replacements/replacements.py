@@ -19,6 +19,7 @@ from ..loops.list_functions import call_on_lists, has_list, list_replacements
 from ..loops.sequences import sequence_replacements
 from ..record.dispatch import FUNCTIONS
 from ..record.recorder import Recorder
+from ..scipy_functions import register_loaded
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
 from ..values.loop_index import is_loop_index
 from .array_converter import library_replacements
@@ -31,8 +32,9 @@ from .stand_ins import ndarray, with_classes
 
 def replacements(recorder: Recorder) -> dict[int, object]:
     """From `id(real)` to what traced code sees instead: NumPy's functions, `math`, built-ins."""
+    register_loaded()
     found: dict[int, object] = {}
-    for function in _numpy_functions():
+    for function in _numpy_functions(len(FUNCTIONS)):
         found[id(function)] = _tracing(recorder, function)
     for name in ("mgrid", "ogrid"):
         found[id(getattr(np, name))] = _Grid(recorder, getattr(np, name))
@@ -52,8 +54,16 @@ def replacements(recorder: Recorder) -> dict[int, object]:
     )
 
 
+def add_loaded(recorder: Recorder, found: dict[int, object]) -> None:
+    """Add to what `replacements` has given that for modules of SciPy which were imported since."""
+    if register_loaded():
+        for function in _numpy_functions(len(FUNCTIONS)):
+            if id(function) not in found:
+                found[id(function)] = _tracing(recorder, function)
+
+
 @functools.cache
-def _numpy_functions() -> tuple[Callable[..., Any], ...]:
+def _numpy_functions(implemented: int) -> tuple[Callable[..., Any], ...]:
     """NumPy's public functions that may make or take arrays, and those of other libraries that we implement."""
     found: dict[int, Any] = {}
     for module in (np, np.linalg, np.fft):
@@ -142,7 +152,9 @@ class _Joined:
             if isinstance(part, str):
                 raise self.recorder.unsupported("numpy.r_ with a directive in a string")
             part = np.r_[part] if isinstance(part, slice) else part
-            part = self.recorder.array(self.recorder.value_of(part)) if not self.recorder.is_array(part) else part
+            if not self.recorder.is_array(part):
+                known = self.recorder.is_concrete(part)
+                part = np.asarray(part) if known else self.recorder.array(self.recorder.value_of(part))
             part = part.reshape(-1) if not part.ndim else part
             parts.append(part[:, None] if self.columns and part.ndim == 1 else part)
         return self.recorder.call(np.concatenate, (parts,), {"axis": -1 if self.columns else 0})
