@@ -153,6 +153,11 @@ class Namespace:
         pairs = self._memo.values()
         return next((real for real, seen in pairs if seen is shadow and real is not shadow), shadow)
 
+    def behind(self, identities: set[int]) -> dict[int, object]:
+        """By the identity of a shadow, the object or class that traced code sees it in place of."""
+        pairs = [(real, shadow) for real, shadow in self._memo.values() if id(shadow) in identities]
+        return {id(shadow): real for real, shadow in pairs if real is not shadow}
+
     def instances(self) -> list[tuple[object, object]]:
         """The instances of the user's classes that traced code has met, with their shadows."""
         pairs = [(real, shadow) for real, shadow in self._memo.values() if shadow is not real]

@@ -107,11 +107,15 @@ class Interpreter:
 
     def region(self, region: Region) -> np.ndarray:
         """The elements of a region now: a view of its buffer's memory."""
-        buffer = self.buffers[region.buffer]
-        if buffer.id not in self.memories:
+        return show(self.memory(region.buffer), below(region.view, self.buffers[region.buffer], self.indices))
+
+    def memory(self, id: int) -> np.ndarray:
+        """The flat memory of a buffer."""
+        if id not in self.memories:
+            buffer = self.buffers[id]
             known = buffer.array
-            self.memories[buffer.id] = uninitialised(buffer) if known is None else memory_of(buffer, known)
-        return show(self.memories[buffer.id], below(region.view, buffer, self.indices))
+            self.memories[id] = uninitialised(buffer) if known is None else memory_of(buffer, known)
+        return self.memories[id]
 
     def step(self, op: Operation) -> None:
         match op:

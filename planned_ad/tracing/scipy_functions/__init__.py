@@ -10,7 +10,15 @@ import importlib
 import sys
 
 FILES = {
-    "scipy.interpolate": ("piecewise_polynomials", "b_splines", "fitpack", "grids", "lapack", "radial_basis"),
+    "scipy.interpolate": (
+        "piecewise_polynomials",
+        "b_splines",
+        "fitpack",
+        "grids",
+        "lapack",
+        "radial_basis",
+        "table_bounds",
+    ),
 }
 """By the module of SciPy, the files here that stand for its functions."""
 

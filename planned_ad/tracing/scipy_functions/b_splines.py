@@ -17,7 +17,7 @@ from ..numpy_functions.support import unsupported
 from ..record.dispatch import implements
 from ..record.number_sources import require_numbers
 from ..record.recorder import Recorder
-from .intervals import arrays, interval_of, outside
+from .intervals import beyond_ends, interval_of, traced_arrays
 
 # Until SciPy 1.15 the functions were in `_bspl`.
 COMPILED = getattr(interpolate, "_dierckx", None) or interpolate._bspl
@@ -29,7 +29,7 @@ def compiled(name: str) -> Callable[[Any], Any]:
     return (lambda implementation: implementation) if function is None else implements(function)
 
 
-def basis(t: Any, k: int, x: Any, at: Any, order: int = 0) -> list[Any]:
+def b_splines_at(t: Any, k: int, x: Any, at: Any, order: int = 0) -> list[Any]:
     """The k + 1 B-splines that are not zero in the interval `at`, or derivatives of them, at `x`.
 
     By de Boor's recursion over the degree, of which the last `order` steps are those of derivatives (de Boor, A
@@ -58,7 +58,7 @@ def interval(recorder: Recorder, t: Any, k: int, x: Any) -> Any:
 def value(recorder: Recorder, t: Any, c: Any, k: int, x: Any, order: int = 0) -> Any:
     """The spline, one for each column of `c`, or a derivative of it, at `x`."""
     at = interval(recorder, t, k, x)
-    parts = basis(t, k, x, at, order)
+    parts = b_splines_at(t, k, x, at, order)
     terms = [_like(part, c) * c[at - k + j] for j, part in enumerate(parts)]
     return sum(terms[1:], terms[0])
 
@@ -69,9 +69,9 @@ def _like(part: Any, c: Any) -> Any:
 
 @compiled("evaluate_spline")
 def evaluate_spline(recorder, t, c, k, x, nu, extrapolate, out=None):
-    t, c, x = arrays(recorder, t, c, x)
+    t, c, x = traced_arrays(recorder, t, c, x)
     found = value(recorder, t, c, k, x, nu)
-    nowhere = np.isnan(x) if extrapolate else outside(x, t[k], t[t.shape[0] - k - 1])
+    nowhere = np.isnan(x) if extrapolate else beyond_ends(x, t[k], t[t.shape[0] - k - 1])
     found = np.where(nowhere[:, None], math.nan, found)
     if out is None:
         return found
@@ -80,23 +80,23 @@ def evaluate_spline(recorder, t, c, k, x, nu, extrapolate, out=None):
 
 @compiled("find_interval")
 def find_interval(recorder, t, k, x, before, extrapolate):
-    (t,) = arrays(recorder, t)
+    (t,) = traced_arrays(recorder, t)
     return interval(recorder, t, k, x)
 
 
 @compiled("evaluate_all_bspl")
 def evaluate_all_bspl(recorder, t, k, x, at, nu=0):
-    t, x = arrays(recorder, t, x)
-    return np.stack(basis(t, k, x, at, nu))
+    t, x = traced_arrays(recorder, t, x)
+    return np.stack(b_splines_at(t, k, x, at, nu))
 
 
 @compiled("_coloc")
 def collocation(recorder, x, t, k, ab, offset=0):
     """The B-splines at each x as the rows of a banded matrix, of which `ab` is the transpose of LAPACK's form."""
-    x, t = arrays(recorder, x, t)
+    x, t = traced_arrays(recorder, x, t)
     at = interval(recorder, t, k, x)
     rows = np.arange(x.shape[0]) + offset
-    for j, part in enumerate(basis(t, k, x, at)):
+    for j, part in enumerate(b_splines_at(t, k, x, at)):
         column = at - k + j
         ab[column, 2 * k + rows - column] = part
 
@@ -105,23 +105,23 @@ def collocation(recorder, x, t, k, ab, offset=0):
 def data_matrix(recorder, x, t, k, w, extrapolate=False):
     """The B-splines at each x times its weight, and the first coefficient that they belong to."""
     require_numbers(recorder, (x, t))
-    x, t, w = arrays(recorder, x, t, w)
+    x, t, w = traced_arrays(recorder, x, t, w)
     at = interval(recorder, t, k, x)
-    return np.stack(basis(t, k, x, at), axis=1) * w[:, None], at - k, t.shape[0] - k - 1
+    return np.stack(b_splines_at(t, k, x, at), axis=1) * w[:, None], at - k, t.shape[0] - k - 1
 
 
 @compiled("evaluate_ndbspline")
 def evaluate_ndbspline(recorder, xi, t, counts, k, nu, extrapolate, c, width, strides, indices):
     """A product of splines, a dimension after the other; knots are padded to the same length."""
-    xi, t, c = arrays(recorder, xi, t, c)
+    xi, t, c = traced_arrays(recorder, xi, t, c)
     counts, k, nu, strides = (np.asarray(recorder.plain(numbers)).tolist() for numbers in (counts, k, nu, strides))
     places, parts, nowhere = [], [], np.isnan(xi[:, 0])
     for d, (count, degree) in enumerate(zip(counts, k)):
         knots, x = t[d, :count], xi[:, d]
         places.append(interval(recorder, knots, degree, x) - degree)
-        parts.append(basis(knots, degree, x, places[-1] + degree, nu[d]))
+        parts.append(b_splines_at(knots, degree, x, places[-1] + degree, nu[d]))
         end = knots[degree], knots[count - degree - 1]
-        nowhere = nowhere | (np.isnan(x) if extrapolate else outside(x, *end))
+        nowhere = nowhere | (np.isnan(x) if extrapolate else beyond_ends(x, *end))
     found: Any = 0.0
     for chosen in itertools.product(*(range(degree + 1) for degree in k)):
         weight = math.prod(own[j] for own, j in zip(parts, chosen))
@@ -133,7 +133,7 @@ def evaluate_ndbspline(recorder, xi, t, counts, k, nu, extrapolate, c, width, st
 # Coefficients that are linear in what is interpolated.
 
 
-def known(recorder: Recorder, name: str, *items: Any) -> list[Any]:
+def known_numbers(recorder: Recorder, name: str, *items: Any) -> list[Any]:
     """The numbers of knots, places and weights."""
     if not all(map(recorder.is_concrete, items)):
         require_numbers(recorder, items)
@@ -153,8 +153,8 @@ LEAST_SQUARES = getattr(interpolate._bsplines, "_lsq_solve_qr", None)
 
 
 def least_squares(recorder, x, y, t, k, w, periodic=False):
-    x, t, w = known(recorder, "make_lsq_spline", x, t, w)
-    (y,) = arrays(recorder, y)
+    x, t, w = known_numbers(recorder, "make_lsq_spline", x, t, w)
+    (y,) = traced_arrays(recorder, y)
 
     def solve(row: np.ndarray) -> np.ndarray:
         found: np.ndarray = LEAST_SQUARES(x, row[:, None], t, k, w, periodic)[2]

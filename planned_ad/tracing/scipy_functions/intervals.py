@@ -18,10 +18,10 @@ def interval_of(recorder: Recorder, breaks: Any, x: Any, first: int = 0, last: i
     return positions_below(recorder, np.clip(found, first, last - 1), breaks.shape[0])
 
 
-def outside(x: Any, low: Any, high: Any) -> Any:
+def beyond_ends(x: Any, low: Any, high: Any) -> Any:
     """Where `x` is in no interval; nan is not."""
     return ~((x >= low) & (x <= high))
 
 
-def arrays(recorder: Recorder, *objects: Any) -> list[Any]:
+def traced_arrays(recorder: Recorder, *objects: Any) -> list[Any]:
     return [asarray(recorder, obj) for obj in objects]

@@ -13,7 +13,7 @@ from scipy.interpolate import _ppoly
 
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
-from .intervals import arrays, interval_of, outside
+from .intervals import beyond_ends, interval_of, traced_arrays
 
 
 def place(recorder: Recorder, breaks: Any, x: Any) -> tuple[Any, Any]:
@@ -30,7 +30,7 @@ def power(k: int, order: int) -> float:
     return 1.0 / math.perm(k - order, -order)
 
 
-def polynomial(coefficients: Any, distance: Any, order: int) -> Any:
+def power_sum(coefficients: Any, distance: Any, order: int) -> Any:
     """The sum of powers of `distance`, by Horner's scheme, or a derivative or antiderivative of it."""
     k = coefficients.shape[0]
     found: Any = None
@@ -50,16 +50,16 @@ def polynomial(coefficients: Any, distance: Any, order: int) -> Any:
 def evaluate(recorder, c, x, xp, dx, extrapolate, out):
     if dx < 0:
         raise ValueError("Order of derivative cannot be negative")
-    c, x, xp = arrays(recorder, c, x, xp)
+    c, x, xp = traced_arrays(recorder, c, x, xp)
     at, distance = place(recorder, x, xp)
-    found = polynomial(c[:, at, :], distance[:, None], dx)
-    out[...] = found if extrapolate else within(found, xp, x)
+    found = power_sum(c[:, at, :], distance[:, None], dx)
+    out[...] = found if extrapolate else nan_beyond(found, xp, x)
 
 
-def within(found: Any, xp: Any, x: Any) -> Any:
+def nan_beyond(found: Any, xp: Any, x: Any) -> Any:
     """`found`, and nan where `xp` lies in no interval."""
     low, high = np.minimum(x[0], x[-1]), np.maximum(x[0], x[-1])
-    return np.where(outside(xp, low, high)[:, None], math.nan, found)
+    return np.where(beyond_ends(xp, low, high)[:, None], math.nan, found)
 
 
 @implements(_ppoly.evaluate_bernstein)
@@ -67,7 +67,7 @@ def evaluate_bernstein(recorder, c, x, xp, nu, extrapolate, out):
     """With derivatives as differences of coefficients over the width of the interval (Farin, 5.2)."""
     if nu < 0:
         raise ValueError("Order of derivative cannot be negative")
-    c, x, xp = arrays(recorder, c, x, xp)
+    c, x, xp = traced_arrays(recorder, c, x, xp)
     at, distance = place(recorder, x, xp)
     width = (x[at + 1] - x[at])[:, None]
     s, chosen = distance[:, None] / width, c[:, at, :]
@@ -75,20 +75,20 @@ def evaluate_bernstein(recorder, c, x, xp, nu, extrapolate, out):
         chosen = (chosen[1:] - chosen[:-1]) * (c.shape[0] - 1 - order) / width if chosen.shape[0] > 1 else chosen * 0.0
     k = chosen.shape[0] - 1
     found = sum(math.comb(k, j) * s**j * (1 - s) ** (k - j) * chosen[j] for j in range(k + 1))
-    out[...] = found if extrapolate else within(found, xp, x)
+    out[...] = found if extrapolate else nan_beyond(found, xp, x)
 
 
 @implements(_ppoly.integrate)
 def integrate(recorder, c, x, a, b, extrapolate, out):
     """The antiderivatives of the two pieces that the ends lie in, and of all pieces in between."""
-    c, x = arrays(recorder, c, x)
+    c, x = traced_arrays(recorder, c, x)
     ends = np.stack([np.asarray(a) if not recorder.is_scalar(a) else a, b]) * 1.0
     at, distance = place(recorder, x, ends)
-    pieces = polynomial(c, (x[1:] - x[:-1])[:, None], -1)
+    pieces = power_sum(c, (x[1:] - x[:-1])[:, None], -1)
     sums = np.concatenate([np.zeros((1, c.shape[2])), np.cumsum(pieces, axis=0)])
-    upto = sums[at] + polynomial(c[:, at, :], distance[:, None], -1)
+    upto = sums[at] + power_sum(c[:, at, :], distance[:, None], -1)
     if not extrapolate:
-        upto = within(upto, ends, x)
+        upto = nan_beyond(upto, ends, x)
     out[...] = upto[1] - upto[0]
 
 
@@ -98,9 +98,9 @@ def fix_continuity(recorder, c, x, order):
 
     The first one is a running sum of what the higher ones make of each piece.
     """
-    c, x = arrays(recorder, c, x)
+    c, x = traced_arrays(recorder, c, x)
     steps, k = (x[1:] - x[:-1])[:, None], c.shape[0]
     for derivative in range(order, -1, -1):
         c[k - derivative - 1, 1:] = 0.0
-        ends = polynomial(c, steps, derivative) / math.factorial(derivative)
+        ends = power_sum(c, steps, derivative) / math.factorial(derivative)
         c[k - derivative - 1, 1:] = np.cumsum(ends, axis=0)[:-1]
