@@ -175,8 +175,10 @@ def outsiders(recorder: Recorder) -> Callable[[Any, str], object]:
             return known
         if isinstance(obj, Iterator):
             return Iterating(recorder, name)
+        if not is_library_function(obj):
+            return obj
         ours = getattr(obj, "__globals__", {}).get("__name__", "").startswith("planned_ad.")  # stands for one already
-        return adopting(recorder, obj) if is_library_function(obj) and not ours else obj
+        return obj if ours else adopting(recorder, obj)
 
     return outsider
 

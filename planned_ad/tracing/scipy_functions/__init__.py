@@ -19,6 +19,7 @@ FILES = {
         "radial_basis",
         "table_bounds",
     ),
+    "scipy.ndimage": ("image_filters", "image_sampling"),
 }
 """By the module of SciPy, the files here that stand for its functions."""
 
