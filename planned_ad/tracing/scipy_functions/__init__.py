@@ -20,6 +20,7 @@ FILES = {
         "table_bounds",
     ),
     "scipy.ndimage": ("image_filters", "image_sampling"),
+    "scipy.signal": ("signals",),
 }
 """By the module of SciPy, the files here that stand for its functions."""
 
