@@ -26,6 +26,7 @@ PURE_PYTHON = (
     "scipy.integrate._ivp",
     "scipy.integrate._quadrature",
     "scipy.interpolate",
+    "scipy.linalg._procrustes",
     "scipy.linalg._special_matrices",
     "scipy.ndimage",
     "scipy.optimize._optimize",

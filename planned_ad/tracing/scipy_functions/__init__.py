@@ -21,6 +21,8 @@ FILES = {
     ),
     "scipy.ndimage": ("image_filters", "image_sampling"),
     "scipy.signal": ("signals",),
+    "scipy.spatial.distance": ("distances",),
+    "scipy.spatial.transform": ("rotations",),
 }
 """By the module of SciPy, the files here that stand for its functions."""
 

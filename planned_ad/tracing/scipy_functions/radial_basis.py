@@ -2,8 +2,4 @@
 
 from .generic_code import by_generic_code
 
-by_generic_code(
-    "interpolate._rbfinterp_np",
-    "interpolate._rbfinterp_xp",
-    ("_build_and_solve_system", "_build_evaluation_coefficients", "compute_interpolation"),
-)
+by_generic_code("interpolate._rbfinterp_np", "interpolate._rbfinterp_xp")
