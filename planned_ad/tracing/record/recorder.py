@@ -20,7 +20,7 @@ from ...tape.found_outside import Outside
 from ...tape.tape import Buffer, Value, walk
 from .aliases import Copies
 from .builder import RecordingBuilder
-from .dispatch import FUNCTIONS, WRITING, handler_of
+from .dispatch import FUNCTIONS, WRITING, handler_of, standing_in
 from .example import ExampleRun
 from .number_sources import require_numbers
 from .promotion import KINDS, dtype_of, operand
@@ -337,7 +337,8 @@ class Recorder:
             return kind(self.adopt(item, sources) for item in result)
         if isinstance(result, tuple) and hasattr(result, "_fields"):
             return kind(*(self.adopt(item, sources) for item in result))
-        return result
+        made = standing_in(self, result)
+        return result if made is None else made
 
     def _arrays_in(self, items: Iterable[Any]) -> Iterator[Any]:
         for item in items:

@@ -17,8 +17,9 @@ from ..lengths.varying import VaryingArray
 from ..loops.exits import exit_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
 from ..loops.sequences import sequence_replacements
-from ..record.dispatch import FUNCTIONS
+from ..record.dispatch import FUNCTIONS, standing_in
 from ..record.recorder import Recorder
+from ..record.traced import LibraryObject
 from ..scipy_functions import register_loaded
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
 from ..values.loop_index import is_loop_index
@@ -119,7 +120,8 @@ def _counted(recorder: Recorder, items: Any) -> Any:
 
 def _has_tracer(recorder: Recorder, items: Any) -> bool:
     for item in items:
-        if recorder.is_array(item) or recorder.is_scalar(item) or issubclass(type(item), VaryingArray):
+        kind = type(item)
+        if recorder.is_array(item) or recorder.is_scalar(item) or issubclass(kind, VaryingArray | LibraryObject):
             return True
         if (type(item) is list or type(item) is tuple) and _has_tracer(recorder, item):
             return True
@@ -171,6 +173,9 @@ def outsiders(recorder: Recorder) -> Callable[[Any, str], object]:
         if found is not None:
             return found
         known = distribution(recorder, obj, name, _tracing)
+        if known is not None:
+            return known
+        known = standing_in(recorder, obj, name)
         if known is not None:
             return known
         if isinstance(obj, Iterator):

@@ -6,8 +6,10 @@ that it calls. A file is imported once the library's module is: some of them tak
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
+from collections.abc import Callable
 
 FILES = {
     "scipy.interpolate": (
@@ -21,19 +23,27 @@ FILES = {
     ),
     "scipy.ndimage": ("image_filters", "image_sampling"),
     "scipy.signal": ("signals",),
+    "scipy.sparse": ("sparse_matrices",),
     "scipy.spatial.distance": ("distances",),
     "scipy.spatial.transform": ("rotations",),
 }
 """By the module of SciPy, the files here that stand for its functions."""
 
-_registered: set[str] = set()
+_later: dict[str, list[Callable[[], object]]] = {
+    module: [functools.partial(importlib.import_module, f".{file}", __name__) for file in files]
+    for module, files in FILES.items()
+}
+
+
+def when_loaded(module: str, register: Callable[[], object]) -> None:
+    """Have `register` called before the first trace after a module of SciPy has been imported."""
+    _later.setdefault(module, []).append(register)
 
 
 def register_loaded() -> bool:
     """Fill `dispatch.FUNCTIONS` for the modules that are imported by now; whether there were new ones."""
-    found = [module for module in FILES if module in sys.modules and module not in _registered]
+    found = [module for module in _later if module in sys.modules]
     for module in found:
-        for file in FILES[module]:
-            importlib.import_module(f".{file}", __name__)
-        _registered.add(module)
+        for register in _later.pop(module):
+            register()
     return bool(found)

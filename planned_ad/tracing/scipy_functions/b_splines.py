@@ -1,6 +1,7 @@
 """Splines as sums of B-splines: what `BSpline` and its like call of `scipy.interpolate._dierckx`.
 
-Knots `t` do not descend; of n coefficients, those from `l - k` to `l` count in the interval [t_l, t_l+1), l = k, .., n - 1.
+Knots `t` do not descend; of n coefficients, those from `l - k` to `l` count in the interval [t_l, t_l+1), for l from k
+to n - 1.
 """
 
 from __future__ import annotations
@@ -149,7 +150,7 @@ def by_matrix(solve: Callable[[np.ndarray], np.ndarray], y: Any) -> Any:
     return np.stack([solve(row) for row in np.eye(y.shape[0])], axis=1) @ y
 
 
-LEAST_SQUARES = getattr(interpolate._bsplines, "_lsq_solve_qr", None)
+LEAST_SQUARES: Any = getattr(interpolate._bsplines, "_lsq_solve_qr", None)
 
 
 def least_squares(recorder, x, y, t, k, w, periodic=False):

@@ -154,6 +154,6 @@ def regrid_smth(recorder, x, y, z, xb=None, xe=None, yb=None, ye=None, kx=3, ky=
     if s != 0:
         raise unsupported("scipy.interpolate.RectBivariateSpline with s > 0", SMOOTHING)
     z = traced_arrays(recorder, z)[0].reshape(len(x), len(y)) * 1.0
-    nx, tx, ny, ty, c, fp, ier = dfitpack.regrid_smth(x, y, np.zeros(z.size), xb, xe, yb, ye, kx, ky, 0.0)
+    nx, tx, ny, ty, _, _, ier = dfitpack.regrid_smth(x, y, np.zeros(z.size), xb, xe, yb, ye, kx, ky, 0.0)
     along = interpolating(recorder, x, z, kx, tx[:nx])
     return nx, tx, ny, ty, interpolating(recorder, y, along.T, ky, ty[:ny]).T.reshape(-1), 0.0, ier

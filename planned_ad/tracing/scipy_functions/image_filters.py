@@ -1,7 +1,8 @@
 """Filters of images: what `scipy.ndimage` calls of `_nd_image`, as sums (or extrema) of shifted copies.
 
-SciPy's Python code decides about axes, origins and dtypes, and hands an array for the result over. As its compiled code,
-this computes in float64, whatever the input is. A filter of length m reads at `i + j - m // 2 - origin`, j = 0, .., m - 1.
+SciPy's Python code decides about axes, origins and dtypes, and hands an array for the result over. As its compiled
+code, this computes in float64, whatever the input is. A filter of length m reads at `i + j - m // 2 - origin`, for j
+from 0 to m - 1.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from ..record.dispatch import implements
 from ..record.recorder import Recorder
 from .intervals import traced_arrays
 
-# How an axis goes on beyond its ends, by SciPy's number: nearest, wrap, reflect, mirror, constant, and the same of grids.
+# How an axis goes on beyond its ends, by SciPy's numbers.
 NEAREST, WRAP, REFLECT, MIRROR, CONSTANT, GRID_WRAP, GRID_CONSTANT = range(7)
-IN_NUMPY = {NEAREST: "edge", WRAP: "wrap", REFLECT: "symmetric", MIRROR: "reflect", GRID_WRAP: "wrap"}
+IN_NUMPY: dict[int, Any] = {NEAREST: "edge", WRAP: "wrap", REFLECT: "symmetric", MIRROR: "reflect", GRID_WRAP: "wrap"}
 
 
-def along(ndim: int, axis: int, part: Any) -> tuple[Any, ...]:
+def on_axis(ndim: int, axis: int, part: Any) -> tuple[Any, ...]:
     return (*(part if k == axis else slice(None) for k in range(ndim)), ...)
 
 
@@ -35,7 +36,7 @@ def extended(recorder: Recorder, a: Any, axis: int, before: int, after: int, mod
     if before < 0 or after < 0:
         low, high = max(-before, 0), n + min(after, 0)
         inner = extended(recorder, a, axis, max(before, 0), max(after, 0), mode, cval)
-        return inner[along(a.ndim, axis, slice(low, low + max(before, 0) + high - low + max(after, 0)))]
+        return inner[on_axis(a.ndim, axis, slice(low, low + max(before, 0) + high - low + max(after, 0)))]
     if not before and not after:
         return a
     if mode in (CONSTANT, GRID_CONSTANT):
@@ -43,10 +44,10 @@ def extended(recorder: Recorder, a: Any, axis: int, before: int, after: int, mod
         return np.pad(a, widths, constant_values=cval)
     skipped = int(mode == MIRROR)
     if max(before, after) + skipped > n:  # more than once round
-        return a[along(a.ndim, axis, np.pad(np.arange(n), (before, after), IN_NUMPY[mode]))]
+        return a[on_axis(a.ndim, axis, np.pad(np.arange(n), (before, after), IN_NUMPY[mode]))]
 
     def part(*bounds: int | None) -> Any:
-        return a[along(a.ndim, axis, slice(*bounds))]
+        return a[on_axis(a.ndim, axis, slice(*bounds))]
 
     def repeated(edge: Any, count: int) -> Any:
         shape = tuple(count if k == axis else m for k, m in enumerate(edge.shape))
@@ -67,7 +68,7 @@ def weighted_sum(recorder: Recorder, a: Any, weights: Any, axis: int, n: int) ->
     m = weights.shape[0]
     if m > SHORT_KERNEL:
         return shapes.view(recorder, a, np.lib.stride_tricks.sliding_window_view, m, axis=axis) @ weights
-    parts = [weights[k] * a[along(a.ndim, axis, slice(k, k + n))] for k in range(m)]
+    parts = [weights[k] * a[on_axis(a.ndim, axis, slice(k, k + n))] for k in range(m)]
     return sum(parts[1:], parts[0])
 
 
@@ -96,9 +97,9 @@ def min_or_max_filter1d(recorder, image, size, axis, output, mode, cval, origin,
     (a,) = traced_arrays(recorder, image)
     wide = room(recorder, a.astype(FLOAT), size, axis, mode, cval, origin)
     best = np.minimum if minimum else np.maximum
-    found = wide[along(a.ndim, axis, slice(0, a.shape[axis]))]
+    found = wide[on_axis(a.ndim, axis, slice(0, a.shape[axis]))]
     for k in range(1, size):
-        found = best(found, wide[along(a.ndim, axis, slice(k, k + a.shape[axis]))])
+        found = best(found, wide[on_axis(a.ndim, axis, slice(k, k + a.shape[axis]))])
     output[...] = found
 
 

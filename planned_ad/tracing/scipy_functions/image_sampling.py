@@ -1,7 +1,8 @@
 """Images between their pixels: what `shift`, `zoom`, `rotate`, `affine_transform` and `map_coordinates` call.
 
-Splines of degree k through the pixels: a recursive filter (see `spline_filter1d`) gives their coefficients, and k + 1 of
-these count at each coordinate, along each axis (Unser, Splines: a perfect fit for signal and image processing, 1999).
+Splines of degree k through the pixels: a recursive filter (see `spline_filter1d`) gives their coefficients, and k + 1
+of these count at each coordinate, along each axis (Unser, Splines: a perfect fit for signal and image processing,
+1999).
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from .image_filters import (
     NEAREST,
     REFLECT,
     WRAP,
-    along,
     extended,
+    on_axis,
 )
 from .intervals import traced_arrays
-from .recurrences import recurrence
+from .recurrences import linear_recurrence
 
 POLES = {
     2: (math.sqrt(8.0) - 3.0,),
@@ -59,10 +60,10 @@ def spline_filter1d(recorder, image, order, axis, output, mode):
         for z in POLES[order]:
             first = forward_start(c, z, n, mode)
             terms = np.concatenate([first[..., None], c[..., 1:]], axis=-1)
-            c = recurrence(recorder, np.full(n, z), terms)
+            c = linear_recurrence(recorder, np.full(n, z), terms)
             last = backward_start(c, z, n, mode)
             terms = np.concatenate([-z * c[..., :-1], last[..., None]], axis=-1)
-            c = recurrence(recorder, np.full(n, z), terms, reverse=True)
+            c = linear_recurrence(recorder, np.full(n, z), terms, reverse=True)
     output[...] = np.moveaxis(c, -1, axis)
 
 
@@ -196,7 +197,7 @@ def zoom_shift(recorder, image, zoom, shift, output, order, mode, cval, npad, gr
         places, weights, nowhere = taps(recorder, x + npad, n, order, mode)
         wide = extended(recorder, found, axis, order + 2, order + 2, BORDER.get(mode, mode), cval)
         terms = [
-            wide[along(wide.ndim, axis, place)] * (np.reshape(weight, (count, *rest)) if order else 1.0)
+            wide[on_axis(wide.ndim, axis, place)] * (np.reshape(weight, (count, *rest)) if order else 1.0)
             for place, weight in zip(places, weights)
         ]
         found = sum(terms[1:], terms[0])

@@ -12,7 +12,7 @@ from ..record.recorder import Recorder
 
 
 def interval_of(recorder: Recorder, breaks: Any, x: Any, first: int = 0, last: int | None = None) -> Any:
-    """The `i` from `first` on, below `last`, for which `breaks[i] <= x < breaks[i + 1]`; the outermost beyond the ends."""
+    """The `i` with `breaks[i] <= x < breaks[i + 1]`, from `first` on, below `last`; beyond the ends the outermost."""
     last = breaks.shape[0] - 1 if last is None else last
     found = np.searchsorted(breaks[first : last + 1], x, side="right") - 1 + first
     return positions_below(recorder, np.clip(found, first, last - 1), breaks.shape[0])

@@ -1,6 +1,7 @@
 """Piecewise polynomials: what `PPoly`, `BPoly`, `CubicSpline` and their like call of `scipy.interpolate._ppoly`.
 
-Coefficients `c` have the shape (k, m, n): the powers from the highest on, the intervals, and n polynomials side by side.
+Coefficients `c` have the shape (k, m, n): the powers from the highest on, the intervals, and n polynomials side by
+side.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from ..numpy_functions.support import asarray, broadcast
 from ..record.recorder import Recorder
 
 
-def recurrence(recorder: Recorder, factors: Any, terms: Any, reverse: bool = False) -> Any:
+def linear_recurrence(recorder: Recorder, factors: Any, terms: Any, reverse: bool = False) -> Any:
     """The sequences `s[i] = factors[i] s[i - 1] + terms[i]` from `s[0] = terms[0]` on; `reverse`: from the far end."""
     b = recorder.value_of(asarray(recorder, terms))
     a = broadcast(recorder, recorder.value_of(asarray(recorder, factors), b.dtype), b.shape)
@@ -23,7 +23,7 @@ def all_poles(recorder: Recorder, a: Any, terms: Any) -> Any:
     if order == 0:
         return terms
     if order == 1:
-        return recurrence(recorder, -a[1:], terms)
+        return linear_recurrence(recorder, -a[1:], terms)
     rows = terms.reshape(-1, terms.shape[-1])
     found = recorder.empty((rows.shape[0], rows.shape[1] + order), terms.dtype)
     recorder.call_python(step_by_step, (rows, a, found, order), {})

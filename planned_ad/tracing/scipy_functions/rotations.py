@@ -1,4 +1,4 @@
-"""`scipy.spatial.transform`: what `Rotation` and `RigidTransform` do with quaternions and matrices (from SciPy 1.17 on)."""
+"""`scipy.spatial.transform` (from SciPy 1.17 on): what `Rotation` and `RigidTransform` do with their numbers."""
 
 from .generic_code import by_generic_code
 
