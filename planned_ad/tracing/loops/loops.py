@@ -28,7 +28,7 @@ from .list_growth import Growth
 from .loop_aliases import LoopCopies
 from .passes import Comparison
 from .recorded_loop import WaysOut
-from .state import Key, Place, State, capture, met_in_loop, write_state
+from .state import Key, Place, State, capture, met_in_loop, was_assigned, write_state
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -164,7 +164,7 @@ class LoopTrace:
         made = {key: found for key, found in now.values.items() if key not in self.origin.values}
         met = met_in_loop(self.recorder.namespace, made)
         self.origin.values.update(met)
-        self.made |= {key: found for key, found in made.items() if found[0].kind != "item" and key not in met}
+        self.made |= {key: found for key, found in made.items() if was_assigned(*found) and key not in met}
         self.discard()
         self.prepare()
         self.begin()
@@ -256,7 +256,7 @@ class LoopTrace:
                 after[key] = (place, leaving.carried(carry, value))
             elif runs:
                 after[key] = (place, leaving.survivor(value))
-            elif place.kind != "item":
+            elif was_assigned(place, value):
                 after[key] = (place, Lost(recorder, place.name))
         self.growth.close(after)
         builder.line = self.line
