@@ -29,7 +29,7 @@ from .refusals import no_rule, subclass_instead
 from .scopes import Decisions, Restart, Scopes, Site
 from .statement_watch import Watch
 from .storage import Storage
-from .traced import TRACERS, Traced
+from .traced import TRACERS, NotAnOperand, Traced
 
 
 class Recorder:
@@ -305,6 +305,8 @@ class Recorder:
             return self.call_python(function, args, kwargs)
         try:
             return implementation(self, *args, **kwargs)
+        except NotAnOperand:
+            raise self.unsupported(function) from None
         except UnsupportedError as error:
             require_numbers(self, items)
             if self.here() in str(error):

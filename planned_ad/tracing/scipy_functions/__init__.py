@@ -44,6 +44,7 @@ def register_loaded() -> bool:
     """Fill `dispatch.FUNCTIONS` for the modules that are imported by now; whether there were new ones."""
     found = [module for module in _later if module in sys.modules]
     for module in found:
-        for register in _later.pop(module):
+        for register in _later[module]:
             register()
+        del _later[module]
     return bool(found)

@@ -145,12 +145,11 @@ def sampled(recorder: Recorder, c: Any, coordinates: Sequence[Any], order: int, 
     """The spline with coefficients `c` at coordinates, an array of them for each axis, all of one shape."""
     each = [taps(recorder, x, n, order, mode) for x, n in zip(coordinates, c.shape)]
     wide = with_margins(recorder, c, order, mode, cval)
-    found: Any = 0.0
+    terms = []
     for chosen in itertools.product(range(order + 1), repeat=c.ndim):
         term = wide[tuple(places[k] for (places, _, _), k in zip(each, chosen))]
-        for (_, weights, _), k in zip(each, chosen):
-            term = term if weights[k] is weights[0] and not order else term * weights[k]
-        found = term if found is 0.0 else found + term  # noqa: F632
+        terms.append(math.prod([weights[k] for (_, weights, _), k in zip(each, chosen)], start=term) if order else term)
+    found = sum(terms[1:], terms[0])
     for _, _, nowhere in each:
         found = np.where(nowhere, cval, found)
     return found

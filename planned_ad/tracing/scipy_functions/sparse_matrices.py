@@ -88,7 +88,11 @@ class SparseStandIn(LibraryObject):
         found = self.pattern[self.recorder.plain(key)]
         if scipy.sparse.issparse(found):
             return self._moved(found)
-        return self._data[int(found) - 1] if found else self._data.dtype.type(0)
+        if isinstance(found, np.matrix):
+            raise unsupported("single entries of a sparse matrix, which come as a numpy.matrix", "use a csr_array")
+        if not np.ndim(found):
+            return self._data[int(found) - 1] if found else self._data.dtype.type(0)
+        return np.where(found > 0, self._data[np.maximum(found, 1) - 1], 0.0)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
