@@ -22,7 +22,17 @@ from planned_ad.tracing.record.dispatch import FUNCTIONS
 from planned_ad.tracing.values.ufuncs import UFUNCS
 
 TARGET = Path(__file__).with_name("coverage.md")
-MODULES = ("numpy", "numpy.linalg", "numpy.fft", "scipy.special", "scipy.linalg", "scipy.stats")
+MODULES = (
+    "numpy",
+    "numpy.linalg",
+    "numpy.fft",
+    "scipy.special",
+    "scipy.linalg",
+    "scipy.stats",
+    "scipy.ndimage",
+    "scipy.signal",
+    "scipy.spatial.distance",
+)
 VERSIONS = f"NumPy {'.'.join(np.__version__.split('.')[:2])} and SciPy {'.'.join(scipy.__version__.split('.')[:2])}"
 HEAD = f"""# Coverage
 
