@@ -176,6 +176,7 @@ SPECIAL: dict[str, tuple[Any, ...]] = {
     "broadcast_to": (U, (2, 3)),
     "roll": (U, 2),
     "resize": (U, 5),
+    "medfilt2d": (LONG.reshape(2, 4),),
 }
 # Those that write to an argument, and eigenvectors, which have no sign of their own.
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {

@@ -7,6 +7,8 @@ import types
 from collections.abc import Callable, Collection
 from typing import Any
 
+import numpy as np
+
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
 
@@ -29,7 +31,8 @@ def by_generic_code(compiled: str, generic: str, without: Collection[str] = ()) 
 
 def _tracing(function: Callable[..., Any]) -> Callable[..., Any]:
     def traced(recorder: Recorder, *args: Any, **kwargs: Any) -> Any:
-        found = recorder.call_python(function, args, kwargs)
+        with np.errstate(all="ignore"):  # compiled code does not warn
+            found = recorder.call_python(function, args, kwargs)
         return tuple(map(plain_number, found)) if type(found) is tuple else plain_number(found)
 
     def plain_number(found: Any) -> Any:
