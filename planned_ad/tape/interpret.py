@@ -107,15 +107,15 @@ class Interpreter:
 
     def region(self, region: Region) -> np.ndarray:
         """The elements of a region now: a view of its buffer's memory."""
-        return show(self.memory(region.buffer), below(region.view, self.buffers[region.buffer], self.indices))
+        buffer = self.buffers[region.buffer]
+        return show(self.memory(buffer), below(region.view, buffer, self.indices))
 
-    def memory(self, id: int) -> np.ndarray:
-        """The flat memory of a buffer."""
-        if id not in self.memories:
-            buffer = self.buffers[id]
+    def memory(self, buffer: Buffer) -> np.ndarray:
+        """The flat memory of a buffer, made at its first use: a captured array's holds what that holds."""
+        if buffer.id not in self.memories:
             known = buffer.array
-            self.memories[id] = uninitialised(buffer) if known is None else memory_of(buffer, known)
-        return self.memories[id]
+            self.memories[buffer.id] = uninitialised(buffer) if known is None else memory_of(buffer, known)
+        return self.memories[buffer.id]
 
     def step(self, op: Operation) -> None:
         match op:

@@ -127,9 +127,9 @@ class LoopCode:
 
     def memory(self, id: int, numbers: bool) -> str:
         """The name of a buffer's flat memory, as an array or as what gives Python's numbers."""
+        memory: Any = self.interpreter.memory(self.interpreter.buffers[id])
         name = f"{'w' if numbers else 'm'}{id}"
         if name not in self.names:
-            memory: Any = self.interpreter.memory(id)
             self.names[name] = memoryview(memory) if numbers else memory
         return name
 
