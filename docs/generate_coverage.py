@@ -22,7 +22,18 @@ from planned_ad.tracing.record.dispatch import FUNCTIONS
 from planned_ad.tracing.values.ufuncs import UFUNCS
 
 TARGET = Path(__file__).with_name("coverage.md")
-MODULES = ("numpy", "numpy.linalg", "numpy.fft", "scipy.fft", "scipy.special", "scipy.linalg", "scipy.stats")
+MODULES = (
+    "numpy",
+    "numpy.linalg",
+    "numpy.fft",
+    "scipy.fft",
+    "scipy.special",
+    "scipy.linalg",
+    "scipy.stats",
+    "scipy.ndimage",
+    "scipy.signal",
+    "scipy.spatial.distance",
+)
 VERSIONS = f"NumPy {'.'.join(np.__version__.split('.')[:2])} and SciPy {'.'.join(scipy.__version__.split('.')[:2])}"
 HEAD = f"""# Coverage
 
@@ -166,6 +177,7 @@ SPECIAL: dict[str, tuple[Any, ...]] = {
     "broadcast_to": (U, (2, 3)),
     "roll": (U, 2),
     "resize": (U, 5),
+    "medfilt2d": (LONG.reshape(2, 4),),
 }
 # Those that write to an argument, and eigenvectors, which have no sign of their own.
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {

@@ -4,6 +4,7 @@ from . import errors
 from .calls.explain import Explanation
 from .compiling import compile
 from .control import cond, fori_loop, scan, switch, while_loop
+from .custom import sparse_solves as _sparse_solves  # noqa: F401 (registers what it implements)
 from .custom.checkpoint import checkpoint
 from .custom.custom import custom_rule
 from .custom.native_rules import numba_rule, opaque

@@ -106,6 +106,25 @@ class SingularMatrixError(PlannedADError, LinAlgError):
     """
 
 
+class BoundsError(PlannedADError, ValueError):
+    """A number, in one of many iterations, that is beyond the ends of a table which refuses that.
+
+    >>> import numpy as np, planned_ad, scipy.interpolate
+    >>> table = scipy.interpolate.interp1d([0.0, 1.0], [2.0, 3.0])
+    >>> def f(x):
+    ...     total = 0.0
+    ...     for i in range(20):
+    ...         total += table(0.04 * i * x)
+    ...     return total
+    >>> plan = planned_ad.compile(f, (1.0,))
+    >>> plan(2.0)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    planned_ad.errors.BoundsError: ...
+
+    Mend: `fill_value="extrapolate"`, or np.clip.
+    """
+
+
 class MemoryLimitError(PlannedADError, ValueError):
     """`compile(..., memory_limit=)` is below what the reverse sweep needs even when it runs loops again.
 

@@ -65,7 +65,7 @@ from .tracing.replacements.rebinding import (
     snapshots,
     store_rebound,
 )
-from .tracing.replacements.replacements import outsiders, replacements
+from .tracing.replacements.replacements import add_loaded, outsiders, replacements
 from .tracing.replacements.results import results_of
 from .tracing.values.array_tracer import ArrayTracer
 from .tracing.values.scalar_tracer import ScalarTracer
@@ -261,12 +261,14 @@ def _namespace_of(recorder: Recorder) -> Namespace:
     """What the traced code sees."""
     flow = recorder.flow
     assert isinstance(flow, LoopFlow)
+    found = replacements(recorder)
     namespace = Namespace(
-        replacements(recorder),
+        found,
         recorder.captured,
         outsiders(recorder),
         flow.on_integers.look_at,
         recorder.scopes.decisions.followed_in,
+        lambda: add_loaded(recorder, found),
     )
     namespace.recorder, recorder.namespace = recorder, namespace
     return namespace

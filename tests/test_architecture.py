@@ -13,8 +13,8 @@ PACKAGE = Path(__file__).parent.parent / "planned_ad"
 # functions, and for types alike. A name that is no folder is a module at the top of the package.
 ORDER = """
     errors python control regions rules tape analysis
-    tracing.record tracing.values tracing.complex tracing.numpy_functions tracing.lengths tracing.loops
-    tracing.replacements trace
+    tracing.record tracing.values tracing.complex tracing.numpy_functions tracing.scipy_functions tracing.lengths
+    tracing.loops tracing.replacements trace
     passes passes.vectorise differentiate.keep differentiate custom
     planning planner kernels.llvm kernels.maths kernels.nests kernels.library kernels.entry kernels
     calls.outside calls.check calls plan compiling

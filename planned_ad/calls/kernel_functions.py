@@ -10,7 +10,15 @@ from typing import Any
 from numba.core import types
 from numba.extending import typeof_impl
 
-from ..errors import BranchError, IndexRangeError, LengthError, PlannedADError, SingularMatrixError, UnsupportedError
+from ..errors import (
+    BoundsError,
+    BranchError,
+    IndexRangeError,
+    LengthError,
+    PlannedADError,
+    SingularMatrixError,
+    UnsupportedError,
+)
 from ..kernels.entry import watchtable
 from ..kernels.entry.callspec import ArgumentResult, ArraySpec, FloatResult, Result, StaticSpec, TupleResult
 from ..kernels.entry.native_calls import NativeCall, NativeParameter
@@ -289,6 +297,8 @@ def broken_guard(trace: Trace, entry: Entry, name: str, on_branch: str) -> tuple
         return LengthError, f"{name}: arrays of run-time lengths do not go together, or are empty: {lines}"
     if kinds == {"linear algebra"} and not others:
         return SingularMatrixError, f"{name}: {'; '.join(dict.fromkeys(op.detail for op in guards))}: {lines}"
+    if kinds == {"bounds"} and not others:
+        return BoundsError, f"{name}: {'; '.join(dict.fromkeys(op.detail for op in guards))}: {lines}"
     found = []
     if guards:
         found.append(f"{trace.name} goes another way for these arguments than recorded, in one of these lines: {lines}")

@@ -72,6 +72,8 @@ class Namespace:
         returns that object or what is to be seen instead, for example a stand-in that raises when it is called.
     look_at : callable, optional
         `look_at(code)` is told of each function that is copied.
+    on_module : callable, optional
+        Is called where traced code meets a module, which it may have imported just now: adds to `replacements`.
     followed : callable, optional
         `followed(code)` gives the lines at which loops begin whose exits the tracer follows.
     """
@@ -83,6 +85,7 @@ class Namespace:
         refuse: Callable[[object, str], object] | None = None,
         look_at: Callable[[types.CodeType], None] | None = None,
         followed: Callable[[types.CodeType], Collection[int]] | None = None,
+        on_module: Callable[[], None] | None = None,
     ):
         self.recorder: Any = None  # of the trace
         self.dispatchers: list[Any] = []  # Numba's functions that traced code has met
@@ -90,6 +93,7 @@ class Namespace:
         self._refuse = refuse
         self._look_at = look_at
         self._followed = followed
+        self._on_module = on_module
         self._memo: dict[int, tuple[object, object]] = {}  # by identity of either; holding both keeps the ids theirs
         self._globals: dict[int, ShadowGlobals] = {}
         self._cells: dict[int, tuple[types.CellType, types.CellType]] = {}
@@ -148,6 +152,11 @@ class Namespace:
             return wrapped
         pairs = self._memo.values()
         return next((real for real, seen in pairs if seen is shadow and real is not shadow), shadow)
+
+    def behind(self, identities: set[int]) -> dict[int, object]:
+        """By the identity of a shadow, the object or class that traced code sees it in place of."""
+        pairs = [(real, shadow) for real, shadow in self._memo.values() if id(shadow) in identities]
+        return {id(shadow): real for real, shadow in pairs if real is not shadow}
 
     def instances(self) -> list[tuple[object, object]]:
         """The instances of the user's classes that traced code has met, with their shadows."""
@@ -249,6 +258,8 @@ class Namespace:
         if isinstance(obj, types.ModuleType):
             if obj.__name__ == ARRAY_API:
                 return self._see(np, "numpy")
+            if self._on_module is not None:
+                self._on_module()
             return obj if isinstance(obj, ShadowModule) else ShadowModule(self, obj)
         if isinstance(obj, np.generic | np.dtype):
             return obj

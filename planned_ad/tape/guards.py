@@ -10,12 +10,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import BranchError, IndexRangeError, LengthError, PlannedADError, SingularMatrixError
+from ..errors import BoundsError, BranchError, IndexRangeError, LengthError, PlannedADError, SingularMatrixError
 from ..python.source import UNKNOWN, Line
 from .interpret import Interpreter
 from .tape import Apply, Constant, Guard, Load, Operation, Tape, defined_by
 
-REQUIRED = ("index", "length", "linear algebra")  # what every run needs: no other trace of the function does without
+REQUIRED = (
+    "index",
+    "length",
+    "linear algebra",
+    "bounds",
+)  # what every run needs: no other trace of the function does without
 STRETCHES = "unless one of them is 1"  # the detail of a guard for lengths that a more general trace can do without
 ROOM = "room for iterations"  # of what the derivative needs of a loop that stops, in another one: see `rooms`
 MOST_LOOKED_AT = 1_000_000  # elements of an index array, to find the one that is out of range
@@ -78,6 +83,8 @@ def error_of(guard: Guard, name: str, max_steps: int, index: int | None = None) 
         return LengthError(f"{line}: arrays of run-time lengths do not go together, or are empty: `{line.text}`")
     if guard.what == "linear algebra":
         return SingularMatrixError(f"{guard.detail} ({line}: `{line.text}`)")
+    if guard.what == "bounds":
+        return BoundsError(f"{guard.detail} ({line}: `{line.text}`)")
     if guard.what == "max_steps":
         return TooFewSteps(
             f"{line}: `{line.text}` does not end within the {max_steps:,} iterations that there is memory "

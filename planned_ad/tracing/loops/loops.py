@@ -29,7 +29,7 @@ from .list_growth import Growth
 from .loop_aliases import LoopCopies
 from .passes import Comparison
 from .recorded_loop import WaysOut
-from .state import Key, Place, State, capture, was_assigned, write_state
+from .state import Key, Place, State, capture, met_in_loop, was_assigned, write_state
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -163,7 +163,9 @@ class LoopTrace:
         if failed or not settled or self.scope.promotes or self.retyped():
             self.branches.forget()
         made = {key: found for key, found in now.values.items() if key not in self.origin.values}
-        self.made |= {key: found for key, found in made.items() if was_assigned(*found)}
+        met = met_in_loop(self.recorder.namespace, made)
+        self.origin.values.update(met)
+        self.made |= {key: found for key, found in made.items() if was_assigned(*found) and key not in met}
         self.discard()
         self.prepare()
         self.begin()

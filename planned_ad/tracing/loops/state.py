@@ -23,6 +23,7 @@ import numpy as np
 
 from ...python.frames import user_frame
 from ...python.shadows import ShadowClass, ShadowGlobals, ShadowModule, is_user_class
+from ...python.structure import attributes_of
 from ..record.lost_variables import Lost
 from ..record.traced import TracedArray
 
@@ -225,7 +226,7 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
     elif kind is ShadowModule or issubclass(kind, type):
         for name, value in list(vars(obj).items()):
             if name.startswith("__") or hasattr(type(value), "__get__") or callable(value):
-                if isinstance(value, type):
+                if isinstance(value, type) and name != "__real_class__":  # which traced code does not see
                     yield None, value
             elif not isinstance(value, types.ModuleType):
                 yield Place(obj, name, "class" if kind is not ShadowModule else "attribute"), value
@@ -257,6 +258,18 @@ def _slots(cls: type) -> tuple[str, ...]:
     slots = vars(cls).get("__slots__", ())
     names = (slots,) if isinstance(slots, str) else tuple(slots)
     return tuple(n for n in names if isinstance(vars(cls).get(n), types.MemberDescriptorType))
+
+
+def met_in_loop(namespace: Any, made: dict[Key, tuple[Place, Any]]) -> dict[Key, tuple[Place, Any]]:
+    """Of these places, those of objects from outside that a loop was the first to look at; what they held before it."""
+    places = {key: place for key, (place, _) in made.items() if place.kind in ("attribute", "class")}
+    real = namespace.behind({id(place.owner) for place in places.values()}) if places else {}
+    found = {}
+    for key, place in places.items():
+        held = attributes_of(real.get(id(place.owner)))
+        if place.key in held:
+            found[key] = (place, namespace.shadow(held[place.key], place.name))
+    return found
 
 
 def held_by_callers(obj: Any, frame: types.FrameType | None) -> bool:

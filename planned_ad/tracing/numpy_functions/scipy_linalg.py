@@ -380,7 +380,9 @@ def lstsq(recorder, a, b, cond=None, overwrite_a=False, overwrite_b=False, check
 
 @implements(scipy.linalg.norm)
 def norm(recorder, a, ord=None, axis=None, keepdims=False, check_finite=True):
-    return np.linalg.norm(a, ord, axis, keepdims)
+    found = np.linalg.norm(a, ord, axis, keepdims)
+    is_by_blas = ord in (None, 2) and axis is None and not keepdims and np.ndim(a) == 1
+    return found.item() if is_by_blas else found
 
 
 @implements(scipy.linalg.qr)

@@ -37,6 +37,15 @@ class Handler(Protocol):
 HANDLERS: dict[type, Handler] = {}
 
 
+# What makes stand-ins for objects of libraries, `(recorder, object, name)`; None for what it does not know.
+STAND_INS: list[Callable[[Any, Any, str], object | None]] = []
+
+
+def standing_in(recorder: Any, obj: Any, name: str = "") -> object | None:
+    """What traced code sees in place of an object of a library; None where that is the object."""
+    return next((found for make in STAND_INS if (found := make(recorder, obj, name)) is not None), None)
+
+
 def handler_of(items: Iterable[Any]) -> Handler | None:
     """What handles a call with these arguments, or items of lists and tuples among them."""
     for item in items:

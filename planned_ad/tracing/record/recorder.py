@@ -21,7 +21,7 @@ from ...tape.found_outside import Outside
 from ...tape.tape import Buffer, Value, walk
 from .aliases import Copies
 from .builder import RecordingBuilder
-from .dispatch import FUNCTIONS, WRITING, handler_of
+from .dispatch import FUNCTIONS, WRITING, handler_of, standing_in
 from .example import ExampleRun
 from .number_sources import require_numbers
 from .promotion import KINDS, dtype_of, operand
@@ -30,7 +30,7 @@ from .refusals import no_rule, subclass_instead
 from .scopes import Decisions, Restart, Scopes, Site
 from .statement_watch import Watch
 from .storage import Storage
-from .traced import TRACERS, Traced
+from .traced import TRACERS, NotAnOperand, Traced
 
 
 class Recorder:
@@ -310,6 +310,8 @@ class Recorder:
             return self.call_python(function, args, kwargs)
         try:
             return implementation(self, *args, **kwargs)
+        except NotAnOperand:
+            raise self.unsupported(function) from None
         except UnsupportedError as error:
             require_numbers(self, items)
             if self.here() in str(error):
@@ -342,7 +344,8 @@ class Recorder:
             return kind(self.adopt(item, sources) for item in result)
         if isinstance(result, tuple) and hasattr(result, "_fields"):
             return kind(*(self.adopt(item, sources) for item in result))
-        return result
+        made = standing_in(self, result)
+        return result if made is None else made
 
     def _arrays_in(self, items: Iterable[Any]) -> Iterator[Any]:
         for item in items:

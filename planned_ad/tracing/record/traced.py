@@ -55,6 +55,15 @@ class Traced:
         return iter(())
 
 
+class LibraryObject(Traced):
+    """What stands for an object of a library that holds arrays, such as a sparse matrix."""
+
+    __slots__ = ()
+
+    def operand(self) -> Any:
+        raise NotAnOperand  # it knows what arithmetic with it is
+
+
 class TracedArray(Traced):
     """An array in traced memory.
 

@@ -19,7 +19,7 @@ Wrap = Callable[[Recorder, Any], Any]  # a function as traced code sees it
 def distribution(recorder: Recorder, obj: object, name: str, wrap: Wrap) -> object | None:
     """A stand-in for a distribution of SciPy that has rules, or for a frozen one; None for anything else."""
     stats: Any = sys.modules.get("scipy.stats")
-    if stats is None or not type(obj).__module__.startswith("scipy.stats."):
+    if stats is None or not str(type(obj).__module__).startswith("scipy.stats."):
         return None
     if isinstance(obj, stats.rv_continuous | stats.rv_discrete):
         return StandInDistribution(recorder, obj, wrap) if is_known(stats, obj) else None

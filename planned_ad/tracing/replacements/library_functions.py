@@ -15,6 +15,7 @@ import numpy as np
 
 from ...errors import PlannedADError
 from ...python.complex_parts import is_complex_array
+from ..record.dispatch import standing_in
 from ..record.promotion import KINDS
 from ..record.recorder import Recorder
 from ..record.traced import TracedArray
@@ -53,7 +54,8 @@ def given_traced(recorder: Recorder, function: Callable[..., Any], args: Any, kw
     except PlannedADError:
         raise
     except TypeError as error:
-        if type(function) is types.FunctionType:
+        arrays_only = all(recorder.is_array(a) or recorder.is_scalar(a) or recorder.is_concrete(a) for a in args)
+        if type(function) is types.FunctionType and arrays_only:
             raise
         raise recorder.unsupported(function) from error
 
@@ -61,8 +63,8 @@ def given_traced(recorder: Recorder, function: Callable[..., Any], args: Any, kw
 def lend(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What `function` gives for plain copies of the known arrays among its arguments, to which it may write."""
     lent = {id(a): (a, np.array(a.plain())) for a in (*args, *kwargs.values()) if _is_known(recorder, a)}
-    plain = [lent[id(a)][1] if id(a) in lent else a for a in args]
-    named = {key: lent[id(a)][1] if id(a) in lent else a for key, a in kwargs.items()}
+    plain = [lent[id(a)][1] if id(a) in lent else recorder.plain(a) for a in args]
+    named = {key: lent[id(a)][1] if id(a) in lent else recorder.plain(a) for key, a in kwargs.items()}
     result = function(*plain, **named)
     for array, copy in lent.values():
         if copy.tobytes() != array.geometry.tobytes():
@@ -81,7 +83,8 @@ def adopted(recorder: Recorder, result: Any) -> Any:
     if type(result) is tuple or type(result) is list:
         return type(result)(adopted(recorder, item) for item in result)
     if type(result) is not np.ndarray or (result.dtype not in KINDS and not is_complex_array(result)):
-        return result
+        made = standing_in(recorder, result)
+        return result if made is None else made
     recorder.mark()
     if not result.flags.owndata and result.base is not None:
         result = result.copy(order="K")

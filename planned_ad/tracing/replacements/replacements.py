@@ -17,8 +17,10 @@ from ..lengths.ragged import MAKERS
 from ..loops.exits import exit_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
 from ..loops.sequences import sequence_replacements
-from ..record.dispatch import FUNCTIONS, HANDLERS
+from ..record.dispatch import FUNCTIONS, HANDLERS, standing_in
 from ..record.recorder import Recorder
+from ..record.traced import LibraryObject
+from ..scipy_functions import register_loaded
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
 from ..values.loop_index import is_loop_index
 from .array_converter import library_replacements
@@ -36,8 +38,9 @@ from .stand_ins import ndarray, with_classes
 
 def replacements(recorder: Recorder) -> dict[int, object]:
     """From `id(real)` to what traced code sees instead: NumPy's functions, `math`, built-ins."""
+    register_loaded()
     found: dict[int, object] = {}
-    for function in _numpy_functions():
+    for function in _numpy_functions(len(FUNCTIONS)):
         found[id(function)] = _tracing(recorder, function)
     for name in ("mgrid", "ogrid"):
         found[id(getattr(np, name))] = _Grid(recorder, getattr(np, name))
@@ -58,8 +61,16 @@ def replacements(recorder: Recorder) -> dict[int, object]:
     )
 
 
+def add_loaded(recorder: Recorder, found: dict[int, object]) -> None:
+    """Add to what `replacements` has given that for modules of SciPy which were imported since."""
+    if register_loaded():
+        for function in _numpy_functions(len(FUNCTIONS)):
+            if id(function) not in found:
+                found[id(function)] = _tracing(recorder, function)
+
+
 @functools.cache
-def _numpy_functions() -> tuple[Callable[..., Any], ...]:
+def _numpy_functions(implemented: int) -> tuple[Callable[..., Any], ...]:
     """NumPy's public functions that may make or take arrays, and those of other libraries that we implement."""
     found: dict[int, Any] = {}
     for module in (np, np.linalg, np.fft):
@@ -115,7 +126,8 @@ def _counted(recorder: Recorder, items: Any) -> Any:
 
 def _has_tracer(recorder: Recorder, items: Any) -> bool:
     for item in items:
-        if recorder.is_array(item) or recorder.is_scalar(item) or type(item) in HANDLERS:
+        kind = type(item)
+        if recorder.is_array(item) or recorder.is_scalar(item) or kind in HANDLERS or issubclass(kind, LibraryObject):
             return True
         if (type(item) is list or type(item) is tuple) and _has_tracer(recorder, item):
             return True
@@ -148,7 +160,9 @@ class _Joined:
             if isinstance(part, str):
                 raise self.recorder.unsupported("numpy.r_ with a directive in a string")
             part = np.r_[part] if isinstance(part, slice) else part
-            part = self.recorder.array(self.recorder.value_of(part)) if not self.recorder.is_array(part) else part
+            if not self.recorder.is_array(part):
+                known = self.recorder.is_concrete(part)
+                part = np.asarray(part) if known else self.recorder.array(self.recorder.value_of(part))
             part = part.reshape(-1) if not part.ndim else part
             parts.append(part[:, None] if self.columns and part.ndim == 1 else part)
         return self.recorder.call(np.concatenate, (parts,), {"axis": -1 if self.columns else 0})
@@ -167,10 +181,15 @@ def outsiders(recorder: Recorder) -> Callable[[Any, str], object]:
         known = distribution(recorder, obj, name, _tracing)
         if known is not None:
             return known
+        known = standing_in(recorder, obj, name)
+        if known is not None:
+            return known
         if isinstance(obj, Iterator):
             return Iterating(recorder, name)
+        if not is_library_function(obj):
+            return obj
         ours = getattr(obj, "__globals__", {}).get("__name__", "").startswith("planned_ad.")  # stands for one already
-        return adopting(recorder, obj) if is_library_function(obj) and not ours else obj
+        return obj if ours else adopting(recorder, obj)
 
     return outsider
 

@@ -165,7 +165,7 @@ class ArrayTracer(TracedArray, Operators):
         self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
     ) -> ArrayTracer:
         recorder = self.recorder
-        dtype = np.dtype(dtype)
+        dtype, order = np.dtype(dtype), order.upper()
         if not copy and dtype == self.dtype and (order in "KA" or self.geometry.flags[order]):
             return self
         recorder.mark()

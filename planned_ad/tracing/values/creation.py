@@ -50,7 +50,7 @@ def _as_array(recorder: Recorder, obj: Any, dtype: Any, order: Any, copy: bool |
     recorder.mark()
     if recorder.is_array(obj):
         array = obj
-        order = "K" if order is None else order
+        order = "K" if order is None else order.upper()
         wanted = array.dtype if dtype is None else np.dtype(dtype)
         fits = order in "KA" or array.geometry.flags[f"{order}_CONTIGUOUS"]
         if not copy and wanted == array.dtype and fits:

@@ -190,6 +190,9 @@ def _basic(recorder: Recorder, key: Any) -> tuple[Any, ...] | Advanced:
         if kind is int or kind is slice or part is None or part is Ellipsis:
             found.append(part)
             continue
+        if isinstance(part, range):
+            part = list(part.concrete() if hasattr(part, "concrete") else part)
+            kind = list
         if kind is list or kind is tuple:
             part = (
                 recorder.array(recorder.stacked(part)) if not recorder.is_concrete(part) else _array_of(recorder, part)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...python.frames import is_formatting
 from ..record.conversions import UNTRACED, refuse_number
-from ..record.traced import Traced
+from ..record.traced import LibraryObject, Traced
 from .elementwise import array_ufunc, elementwise, operate
 
 BINARY = {
@@ -86,6 +86,8 @@ class Operators(Arithmetic):
     __slots__ = ()
 
     def __matmul__(self, other):
+        if issubclass(type(other), LibraryObject):
+            return NotImplemented
         return self.recorder.call(np.matmul, (self, other), {})
 
     def __rmatmul__(self, other):
