@@ -167,6 +167,8 @@ def tangent_of(
     rule: Rule, tangents: Sequence[Symbol | None], y: Symbol, operands: Sequence[Symbol], parameters: dict
 ) -> Symbol | None:
     """The tangent of `y = primitive(*operands)`; None where it is zero."""
+    if all(tangent is None for tangent in tangents):  # as of a sum of signs
+        return None
     if rule.tangent is not None:
         return rule.tangent(tangents, y, *operands, **parameters)
     first = tangents[0]
