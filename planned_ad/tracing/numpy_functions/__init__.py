@@ -19,4 +19,5 @@ from . import (  # noqa: F401
     special,
     systems,
     text,
+    ufunc_methods,
 )

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...rules.reductions import start_of
 from ...tape.tape import Value
-from ..record.dispatch import METHODS, implements
+from ..record.dispatch import WITH_FUNCTION, implements
 from ..record.recorder import Recorder
 from . import shapes
 from .joining import concatenate
@@ -430,7 +430,7 @@ def nancumprod(recorder, a, axis=None, dtype=None, out=None):
 
 
 # `np.add.reduce(x)` and the like are these functions, along axis 0 unless told otherwise.
-METHODS["reduce"] |= {
+WITH_FUNCTION["reduce"] |= {
     np.add: sum_,
     np.multiply: prod,
     np.maximum: max_,
@@ -452,7 +452,7 @@ def _running(operation: str) -> Any:
     return running
 
 
-METHODS["accumulate"] |= {
+WITH_FUNCTION["accumulate"] |= {
     np.add: cumsum,
     np.multiply: cumprod,
     **{getattr(np, name): _running(name) for name in ("maximum", "minimum", "fmax", "fmin")},

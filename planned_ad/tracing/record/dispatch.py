@@ -16,8 +16,11 @@ FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 WRITING = frozenset({np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal})
 
 
-# Of the methods of ufuncs, by name: from a ufunc to what stands for its method.
-METHODS: dict[str, dict[np.ufunc, Callable[..., Any]]] = {"reduce": {}, "accumulate": {}}
+# Of ufuncs that have a function for it, what stands for their methods `reduce` and `accumulate`, by name.
+WITH_FUNCTION: dict[str, dict[np.ufunc, Callable[..., Any]]] = {"reduce": {}, "accumulate": {}}
+
+# What stands for the methods of any ufunc, by name: `(recorder, ufunc, array, options)`.
+METHODS: dict[str, Callable[..., Any]] = {}
 
 
 class Handler(Protocol):

@@ -26,7 +26,9 @@ from .builtin_functions import builtin_replacements, math_replacements, number_r
 from .distributions import distribution
 from .draws import draw_replacements, draws_from_outside
 from .library_functions import adopted, adopting, is_library_function
+from .scalar_types import scalar_types
 from .stand_ins import ndarray, with_classes
+from .ufunc_stand_ins import ufunc_stand_in, ufuncs_of_functions
 
 
 def replacements(recorder: Recorder) -> dict[int, object]:
@@ -45,6 +47,8 @@ def replacements(recorder: Recorder) -> dict[int, object]:
         | math_replacements(recorder)
         | builtin_replacements(recorder)
         | number_replacements(recorder)
+        | scalar_types(recorder)
+        | ufuncs_of_functions(recorder)
         | draw_replacements(recorder)
         | sequence_replacements(recorder)
         | list_replacements(recorder)
@@ -158,6 +162,9 @@ def outsiders(recorder: Recorder) -> Callable[[Any, str], object]:
         found = draws_from_outside(recorder, obj, name)
         if found is not None:
             return found
+        made = ufunc_stand_in(recorder, obj)
+        if made is not None:
+            return made
         known = distribution(recorder, obj, name, _tracing)
         if known is not None:
             return known
