@@ -30,7 +30,13 @@ PURE_PYTHON = (
     "scipy.signal.windows._windows",
     "scipy.special._spfun_stats",
     "scipy.stats._axis_nan_policy",
+    "scipy.stats._continuous_distns",
+    "scipy.stats._covariance",
+    "scipy.stats._discrete_distns",
     "scipy.stats._entropy",
+    "scipy.stats._kde",
+    "scipy.stats._morestats",
+    "scipy.stats._multivariate",
     "scipy.stats._stats_py",
 )
 OPAQUE_BASES = (BaseException, enum.Enum, np.ndarray, np.generic)

@@ -40,6 +40,11 @@ class ArrayConverter:
         return array[()] if scalar and self.recorder.is_array(array) and not array.ndim else array
 
 
+def lazily_selected(conditions: Any, choices: Any, arrays: Any, default: Any = 0) -> Any:
+    """`numpy.select` of functions, each of which SciPy calls only where it is chosen."""
+    return np.select(list(conditions), [choice(*arrays) for choice in choices], default)
+
+
 def library_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, helpers of NumPy and SciPy that a traced array passes for an array to."""
 
@@ -50,6 +55,9 @@ def library_replacements(recorder: Recorder) -> dict[int, object]:
         return recorder.is_array(x) or (isinstance(x, np.ndarray) and x.flags.writeable)
 
     found: dict[int, object] = {id(_array_converter): lambda *given: ArrayConverter(recorder, *given)}
+    select = getattr(sys.modules.get("scipy._lib._util"), "_lazyselect", None)
+    if select is not None:
+        found[id(select)] = lazily_selected
     helpers = sys.modules.get(HELPERS)
     for name, answer in (("is_numpy_array", is_array), ("is_writeable_array", is_writeable)):
         real = getattr(helpers, name, None)

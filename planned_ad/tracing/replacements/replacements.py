@@ -170,7 +170,8 @@ def outsiders(recorder: Recorder) -> Callable[[Any, str], object]:
             return known
         if isinstance(obj, Iterator):
             return Iterating(recorder, name)
-        ours = getattr(obj, "__globals__", {}).get("__name__", "").startswith("planned_ad.")  # stands for one already
+        names = getattr(obj, "__globals__", None)
+        ours = isinstance(names, dict) and names.get("__name__", "").startswith("planned_ad.")  # stands for one already
         return adopting(recorder, obj) if is_library_function(obj) and not ours else obj
 
     return outsider

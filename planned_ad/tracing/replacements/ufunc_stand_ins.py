@@ -76,7 +76,7 @@ def ufunc_stand_in(recorder: Recorder, obj: object) -> object | None:
     """What stands for a ufunc; None for anything else, and where there is nothing to be seen of its code."""
     if type(obj) is np.ufunc:
         return UfuncStandIn(recorder, obj)
-    if type(obj).__module__.startswith("numba.np.ufunc"):
+    if str(type(obj).__module__).startswith("numba.np.ufunc"):
         function = numba_function(obj)
         if function is not None and hasattr(obj, "gufunc_builder"):
             return Generalized(recorder, obj, function)
