@@ -129,7 +129,8 @@ def quantile(found: Given, q: Any, upper: bool = False) -> Any:
     value = inverse(np.where(inside, q, 0.5), *found.shapes) * found.scale + found.loc
     low, high = of.support(*found.shapes)
     for end, bound in zip((1, 0) if upper else (0, 1), (low - 1 if of.discrete else low, high)):
-        at_end = np.where(np.isfinite(bound), found.loc + found.scale * bound, bound)
+        finite = np.isfinite(bound)
+        at_end = np.where(finite, found.loc + found.scale * np.where(finite, bound, 0.0), bound)
         value = np.where(q == end, at_end, value)
     return np.where(valid & (q >= 0) & (q <= 1), value, math.nan)
 
