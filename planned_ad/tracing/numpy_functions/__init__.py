@@ -17,6 +17,7 @@ from . import (  # noqa: F401
     sequences,
     shapes,
     special,
+    special_formulas,
     systems,
     text,
     ufunc_methods,
