@@ -145,6 +145,8 @@ def push_apply(state: Tangents, op: Apply) -> None:
     builder, rule = state.builder, RULES[op.primitive]
     tangents = [state.tangents.get(v.id) for v in op.operands]
     if op.primitive == "call":
+        if all(tangent is None for tangent in tangents):
+            return
         state.tangents[op.out.id] = tangent_of_call(builder, op, tangents)
         return
     symbols = [Symbol(builder, v) for v in op.operands]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy._core._multiarray_umath import _array_converter  # type: ignore[attr-defined]
+
+from ..record.dispatch import CALLERS
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -45,6 +48,14 @@ def lazily_selected(conditions: Any, choices: Any, arrays: Any, default: Any = 0
     return np.select(list(conditions), [choice(*arrays) for choice in choices], default)
 
 
+def calling(recorder: Recorder, real: Any, name: str, implementation: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a function gives that calls another; in a loop that is recorded, for each iteration by itself."""
+    recorder.mark()
+    if recorder.scopes.depth:
+        raise recorder.scopes.unroll_innermost(f"calls scipy's {name}", recorder.builder.line)
+    return implementation(recorder, name, *args, **kwargs)
+
+
 def library_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, helpers of NumPy and SciPy that a traced array passes for an array to."""
 
@@ -58,6 +69,10 @@ def library_replacements(recorder: Recorder) -> dict[int, object]:
     select = getattr(sys.modules.get("scipy._lib._util"), "_lazyselect", None)
     if select is not None:
         found[id(select)] = lazily_selected
+    for (module, name), implementation in CALLERS.items():
+        real = getattr(sys.modules.get(module), name, None)
+        if real is not None:
+            found[id(real)] = functools.partial(calling, recorder, real, name, implementation)
     helpers = sys.modules.get(HELPERS)
     for name, answer in (("is_numpy_array", is_array), ("is_writeable_array", is_writeable)):
         real = getattr(helpers, name, None)

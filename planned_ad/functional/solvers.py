@@ -1,0 +1,303 @@
+"""SciPy's solvers of equations, of minima and of integrals, where the function that they are given is traced.
+
+SciPy's own code solves, on plain numbers, when the plan runs: `explain().fallbacks` names it. The derivative is that of
+the implicit function theorem: some steps of Newton's method from the solution, which is constant for them, move it by
+nothing; the first gives the first derivative, and each further one doubles how many orders are right.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..custom.native_rules import OpaqueFunction
+from ..errors import UnsupportedError
+from ..tracing.record.dispatch import CALLERS
+from ..tracing.record.recorder import Recorder
+from ..transforms import jacobian, jvp, stop_gradient
+from .plain_functions import PlainFunctions
+
+STEPS = 3  # of Newton's method: derivatives up to the seventh
+
+
+def calls(module: str, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Have the decorated `(recorder, name, *args, **kwargs)` stand for functions of SciPy that call functions."""
+
+    def register(implementation: Callable[..., Any]) -> Callable[..., Any]:
+        for name in names:
+            CALLERS[module, name] = implementation
+        return implementation
+
+    return register
+
+
+def solved(recorder: Recorder, name: str, solve: Callable[..., Any], given: Any, length: int) -> Any:
+    """`solve(*given)`, some numbers in an array, when the plan runs; at once where nothing is traced in `given`."""
+    plain = PlainFunctions(recorder)
+    recipe = plain.recipe(given)
+    if not plain.values:
+        return recorder.adopt(np.asarray(solve(*recipe([])), float))
+
+    def run(*numbers: np.ndarray) -> np.ndarray:
+        return np.asarray(solve(*recipe(numbers)), float)
+
+    run.__name__ = run.__qualname__ = name
+    run.__module__ = "planned_ad.functional.solvers"
+    operands = [stop_gradient(recorder.array(value)) for value in plain.values]
+    return stop_gradient(OpaqueFunction(run, lambda *numbers: np.zeros(length))(*operands))
+
+
+@contextlib.contextmanager
+def checked_still(recorder: Recorder) -> Iterator[None]:
+    """The function can run by itself, although derivatives are taken here."""
+    before = recorder.unchecked
+    yield
+    recorder.unchecked = before
+
+
+def moved(recorder: Recorder, residual: Callable[[Any], Any], solution: Any) -> Any:
+    """A solution of `residual(solution) == 0` with its derivative."""
+    x = stop_gradient(solution)
+    with checked_still(recorder):
+        for _ in range(STEPS):
+            if np.ndim(x):
+                x = x - np.linalg.solve(jacobian(residual)(x), residual(x))
+            else:
+                value, slope = jvp(residual)(x, x * 0 + 1.0)
+                x = x - value / slope
+    return solution + (x - stop_gradient(x))
+
+
+def refuse(recorder: Recorder, name: str, options: dict[str, Any], known: Sequence[str]) -> None:
+    for option in options:
+        if option not in known:
+            raise UnsupportedError(
+                f"{recorder.here()}: the argument {option}= of {name} is not supported for traced functions; leave it "
+                f"out, or call {name} in a function decorated with planned_ad.opaque"
+            )
+
+
+class Outcome:
+    """What a solver of SciPy tells; of the rest that it would tell nothing is known."""
+
+    def __init__(self, recorder: Recorder, name: str, **known: Any):
+        self.__dict__.update(known, _recorder=recorder, _name=name)
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UnsupportedError(
+            f"{self._recorder.here()}: `{name}` of what {self._name} returns is not known of a traced function"
+        )
+
+
+def function_of(recorder: Recorder, function: Callable[..., Any], args: Any) -> Callable[[Any], Any]:
+    """The user's function of its first argument, traced; arrays for lists."""
+    traced = recorder.namespace.function(function)
+    args = args if isinstance(args, tuple) else (args,)
+
+    def call(x: Any) -> Any:
+        found = traced(x, *args)
+        return recorder.array(recorder.value_of(found)) if type(found) in (list, tuple) else found
+
+    return call
+
+
+def as_float(recorder: Recorder, x: Any) -> Any:
+    return recorder.value_of(x, np.float64)
+
+
+# Roots of one equation.
+
+
+@calls("scipy.optimize", "brentq", "brenth", "bisect", "ridder", "toms748")
+def bracketed(recorder: Recorder, name: str, f: Any, a: Any, b: Any, args: Any = (), **options: Any) -> Any:
+    import scipy.optimize
+
+    real = getattr(scipy.optimize, name)
+    refuse(recorder, name, options, ("xtol", "rtol", "maxiter", "disp", "k"))
+    args = args if isinstance(args, tuple) else (args,)
+
+    def solve(f: Any, a: Any, b: Any, args: Any) -> list[float]:
+        return [real(f, a, b, args=args, **options)]
+
+    found = solved(recorder, name, solve, (f, a, b, args), 1)
+    return moved(recorder, function_of(recorder, f, args), found[0].item())
+
+
+@calls("scipy.optimize", "root_scalar")
+def root_scalar(recorder: Recorder, name: str, f: Any, args: Any = (), **options: Any) -> Any:
+    import scipy.optimize
+
+    refuse(recorder, name, options, ("method", "bracket", "x0", "x1", "xtol", "rtol", "maxiter", "fprime", "fprime2"))
+    args = args if isinstance(args, tuple) else (args,)
+
+    def solve(f: Any, args: Any, options: Any) -> list[float]:
+        result = scipy.optimize.root_scalar(f, args=args, **options)
+        return [result.root, result.converged, result.iterations, result.function_calls]
+
+    found = solved(recorder, name, solve, (f, args, options), 4)
+    root = moved(recorder, function_of(recorder, f, args), found[0].item())
+    return Outcome(
+        recorder, name, root=root, converged=found[1] != 0, iterations=recorder.integer(found[2]),
+        function_calls=recorder.integer(found[3]),
+    )  # fmt: skip
+
+
+# Systems of equations.
+
+
+@calls("scipy.optimize", "fsolve")
+def fsolve(recorder: Recorder, name: str, func: Any, x0: Any, args: Any = (), **options: Any) -> Any:
+    import scipy.optimize
+
+    refuse(recorder, name, options, ("fprime", "col_deriv", "xtol", "maxfev", "band", "epsfcn", "factor", "diag"))
+    args = args if isinstance(args, tuple) else (args,)
+
+    def solve(func: Any, x0: Any, args: Any, options: Any) -> Any:
+        return scipy.optimize.fsolve(func, x0, args=args, **options)
+
+    start = np.atleast_1d(recorder.array(recorder.value_of(x0)))
+    found = solved(recorder, name, solve, (func, x0, args, options), start.size)
+    return moved(recorder, flat(recorder, function_of(recorder, func, args)), found)
+
+
+def flat(recorder: Recorder, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """With one axis, whatever it gives."""
+    return lambda x: recorder.array(recorder.value_of(function(x))).reshape(-1)
+
+
+@calls("scipy.optimize", "root")
+def root(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), **options: Any) -> Any:
+    import scipy.optimize
+
+    refuse(recorder, name, options, ("method", "jac", "tol", "options"))
+    args = args if isinstance(args, tuple) else (args,)
+    shape = np.shape(x0)
+
+    def solve(fun: Any, x0: Any, args: Any, options: Any) -> Any:
+        result = scipy.optimize.root(fun, x0, args=args, **options)
+        return [*np.ravel(result.x), result.success]
+
+    start = np.atleast_1d(recorder.array(recorder.value_of(x0)))
+    found = solved(recorder, name, solve, (fun, x0, args, options), start.size + 1)
+    call = function_of(recorder, fun, args)
+    if isinstance(options.get("jac"), bool) and options["jac"]:
+        both = recorder.namespace.function(fun)
+
+        def call(x: Any) -> Any:
+            return both(x, *args)[0]
+
+    x = moved(recorder, flat(recorder, lambda x: call(x.reshape(shape) if shape else x)), found[:-1])
+    x = x.reshape(shape) if shape else x
+    return Outcome(recorder, name, x=x, fun=call(x), success=found[-1] != 0)
+
+
+@calls("scipy.optimize", "fixed_point")
+def fixed_point(recorder: Recorder, name: str, func: Any, x0: Any, args: Any = (), **options: Any) -> Any:
+    import scipy.optimize
+
+    refuse(recorder, name, options, ("xtol", "maxiter", "method"))
+    args = args if isinstance(args, tuple) else (args,)
+    shape = np.shape(x0)
+
+    def solve(func: Any, x0: Any, args: Any) -> Any:
+        return np.ravel(scipy.optimize.fixed_point(func, x0, args=args, **options))
+
+    size = int(np.prod(shape))
+    found = solved(recorder, name, solve, (func, x0, args), size).reshape(shape)
+    call = function_of(recorder, func, args)
+    if not shape:
+        return moved(recorder, lambda x: call(x) - x, found[()])
+    residual = flat(recorder, lambda x: call(x.reshape(shape)) - x.reshape(shape))
+    return moved(recorder, residual, found.reshape(-1)).reshape(shape)
+
+
+# Minima: where the gradient is zero.
+
+
+@calls("scipy.optimize", "minimize")
+def minimize(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), **options: Any) -> Any:
+    import scipy.optimize
+
+    refuse(recorder, name, options, ("method", "jac", "hess", "hessp", "tol", "options", "callback"))
+    args = args if isinstance(args, tuple) else (args,)
+    shape = np.atleast_1d(np.shape(x0)) if False else np.shape(x0) or (1,)
+
+    def solve(fun: Any, x0: Any, args: Any, options: Any) -> Any:
+        result = scipy.optimize.minimize(fun, x0, args=args, **options)
+        return [*np.ravel(result.x), result.success, result.nit]
+
+    size = int(np.prod(shape))
+    found = solved(recorder, name, solve, (fun, x0, args, options), size + 2)
+    traced = recorder.namespace.function(fun)
+    pair = options.get("jac") is True
+
+    def loss(x: Any) -> Any:
+        value = traced(x.reshape(shape), *args)
+        value = value[0] if pair else value
+        return value.reshape(())[()] if recorder.is_array(value) else value
+
+    x = stationary(recorder, loss, found[:size])
+    return Outcome(
+        recorder, name, x=x.reshape(shape), fun=loss(x), success=found[-2] != 0, nit=recorder.integer(found[-1])
+    )
+
+
+def stationary(recorder: Recorder, loss: Callable[[Any], Any], solution: Any) -> Any:
+    from ..transforms import grad
+
+    def slope(x: Any) -> Any:
+        with checked_still(recorder):
+            return grad(loss)(x)
+
+    return moved(recorder, slope, solution)
+
+
+@calls("scipy.optimize", "minimize_scalar")
+def minimize_scalar(recorder: Recorder, name: str, fun: Any, bracket: Any = None, **options: Any) -> Any:
+    import scipy.optimize
+
+    refuse(recorder, name, options, ("args", "method", "tol", "options"))
+    args = options.pop("args", ())
+    args = args if isinstance(args, tuple) else (args,)
+
+    def solve(fun: Any, bracket: Any, args: Any, options: Any) -> Any:
+        result = scipy.optimize.minimize_scalar(fun, bracket, args=args, **options)
+        return [result.x, result.success, result.nit]
+
+    found = solved(recorder, name, solve, (fun, bracket, args, options), 3)
+    call = function_of(recorder, fun, args)
+    x = stationary(recorder, call, found[0].item())
+    return Outcome(
+        recorder, name, x=x, fun=call(x), success=found[1] != 0, nit=recorder.integer(found[2])
+    )
+
+
+@calls("scipy.optimize", "least_squares")
+def least_squares(recorder: Recorder, name: str, fun: Any, x0: Any, **options: Any) -> Any:
+    import scipy.optimize
+
+    refuse(recorder, name, options, ("jac", "method", "ftol", "xtol", "gtol", "x_scale", "max_nfev", "args", "kwargs"))
+    args, named = options.pop("args", ()), options.pop("kwargs", {})
+    shape = np.shape(x0) or (1,)
+
+    def solve(fun: Any, x0: Any, args: Any, named: Any, options: Any) -> Any:
+        result = scipy.optimize.least_squares(fun, x0, args=args, kwargs=named, **options)
+        return [*result.x, result.success]
+
+    found = solved(recorder, name, solve, (fun, x0, args, named, options), int(np.prod(shape)) + 1)
+    traced = recorder.namespace.function(fun)
+    residuals = flat(recorder, lambda x: traced(x, *args, **named))
+
+    def loss(x: Any) -> Any:
+        return 0.5 * np.sum(residuals(x) ** 2)
+
+    x = stationary(recorder, loss, found[:-1])
+    return Outcome(recorder, name, x=x, fun=residuals(x), cost=loss(x), success=found[-1] != 0)
