@@ -8,6 +8,7 @@ nothing; the first gives the first derivative, and each further one doubles how 
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..custom.native_rules import OpaqueFunction
 from ..errors import UnsupportedError
 from ..tracing.record.dispatch import CALLERS
 from ..tracing.record.recorder import Recorder
-from ..transforms import jacobian, jvp, stop_gradient
+from ..transforms import grad, jacobian, jvp, stop_gradient
 from .plain_functions import PlainFunctions
 
 STEPS = 3  # of Newton's method: derivatives up to the seventh
@@ -27,19 +28,25 @@ def calls(module: str, *names: str) -> Callable[[Callable[..., Any]], Callable[.
     """Have the decorated `(recorder, name, *args, **kwargs)` stand for functions of SciPy that call functions."""
 
     def register(implementation: Callable[..., Any]) -> Callable[..., Any]:
+        def implemented(recorder: Recorder, name: str, *args: Any, **kwargs: Any) -> Any:
+            plain = PlainFunctions(recorder)
+            recipe = plain.recipe((args, kwargs))
+            if plain.values:
+                return implementation(recorder, name, *args, **kwargs)
+            args, kwargs = recipe(())
+            return recorder.adopt(getattr(sys.modules[module], name)(*args, **kwargs))
+
         for name in names:
-            CALLERS[module, name] = implementation
+            CALLERS[module, name] = implemented
         return implementation
 
     return register
 
 
 def solved(recorder: Recorder, name: str, solve: Callable[..., Any], given: Any, length: int) -> Any:
-    """`solve(*given)`, some numbers in an array, when the plan runs; at once where nothing is traced in `given`."""
+    """`solve(*given)`, some numbers in an array, when the plan runs."""
     plain = PlainFunctions(recorder)
     recipe = plain.recipe(given)
-    if not plain.values:
-        return recorder.adopt(np.asarray(solve(*recipe([])), float))
 
     def run(*numbers: np.ndarray) -> np.ndarray:
         return np.asarray(solve(*recipe(numbers)), float)
@@ -107,10 +114,6 @@ def function_of(recorder: Recorder, function: Callable[..., Any], args: Any) -> 
         return recorder.array(recorder.value_of(found)) if type(found) in (list, tuple) else found
 
     return call
-
-
-def as_float(recorder: Recorder, x: Any) -> Any:
-    return recorder.value_of(x, np.float64)
 
 
 # Roots of one equation.
@@ -228,7 +231,7 @@ def minimize(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), *
 
     refuse(recorder, name, options, ("method", "jac", "hess", "hessp", "tol", "options", "callback"))
     args = args if isinstance(args, tuple) else (args,)
-    shape = np.atleast_1d(np.shape(x0)) if False else np.shape(x0) or (1,)
+    shape = np.shape(x0) or (1,)
 
     def solve(fun: Any, x0: Any, args: Any, options: Any) -> Any:
         result = scipy.optimize.minimize(fun, x0, args=args, **options)
@@ -251,8 +254,6 @@ def minimize(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), *
 
 
 def stationary(recorder: Recorder, loss: Callable[[Any], Any], solution: Any) -> Any:
-    from ..transforms import grad
-
     def slope(x: Any) -> Any:
         with checked_still(recorder):
             return grad(loss)(x)

@@ -23,6 +23,7 @@ PURE_PYTHON = (
     "scipy._lib._util",
     "scipy._lib.array_api_extra",
     "scipy.integrate._ivp",
+    "scipy.integrate._quadpack_py",
     "scipy.integrate._quadrature",
     "scipy.linalg._special_matrices",
     "scipy.optimize._optimize",
