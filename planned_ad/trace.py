@@ -191,6 +191,10 @@ def trace(
             # Perhaps since a number is asked for that is known where captured arrays are constants.
             if not isinstance(error, CapturedWriteError | UnrollLimitError) and recorder.take_captured_as_constants():
                 continue
+            # Or since an array is as long as data say, which it need not be outside of loops.
+            if recorder.stretches and not decisions.fixed_lengths:
+                decisions.fixed_lengths, failure = True, failure or error
+                continue
             if failure is not None:
                 raise failure from None
             if not decisions.learn_numbers(recorder.filled, recorder.tabled):

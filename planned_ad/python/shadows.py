@@ -38,7 +38,9 @@ PURE_PYTHON = (
     "scipy.stats._kde",
     "scipy.stats._morestats",
     "scipy.stats._multivariate",
+    "scipy.stats._quantile",
     "scipy.stats._stats_py",
+    "scipy.stats._variation",
 )
 OPAQUE_BASES = (BaseException, enum.Enum, np.ndarray, np.generic)
 

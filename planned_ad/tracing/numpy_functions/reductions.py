@@ -464,15 +464,22 @@ WITH_FUNCTION["accumulate"] |= {
 
 @implements(np.cov)
 def cov(recorder, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
-    refuse("cov", fweights=fweights, aweights=aweights)
     if dtype is None:
         dtype = np.promote_types(recorder.result_type(m, *([] if y is None else [y])), FLOAT)
     x = _variables(recorder, m, rowvar, dtype)
     if y is not None:
         x = concatenate(recorder, (x, _variables(recorder, y, rowvar, dtype)), 0)
-    x = x - x.mean(axis=1, keepdims=True)
-    count = x.shape[1] - (int(not bias) if ddof is None else ddof)
-    return shapes.view(recorder, np.dot(x, x.T) / count, np.squeeze)
+    freedom = int(not bias) if ddof is None else ddof
+    if fweights is None and aweights is None:
+        x = x - x.mean(axis=1, keepdims=True)
+        return shapes.view(recorder, np.dot(x, x.T) / (x.shape[1] - freedom), np.squeeze)
+    weights = 1.0
+    for own in (fweights, aweights):
+        weights = weights if own is None else weights * asarray(recorder, own).astype(dtype)
+    x = x - (np.sum(x * weights, axis=1, keepdims=True) / np.sum(weights))
+    total = np.sum(weights)
+    lost = 0.0 if not freedom else freedom if aweights is None else freedom * np.sum(weights * aweights) / total
+    return shapes.view(recorder, np.dot(x, (x * weights).T) / (total - lost), np.squeeze)
 
 
 def _variables(recorder, m, rowvar, dtype):

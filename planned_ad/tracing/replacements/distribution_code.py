@@ -28,7 +28,7 @@ from ..numpy_functions.support import FLOAT, asarray, unsupported
 from ..record.recorder import Recorder
 
 GENERAL = ("rv_generic", "rv_continuous", "rv_discrete")
-NUMERICAL = frozenset({"_cdfvec", "_ppfvec", "_ppfsingle", "_derivative", "_mom_integ0", "_mom0_sc", "_munp", "_cdf_single"})
+NUMERICAL = frozenset({"_cdfvec", "_ppfvec", "_ppfsingle", "_derivative", "_mom_integ0", "_mom0_sc", "_cdf_single"})
 
 
 class Formulas:
@@ -61,8 +61,7 @@ def formulas_of(recorder: Recorder, real: Any) -> Distribution:
 
     def own(name: str) -> Any:
         """A method where the distribution has one of its own, not SciPy's for all distributions."""
-        owner = next(base for base in type(real).__mro__ if name in vars(base))
-        return None if owner.__name__ in GENERAL else getattr(code, name)
+        return None if is_general(real, name) else getattr(code, name)
 
     return Distribution(
         log_density=code._logpmf if discrete else code._logpdf,
@@ -86,14 +85,22 @@ def formulas_of(recorder: Recorder, real: Any) -> Distribution:
 def part_of_stats(code: Formulas, shapes: tuple[Any, ...], number: int) -> Any:
     """The mean or variance of the standard form, where SciPy has a formula."""
     found = code._stats(*shapes, **({"moments": "mv"} if code._stats_has_moments else {}))
-    if found[number] is None:
-        code._munp  # noqa: B018 (refuses)
-    return found[number]
+    if found[number] is not None:
+        return found[number]
+    if is_general(code._real, "_munp"):
+        code._mom_integ0  # noqa: B018 (refuses)
+    mean = code._munp(1, *shapes)
+    return mean if number == 0 else code._munp(2, *shapes) - mean * mean
+
+
+def is_general(real: Any, name: str) -> bool:
+    """Whether a method is SciPy's for all distributions."""
+    return next(base for base in type(real).__mro__ if name in vars(base)).__name__ in GENERAL
 
 
 def entropy_of(code: Formulas, shapes: tuple[Any, ...]) -> Any:
-    if next(base for base in type(code._real).__mro__ if "_entropy" in vars(base)).__name__ in GENERAL:
-        code._munp  # noqa: B018 (refuses)
+    if is_general(code._real, "_entropy"):
+        code._mom_integ0  # noqa: B018 (refuses)
     return code._entropy(*shapes)
 
 
@@ -172,4 +179,18 @@ def by_name(recorder: Recorder, real: Any, name: str) -> Callable[..., Any]:
     return found
 
 
-COMPOSED: dict[str, Callable[..., Any]] = {"median": median, "interval": interval, "stats": stats, "nnlf": nnlf}
+def fit(recorder: Recorder, real: Any, data: Any, **fixed: Any) -> Any:
+    """The most likely loc and scale, where there is a formula for them."""
+    if fixed or real.name not in ("norm", "expon"):
+        raise unsupported(f"scipy.stats.{real.name}.fit", "maximise the sum of logpdf, of which there is a derivative")
+    data = asarray(recorder, data)
+    if real.name == "expon":
+        return data.min(), data.mean() - data.min()
+    loc = data.mean()
+    return loc, np.sqrt(np.mean((data - loc) ** 2))
+
+
+COMPOSED: dict[str, Callable[..., Any]] = {
+    "fit": fit,
+   "median": median, "interval": interval, "stats": stats, "nnlf": nnlf,
+}
