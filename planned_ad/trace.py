@@ -56,6 +56,7 @@ from .tracing.record.recorder import Recorder
 from .tracing.record.refusals import subclass_instead
 from .tracing.record.scopes import Decisions, Restart, Site, Unrolled
 from .tracing.record.storage import Storage
+from .tracing.replacements.library_errors import beside_python, is_of_the_trace
 from .tracing.replacements.rebinding import (
     check_captured,
     check_outside,
@@ -198,6 +199,8 @@ def trace(
             if failure is not None:
                 raise failure from None
             if not decisions.learn_numbers(recorder.filled, recorder.tabled):
+                if is_of_the_trace(error, f, args, dict(kwargs or {})):
+                    raise beside_python(error) from error
                 raise
             failure = error  # perhaps since a number is asked for that is known where all is done as Python does it
         else:

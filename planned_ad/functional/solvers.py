@@ -302,3 +302,32 @@ def least_squares(recorder: Recorder, name: str, fun: Any, x0: Any, **options: A
 
     x = stationary(recorder, loss, found[:-1])
     return Outcome(recorder, name, x=x, fun=residuals(x), cost=loss(x), success=found[-1] != 0)
+
+
+# Riccati's equations, of which a step of Newton's method is a linear equation of Lyapunov's (D. L. Kleinman, 1968).
+
+
+@calls("scipy.linalg", "solve_continuous_are", "solve_discrete_are")
+def riccati(recorder: Recorder, name: str, a: Any, b: Any, q: Any, r: Any, **options: Any) -> Any:
+    import scipy.linalg
+
+    refuse(recorder, name, {k: v for k, v in options.items() if v is not None}, ("balanced",))
+    real = getattr(scipy.linalg, name)
+
+    def solve(a: Any, b: Any, q: Any, r: Any) -> Any:
+        return real(a, b, q, r, **options).ravel()
+
+    a, b, q, r = (np.atleast_2d(recorder.array(recorder.value_of(m))) for m in (a, b, q, r))
+    solution = solved(recorder, name, solve, (a, b, q, r), a.size).reshape(a.shape)
+    continuous = name == "solve_continuous_are"
+    x = solution
+    for _ in range(STEPS):
+        if continuous:
+            gain = np.linalg.solve(r, b.T @ x)
+            residual = a.T @ x + x @ a - x @ b @ gain + q
+            x = x + recorder.call(scipy.linalg.solve_continuous_lyapunov, ((a - b @ gain).T, -residual), {})
+        else:
+            gain = np.linalg.solve(r + b.T @ x @ b, b.T @ x @ a)
+            residual = a.T @ x @ a - x - a.T @ x @ b @ gain + q
+            x = x + recorder.call(scipy.linalg.solve_discrete_lyapunov, ((a - b @ gain).T, residual), {})
+    return solution + (x - stop_gradient(x))

@@ -18,6 +18,7 @@ from . import (  # noqa: F401
     shapes,
     special,
     special_formulas,
+    structured_matrices,
     systems,
     text,
     ufunc_methods,

@@ -11,6 +11,7 @@ import scipy.linalg
 import scipy.special
 from numpy._core._multiarray_umath import _array_converter  # type: ignore[attr-defined]
 
+from ..numpy_functions.ranks import rankdata
 from ..record.dispatch import CALLERS, FUNCTIONS
 
 if TYPE_CHECKING:
@@ -75,6 +76,13 @@ def kernel_estimates(recorder: Recorder, log: bool) -> Any:
     return estimate
 
 
+def ranked(recorder: Recorder, real: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
+    if recorder.is_concrete(a):
+        return recorder.adopt(real(recorder.plain(a), *args, **kwargs))
+    recorder.mark()
+    return rankdata(recorder, a, *args, **kwargs)
+
+
 class OfEachType:
     """In place of a function of Cython that has a form for each type, and is asked for one of them."""
 
@@ -91,6 +99,9 @@ def compiled_replacements(recorder: Recorder) -> dict[int, object]:
     apply_where = getattr(sys.modules.get("scipy._lib.array_api_extra"), "apply_where", None)
     if apply_where is not None:
         found[id(apply_where)] = applied_where
+    rank = getattr(sys.modules.get("scipy.stats"), "rankdata", None)
+    if rank is not None:
+        found[id(rank)] = functools.partial(ranked, recorder, rank)
     kernels = sys.modules.get("scipy.stats._kde")
     for name, log in (("gaussian_kernel_estimate", False), ("gaussian_kernel_estimate_log", True)):
         real = getattr(kernels, name, None)

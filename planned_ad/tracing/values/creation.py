@@ -184,7 +184,9 @@ def shares_memory(recorder, a, b, max_work=None):
 
 @implements(np.result_type)
 def result_type(recorder, *arrays_and_dtypes):
-    return recorder.result_type(*arrays_and_dtypes)
+    is_dtype = (type, np.dtype, str)
+    given = [np.empty((), np.dtype(a)) if isinstance(a, is_dtype) else a for a in arrays_and_dtypes]
+    return recorder.result_type(*given)
 
 
 @implements(np.isscalar)
