@@ -1,6 +1,6 @@
 """Functions of traced code as plain ones: what they close over is numbers again, which a call at run time brings.
 
-For code that is not traced, as SciPy's solvers, to call back. A `Recipe` makes a plain object from these numbers.
+For code that is not traced, as SciPy's solvers, to call back. A `PlainRecipe` makes a plain object from these numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..tracing.record.recorder import Recorder
 from ..tracing.record.traced import Traced
 from ..tracing.replacements.ufunc_stand_ins import UfuncStandIn
 
-Recipe = Callable[[Sequence[np.ndarray]], Any]
+PlainRecipe = Callable[[Sequence[np.ndarray]], Any]
 
 
 class PlainFunctions:
@@ -31,7 +31,7 @@ class PlainFunctions:
         self.values: list[Value] = []
         self.recipes: dict[int, tuple[Any, list[Any]]] = {}  # of functions that are looked at, against circles
 
-    def recipe(self, obj: Any) -> Recipe:
+    def recipe(self, obj: Any) -> PlainRecipe:
         """How `obj` is made of the numbers of `values`."""
         kind, recorder = type(obj), self.recorder
         if issubclass(kind, Traced):
@@ -67,7 +67,7 @@ class PlainFunctions:
         plain = getattr(plain, "__wrapped__", plain) if plain is obj and callable(obj) else plain
         return lambda numbers: plain
 
-    def number(self, obj: Any) -> Recipe:
+    def number(self, obj: Any) -> PlainRecipe:
         place = len(self.values)
         self.values.append(self.recorder.value_of(obj))
         is_python = self.recorder.is_scalar(obj) and obj.is_python
@@ -76,7 +76,7 @@ class PlainFunctions:
             return lambda numbers: np.array(numbers[place])
         return lambda numbers: numbers[place].item() if is_python else numbers[place][()]
 
-    def function(self, f: types.FunctionType) -> Recipe:
+    def function(self, f: types.FunctionType) -> PlainRecipe:
         found = self.recipes.get(id(f))
         if found is not None:
             return lambda numbers: found[1][0](numbers)
@@ -99,7 +99,7 @@ class PlainFunctions:
         made.append(make)
         return make
 
-    def instance(self, obj: Any) -> Recipe:
+    def instance(self, obj: Any) -> PlainRecipe:
         """An object of the user's class."""
         cls = self.recorder.namespace.unshadowed(type(obj))
         attributes = self.recipe(dict(vars(obj)))

@@ -15,8 +15,7 @@ from .. import control
 from ..errors import UnsupportedError
 from ..tracing.numpy_functions.python_functions import of_elements
 from ..tracing.record.recorder import Recorder
-from ..transforms import stop_gradient
-from .solvers import calls, refuse, solved
+from .solvers import calls, held, refuse_options, by_scipy
 
 HALF = (
     0.995657163025808080735527280689003, 0.973906528517171720077964012084452, 0.930157491355708226001207180059508,
@@ -32,10 +31,10 @@ WEIGHTS_OF_HALF = (
 )  # fmt: skip
 NODES = np.array([*HALF, 0.0, *(-x for x in HALF[::-1])])
 WEIGHTS = np.array([*WEIGHTS_OF_HALF, 0.149445554002916905664936468389821, *WEIGHTS_OF_HALF[::-1]])
-"""Of the rule with 21 nodes between -1 and 1."""
+"""Of the rule with 21 nodes in_its_place -1 and 1."""
 
 OPTIONS = ("epsabs", "epsrel", "limit", "points")
-MOST_STEPS = 1 << 16
+MOST_RUNGE_KUTTA_STEPS = 1 << 16
 AGREES = 1e-5  # SciPy's solution and that of the Runge-Kutta method, relative to the largest number
 CONVERGED = 1e-9  # that method with some steps and with twice as many
 
@@ -44,7 +43,7 @@ CONVERGED = 1e-9  # that method with some steps and with twice as many
 def quad(recorder: Recorder, name: str, func: Any, a: Any, b: Any, args: Any = (), **options: Any) -> Any:
     import scipy.integrate
 
-    refuse(recorder, name, {k: v for k, v in options.items() if v not in (None, 0, False)}, OPTIONS)
+    refuse_options(recorder, name, {k: v for k, v in options.items() if v not in (None, 0, False)}, OPTIONS)
     options = {k: v for k, v in options.items() if k in OPTIONS}
     args = args if isinstance(args, tuple) else (args,)
     limit = options.get("limit", 50)
@@ -54,7 +53,7 @@ def quad(recorder: Recorder, name: str, func: Any, a: Any, b: Any, args: Any = (
         info = found[2]
         return np.concatenate([[found[0], found[1], info["last"]], info["alist"][:limit], info["blist"][:limit]])
 
-    found = solved(recorder, name, solve, (func, a, b, args), 3 + 2 * limit)
+    found = by_scipy(recorder, name, solve, (func, a, b, args), 3 + 2 * limit)
     count = recorder.integer(found[2]).__index__()
     low, high = found[3 : 3 + count], found[3 + limit : 3 + limit + count]
     function = recorder.namespace.function(func)
@@ -62,10 +61,10 @@ def quad(recorder: Recorder, name: str, func: Any, a: Any, b: Any, args: Any = (
     if any(map(np.isinf, ends)):
         total = sum_of_infinite(recorder, function, args, (a, b), ends, low, high)
     else:
-        low, high = (a, b) if count == 1 else (between(a, b, low), between(a, b, high))
+        low, high = (a, b) if count == 1 else (in_its_place(recorder, a, b, low), in_its_place(recorder, a, b, high))
         nodes, weights = placed(low, high)
         total = np.sum(weights * integrand(recorder, function, args, nodes))
-    return found[0] + (total - stop_gradient(total)), found[1]
+    return found[0] + (total - held(recorder, total)), found[1]
 
 
 def known_end(recorder: Recorder, end: Any) -> float:
@@ -73,9 +72,9 @@ def known_end(recorder: Recorder, end: Any) -> float:
     return float(recorder.plain(end)) if recorder.is_concrete(end) else 0.0
 
 
-def between(a: Any, b: Any, at: Any) -> Any:
-    """A point that keeps its place between the limits."""
-    first, last = stop_gradient(a), stop_gradient(b)
+def in_its_place(recorder: Recorder, a: Any, b: Any, at: Any) -> Any:
+    """A point that keeps its place in_its_place the limits."""
+    first, last = held(recorder, a), held(recorder, b)
     return a + (b - a) * ((at - first) / (last - first))
 
 
@@ -94,7 +93,7 @@ def integrand(recorder: Recorder, function: Any, args: Any, nodes: Any) -> Any:
 
 
 def sum_of_infinite(recorder: Recorder, function: Any, args: Any, given: Any, ends: Any, low: Any, high: Any) -> Any:
-    """As QUADPACK has it: `x = end + sign (1 - t) / t`, `t` from 0 to 1; between infinities, both halves from 0."""
+    """As QUADPACK has it: `x = end + sign (1 - t) / t`, `t` from 0 to 1; in_its_place infinities, both halves from 0."""
     t, weights = placed(low, high)
     size, slope = (1 - t) / t, weights / (t * t)
     if all(map(np.isinf, ends)):
@@ -111,7 +110,7 @@ def odeint(recorder: Recorder, name: str, func: Any, y0: Any, t: Any, args: Any 
     import scipy.integrate
 
     options = {k: v for k, v in options.items() if v not in (None, 0, False) or k == "tfirst"}
-    refuse(recorder, name, options, ("rtol", "atol", "mxstep", "hmax", "h0", "hmin", "tfirst", "Dfun"))
+    refuse_options(recorder, name, options, ("rtol", "atol", "mxstep", "hmax", "h0", "hmin", "tfirst", "Dfun"))
     options.pop("Dfun", None)
     args = args if isinstance(args, tuple) else (args,)
     times_first = options.get("tfirst", False)
@@ -120,10 +119,12 @@ def odeint(recorder: Recorder, name: str, func: Any, y0: Any, t: Any, args: Any 
 
     def solve(func: Any, y0: Any, t: Any, args: Any) -> Any:
         y = scipy.integrate.odeint(func, y0, t, args=args, **options)
-        slope = (lambda y, t: np.asarray(func(t, y, *args))) if times_first else lambda y, t: np.asarray(func(y, t, *args))
+        slope = (
+            (lambda y, t: np.asarray(func(t, y, *args))) if times_first else lambda y, t: np.asarray(func(y, t, *args))
+        )
         return np.append(y.ravel(), steps_for(slope, np.atleast_1d(np.asarray(y0, float)), np.asarray(t, float), y))
 
-    found = solved(recorder, name, solve, (func, y0, t, args), count * start.size + 1)
+    found = by_scipy(recorder, name, solve, (func, y0, t, args), count * start.size + 1)
     steps = recorder.integer(found[-1]).__index__()
     traced = recorder.namespace.function(func)
 
@@ -132,14 +133,14 @@ def odeint(recorder: Recorder, name: str, func: Any, y0: Any, t: Any, args: Any 
 
     times = t if recorder.is_array(t) else recorder.array(recorder.value_of(t, np.float64))
     solution = recorder.namespace.function(control._runge_kutta)(slope, start, times, steps)
-    return found[:-1].reshape(count, start.size) + (solution - stop_gradient(solution))
+    return found[:-1].reshape(count, start.size) + (solution - held(recorder, solution))
 
 
 def steps_for(slope: Any, y0: np.ndarray, t: np.ndarray, y: np.ndarray) -> int:
-    """With how many steps between two times the Runge-Kutta method gives the solution `y`."""
+    """With how many steps in_its_place two times the Runge-Kutta method gives the solution `y`."""
     scale = max(float(np.max(np.abs(y))), 1e-300)
     steps, last = 2, control._runge_kutta(slope, y0, t, 2)
-    while steps * len(t) < MOST_STEPS:
+    while steps * len(t) < MOST_RUNGE_KUTTA_STEPS:
         following = control._runge_kutta(slope, y0, t, 2 * steps)
         if np.max(np.abs(following - last)) <= CONVERGED * scale and np.max(np.abs(last - y)) <= AGREES * scale:
             return steps

@@ -18,10 +18,11 @@ from ..custom.native_rules import OpaqueFunction
 from ..errors import UnsupportedError
 from ..tracing.record.dispatch import CALLERS
 from ..tracing.record.recorder import Recorder
-from ..transforms import grad, jacobian, jvp, stop_gradient
+from .derivatives import Gradient, Jacobian, Pushforward
 from .plain_functions import PlainFunctions
+from .transformed import like
 
-STEPS = 3  # of Newton's method: derivatives up to the seventh
+NEWTON_STEPS = 3  # of Newton's method: derivatives up to the seventh
 
 
 def calls(module: str, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -43,7 +44,7 @@ def calls(module: str, *names: str) -> Callable[[Callable[..., Any]], Callable[.
     return register
 
 
-def solved(recorder: Recorder, name: str, solve: Callable[..., Any], given: Any, length: int) -> Any:
+def by_scipy(recorder: Recorder, name: str, solve: Callable[..., Any], given: Any, length: int) -> Any:
     """`solve(*given)`, some numbers in an array, when the plan runs."""
     plain = PlainFunctions(recorder)
     recipe = plain.recipe(given)
@@ -53,8 +54,15 @@ def solved(recorder: Recorder, name: str, solve: Callable[..., Any], given: Any,
 
     run.__name__ = run.__qualname__ = name
     run.__module__ = "planned_ad.functional.solvers"
-    operands = [stop_gradient(recorder.array(value)) for value in plain.values]
-    return stop_gradient(OpaqueFunction(run, lambda *numbers: np.zeros(length))(*operands))
+    operands = [held(recorder, recorder.array(value)) for value in plain.values]
+    return held(recorder, OpaqueFunction(run, lambda *numbers: np.zeros(length))(*operands))
+
+
+def held(recorder: Recorder, x: Any) -> Any:
+    """`x`, constant for derivatives."""
+    if not recorder.is_array(x) and not recorder.is_scalar(x):
+        return x
+    return like(recorder, x, recorder.apply("stop_gradient", recorder.value_of(x)))
 
 
 @contextlib.contextmanager
@@ -65,20 +73,20 @@ def checked_still(recorder: Recorder) -> Iterator[None]:
     recorder.unchecked = before
 
 
-def moved(recorder: Recorder, residual: Callable[[Any], Any], solution: Any) -> Any:
+def with_derivative(recorder: Recorder, residual: Callable[[Any], Any], solution: Any) -> Any:
     """A solution of `residual(solution) == 0` with its derivative."""
-    x = stop_gradient(solution)
+    x = held(recorder, solution)
     with checked_still(recorder):
-        for _ in range(STEPS):
+        for _ in range(NEWTON_STEPS):
             if np.ndim(x):
-                x = x - np.linalg.solve(jacobian(residual)(x), residual(x))
+                x = x - np.linalg.solve(Jacobian(residual, 0, False)(x), residual(x))
             else:
-                value, slope = jvp(residual)(x, x * 0 + 1.0)
+                value, slope = Pushforward(residual, 0, False)(x, x * 0 + 1.0)
                 x = x - value / slope
-    return solution + (x - stop_gradient(x))
+    return solution + (x - held(recorder, x))
 
 
-def refuse(recorder: Recorder, name: str, options: dict[str, Any], known: Sequence[str]) -> None:
+def refuse_options(recorder: Recorder, name: str, options: dict[str, Any], known: Sequence[str]) -> None:
     for option in options:
         if option not in known:
             raise UnsupportedError(
@@ -87,7 +95,7 @@ def refuse(recorder: Recorder, name: str, options: dict[str, Any], known: Sequen
             )
 
 
-class Outcome:
+class WhatIsKnown:
     """What a solver of SciPy tells; of the rest that it would tell nothing is known."""
 
     def __init__(self, recorder: Recorder, name: str, **known: Any):
@@ -104,7 +112,7 @@ class Outcome:
         )
 
 
-def function_of(recorder: Recorder, function: Callable[..., Any], args: Any) -> Callable[[Any], Any]:
+def of_first_argument(recorder: Recorder, function: Callable[..., Any], args: Any) -> Callable[[Any], Any]:
     """The user's function of its first argument, traced; arrays for lists."""
     traced = recorder.namespace.function(function)
     args = args if isinstance(args, tuple) else (args,)
@@ -124,30 +132,30 @@ def bracketed(recorder: Recorder, name: str, f: Any, a: Any, b: Any, args: Any =
     import scipy.optimize
 
     real = getattr(scipy.optimize, name)
-    refuse(recorder, name, options, ("xtol", "rtol", "maxiter", "disp", "k"))
+    refuse_options(recorder, name, options, ("xtol", "rtol", "maxiter", "disp", "k"))
     args = args if isinstance(args, tuple) else (args,)
 
     def solve(f: Any, a: Any, b: Any, args: Any) -> list[float]:
         return [real(f, a, b, args=args, **options)]
 
-    found = solved(recorder, name, solve, (f, a, b, args), 1)
-    return moved(recorder, function_of(recorder, f, args), found[0].item())
+    found = by_scipy(recorder, name, solve, (f, a, b, args), 1)
+    return with_derivative(recorder, of_first_argument(recorder, f, args), found[0].item())
 
 
 @calls("scipy.optimize", "root_scalar")
 def root_scalar(recorder: Recorder, name: str, f: Any, args: Any = (), **options: Any) -> Any:
     import scipy.optimize
 
-    refuse(recorder, name, options, ("method", "bracket", "x0", "x1", "xtol", "rtol", "maxiter", "fprime", "fprime2"))
+    refuse_options(recorder, name, options, ("method", "bracket", "x0", "x1", "xtol", "rtol", "maxiter", "fprime", "fprime2"))
     args = args if isinstance(args, tuple) else (args,)
 
     def solve(f: Any, args: Any, options: Any) -> list[float]:
         result = scipy.optimize.root_scalar(f, args=args, **options)
         return [result.root, result.converged, result.iterations, result.function_calls]
 
-    found = solved(recorder, name, solve, (f, args, options), 4)
-    root = moved(recorder, function_of(recorder, f, args), found[0].item())
-    return Outcome(
+    found = by_scipy(recorder, name, solve, (f, args, options), 4)
+    root = with_derivative(recorder, of_first_argument(recorder, f, args), found[0].item())
+    return WhatIsKnown(
         recorder, name, root=root, converged=found[1] != 0, iterations=recorder.integer(found[2]),
         function_calls=recorder.integer(found[3]),
     )  # fmt: skip
@@ -160,15 +168,15 @@ def root_scalar(recorder: Recorder, name: str, f: Any, args: Any = (), **options
 def fsolve(recorder: Recorder, name: str, func: Any, x0: Any, args: Any = (), **options: Any) -> Any:
     import scipy.optimize
 
-    refuse(recorder, name, options, ("fprime", "col_deriv", "xtol", "maxfev", "band", "epsfcn", "factor", "diag"))
+    refuse_options(recorder, name, options, ("fprime", "col_deriv", "xtol", "maxfev", "band", "epsfcn", "factor", "diag"))
     args = args if isinstance(args, tuple) else (args,)
 
     def solve(func: Any, x0: Any, args: Any, options: Any) -> Any:
         return scipy.optimize.fsolve(func, x0, args=args, **options)
 
     start = np.atleast_1d(recorder.array(recorder.value_of(x0)))
-    found = solved(recorder, name, solve, (func, x0, args, options), start.size)
-    return moved(recorder, flat(recorder, function_of(recorder, func, args)), found)
+    found = by_scipy(recorder, name, solve, (func, x0, args, options), start.size)
+    return with_derivative(recorder, flat(recorder, of_first_argument(recorder, func, args)), found)
 
 
 def flat(recorder: Recorder, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -180,7 +188,7 @@ def flat(recorder: Recorder, function: Callable[[Any], Any]) -> Callable[[Any], 
 def root(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), **options: Any) -> Any:
     import scipy.optimize
 
-    refuse(recorder, name, options, ("method", "jac", "tol", "options"))
+    refuse_options(recorder, name, options, ("method", "jac", "tol", "options"))
     args = args if isinstance(args, tuple) else (args,)
     shape = np.shape(x0)
 
@@ -189,24 +197,24 @@ def root(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), **opt
         return [*np.ravel(result.x), result.success]
 
     start = np.atleast_1d(recorder.array(recorder.value_of(x0)))
-    found = solved(recorder, name, solve, (fun, x0, args, options), start.size + 1)
-    call = function_of(recorder, fun, args)
+    found = by_scipy(recorder, name, solve, (fun, x0, args, options), start.size + 1)
+    call = of_first_argument(recorder, fun, args)
     if isinstance(options.get("jac"), bool) and options["jac"]:
         both = recorder.namespace.function(fun)
 
         def call(x: Any) -> Any:
             return both(x, *args)[0]
 
-    x = moved(recorder, flat(recorder, lambda x: call(x.reshape(shape) if shape else x)), found[:-1])
+    x = with_derivative(recorder, flat(recorder, lambda x: call(x.reshape(shape) if shape else x)), found[:-1])
     x = x.reshape(shape) if shape else x
-    return Outcome(recorder, name, x=x, fun=call(x), success=found[-1] != 0)
+    return WhatIsKnown(recorder, name, x=x, fun=call(x), success=found[-1] != 0)
 
 
 @calls("scipy.optimize", "fixed_point")
 def fixed_point(recorder: Recorder, name: str, func: Any, x0: Any, args: Any = (), **options: Any) -> Any:
     import scipy.optimize
 
-    refuse(recorder, name, options, ("xtol", "maxiter", "method"))
+    refuse_options(recorder, name, options, ("xtol", "maxiter", "method"))
     args = args if isinstance(args, tuple) else (args,)
     shape = np.shape(x0)
 
@@ -214,12 +222,12 @@ def fixed_point(recorder: Recorder, name: str, func: Any, x0: Any, args: Any = (
         return np.ravel(scipy.optimize.fixed_point(func, x0, args=args, **options))
 
     size = int(np.prod(shape))
-    found = solved(recorder, name, solve, (func, x0, args), size).reshape(shape)
-    call = function_of(recorder, func, args)
+    found = by_scipy(recorder, name, solve, (func, x0, args), size).reshape(shape)
+    call = of_first_argument(recorder, func, args)
     if not shape:
-        return moved(recorder, lambda x: call(x) - x, found[()])
+        return with_derivative(recorder, lambda x: call(x) - x, found[()])
     residual = flat(recorder, lambda x: call(x.reshape(shape)) - x.reshape(shape))
-    return moved(recorder, residual, found.reshape(-1)).reshape(shape)
+    return with_derivative(recorder, residual, found.reshape(-1)).reshape(shape)
 
 
 # Minima: where the gradient is zero.
@@ -229,7 +237,7 @@ def fixed_point(recorder: Recorder, name: str, func: Any, x0: Any, args: Any = (
 def minimize(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), **options: Any) -> Any:
     import scipy.optimize
 
-    refuse(recorder, name, options, ("method", "jac", "hess", "hessp", "tol", "options", "callback"))
+    refuse_options(recorder, name, options, ("method", "jac", "hess", "hessp", "tol", "options", "callback"))
     args = args if isinstance(args, tuple) else (args,)
     shape = np.shape(x0) or (1,)
 
@@ -238,7 +246,7 @@ def minimize(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), *
         return [*np.ravel(result.x), result.success, result.nit]
 
     size = int(np.prod(shape))
-    found = solved(recorder, name, solve, (fun, x0, args, options), size + 2)
+    found = by_scipy(recorder, name, solve, (fun, x0, args, options), size + 2)
     traced = recorder.namespace.function(fun)
     pair = options.get("jac") is True
 
@@ -248,7 +256,7 @@ def minimize(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), *
         return value.reshape(())[()] if recorder.is_array(value) else value
 
     x = stationary(recorder, loss, found[:size])
-    return Outcome(
+    return WhatIsKnown(
         recorder, name, x=x.reshape(shape), fun=loss(x), success=found[-2] != 0, nit=recorder.integer(found[-1])
     )
 
@@ -256,16 +264,16 @@ def minimize(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), *
 def stationary(recorder: Recorder, loss: Callable[[Any], Any], solution: Any) -> Any:
     def slope(x: Any) -> Any:
         with checked_still(recorder):
-            return grad(loss)(x)
+            return Gradient(loss, 0, False)(x)
 
-    return moved(recorder, slope, solution)
+    return with_derivative(recorder, slope, solution)
 
 
 @calls("scipy.optimize", "minimize_scalar")
 def minimize_scalar(recorder: Recorder, name: str, fun: Any, bracket: Any = None, **options: Any) -> Any:
     import scipy.optimize
 
-    refuse(recorder, name, options, ("args", "method", "tol", "options"))
+    refuse_options(recorder, name, options, ("args", "method", "tol", "options"))
     args = options.pop("args", ())
     args = args if isinstance(args, tuple) else (args,)
 
@@ -273,19 +281,17 @@ def minimize_scalar(recorder: Recorder, name: str, fun: Any, bracket: Any = None
         result = scipy.optimize.minimize_scalar(fun, bracket, args=args, **options)
         return [result.x, result.success, result.nit]
 
-    found = solved(recorder, name, solve, (fun, bracket, args, options), 3)
-    call = function_of(recorder, fun, args)
+    found = by_scipy(recorder, name, solve, (fun, bracket, args, options), 3)
+    call = of_first_argument(recorder, fun, args)
     x = stationary(recorder, call, found[0].item())
-    return Outcome(
-        recorder, name, x=x, fun=call(x), success=found[1] != 0, nit=recorder.integer(found[2])
-    )
+    return WhatIsKnown(recorder, name, x=x, fun=call(x), success=found[1] != 0, nit=recorder.integer(found[2]))
 
 
 @calls("scipy.optimize", "least_squares")
 def least_squares(recorder: Recorder, name: str, fun: Any, x0: Any, **options: Any) -> Any:
     import scipy.optimize
 
-    refuse(recorder, name, options, ("jac", "method", "ftol", "xtol", "gtol", "x_scale", "max_nfev", "args", "kwargs"))
+    refuse_options(recorder, name, options, ("jac", "method", "ftol", "xtol", "gtol", "x_scale", "max_nfev", "args", "kwargs"))
     args, named = options.pop("args", ()), options.pop("kwargs", {})
     shape = np.shape(x0) or (1,)
 
@@ -293,7 +299,7 @@ def least_squares(recorder: Recorder, name: str, fun: Any, x0: Any, **options: A
         result = scipy.optimize.least_squares(fun, x0, args=args, kwargs=named, **options)
         return [*result.x, result.success]
 
-    found = solved(recorder, name, solve, (fun, x0, args, named, options), int(np.prod(shape)) + 1)
+    found = by_scipy(recorder, name, solve, (fun, x0, args, named, options), int(np.prod(shape)) + 1)
     traced = recorder.namespace.function(fun)
     residuals = flat(recorder, lambda x: traced(x, *args, **named))
 
@@ -301,7 +307,7 @@ def least_squares(recorder: Recorder, name: str, fun: Any, x0: Any, **options: A
         return 0.5 * np.sum(residuals(x) ** 2)
 
     x = stationary(recorder, loss, found[:-1])
-    return Outcome(recorder, name, x=x, fun=residuals(x), cost=loss(x), success=found[-1] != 0)
+    return WhatIsKnown(recorder, name, x=x, fun=residuals(x), cost=loss(x), success=found[-1] != 0)
 
 
 # Riccati's equations, of which a step of Newton's method is a linear equation of Lyapunov's (D. L. Kleinman, 1968).
@@ -311,17 +317,17 @@ def least_squares(recorder: Recorder, name: str, fun: Any, x0: Any, **options: A
 def riccati(recorder: Recorder, name: str, a: Any, b: Any, q: Any, r: Any, **options: Any) -> Any:
     import scipy.linalg
 
-    refuse(recorder, name, {k: v for k, v in options.items() if v is not None}, ("balanced",))
+    refuse_options(recorder, name, {k: v for k, v in options.items() if v is not None}, ("balanced",))
     real = getattr(scipy.linalg, name)
 
     def solve(a: Any, b: Any, q: Any, r: Any) -> Any:
         return real(a, b, q, r, **options).ravel()
 
     a, b, q, r = (np.atleast_2d(recorder.array(recorder.value_of(m))) for m in (a, b, q, r))
-    solution = solved(recorder, name, solve, (a, b, q, r), a.size).reshape(a.shape)
+    solution = by_scipy(recorder, name, solve, (a, b, q, r), a.size).reshape(a.shape)
     continuous = name == "solve_continuous_are"
     x = solution
-    for _ in range(STEPS):
+    for _ in range(NEWTON_STEPS):
         if continuous:
             gain = np.linalg.solve(r, b.T @ x)
             residual = a.T @ x + x @ a - x @ b @ gain + q
@@ -330,4 +336,4 @@ def riccati(recorder: Recorder, name: str, a: Any, b: Any, q: Any, r: Any, **opt
             gain = np.linalg.solve(r + b.T @ x @ b, b.T @ x @ a)
             residual = a.T @ x @ a - x - a.T @ x @ b @ gain + q
             x = x + recorder.call(scipy.linalg.solve_discrete_lyapunov, ((a - b @ gain).T, residual), {})
-    return solution + (x - stop_gradient(x))
+    return solution + (x - held(recorder, x))

@@ -16,7 +16,7 @@ from .algebra import Symbol, cos, cosh, exp, power, sin, sinh, sqrt, where
 from .integrals import DLMF, SHAPE, in_double
 from .rows import row
 
-ROOT_PI = math.sqrt(math.pi)
+SQUARE_ROOT_OF_PI = math.sqrt(math.pi)
 
 
 def part_of(function: np.ufunc, number: int) -> Callable[..., np.ndarray]:
@@ -48,40 +48,40 @@ PARTS: dict[str, tuple[np.ufunc, int]] = {
 """By name of the primitive, whose result it is, and which."""
 
 
-def part(name: str, adjoints: tuple, needs: tuple[str, ...], section: str, **options: object) -> None:
+def several_part(name: str, adjoints: tuple, needs: tuple[str, ...], section: str, **options: object) -> None:
     row(name, part_of(*PARTS[name]), adjoints, needs, cost=80, reference=f"{DLMF}/{section}", **options)  # type: ignore[arg-type]
 
 
-SIDE = ((0.3, 3),)
-part("fresnel_s", (lambda ct, y, a: ct * sin(math.pi / 2 * (a * a)),), ("a",), "7.2.E8")
-part("fresnel_c", (lambda ct, y, a: ct * cos(math.pi / 2 * (a * a)),), ("a",), "7.2.E7")
-part("sici_s", (sinc_like(sin),), ("a",), "6.2.E9")
-part("sici_c", (lambda ct, y, a: ct * (cos(a) / a),), ("a",), "6.2.E11", samples=SIDE, poles="a")
-part("shichi_s", (sinc_like(sinh),), ("a",), "6.2.E15")
-part("shichi_c", (lambda ct, y, a: ct * (cosh(a) / a),), ("a",), "6.2.E16", samples=SIDE, poles="a")
+ABOVE_ZERO = ((0.3, 3),)
+several_part("fresnel_s", (lambda ct, y, a: ct * sin(math.pi / 2 * (a * a)),), ("a",), "7.2.E8")
+several_part("fresnel_c", (lambda ct, y, a: ct * cos(math.pi / 2 * (a * a)),), ("a",), "7.2.E7")
+several_part("sici_s", (sinc_like(sin),), ("a",), "6.2.E9")
+several_part("sici_c", (lambda ct, y, a: ct * (cos(a) / a),), ("a",), "6.2.E11", samples=ABOVE_ZERO, poles="a")
+several_part("shichi_s", (sinc_like(sinh),), ("a",), "6.2.E15")
+several_part("shichi_c", (lambda ct, y, a: ct * (cosh(a) / a),), ("a",), "6.2.E16", samples=ABOVE_ZERO, poles="a")
 
 # Airy's equation, DLMF 9.2.1: w'' = a w.
-part("airy_ai", (lambda ct, y, a: ct * a.apply("airy_aip"),), ("a",), "9.2.E1")
-part("airy_aip", (lambda ct, y, a: ct * (a * a.apply("airy_ai")),), ("a",), "9.2.E1")
-part("airy_bi", (lambda ct, y, a: ct * a.apply("airy_bip"),), ("a",), "9.2.E1")
-part("airy_bip", (lambda ct, y, a: ct * (a * a.apply("airy_bi")),), ("a",), "9.2.E1")
+several_part("airy_ai", (lambda ct, y, a: ct * a.apply("airy_aip"),), ("a",), "9.2.E1")
+several_part("airy_aip", (lambda ct, y, a: ct * (a * a.apply("airy_ai")),), ("a",), "9.2.E1")
+several_part("airy_bi", (lambda ct, y, a: ct * a.apply("airy_bip"),), ("a",), "9.2.E1")
+several_part("airy_bip", (lambda ct, y, a: ct * (a * a.apply("airy_bi")),), ("a",), "9.2.E1")
 
 # Jacobi's elliptic functions in their argument, DLMF 22.13.
 PARAMETER = "only that in the first operand has a closed form; make the parameter a constant (planned_ad.Const)"
 INSIDE = ((-2, 2), (0.1, 0.9))
 
 
-def jacobi(name: str, a: Symbol, m: Symbol) -> Symbol:
+def elliptic(name: str, a: Symbol, m: Symbol) -> Symbol:
     return a.apply(f"ellipj_{name}", m)
 
 
 for _name, _rate in {
-    "sn": lambda ct, y, a, b: ct * (jacobi("cn", a, b) * jacobi("dn", a, b)),
-    "cn": lambda ct, y, a, b: -(ct * (jacobi("sn", a, b) * jacobi("dn", a, b))),
-    "dn": lambda ct, y, a, b: -(ct * (b * jacobi("sn", a, b) * jacobi("cn", a, b))),
-    "ph": lambda ct, y, a, b: ct * jacobi("dn", a, b),
+    "sn": lambda ct, y, a, b: ct * (elliptic("cn", a, b) * elliptic("dn", a, b)),
+    "cn": lambda ct, y, a, b: -(ct * (elliptic("sn", a, b) * elliptic("dn", a, b))),
+    "dn": lambda ct, y, a, b: -(ct * (b * elliptic("sn", a, b) * elliptic("cn", a, b))),
+    "ph": lambda ct, y, a, b: ct * elliptic("dn", a, b),
 }.items():
-    part(f"ellipj_{_name}", (_rate, None), ("ab", ""), "22.13.E1", samples=INSIDE, refused=PARAMETER)
+    several_part(f"ellipj_{_name}", (_rate, None), ("ab", ""), "22.13.E1", samples=INSIDE, refused=PARAMETER)
 
 
 # Incomplete elliptic integrals, DLMF 19.2.4-5 and 19.4.
@@ -169,7 +169,7 @@ def of_struve(sign: float, name: str) -> Callable[..., Symbol]:
     """DLMF 11.4.27 and 11.4.31, less the half of 11.4.23: two neighbours and a power."""
 
     def adjoint(ct: Symbol, y: Symbol, v: Symbol, a: Symbol) -> Symbol:
-        last = power(0.5 * a, v) * (v + 1.5).apply("rgamma") / ROOT_PI
+        last = power(0.5 * a, v) * (v + 1.5).apply("rgamma") / SQUARE_ROOT_OF_PI
         return ct * (0.5 * ((v - 1).apply(name, a) + sign * (v + 1).apply(name, a) + last))
 
     return adjoint

@@ -304,6 +304,7 @@ BERNOULLI = Distribution(
     discrete=True,
 )
 
+
 def log_of_difference(log_p: Any, log_q: Any) -> Any:
     """`log(p - q)`."""
     return log_p + np.log1p(-np.exp(log_q - log_p))

@@ -81,7 +81,7 @@ def density(found: Given, x: Any, log: bool) -> Any:
     inside = (low <= y) & (y <= high) & valid
     if of.discrete:
         inside = inside & (np.floor(y) == y)
-    y_inside = np.where(inside, y, of.inner if of.inner is not None else between(low, high))
+    y_inside = np.where(inside, y, of.inner if of.inner is not None else inside_of(low, high))
     if of.discrete:
         y_inside = np.floor(y_inside)  # which has no derivative
     if log:
@@ -102,7 +102,7 @@ def cumulative(found: Given, x: Any, log: bool, upper: bool) -> Any:
     valid = found.valid()
     above_low = (low <= y) & np.isfinite(y) if of.discrete else low < y
     inside = above_low & (y < high) & valid
-    y_inside = np.where(inside, y, of.inner if of.inner is not None else between(low, high))
+    y_inside = np.where(inside, y, of.inner if of.inner is not None else inside_of(low, high))
     plain, logarithm = (of.sf, of.log_sf) if upper else (of.cdf, of.log_cdf)
     if not log:
         value = plain(y_inside, *found.shapes)
@@ -114,13 +114,13 @@ def cumulative(found: Given, x: Any, log: bool, upper: bool) -> Any:
     return np.where(valid & ~np.isnan(y), value, math.nan)
 
 
-def between(low: Any, high: Any) -> Any:
+def inside_of(low: Any, high: Any) -> Any:
     """A number inside of a support."""
     at = np.where(np.isfinite(low), low + 1.0, np.where(np.isfinite(high), high - 1.0, 0.5))
     return np.where(np.isfinite(low) & np.isfinite(high), 0.5 * (low + high), at)
 
 
-def quantile(found: Given, q: Any, upper: bool = False) -> Any:
+def inverse_distribution(found: Given, q: Any, upper: bool = False) -> Any:
     of = found.of
     inverse = of.isf if upper else of.ppf
     assert inverse is not None
@@ -156,7 +156,7 @@ OF_NUMBERS: dict[str, Callable[[Given, Any], Any]] = {
 CONTINUOUS: dict[str, Callable[[Given, Any], Any]] = {
     "pdf": lambda found, x: density(found, x, False),
     "logpdf": lambda found, x: density(found, x, True),
-    "ppf": quantile,
+    "ppf": inverse_distribution,
 }
 DISCRETE: dict[str, Callable[[Given, Any], Any]] = {
     "pmf": lambda found, x: density(found, x, False),
@@ -174,7 +174,10 @@ def of_number(method: Method, compute: Callable[[Given, Any], Any]) -> Callable[
     def implementation(recorder: Recorder, *args: Any, **kwargs: Any) -> Any:
         name = next((name for name in FIRST if name in kwargs), None)
         x, args = (kwargs.pop(name), args) if name else (args[0], args[1:])
-        return compute(given(recorder, method.real, DISTRIBUTIONS[method.distribution], args, kwargs), asarray(recorder, x).astype(FLOAT))[()]
+        return compute(
+            given(recorder, method.real, DISTRIBUTIONS[method.distribution], args, kwargs),
+            asarray(recorder, x).astype(FLOAT),
+        )[()]
 
     return implementation
 

@@ -23,7 +23,6 @@ from .support import (
     geometry,
     refuse,
     reshape,
-    unsupported,
 )
 
 

@@ -136,9 +136,8 @@ def _exponential_of(recorder, matrix):
 
 @implements(scipy.linalg.fractional_matrix_power)
 def fractional_matrix_power(recorder, A, t):
-    if not recorder.is_concrete(t) or recorder.number_of(t) == np.round(recorder.number_of(t)):
-        if recorder.is_concrete(t):
-            return np.linalg.matrix_power(recorder.array(recorder.value_of(A)), int(recorder.number_of(t)))
+    if recorder.is_concrete(t) and recorder.number_of(t) == np.round(recorder.number_of(t)):
+        return np.linalg.matrix_power(recorder.array(recorder.value_of(A)), int(recorder.number_of(t)))
     return _exponential_of(recorder, t * logm(recorder, A))
 
 

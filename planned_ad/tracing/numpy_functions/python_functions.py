@@ -38,14 +38,14 @@ def of_elements(
 
     if dtypes is None:
         first = at(0)
-        dtypes = [dtype_of(recorder, part) for part in (first if isinstance(first, tuple) else (first,))]
+        dtypes = [dtype_of_result(recorder, part) for part in (first if isinstance(first, tuple) else (first,))]
     rows = recorder.namespace.function(control._rows)(at, count)
     several = rows if isinstance(rows, tuple) else (rows,)
     results = [row.reshape(shape).astype(dtype)[()] for row, dtype in zip(several, dtypes)]
     return tuple(results) if isinstance(rows, tuple) else results[0]
 
 
-def dtype_of(recorder: Recorder, item: Any) -> np.dtype:
+def dtype_of_result(recorder: Recorder, item: Any) -> np.dtype:
     return item.dtype if issubclass(type(item), Traced) else np.asarray(item).dtype
 
 
@@ -98,7 +98,10 @@ class Generalized:
         if any(name not in sizes for core in self.outputs for name in core):
             raise unsupported(f"{self.__name__}, whose result has a length of its own", "write it with numba.njit")
         count = int(np.prod(batch))
-        made = [recorder.empty((count, *(sizes[n] for n in core)), dtype) for core, dtype in zip(self.outputs, self._dtypes(given))]
+        made = [
+            recorder.empty((count, *(sizes[n] for n in core)), dtype)
+            for core, dtype in zip(self.outputs, self._dtypes(given))
+        ]
         function = recorder.namespace.function(self.function)
 
         def at(k: Any) -> Any:
@@ -118,7 +121,9 @@ class Generalized:
     def _item(self, number: int, array: Any, k: Any) -> Any:
         """An argument: where the signature has no axes, as a number, or an array of one, as the types have it."""
         types = self.real.gufunc_builder._sigs
-        is_array = types and getattr(types[0].args[number] if hasattr(types[0], "args") else types[0][number], "ndim", 0)
+        is_array = types and getattr(
+            types[0].args[number] if hasattr(types[0], "args") else types[0][number], "ndim", 0
+        )
         return array[k : k + 1] if not self.inputs[number] and is_array else array[k]
 
     def _dtypes(self, given: Sequence[Any]) -> list[Any]:

@@ -6,21 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from ..record.dispatch import implements
 from ..record.recorder import Recorder
 from .support import asarray, unsupported
 
-MOST = 2000  # elements of a row, each of which is compared with all
+MOST_RANKED = 2000  # elements of a row, each of which is compared with all
 
 
-def rankdata(recorder: Recorder, a: Any, method: str = "average", *, axis: Any = None, nan_policy: str = "propagate") -> Any:
+def rankdata(
+    recorder: Recorder, a: Any, method: str = "average", *, axis: Any = None, nan_policy: str = "propagate"
+) -> Any:
     """For each element, how many are smaller, and half of those that are equal."""
     if method not in ("average", "min", "max") or nan_policy != "propagate":
         raise unsupported(f"scipy.stats.rankdata with method={method!r}, nan_policy={nan_policy!r}", "use 'average'")
     a = asarray(recorder, a)
     a, axis = (a.reshape(-1), 0) if axis is None else (a, axis)
-    if a.shape[axis] > MOST:
-        raise unsupported(f"scipy.stats.rankdata of more than {MOST} elements", "use numpy.argsort twice")
+    if a.shape[axis] > MOST_RANKED:
+        raise unsupported(f"scipy.stats.rankdata of more than {MOST_RANKED} elements", "use numpy.argsort twice")
     rows = np.moveaxis(a, axis, -1)
     below = np.sum(rows[..., None, :] < rows[..., :, None], axis=-1)
     upto = np.sum(rows[..., None, :] <= rows[..., :, None], axis=-1)

@@ -121,7 +121,7 @@ def fdtri(m: Any, n: Any, p: Any) -> Any:
 
 
 def by_recurrence(n: int, last: Any, value: Any, following: Callable[[int, Any, Any], Any]) -> Any:
-    """The polynomial of degree `n`, from those of degrees 0 and 1; `following(k, value, last)` has degree `k + 1`."""
+    """The of_known_degree of degree `n`, from those of degrees 0 and 1; `following(k, value, last)` has degree `k + 1`."""
     if n == 0:
         return last
     for k in range(1, n):
@@ -130,16 +130,16 @@ def by_recurrence(n: int, last: Any, value: Any, following: Callable[[int, Any, 
 
 
 def gegenbauer(n: int, a: Any, x: Any) -> Any:
-    return by_recurrence(n, 1.0 + 0 * x, 2 * a * x, lambda k, p, q: (2 * (k + a) * x * p - (k + 2 * a - 1) * q) / (k + 1))
-
-
-def laguerre(n: int, a: Any, x: Any) -> Any:
     return by_recurrence(
-        n, 1.0 + 0 * x, 1 + a - x, lambda k, p, q: ((2 * k + 1 + a - x) * p - (k + a) * q) / (k + 1)
+        n, 1.0 + 0 * x, 2 * a * x, lambda k, p, q: (2 * (k + a) * x * p - (k + 2 * a - 1) * q) / (k + 1)
     )
 
 
-def jacobi(n: int, a: Any, b: Any, x: Any) -> Any:
+def laguerre(n: int, a: Any, x: Any) -> Any:
+    return by_recurrence(n, 1.0 + 0 * x, 1 + a - x, lambda k, p, q: ((2 * k + 1 + a - x) * p - (k + a) * q) / (k + 1))
+
+
+def jacobi_polynomial(n: int, a: Any, b: Any, x: Any) -> Any:
     """DLMF 18.9.2, in increments, which keep their digits near 1."""
     if n == 0:
         return 1.0 + 0 * (a + b + x)
@@ -166,7 +166,7 @@ def legendre(n: int, x: Any) -> Any:
 
 
 def shifted_jacobi(n: int, p: Any, q: Any, x: Any) -> Any:
-    return jacobi(n, p - q, q - 1, 2 * x - 1) / special.binom(2 * n + p - 1, n)
+    return jacobi_polynomial(n, p - q, q - 1, 2 * x - 1) / special.binom(2 * n + p - 1, n)
 
 
 POLYNOMIALS: dict[np.ufunc, Callable[..., Any]] = {
@@ -178,19 +178,17 @@ POLYNOMIALS: dict[np.ufunc, Callable[..., Any]] = {
     special.eval_chebys: lambda n, x: chebyshev(n, 0.5 * x, x),
     special.eval_sh_chebyt: lambda n, x: chebyshev(n, 2 * x - 1, 2 * x - 1),
     special.eval_sh_chebyu: lambda n, x: chebyshev(n, 2 * x - 1, 2 * (2 * x - 1)),
-    special.eval_hermite: lambda n, x: by_recurrence(
-        n, 1.0 + 0 * x, 2 * x, lambda k, p, q: 2 * x * p - 2 * k * q
-    ),
+    special.eval_hermite: lambda n, x: by_recurrence(n, 1.0 + 0 * x, 2 * x, lambda k, p, q: 2 * x * p - 2 * k * q),
     special.eval_hermitenorm: lambda n, x: by_recurrence(n, 1.0 + 0 * x, x, lambda k, p, q: x * p - k * q),
     special.eval_gegenbauer: gegenbauer,
     special.eval_laguerre: lambda n, x: laguerre(n, 0.0, x),
     special.eval_genlaguerre: laguerre,
-    special.eval_jacobi: jacobi,
+    special.eval_jacobi: jacobi_polynomial,
     special.eval_sh_jacobi: shifted_jacobi,
 }
 
 
-def polynomial(ufunc: np.ufunc, function: Callable[..., Any]) -> None:
+def of_known_degree(ufunc: np.ufunc, function: Callable[..., Any]) -> None:
     @implements(ufunc)  # type: ignore[arg-type]
     def implementation(recorder: Recorder, n: Any, *args: Any, out: Any = None) -> Any:
         degree = known_order(recorder, f"scipy.special.{ufunc.__name__}", n, 0)
@@ -201,7 +199,7 @@ def polynomial(ufunc: np.ufunc, function: Callable[..., Any]) -> None:
 
 
 for _ufunc, _function in POLYNOMIALS.items():
-    polynomial(_ufunc, _function)
+    of_known_degree(_ufunc, _function)
 
 
 # Spherical Bessel functions, DLMF 10.47, of a known order; their derivatives, DLMF 10.51.

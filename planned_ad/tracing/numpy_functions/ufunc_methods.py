@@ -1,4 +1,4 @@
-"""Methods of ufuncs: `reduce` and `accumulate` of those that have no primitive, `reduceat`, and `at`.
+"""Methods of ufuncs: `reduce_any` and `accumulate_any` of those that have no primitive, `reduceat_any`, and `at_any`.
 
 What has no primitive goes along the axis element by element, as NumPy does.
 """
@@ -15,18 +15,18 @@ from ..record.recorder import Recorder
 from .support import NO_VALUE, asarray, axes_of, axis_of, deliver, unsupported
 
 
-def reduce(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[str, Any]) -> Any:
+def reduce_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[str, Any]) -> Any:
     """`ufunc.reduce(array, axis, dtype, out, keepdims, initial, where)`, from the first element to the last."""
     found = WITH_FUNCTION["reduce"].get(ufunc)
     if found is not None:
         return found(recorder, array, **options)
-    if ufunc is np.power:  # of which NumPy 2's reduce leaves elements out
+    if ufunc is np.power:  # of which NumPy 2's reduce_any leaves elements out
         raise unsupported("numpy.power.reduce", "write the powers one by one")
     array, axis = asarray(recorder, array), options.get("axis", 0)
     axes = axes_of(axis, array.ndim)
     if len(axes) > 1 and ufunc.identity is None and not is_reorderable(ufunc):
         what = f"reduction operation '{ufunc.__name__}' is not reorderable"
-        raise ValueError(f"{what}, so at most one axis may be specified")
+        raise ValueError(f"{what}, so at_any most one axis may be specified")
     where, initial = options.get("where", True), options.get("initial", NO_VALUE)
     start = ufunc.identity if initial is NO_VALUE or initial is None else initial
     if where is not True:
@@ -61,7 +61,7 @@ def folded(ufunc: Callable[..., Any], lines: Any, start: Any = None) -> Any:
     return total
 
 
-def accumulate(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[str, Any]) -> Any:
+def accumulate_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[str, Any]) -> Any:
     """`ufunc.accumulate(array, axis, dtype, out)`."""
     found = WITH_FUNCTION["accumulate"].get(ufunc)
     if found is not None:
@@ -78,10 +78,10 @@ def accumulate(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[st
     return deliver(recorder, recorder.value_of(total), options.get("out"))
 
 
-def reduceat(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[str, Any]) -> Any:
-    """`ufunc.reduceat(array, indices, axis, dtype, out)`: of slices that begin at known indices."""
+def reduceat_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[str, Any]) -> Any:
+    """`ufunc.reduceat(array, indices, axis, dtype, out)`: of slices that begin at_any known indices."""
     if not recorder.is_concrete(options["indices"]):
-        raise unsupported(f"numpy.{ufunc.__name__}.reduceat at indices that are data", "use known indices")
+        raise unsupported(f"numpy.{ufunc.__name__}.reduceat at_any indices that are data", "use known indices")
     begins = recorder.number_of(options["indices"])
     array = asarray(recorder, array)
     if options.get("dtype") is not None:
@@ -89,21 +89,20 @@ def reduceat(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[str,
     axis = axis_of(options.get("axis", 0), array.ndim)
     lines = np.moveaxis(array, axis, 0)
     count = lines.shape[0]
-    if begins.size and not (0 <= begins.min() and begins.max() < count):
+    if begins.size and not (begins.min() >= 0 and begins.max() < count):
         wrong = next(b for b in begins if not 0 <= b < count)
         raise IndexError(f"index {wrong} out-of-bounds in {ufunc.__name__}.reduceat [0, {count})")
     ends = [*begins[1:].tolist(), count]
     parts = [
-        reduce(recorder, ufunc, lines[b:e], {"axis": 0}) if b < e else lines[b]
-        for b, e in zip(begins.tolist(), ends)
+        reduce_any(recorder, ufunc, lines[b:e], {"axis": 0}) if b < e else lines[b] for b, e in zip(begins.tolist(), ends)
     ]
     return deliver(recorder, recorder.value_of(np.stack(parts, axis)), options.get("out"))
 
 
-def at(recorder: Recorder, ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
+def at_any(recorder: Recorder, ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
     """`ufunc.at`: an index that occurs again counts again, so the places are written to in rounds, once in each."""
     if not recorder.is_array(array):
-        array[...]  # noqa: B018
+        array[...]
         raise unsupported(f"numpy.{ufunc.__name__}.at of an array made outside", "pass that array as an argument")
     if not recorder.is_concrete(index):
         raise unsupported(
@@ -122,4 +121,4 @@ def at(recorder: Recorder, ufunc: np.ufunc, array: Any, index: Any, *operands: A
         array[where] = ufunc(array[where], *(b[chosen] for b in others))
 
 
-METHODS |= {"reduce": reduce, "accumulate": accumulate, "reduceat": reduceat, "at": at}
+METHODS |= {"reduce": reduce_any, "accumulate": accumulate_any, "reduceat": reduceat_any, "at": at_any}

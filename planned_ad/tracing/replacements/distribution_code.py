@@ -22,12 +22,12 @@ from ..numpy_functions.distributions import (
     Given,
     given,
     moment,
-    quantile,
+    inverse_distribution,
 )
 from ..numpy_functions.support import FLOAT, asarray, unsupported
 from ..record.recorder import Recorder
 
-GENERAL = ("rv_generic", "rv_continuous", "rv_discrete")
+OF_ALL_DISTRIBUTIONS = ("rv_generic", "rv_continuous", "rv_discrete")
 NUMERICAL = frozenset({"_cdfvec", "_ppfvec", "_ppfsingle", "_derivative", "_mom_integ0", "_mom0_sc", "_cdf_single"})
 
 
@@ -95,7 +95,7 @@ def part_of_stats(code: Formulas, shapes: tuple[Any, ...], number: int) -> Any:
 
 def is_general(real: Any, name: str) -> bool:
     """Whether a method is SciPy's for all distributions."""
-    return next(base for base in type(real).__mro__ if name in vars(base)).__name__ in GENERAL
+    return next(base for base in type(real).__mro__ if name in vars(base)).__name__ in OF_ALL_DISTRIBUTIONS
 
 
 def entropy_of(code: Formulas, shapes: tuple[Any, ...]) -> Any:
@@ -141,13 +141,13 @@ def in_a_row(found: Given, x: Any, compute: Callable[[Given, Any], Any]) -> Any:
 
 
 def upper_quantile(found: Given, q: Any) -> Any:
-    return quantile(found, q, upper=True)
+    return inverse_distribution(found, q, upper=True)
 
 
 # By other methods.
 
 
-def median(recorder: Recorder, real: Any, *args: Any, **kwargs: Any) -> Any:
+def median_of(recorder: Recorder, real: Any, *args: Any, **kwargs: Any) -> Any:
     return by_name(recorder, real, "ppf")(0.5, *args, **kwargs)
 
 
@@ -192,5 +192,8 @@ def fit(recorder: Recorder, real: Any, data: Any, **fixed: Any) -> Any:
 
 COMPOSED: dict[str, Callable[..., Any]] = {
     "fit": fit,
-   "median": median, "interval": interval, "stats": stats, "nnlf": nnlf,
+    "median": median_of,
+    "interval": interval,
+    "stats": stats,
+    "nnlf": nnlf,
 }

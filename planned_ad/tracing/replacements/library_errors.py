@@ -6,13 +6,22 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from ...errors import UnsupportedError
+from ...errors import PlannedADError, UnsupportedError
 from ...python.examples import copied
 from ...python.library_names import library_call
 from ...python.shadows import ShadowGlobals, is_library
 from ..record.traced import NotAnOperand
 
-BESIDE = (AttributeError, TypeError, ValueError, IndexError, AssertionError, KeyError, NotImplementedError, NotAnOperand)
+BESIDE = (
+    AttributeError,
+    TypeError,
+    ValueError,
+    IndexError,
+    AssertionError,
+    KeyError,
+    NotImplementedError,
+    NotAnOperand,
+)
 
 
 def is_of_the_trace(error: Exception, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -21,7 +30,7 @@ def is_of_the_trace(error: Exception, f: Callable[..., Any], args: tuple[Any, ..
     while where is not None and where.tb_next is not None:
         where = where.tb_next
     names = where.tb_frame.f_globals if where is not None else {}
-    if not isinstance(error, BESIDE) or not is_library(names.get("__name__") or "", names.get("__file__")):
+    if isinstance(error, PlannedADError) or not isinstance(error, BESIDE) or not is_library(names.get("__name__") or "", names.get("__file__")):
         return False
     try:
         f(*copied(args), **copied(kwargs))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..record.recorder import Recorder
-from .ufunc_stand_ins import gathered
+from .ufunc_stand_ins import without_lists
 
 TYPES = (np.float64, np.float32, np.int64, np.int32, np.bool_)
 
@@ -19,7 +19,7 @@ def scalar_types(recorder: Recorder) -> dict[int, object]:
     def converting(real: type[np.generic]) -> Any:
         @functools.wraps(real, ("__name__", "__doc__"), ())
         def convert(*args: Any, **options: Any) -> Any:
-            obj = gathered(recorder, args[0]) if len(args) == 1 and not options else None
+            obj = without_lists(recorder, args[0]) if len(args) == 1 and not options else None
             if obj is None or recorder.is_concrete(obj):
                 return real(*recorder.plain(args), **options)
             recorder.mark()

@@ -52,11 +52,11 @@ class UfuncStandIn:
 
     def _called(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         recorder = self._recorder
-        result = function(*(gathered(recorder, a) for a in args), **kwargs)
+        result = function(*(without_lists(recorder, a) for a in args), **kwargs)
         return recorder.adopt(result) if type(result) is np.ndarray and result.base is None else result
 
 
-def gathered(recorder: Recorder, obj: Any) -> Any:
+def without_lists(recorder: Recorder, obj: Any) -> Any:
     """A list or tuple with traced items as an array; anything else as it is."""
     if (type(obj) is list or type(obj) is tuple) and has_traced(obj):
         recorder.mark()
