@@ -28,7 +28,7 @@ from .list_growth import Growth
 from .loop_aliases import LoopCopies
 from .passes import Comparison
 from .recorded_loop import WaysOut
-from .state import Key, Place, State, capture, write_state
+from .state import Key, Place, State, capture, was_assigned, write_state
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -162,7 +162,7 @@ class LoopTrace:
         if failed or not settled or self.scope.promotes or self.retyped():
             self.branches.forget()
         made = {key: found for key, found in now.values.items() if key not in self.origin.values}
-        self.made |= {key: found for key, found in made.items() if found[0].kind != "item"}
+        self.made |= {key: found for key, found in made.items() if was_assigned(*found)}
         self.discard()
         self.prepare()
         self.begin()
@@ -254,7 +254,7 @@ class LoopTrace:
                 after[key] = (place, leaving.carried(carry, value))
             elif runs:
                 after[key] = (place, leaving.survivor(value))
-            elif place.kind != "item":
+            elif was_assigned(place, value):
                 after[key] = (place, Lost(recorder, place.name))
         self.growth.close(after)
         builder.line = self.line
@@ -335,9 +335,8 @@ class LoopTrace:
             if self.counts_iterations and self.count is None:
                 self.recorder.follow_lists(grown)
             raise self.unrolled("lets a list, dict or set grow or shrink")
-        for id, (_, content) in self.origin.contents.items():
-            if id in now.contents and now.contents[id][1] != content:
-                raise self.unrolled("changes a set, or an array that is not traced")
+        if now.has_other_contents(self.origin):
+            raise self.unrolled("changes a long list, a set, or an array that is not traced")
 
     def refuse_shared_writes(self, now: State) -> None:
         """An array that is handed on, and written into: its first form may be the program's argument, or have views."""
