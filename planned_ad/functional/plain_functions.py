@@ -88,7 +88,10 @@ class PlainFunctions:
             return made[0]  # type: ignore[no-any-return]
         cells = [self.recipe(cell.cell_contents) if is_filled(cell) else None for cell in f.__closure__ or ()]
         defaults, keywords = self.recipe(f.__defaults__), self.recipe(f.__kwdefaults__)
-        names = {**f.__globals__.real, "__builtins__": {**vars(builtins), **HELPERS}}
+        names = {
+            **f.__globals__.real,  # type: ignore[attr-defined]
+            "__builtins__": {**vars(builtins), **HELPERS},
+        }
 
         def make(numbers: Sequence[np.ndarray]) -> Any:
             closure = tuple(types.CellType() if c is None else types.CellType(c(numbers)) for c in cells)

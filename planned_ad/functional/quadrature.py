@@ -15,7 +15,7 @@ from .. import control
 from ..errors import UnsupportedError
 from ..tracing.numpy_functions.python_functions import of_elements
 from ..tracing.record.recorder import Recorder
-from .solvers import calls, held, refuse_options, by_scipy
+from .solvers import by_scipy, calls, held, refuse_options
 
 HALF = (
     0.995657163025808080735527280689003, 0.973906528517171720077964012084452, 0.930157491355708226001207180059508,
@@ -31,7 +31,7 @@ WEIGHTS_OF_HALF = (
 )  # fmt: skip
 NODES = np.array([*HALF, 0.0, *(-x for x in HALF[::-1])])
 WEIGHTS = np.array([*WEIGHTS_OF_HALF, 0.149445554002916905664936468389821, *WEIGHTS_OF_HALF[::-1]])
-"""Of the rule with 21 nodes in_its_place -1 and 1."""
+"""Of the rule with 21 nodes between -1 and 1."""
 
 OPTIONS = ("epsabs", "epsrel", "limit", "points")
 MOST_RUNGE_KUTTA_STEPS = 1 << 16
@@ -73,7 +73,7 @@ def known_end(recorder: Recorder, end: Any) -> float:
 
 
 def in_its_place(recorder: Recorder, a: Any, b: Any, at: Any) -> Any:
-    """A point that keeps its place in_its_place the limits."""
+    """A point that keeps its place between the limits."""
     first, last = held(recorder, a), held(recorder, b)
     return a + (b - a) * ((at - first) / (last - first))
 
@@ -92,9 +92,9 @@ def integrand(recorder: Recorder, function: Any, args: Any, nodes: Any) -> Any:
     return of_elements(recorder, call, [nodes], [np.float64])
 
 
-def sum_of_infinite(recorder: Recorder, function: Any, args: Any, given: Any, ends: Any, low: Any, high: Any) -> Any:
-    """As QUADPACK has it: `x = end + sign (1 - t) / t`, `t` from 0 to 1; in_its_place infinities, both halves from 0."""
-    t, weights = placed(low, high)
+def sum_of_infinite(recorder: Recorder, function: Any, args: Any, given: Any, ends: Any, low: Any, top: Any) -> Any:
+    """As QUADPACK has it: `x = end + sign (1 - t) / t`, `t` from 0 to 1; between infinities, both halves from 0."""
+    t, weights = placed(low, top)
     size, slope = (1 - t) / t, weights / (t * t)
     if all(map(np.isinf, ends)):
         parts = [integrand(recorder, function, args, s * size) for s in (1.0, -1.0)]
@@ -137,7 +137,7 @@ def odeint(recorder: Recorder, name: str, func: Any, y0: Any, t: Any, args: Any 
 
 
 def steps_for(slope: Any, y0: np.ndarray, t: np.ndarray, y: np.ndarray) -> int:
-    """With how many steps in_its_place two times the Runge-Kutta method gives the solution `y`."""
+    """With how many steps between two times the Runge-Kutta method gives the solution `y`."""
     scale = max(float(np.max(np.abs(y))), 1e-300)
     steps, last = 2, control._runge_kutta(slope, y0, t, 2)
     while steps * len(t) < MOST_RUNGE_KUTTA_STEPS:

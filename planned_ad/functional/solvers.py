@@ -146,7 +146,9 @@ def bracketed(recorder: Recorder, name: str, f: Any, a: Any, b: Any, args: Any =
 def root_scalar(recorder: Recorder, name: str, f: Any, args: Any = (), **options: Any) -> Any:
     import scipy.optimize
 
-    refuse_options(recorder, name, options, ("method", "bracket", "x0", "x1", "xtol", "rtol", "maxiter", "fprime", "fprime2"))
+    refuse_options(
+        recorder, name, options, ("method", "bracket", "x0", "x1", "xtol", "rtol", "maxiter", "fprime", "fprime2")
+    )
     args = args if isinstance(args, tuple) else (args,)
 
     def solve(f: Any, args: Any, options: Any) -> list[float]:
@@ -168,7 +170,9 @@ def root_scalar(recorder: Recorder, name: str, f: Any, args: Any = (), **options
 def fsolve(recorder: Recorder, name: str, func: Any, x0: Any, args: Any = (), **options: Any) -> Any:
     import scipy.optimize
 
-    refuse_options(recorder, name, options, ("fprime", "col_deriv", "xtol", "maxfev", "band", "epsfcn", "factor", "diag"))
+    refuse_options(
+        recorder, name, options, ("fprime", "col_deriv", "xtol", "maxfev", "band", "epsfcn", "factor", "diag")
+    )
     args = args if isinstance(args, tuple) else (args,)
 
     def solve(func: Any, x0: Any, args: Any, options: Any) -> Any:
@@ -291,7 +295,9 @@ def minimize_scalar(recorder: Recorder, name: str, fun: Any, bracket: Any = None
 def least_squares(recorder: Recorder, name: str, fun: Any, x0: Any, **options: Any) -> Any:
     import scipy.optimize
 
-    refuse_options(recorder, name, options, ("jac", "method", "ftol", "xtol", "gtol", "x_scale", "max_nfev", "args", "kwargs"))
+    refuse_options(
+        recorder, name, options, ("jac", "method", "ftol", "xtol", "gtol", "x_scale", "max_nfev", "args", "kwargs")
+    )
     args, named = options.pop("args", ()), options.pop("kwargs", {})
     shape = np.shape(x0) or (1,)
 

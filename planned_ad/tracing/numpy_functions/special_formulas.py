@@ -121,7 +121,7 @@ def fdtri(m: Any, n: Any, p: Any) -> Any:
 
 
 def by_recurrence(n: int, last: Any, value: Any, following: Callable[[int, Any, Any], Any]) -> Any:
-    """The of_known_degree of degree `n`, from those of degrees 0 and 1; `following(k, value, last)` has degree `k + 1`."""
+    """The polynomial of degree `n`, from those of degrees 0 and 1; `following(k, value, last)` has degree `k + 1`."""
     if n == 0:
         return last
     for k in range(1, n):

@@ -1,4 +1,4 @@
-"""Methods of ufuncs: `reduce_any` and `accumulate_any` of those that have no primitive, `reduceat_any`, and `at_any`.
+"""Methods of ufuncs: `reduce` and `accumulate` of those that have no primitive, `reduceat`, and `at`.
 
 What has no primitive goes along the axis element by element, as NumPy does.
 """
@@ -20,13 +20,13 @@ def reduce_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[st
     found = WITH_FUNCTION["reduce"].get(ufunc)
     if found is not None:
         return found(recorder, array, **options)
-    if ufunc is np.power:  # of which NumPy 2's reduce_any leaves elements out
+    if ufunc is np.power:  # of which NumPy 2's reduce leaves elements out
         raise unsupported("numpy.power.reduce", "write the powers one by one")
     array, axis = asarray(recorder, array), options.get("axis", 0)
     axes = axes_of(axis, array.ndim)
     if len(axes) > 1 and ufunc.identity is None and not is_reorderable(ufunc):
         what = f"reduction operation '{ufunc.__name__}' is not reorderable"
-        raise ValueError(f"{what}, so at_any most one axis may be specified")
+        raise ValueError(f"{what}, so at most one axis may be specified")
     where, initial = options.get("where", True), options.get("initial", NO_VALUE)
     start = ufunc.identity if initial is NO_VALUE or initial is None else initial
     if where is not True:
@@ -79,9 +79,9 @@ def accumulate_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dic
 
 
 def reduceat_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[str, Any]) -> Any:
-    """`ufunc.reduceat(array, indices, axis, dtype, out)`: of slices that begin at_any known indices."""
+    """`ufunc.reduceat(array, indices, axis, dtype, out)`: of slices that begin at known indices."""
     if not recorder.is_concrete(options["indices"]):
-        raise unsupported(f"numpy.{ufunc.__name__}.reduceat at_any indices that are data", "use known indices")
+        raise unsupported(f"numpy.{ufunc.__name__}.reduceat at indices that are data", "use known indices")
     begins = recorder.number_of(options["indices"])
     array = asarray(recorder, array)
     if options.get("dtype") is not None:
@@ -94,7 +94,8 @@ def reduceat_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[
         raise IndexError(f"index {wrong} out-of-bounds in {ufunc.__name__}.reduceat [0, {count})")
     ends = [*begins[1:].tolist(), count]
     parts = [
-        reduce_any(recorder, ufunc, lines[b:e], {"axis": 0}) if b < e else lines[b] for b, e in zip(begins.tolist(), ends)
+        reduce_any(recorder, ufunc, lines[b:e], {"axis": 0}) if b < e else lines[b]
+        for b, e in zip(begins.tolist(), ends)
     ]
     return deliver(recorder, recorder.value_of(np.stack(parts, axis)), options.get("out"))
 

@@ -21,8 +21,8 @@ from ..numpy_functions.distributions import (
     OF_PARAMETERS,
     Given,
     given,
-    moment,
     inverse_distribution,
+    moment,
 )
 from ..numpy_functions.support import FLOAT, asarray, unsupported
 from ..record.recorder import Recorder

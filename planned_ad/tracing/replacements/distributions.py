@@ -31,7 +31,7 @@ def distribution(recorder: Recorder, obj: object, name: str, wrap: Wrap) -> obje
 
 def is_known(stats: Any, dist: Any) -> bool:
     """Whether it is the distribution of that name, or the copy of it that a frozen one holds."""
-    real = getattr(stats, dist.name, None)
+    real: Any = getattr(stats, dist.name, None)
     return type(real) is type(dist) and (real.a, real.b) == (dist.a, dist.b)
 
 

@@ -30,7 +30,11 @@ def is_of_the_trace(error: Exception, f: Callable[..., Any], args: tuple[Any, ..
     while where is not None and where.tb_next is not None:
         where = where.tb_next
     names = where.tb_frame.f_globals if where is not None else {}
-    if isinstance(error, PlannedADError) or not isinstance(error, BESIDE) or not is_library(names.get("__name__") or "", names.get("__file__")):
+    if (
+        isinstance(error, PlannedADError)
+        or not isinstance(error, BESIDE)
+        or not is_library(names.get("__name__") or "", names.get("__file__"))
+    ):
         return False
     try:
         f(*copied(args), **copied(kwargs))

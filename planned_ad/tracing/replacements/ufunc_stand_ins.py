@@ -102,5 +102,5 @@ def ufuncs_of_functions(recorder: Recorder) -> dict[int, object]:
             return self._vectorize_call_with_signature(func, args)
         return of_elements(recorder, func, args, self.otypes) if len(args) else func()
 
-    call = _function_base_impl.vectorize._vectorize_call
+    call = _function_base_impl.vectorize._vectorize_call  # type: ignore[attr-defined]
     return {id(np.frompyfunc): frompyfunc, id(call): vectorized}

@@ -24,7 +24,7 @@ def array_of_items(recorder: Recorder, items: Any, dtype: Any = None, order: Any
 
 
 def array_of_objects(recorder: Recorder, items: Any) -> np.ndarray:
-    """`numpy.array(items, dtype=object)`: a plain array, whose elements are traced numbers, or arrays unlike in shape."""
+    """`numpy.array(items, dtype=object)`: a plain array, of traced numbers, or arrays unlike in shape."""
     leaves: list[tuple[tuple[int, ...], Any]] = []
     try:
         shape = _shape_of(recorder, items, (), leaves)

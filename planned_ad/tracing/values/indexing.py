@@ -73,7 +73,7 @@ def _put_if(array: TracedArray, truth: Any, value: Any) -> None:
     """`array[truth] = value`: all elements, or none."""
     recorder = array.recorder
     old = array.read()
-    new = fitting(recorder, value, array.dtype, (1, *array.shape))
+    new = recorder.builder.broadcast(fitting(recorder, value, array.dtype, (1, *array.shape)), (1, *array.shape))
     chosen = recorder.builder.broadcast(recorder.value_of(truth, np.bool_), array.shape)
     array.write(recorder.apply("where", chosen, recorder.builder.reshape(new, array.shape), old))
 
