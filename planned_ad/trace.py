@@ -195,7 +195,8 @@ def trace(
             if not isinstance(error, CapturedWriteError | UnrollLimitError) and recorder.take_captured_as_constants():
                 continue
             # Or since an array is as long as data say, which it need not be outside of loops.
-            if recorder.stretches and not decisions.fixed_lengths:
+            of_a_length = recorder.stretches or "known at run time only" in str(error)
+            if of_a_length and not decisions.fixed_lengths:
                 decisions.fixed_lengths, failure = True, failure or error
                 continue
             if failure is not None:

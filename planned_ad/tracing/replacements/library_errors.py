@@ -26,10 +26,8 @@ BESIDE = (
 
 def is_of_the_trace(error: Exception, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether library code has raised an error because of traced values: run by itself, the function does not."""
-    where = error.__traceback__
-    while where is not None and where.tb_next is not None:
-        where = where.tb_next
-    names = where.tb_frame.f_globals if where is not None else {}
+    frames = [frame.f_globals for frame, _ in traceback.walk_tb(error.__traceback__)]
+    names = next((names for names in reversed(frames) if type(names) is ShadowGlobals), {})  # of traced code
     if (
         isinstance(error, PlannedADError)
         or not isinstance(error, BESIDE)
