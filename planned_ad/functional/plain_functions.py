@@ -1,6 +1,6 @@
 """Functions of traced code as plain ones: what they close over is numbers again, which a call at run time brings.
 
-For code that is not traced, as SciPy's solvers, to call back. A `PlainRecipe` makes a plain object from these numbers.
+For code that is not traced, as SciPy's solvers, to call back. A recipe makes a plain object of these numbers.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ BESIDE = (
 def is_of_the_trace(error: Exception, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether library code has raised an error because of traced values: run by itself, the function does not."""
     frames = [frame.f_globals for frame, _ in traceback.walk_tb(error.__traceback__)]
-    names = next((names for names in reversed(frames) if type(names) is ShadowGlobals), {})  # of traced code
+    names: Any = next((names for names in reversed(frames) if type(names) is ShadowGlobals), {})  # of traced code
     if (
         isinstance(error, PlannedADError)
         or not isinstance(error, BESIDE)
