@@ -20,6 +20,7 @@ from .enzyme.annotations import (
 )
 from .enzyme.autodiff import autodiff, gradient
 from .functional import plan_derivatives as _plan_derivatives  # noqa: F401 (registers what plans offer)
+from .functional import quadrature as _quadrature  # noqa: F401 (with `solvers`, registers what stands for SciPy's)
 from .functional.sparse.sparse import sparse_hessian, sparse_jacobian
 from .functional.vectorized import vectorize
 from .plan import Plan

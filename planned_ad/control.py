@@ -170,3 +170,23 @@ def _rows(call, count):
     if isinstance(rows[0], tuple):
         return tuple(np.array([row[k] for row in rows]) for k in range(len(rows[0])))
     return np.array(rows)
+
+
+def _runge_kutta(slope, y, t, steps):
+    """The solution of `y' = slope(y, t)` at the times `t`: Dormand's and Prince's method of order 5, fixed steps."""
+    found = np.empty((t.shape[0], y.shape[0]))
+    found[0] = y
+    for i in range(t.shape[0] - 1):
+        h = (t[i + 1] - t[i]) / steps
+        for j in range(steps):
+            s = t[i] + j * h
+            a = slope(y, s)
+            b = slope(y + h * (a / 5), s + h / 5)
+            c = slope(y + h * (3 * a + 9 * b) / 40, s + 3 * h / 10)
+            d = slope(y + h * (44 / 45 * a - 56 / 15 * b + 32 / 9 * c), s + 4 * h / 5)
+            e = slope(y + h * (19372 * a - 76080 * b + 64448 * c - 1908 * d) / 6561, s + 8 * h / 9)
+            e6 = 9017 / 3168 * a - 355 / 33 * b + 46732 / 5247 * c + 49 / 176 * d - 5103 / 18656 * e
+            f = slope(y + h * e6, s + h)
+            y = y + h * (35 / 384 * a + 500 / 1113 * c + 125 / 192 * d - 2187 / 6784 * e + 11 / 84 * f)
+        found[i + 1] = y
+    return found

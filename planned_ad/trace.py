@@ -57,6 +57,7 @@ from .tracing.record.recorder import Recorder
 from .tracing.record.refusals import subclass_instead
 from .tracing.record.scopes import Decisions, Restart, Site, Unrolled
 from .tracing.record.storage import Storage
+from .tracing.replacements.library_errors import beside_python, is_of_the_trace
 from .tracing.replacements.rebinding import (
     check_captured,
     check_outside,
@@ -194,9 +195,16 @@ def trace(
             # Perhaps since a number is asked for that is known where captured arrays are constants.
             if not isinstance(error, CapturedWriteError | UnrollLimitError) and recorder.take_captured_as_constants():
                 continue
+            # Or since an array is as long as data say, which it need not be outside of loops.
+            of_a_length = recorder.stretches or "known at run time only" in str(error)
+            if of_a_length and not decisions.fixed_lengths:
+                decisions.fixed_lengths, failure = True, failure or error
+                continue
             if failure is not None:
                 raise failure from None
             if not decisions.learn_numbers(recorder.filled, recorder.tabled):
+                if is_of_the_trace(error, f, args, dict(kwargs or {})):
+                    raise beside_python(error) from error
                 raise
             failure = error  # perhaps since a number is asked for that is known where all is done as Python does it
         else:

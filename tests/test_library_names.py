@@ -18,7 +18,7 @@ def by_ufunc(x):
 
 
 def by_decorated_function(x):
-    return np.sum(linalg.cosm(np.outer(x, x)))
+    return np.sum(linalg.schur(np.outer(x, x)))
 
 
 def by_alias(x):
@@ -31,7 +31,7 @@ def by_class(x):
 
 
 def by_callback(x):
-    return optimize.brenth(lambda t: t - x[0], 0.0, 10.0)
+    return optimize.diagbroyden(lambda t: t - x, np.ones(3))
 
 
 def by_masked(x):
@@ -41,10 +41,10 @@ def by_masked(x):
 # What is called, how its error calls it, and what to write instead.
 NAMED = [
     (by_ufunc, "scipy.special.kei has no rule", "return scipy.special.kei(x)"),
-    (by_decorated_function, "scipy.linalg.cosm has no rule", "def cosm(A):"),
+    (by_decorated_function, "scipy.linalg.schur has no rule", "def schur("),
     (by_alias, "scipy.special.ker has no rule", "docs/supported.md"),
     (by_class, "scipy.interpolate.CloughTocher2DInterpolator has no rule", "linear in the values"),
-    (by_callback, "scipy.optimize.brenth has no rule", "implicit function theorem"),
+    (by_callback, "scipy.optimize.diagbroyden has no rule", "implicit function theorem"),
     (by_masked, "numpy.ma.masked_invalid has no rule", "numpy.where(mask, 0.0, data)"),
 ]
 

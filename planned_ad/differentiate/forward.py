@@ -145,6 +145,8 @@ def push_apply(state: Tangents, op: Apply) -> None:
     builder, rule = state.builder, RULES[op.primitive]
     tangents = [state.tangents.get(v.id) for v in op.operands]
     if op.primitive == "call":
+        if all(tangent is None for tangent in tangents):
+            return
         state.tangents[op.out.id] = tangent_of_call(builder, op, tangents)
         return
     symbols = [Symbol(builder, v) for v in op.operands]
@@ -167,7 +169,7 @@ def tangent_of(
     rule: Rule, tangents: Sequence[Symbol | None], y: Symbol, operands: Sequence[Symbol], parameters: dict
 ) -> Symbol | None:
     """The tangent of `y = primitive(*operands)`; None where it is zero."""
-    if all(tangent is None for tangent in tangents):
+    if all(tangent is None for tangent in tangents):  # as of a sum of signs
         return None
     if rule.tangent is not None:
         return rule.tangent(tangents, y, *operands, **parameters)

@@ -266,7 +266,8 @@ class Namespace:
         if type(obj).__module__.startswith("numba.") and type(getattr(obj, "py_func", None)) is types.FunctionType:
             self.dispatchers.append(obj)
             return self._see(obj.py_func, name)
-        return self._copy_instance(obj, name)
+        stand_in = self._leave(obj, name) if is_library(type(obj).__module__) else obj
+        return self._copy_instance(obj, name) if stand_in is obj else stand_in
 
     # Functions
 

@@ -29,6 +29,7 @@ PURE_PYTHON = (
     "scipy.fft._realtransforms_backend",
     "scipy.fftpack",
     "scipy.integrate._ivp",
+    "scipy.integrate._quadpack_py",
     "scipy.integrate._quadrature",
     "scipy.linalg._basic",
     "scipy.interpolate",
@@ -40,8 +41,16 @@ PURE_PYTHON = (
     "scipy.spatial",
     "scipy.special._spfun_stats",
     "scipy.stats._axis_nan_policy",
+    "scipy.stats._continuous_distns",
+    "scipy.stats._covariance",
+    "scipy.stats._discrete_distns",
     "scipy.stats._entropy",
+    "scipy.stats._kde",
+    "scipy.stats._morestats",
+    "scipy.stats._multivariate",
+    "scipy.stats._quantile",
     "scipy.stats._stats_py",
+    "scipy.stats._variation",
 )
 OPAQUE_BASES = (BaseException, enum.Enum, np.ndarray, np.generic)
 

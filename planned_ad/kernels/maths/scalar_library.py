@@ -33,7 +33,7 @@ SCIPY_NAMES = {
     "erfinv": "__pyx_fuse_0erfinv",
     **{
         name: f"__pyx_fuse_1{name}"
-        for name in ["dawsn", "erfcx", "erfi", "exp1", "expi", "gamma", "log_ndtr", "rgamma", "spence"]
+        for name in ["dawsn", "erfcx", "erfi", "exp1", "expi", "gamma", "log_ndtr", "rgamma", "spence", "wrightomega"]
     },
 }  # fmt: skip
 """Functions of a double: capsules of `scipy.special.cython_special`, where those have other names than the functions.
@@ -43,25 +43,43 @@ SCIPY_NAMES = {
 
 SCIPY_PAIRS = {
     **dict.fromkeys(
-        ["beta", "betaln", "binom", "gammainc", "gammaincc", "gammaincinv", "gammainccinv", "poch"]
+        ["beta", "betaln", "binom", "ellipeinc", "ellipkinc", "gammainc", "gammaincc", "gammaincinv", "gammainccinv",
+         "modstruve", "owens_t", "poch", "struve"]
     ),
-    **{name: f"__pyx_fuse_1{name}" for name in ["iv", "ive", "jv", "kv", "kve", "yv"]},
-    **{name: f"__pyx_fuse_0{name}" for name in ["stdtr", "stdtrit"]},
+    **{name: f"__pyx_fuse_1{name}" for name in ["hyp0f1", "iv", "ive", "jv", "kv", "kve", "yv"]},
+    **{name: f"__pyx_fuse_0{name}" for name in ["expn", "stdtr", "stdtrit"]},
 }  # fmt: skip
 SCIPY_TRIPLES = {
     **{name: f"__pyx_fuse_0{name}" for name in ["betainc", "betaincc", "betaincinv", "betainccinv"]},
     "hyp1f1": "__pyx_fuse_1hyp1f1",
+    "hyperu": None,
 }
 SCIPY_QUADRUPLES = {"hyp2f1": "__pyx_fuse_1hyp2f1"}
+# One of the results of a function that writes several: its capsule, how many there are, and which.
+SCIPY_PARTS = {
+    **{f"{f}_{part}": (f"__pyx_fuse_1{f}", 2, k) for f in ["sici", "shichi"] for k, part in enumerate("sc")},
+    "fresnel_s": ("__pyx_fuse_1fresnel", 2, 0),
+    "fresnel_c": ("__pyx_fuse_1fresnel", 2, 1),
+    **{f"airy_{part}": ("__pyx_fuse_1airy", 4, k) for k, part in enumerate(["ai", "aip", "bi", "bip"])},
+    **{f"ellipj_{part}": ("ellipj", 4, k) for k, part in enumerate(["sn", "cn", "dn", "ph"])},
+}
 CAPSULES = {
     name: capsule or name
     for group in (SCIPY_NAMES, SCIPY_PAIRS, SCIPY_TRIPLES, SCIPY_QUADRUPLES)
     for name, capsule in group.items()
-}
+} | {name: capsule for name, (capsule, _, _) in SCIPY_PARTS.items()}
 ARITY = dict.fromkeys(SCIPY_PAIRS, 2) | dict.fromkeys(SCIPY_TRIPLES, 3) | dict.fromkeys(SCIPY_QUADRUPLES, 4)
+ARITY |= {f"ellipj_{part}": 2 for part in ("sn", "cn", "dn", "ph")}
 """Number of arguments, where it is not one."""
 
 NAMES = frozenset(C_NAMES) | frozenset(CAPSULES)
+
+
+def expected_signature(name: str) -> str:
+    given = ["double"] * ARITY.get(name, 1)
+    if name in SCIPY_PARTS:
+        return f"void ({', '.join(given + ['double *'] * SCIPY_PARTS[name][1])})"
+    return f"double ({', '.join([*given, 'int __pyx_skip_dispatch'])})"
 
 
 @functools.cache
@@ -73,7 +91,7 @@ def scipy_symbol(name: str) -> str:
     get_name = ctypes.pythonapi.PyCapsule_GetName
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     signature = get_name(capsule)
-    if signature != f"double ({'double, ' * ARITY.get(name, 1)}int __pyx_skip_dispatch)".encode():
+    if signature != expected_signature(name).encode():
         raise ImportError(f"scipy.special.cython_special.{name} has the unexpected signature {signature!r}")
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -86,8 +104,22 @@ def scalar_call(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Va
     """Call the library's function `name` with scalar doubles."""
     if name in C_NAMES:
         return builder.call(declare(builder.module, C_NAMES[name], F64, [F64] * len(args)), args)
+    if name in SCIPY_PARTS:
+        return one_of_several(builder, name, args)
     function = declare(builder.module, scipy_symbol(name), F64, [F64] * len(args) + [ir.IntType(32)])
     return builder.call(function, [*args, ir.Constant(ir.IntType(32), 0)])
+
+
+def one_of_several(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:
+    """Call a function that writes several results, for one of them."""
+    _, count, number = SCIPY_PARTS[name]
+    with builder.goto_entry_block():
+        places = [builder.alloca(F64) for _ in range(count)]
+    function = declare(
+        builder.module, scipy_symbol(name), ir.VoidType(), [F64] * len(args) + [place.type for place in places]
+    )
+    builder.call(function, [*args, *places])
+    return builder.load(places[number])
 
 
 def each_lane(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:

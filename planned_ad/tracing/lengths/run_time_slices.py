@@ -32,6 +32,8 @@ def is_run_time_array(obj: object) -> bool:
 
 def is_run_time(recorder: Recorder, bound: Any) -> bool:
     """Whether a bound is an integer known at run time only (and no loop index)."""
+    if recorder.scopes.decisions.fixed_lengths and not recorder.scopes.depth:
+        return False
     if recorder.is_scalar(bound):
         return bound.dtype.kind in "iu"
     return recorder.is_array(bound) and not bound.ndim and bound.dtype.kind in "iu" and not bound.storage.is_concrete

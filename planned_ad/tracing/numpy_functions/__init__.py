@@ -19,6 +19,9 @@ from . import (  # noqa: F401
     sequences,
     shapes,
     special,
+    special_formulas,
+    structured_matrices,
     systems,
     text,
+    ufunc_methods,
 )

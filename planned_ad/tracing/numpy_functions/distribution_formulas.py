@@ -32,7 +32,8 @@ class Distribution:
     mean, variance, entropy : of `(*shapes)`; None where there is no formula.
     support : of `(*shapes)`: the lowest and the highest number.
     valid : of `(*shapes)`: whether there is such a distribution; with all shapes above zero, unless it is given.
-    inner : a number inside of every support.
+    isf : the inverse of `sf`.
+    inner : a number inside of every support; None where there is none.
     discrete : of whole numbers.
     """
 
@@ -43,12 +44,13 @@ class Distribution:
     log_cdf: Formula | None = None
     log_sf: Formula | None = None
     ppf: Formula | None = None
+    isf: Formula | None = None
     mean: Formula | None = None
     variance: Formula | None = None
     entropy: Formula | None = None
     support: Formula = lambda *shapes: (-BOUND, BOUND)
     valid: Formula = lambda *shapes: functools.reduce(operator.and_, [shape > 0 for shape in shapes], True)
-    inner: float = 0.5
+    inner: float | None = 0.5
     discrete: bool = False
 
 
@@ -302,6 +304,34 @@ BERNOULLI = Distribution(
     discrete=True,
 )
 
+
+def log_of_difference(log_p: Any, log_q: Any) -> Any:
+    """`log(p - q)`."""
+    return log_p + np.log1p(-np.exp(log_q - log_p))
+
+
+def log_mass(a: Any, b: Any) -> Any:
+    """The logarithm of the normal distribution's mass from `a` to `b`, in the tail that keeps its digits."""
+    left, right = b <= 0, a > 0
+    tails = np.where(left, b, -a), np.where(left, a, -b)  # of two numbers that are negative where one is taken
+    inside = left | right
+    in_tail = log_of_difference(*(special.log_ndtr(np.where(inside, t, -1.0 - k)) for k, t in enumerate(tails)))
+    return np.where(inside, in_tail, np.log1p(-special.ndtr(a) - special.ndtr(-b)))
+
+
+TRUNCNORM = Distribution(
+    log_density=lambda x, a, b: NORM.log_density(x) - log_mass(a, b),
+    cdf=lambda x, a, b: np.exp(log_mass(a, x) - log_mass(a, b)),
+    sf=lambda x, a, b: np.exp(log_mass(x, b) - log_mass(a, b)),
+    log_cdf=lambda x, a, b: log_mass(a, x) - log_mass(a, b),
+    log_sf=lambda x, a, b: log_mass(x, b) - log_mass(a, b),
+    mean=lambda a, b: (NORM.density(a) - NORM.density(b)) / np.exp(log_mass(a, b)),  # type: ignore[misc]
+    support=lambda a, b: (a, b),
+    valid=lambda a, b: a < b,
+    inner=None,
+)
+
+
 DISTRIBUTIONS = {
     "norm": NORM,
     "expon": EXPON,
@@ -317,5 +347,6 @@ DISTRIBUTIONS = {
     "poisson": POISSON,
     "binom": BINOM,
     "bernoulli": BERNOULLI,
+    "truncnorm": TRUNCNORM,
 }
 """By the names that they have in `scipy.stats`."""

@@ -61,13 +61,13 @@ class Given:
         return x - self.loc if self.of.discrete else (x - self.loc) / self.scale
 
 
-def given(recorder: Recorder, method: Method, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
-    shapes, loc, scale = method.real._parse_args(*args, **kwargs)
+def given(recorder: Recorder, real: Any, of: Distribution, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
+    shapes, loc, scale = real._parse_args(*args, **kwargs)
 
     def array(item: Any) -> Any:
         return asarray(recorder, item).astype(FLOAT)
 
-    return Given(DISTRIBUTIONS[method.distribution], [array(s) for s in shapes], array(loc), array(scale))
+    return Given(of, [array(s) for s in shapes], array(loc), array(scale))
 
 
 # What is computed, of the standard variable.
@@ -81,7 +81,7 @@ def density(found: Given, x: Any, log: bool) -> Any:
     inside = (low <= y) & (y <= high) & valid
     if of.discrete:
         inside = inside & (np.floor(y) == y)
-    y_inside = np.where(inside, y, of.inner)
+    y_inside = np.where(inside, y, of.inner if of.inner is not None else inside_of(low, high))
     if of.discrete:
         y_inside = np.floor(y_inside)  # which has no derivative
     if log:
@@ -102,7 +102,7 @@ def cumulative(found: Given, x: Any, log: bool, upper: bool) -> Any:
     valid = found.valid()
     above_low = (low <= y) & np.isfinite(y) if of.discrete else low < y
     inside = above_low & (y < high) & valid
-    y_inside = np.where(inside, y, of.inner)
+    y_inside = np.where(inside, y, of.inner if of.inner is not None else inside_of(low, high))
     plain, logarithm = (of.sf, of.log_sf) if upper else (of.cdf, of.log_cdf)
     if not log:
         value = plain(y_inside, *found.shapes)
@@ -114,14 +114,23 @@ def cumulative(found: Given, x: Any, log: bool, upper: bool) -> Any:
     return np.where(valid & ~np.isnan(y), value, math.nan)
 
 
-def quantile(found: Given, q: Any) -> Any:
+def inside_of(low: Any, high: Any) -> Any:
+    """A number inside of a support."""
+    at = np.where(np.isfinite(low), low + 1.0, np.where(np.isfinite(high), high - 1.0, 0.5))
+    return np.where(np.isfinite(low) & np.isfinite(high), 0.5 * (low + high), at)
+
+
+def inverse_distribution(found: Given, q: Any, upper: bool = False) -> Any:
     of = found.of
-    assert of.ppf is not None
+    inverse = of.isf if upper else of.ppf
+    assert inverse is not None
     valid = found.valid() & (found.loc == found.loc)
     inside = (q > 0) & (q < 1) & valid
-    value = of.ppf(np.where(inside, q, 0.5), *found.shapes) * found.scale + found.loc
-    for end, bound in zip((0, 1), of.support(*found.shapes)):
-        at_end = found.loc + found.scale * bound if math.isfinite(bound) else bound
+    value = inverse(np.where(inside, q, 0.5), *found.shapes) * found.scale + found.loc
+    low, high = of.support(*found.shapes)
+    for end, bound in zip((1, 0) if upper else (0, 1), (low - 1 if of.discrete else low, high)):
+        finite = np.isfinite(bound)
+        at_end = np.where(finite, found.loc + found.scale * np.where(finite, bound, 0.0), bound)
         value = np.where(q == end, at_end, value)
     return np.where(valid & (q >= 0) & (q <= 1), value, math.nan)
 
@@ -147,7 +156,7 @@ OF_NUMBERS: dict[str, Callable[[Given, Any], Any]] = {
 CONTINUOUS: dict[str, Callable[[Given, Any], Any]] = {
     "pdf": lambda found, x: density(found, x, False),
     "logpdf": lambda found, x: density(found, x, True),
-    "ppf": quantile,
+    "ppf": inverse_distribution,
 }
 DISCRETE: dict[str, Callable[[Given, Any], Any]] = {
     "pmf": lambda found, x: density(found, x, False),
@@ -165,14 +174,17 @@ def of_number(method: Method, compute: Callable[[Given, Any], Any]) -> Callable[
     def implementation(recorder: Recorder, *args: Any, **kwargs: Any) -> Any:
         name = next((name for name in FIRST if name in kwargs), None)
         x, args = (kwargs.pop(name), args) if name else (args[0], args[1:])
-        return compute(given(recorder, method, args, kwargs), asarray(recorder, x).astype(FLOAT))[()]
+        return compute(
+            given(recorder, method.real, DISTRIBUTIONS[method.distribution], args, kwargs),
+            asarray(recorder, x).astype(FLOAT),
+        )[()]
 
     return implementation
 
 
 def of_parameters(method: Method, compute: Callable[[Given], Any]) -> Callable[..., Any]:
     def implementation(recorder: Recorder, *args: Any, **kwargs: Any) -> Any:
-        return compute(given(recorder, method, args, kwargs))[()]
+        return compute(given(recorder, method.real, DISTRIBUTIONS[method.distribution], args, kwargs))[()]
 
     return implementation
 
@@ -184,7 +196,8 @@ def fill() -> None:
                 method = Method(name, operation)
                 FUNCTIONS[method] = of_number(method, compute)
         for operation, of_shapes in OF_PARAMETERS.items():
-            if operation != "entropy" or of.entropy is not None:
+            wanted = {"entropy": of.entropy, "mean": of.mean}.get(operation, of.variance)
+            if wanted is not None:
                 method = Method(name, operation)
                 FUNCTIONS[method] = of_parameters(method, of_shapes)
 

@@ -23,7 +23,6 @@ from .support import (
     geometry,
     refuse,
     reshape,
-    unsupported,
 )
 
 
@@ -147,8 +146,6 @@ def _shifted(recorder: Recorder, value: Value, shift: Value) -> Value:
 @implements(scipy.special.logsumexp)
 def logsumexp(recorder, a, axis=None, b=None, keepdims=False, return_sign=False):
     """`log(sum(b * exp(a)))` along `axis`; terms with `b == 0` do not count, whatever their `a`."""
-    if return_sign:
-        raise unsupported("logsumexp with return_sign=True", "leave it out where the sum is positive")
     value = floating(recorder, a)
     if b is not None:
         dtype = recorder.result_type(a, b)
@@ -163,7 +160,11 @@ def logsumexp(recorder, a, axis=None, b=None, keepdims=False, return_sign=False)
     if b is not None:
         terms = recorder.apply("multiply", weight, terms)
     total = reduced(recorder, "reduce_sum", terms, axis, keepdims)
-    return recorder.result(recorder.apply("add", recorder.apply("log", total), reshape(recorder, shift, total.shape)))
+    size = recorder.apply("absolute", total) if return_sign else total
+    found = recorder.apply("add", recorder.apply("log", size), reshape(recorder, shift, total.shape))
+    if return_sign:
+        return recorder.result(found), recorder.result(recorder.apply("sign", total))
+    return recorder.result(found)
 
 
 @implements(scipy.special.softmax)

@@ -90,3 +90,108 @@ def sqrtm(recorder, A, disp=None, blocksize=None):
     root, distance = recorder.namespace.function(denman_beavers)(recorder.array(checked_square(a)))
     require_everywhere(recorder, recorder.value_of(distance < 1e-6), NO_REAL_ROOT)
     return root
+
+
+# Gauss-Legendre nodes and weights between 0 and 1: a diagonal approximant of the logarithm, accurate to rounding where
+# the matrix is within 1/4 of the unit matrix (Higham 2008, 11.18 and table 11.1).
+LOG_NODES, LOG_WEIGHTS = (0.5 * (part + shift) for part, shift in zip(np.polynomial.legendre.leggauss(8), (1.0, 0.0)))
+
+
+ROOTS = 7
+
+
+def logarithm(a):
+    """Inverse scaling and squaring: square roots bring it near the unit matrix; and how far these are from roots.
+
+    `log(I + x)` is the integral of `x (I + t x)^-1` for `t` from 0 to 1.
+    """
+    one = np.eye(a.shape[-1], dtype=a.dtype)
+    worst: Any = 0.0
+    for _ in range(ROOTS):
+        a, error = denman_beavers(a)
+        worst = np.maximum(worst, error)
+    x = a - one
+    total = np.zeros_like(a)
+    for node, weight in zip(LOG_NODES, LOG_WEIGHTS):
+        total = total + weight * np.linalg.solve(one + node * x, x)
+    return 2.0**ROOTS * total, worst, np.max(np.sum(np.abs(x), axis=-2))
+
+
+NO_REAL_LOGARITHM = "This matrix has no principal logarithm of real numbers"
+FAR_FROM_ONE = "The logarithm of this matrix is too large for its approximant"
+
+
+@implements(scipy.linalg.logm)
+def logm(recorder, A, disp=None):
+    (a,) = matrices(recorder, A)
+    found, distance, size = recorder.namespace.function(logarithm)(recorder.array(checked_square(a)))
+    require_everywhere(recorder, recorder.value_of(distance < 1e-6), NO_REAL_LOGARITHM)
+    require_everywhere(recorder, recorder.value_of(size < 0.3), FAR_FROM_ONE)
+    return found
+
+
+def _exponential_of(recorder, matrix):
+    return recorder.namespace.function(exponential)(matrix)
+
+
+@implements(scipy.linalg.fractional_matrix_power)
+def fractional_matrix_power(recorder, A, t):
+    if recorder.is_concrete(t) and recorder.number_of(t) == np.round(recorder.number_of(t)):
+        return np.linalg.matrix_power(recorder.array(recorder.value_of(A)), int(recorder.number_of(t)))
+    return _exponential_of(recorder, t * logm(recorder, A))
+
+
+def _rotation(recorder, A):
+    """`cos(A)` and `sin(A)`, blocks of an exponential: `exp([[0, -A], [A, 0]])`."""
+    (a,) = matrices(recorder, A)
+    a = recorder.array(checked_square(a))
+    n, zero = a.shape[-1], np.zeros_like(a)
+    both = _exponential_of(recorder, np.block([[zero, -a], [a, zero]]))
+    return both[:n, :n], both[n:, :n]
+
+
+def _hyperbolic(recorder, A):
+    (a,) = matrices(recorder, A)
+    a = recorder.array(checked_square(a))
+    above, below = _exponential_of(recorder, a), _exponential_of(recorder, -a)
+    return 0.5 * (above + below), 0.5 * (above - below)
+
+
+@implements(scipy.linalg.cosm)
+def cosm(recorder, A):
+    return _rotation(recorder, A)[0].copy()
+
+
+@implements(scipy.linalg.sinm)
+def sinm(recorder, A):
+    return _rotation(recorder, A)[1].copy()
+
+
+@implements(scipy.linalg.tanm)
+def tanm(recorder, A):
+    return np.linalg.solve(*_rotation(recorder, A))
+
+
+@implements(scipy.linalg.coshm)
+def coshm(recorder, A):
+    return _hyperbolic(recorder, A)[0]
+
+
+@implements(scipy.linalg.sinhm)
+def sinhm(recorder, A):
+    return _hyperbolic(recorder, A)[1]
+
+
+@implements(scipy.linalg.tanhm)
+def tanhm(recorder, A):
+    return np.linalg.solve(*_hyperbolic(recorder, A))
+
+
+@implements(scipy.linalg.expm_frechet)
+def expm_frechet(recorder, A, E, method=None, compute_expm=True, check_finite=True):
+    """The derivative of the exponential along `E`, a block of `exp([[A, E], [0, A]])` (Higham 2008, 3.16)."""
+    a, e = (recorder.array(m) for m in matrices(recorder, A, E))
+    n = a.shape[-1]
+    both = _exponential_of(recorder, np.block([[a, e], [np.zeros_like(a), a]]))
+    along = both[:n, n:].copy()
+    return (both[:n, :n].copy(), along) if compute_expm else along

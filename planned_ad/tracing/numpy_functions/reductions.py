@@ -8,7 +8,7 @@ import numpy as np
 
 from ...rules.reductions import start_of
 from ...tape.tape import Value
-from ..record.dispatch import METHODS, implements
+from ..record.dispatch import WITH_FUNCTION, implements
 from ..record.recorder import Recorder
 from . import shapes
 from .joining import concatenate
@@ -430,7 +430,7 @@ def nancumprod(recorder, a, axis=None, dtype=None, out=None):
 
 
 # `np.add.reduce(x)` and the like are these functions, along axis 0 unless told otherwise.
-METHODS["reduce"] |= {
+WITH_FUNCTION["reduce"] |= {
     np.add: sum_,
     np.multiply: prod,
     np.maximum: max_,
@@ -452,7 +452,7 @@ def _running(operation: str) -> Any:
     return running
 
 
-METHODS["accumulate"] |= {
+WITH_FUNCTION["accumulate"] |= {
     np.add: cumsum,
     np.multiply: cumprod,
     **{getattr(np, name): _running(name) for name in ("maximum", "minimum", "fmax", "fmin")},
@@ -464,15 +464,22 @@ METHODS["accumulate"] |= {
 
 @implements(np.cov)
 def cov(recorder, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
-    refuse("cov", fweights=fweights, aweights=aweights)
     if dtype is None:
         dtype = np.promote_types(recorder.result_type(m, *([] if y is None else [y])), FLOAT)
     x = _variables(recorder, m, rowvar, dtype)
     if y is not None:
         x = concatenate(recorder, (x, _variables(recorder, y, rowvar, dtype)), 0)
-    x = x - x.mean(axis=1, keepdims=True)
-    count = x.shape[1] - (int(not bias) if ddof is None else ddof)
-    return shapes.view(recorder, np.dot(x, x.T) / count, np.squeeze)
+    freedom = int(not bias) if ddof is None else ddof
+    if fweights is None and aweights is None:
+        x = x - x.mean(axis=1, keepdims=True)
+        return shapes.view(recorder, np.dot(x, x.T) / (x.shape[1] - freedom), np.squeeze)
+    weights = 1.0
+    for own in (fweights, aweights):
+        weights = weights if own is None else weights * asarray(recorder, own).astype(dtype)
+    x = x - (np.sum(x * weights, axis=1, keepdims=True) / np.sum(weights))
+    total = np.sum(weights)
+    lost = 0.0 if not freedom else freedom if aweights is None else freedom * np.sum(weights * aweights) / total
+    return shapes.view(recorder, np.dot(x, (x * weights).T) / (total - lost), np.squeeze)
 
 
 def _variables(recorder, m, rowvar, dtype):

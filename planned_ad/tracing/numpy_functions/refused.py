@@ -13,7 +13,7 @@ from .support import unsupported
 COMPLEX = "the derivatives of its complex results have no rule; np.linalg.eigh has those of symmetric matrices"
 
 INSTEAD: dict[str, str] = {}  # of functions of `numpy`
-OF_SCIPY = ["eig", "eigvals", "logm", "schur", "rsf2csf", "hessenberg", "qz", "signm", "cosm", "sinm", "tanm", "funm"]
+OF_SCIPY = ["eig", "eigvals", "schur", "rsf2csf", "hessenberg", "qz", "signm", "funm"]
 LINEAR_ALGEBRA = ["eig", "eigvals"]
 
 

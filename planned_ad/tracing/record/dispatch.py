@@ -12,12 +12,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 # From a NumPy or SciPy function to `implementation(recorder, *args, **kwargs)`.
 FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
+# Of functions of SciPy that call what they are given, by module and name: `implementation(recorder, name, *args)`.
+# It runs whether or not an argument is traced, since what a function closes over may be.
+CALLERS: dict[tuple[str, str], Callable[..., Any]] = {}
+
 # Those that write to an argument: recorded even where every operand is a known number.
 WRITING = frozenset({np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal})
 
 
-# Of the methods of ufuncs, by name: from a ufunc to what stands for its method.
-METHODS: dict[str, dict[np.ufunc, Callable[..., Any]]] = {"reduce": {}, "accumulate": {}}
+# Of ufuncs that have a function for it, what stands for their methods `reduce` and `accumulate`, by name.
+WITH_FUNCTION: dict[str, dict[np.ufunc, Callable[..., Any]]] = {"reduce": {}, "accumulate": {}}
+
+# What stands for the methods of any ufunc, by name: `(recorder, ufunc, array, options)`.
+METHODS: dict[str, Callable[..., Any]] = {}
 
 
 class Handler(Protocol):

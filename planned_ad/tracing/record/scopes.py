@@ -65,6 +65,7 @@ class Decisions:
     plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
     stretched: set[Line] = field(default_factory=set)  # where run-time lengths may be 1, or masks choose any number
     known: Sequence[Guard] = ()  # that the example begins with, from a run of another trace
+    fixed_lengths: bool = False  # slices with bounds from data outside of loops, by their numbers (guards)
     followed: set[tuple[str, int]] = field(default_factory=set)  # loops whose exits are: file and line of the statement
     constants: dict[int, Any] = field(default_factory=dict)  # captured arrays whose numbers it needs, by identity
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.linalg
+import scipy.special
 from numpy._core._multiarray_umath import _array_converter  # type: ignore[attr-defined]
+
+from ..numpy_functions.ranks import rankdata
+from ..record.dispatch import CALLERS, FUNCTIONS
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -41,6 +47,78 @@ class ArrayConverter:
         return array[()] if scalar and isinstance(array, np.ndarray) and not array.ndim else array
 
 
+def lazily_selected(conditions: Any, choices: Any, arrays: Any, default: Any = 0) -> Any:
+    """`numpy.select` of functions, each of which SciPy calls only where it is chosen."""
+    return np.select(list(conditions), [choice(*arrays) for choice in choices], default)
+
+
+def applied_where(
+    cond: Any, args: Any, f1: Any, f2: Any = None, /, *, fill_value: Any = None, kwargs: Any = None, xp: Any = None
+) -> Any:
+    """`f1(*args)` where `cond` holds, else `f2(*args)` or `fill_value`: both everywhere, of which one is taken."""
+    args = args if isinstance(args, tuple) else (args,)
+    named = kwargs or {}
+    return np.where(cond, f1(*args, **named), fill_value if f2 is None else f2(*args, **named))
+
+
+def kernel_estimates(recorder: Recorder, log: bool) -> Any:
+    """Sums of Gaussian kernels around `points`, at `xi`: what `gaussian_kde` computes in compiled code."""
+
+    def estimate(points: Any, values: Any, xi: Any, factor: Any, dtype: Any, _: Any = None) -> Any:
+        solve = FUNCTIONS[scipy.linalg.solve_triangular]
+        points, xi = (solve(recorder, factor, a.T, lower=True).T for a in (points, xi))
+        distance = np.sum((xi[:, None, :] - points[None, :, :]) ** 2, axis=-1)
+        constant = -0.5 * points.shape[1] * np.log(2 * np.pi) - np.sum(np.log(np.diagonal(factor)))
+        if not log:
+            return np.exp(-0.5 * distance) @ values * np.exp(constant)
+        terms = constant - 0.5 * distance[:, :, None] + np.log(values)[None, :, :]
+        return FUNCTIONS[scipy.special.logsumexp](recorder, terms, axis=1)
+
+    return estimate
+
+
+def ranked(recorder: Recorder, real: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
+    if recorder.is_concrete(a):
+        return recorder.adopt(real(recorder.plain(a), *args, **kwargs))
+    recorder.mark()
+    return rankdata(recorder, a, *args, **kwargs)
+
+
+class OfEachType:
+    """In place of a function of Cython that has a form for each type, and is asked for one of them."""
+
+    def __init__(self, function: Any, real: Any):
+        self.function, self.real = function, real
+
+    def __getitem__(self, kind: str) -> Any:
+        return self.function
+
+
+def compiled_replacements(recorder: Recorder) -> dict[int, object]:
+    """By identity, formulas in place of some compiled functions of SciPy, and of its helpers."""
+    found: dict[int, object] = {}
+    apply_where = getattr(sys.modules.get("scipy._lib.array_api_extra"), "apply_where", None)
+    if apply_where is not None:
+        found[id(apply_where)] = applied_where
+    rank = getattr(sys.modules.get("scipy.stats"), "rankdata", None)
+    if rank is not None:
+        found[id(rank)] = functools.partial(ranked, recorder, rank)
+    kernels = sys.modules.get("scipy.stats._kde")
+    for name, log in (("gaussian_kernel_estimate", False), ("gaussian_kernel_estimate_log", True)):
+        real = getattr(kernels, name, None)
+        if real is not None:
+            found[id(real)] = OfEachType(kernel_estimates(recorder, log), real)
+    return found
+
+
+def calling(recorder: Recorder, real: Any, name: str, implementation: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a function gives that calls another; in a loop that is recorded, for each iteration by itself."""
+    recorder.mark()
+    if recorder.scopes.depth:
+        raise recorder.scopes.unroll_innermost(f"calls scipy's {name}", recorder.builder.line)
+    return implementation(recorder, name, *args, **kwargs)
+
+
 def library_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, helpers of NumPy and SciPy that a traced array passes for an array to."""
 
@@ -51,6 +129,14 @@ def library_replacements(recorder: Recorder) -> dict[int, object]:
         return recorder.is_array(x) or (isinstance(x, np.ndarray) and x.flags.writeable)
 
     found: dict[int, object] = {id(_array_converter): lambda *given: ArrayConverter(recorder, *given)}
+    found |= compiled_replacements(recorder)
+    select = getattr(sys.modules.get("scipy._lib._util"), "_lazyselect", None)
+    if select is not None:
+        found[id(select)] = lazily_selected
+    for (module, name), implementation in CALLERS.items():
+        real = getattr(sys.modules.get(module), name, None)
+        if real is not None:
+            found[id(real)] = functools.partial(calling, recorder, real, name, implementation)
     helpers = sys.modules.get(HELPERS)
     for name, answer in (("is_numpy_array", is_array), ("is_writeable_array", is_writeable)):
         real = getattr(helpers, name, None)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import TraceError
-from ..numpy_functions.distribution_formulas import DISTRIBUTIONS
 from ..numpy_functions.distributions import Method
 from ..record.dispatch import FUNCTIONS
 from ..record.recorder import Recorder
+from .distribution_code import Formulas, by_scipys_code
 from .draws import ADVICE
 
 Wrap = Callable[[Recorder, Any], Any]  # a function as traced code sees it
@@ -31,9 +31,7 @@ def distribution(recorder: Recorder, obj: object, name: str, wrap: Wrap) -> obje
 
 def is_known(stats: Any, dist: Any) -> bool:
     """Whether it is the distribution of that name, or the copy of it that a frozen one holds."""
-    if dist.name not in DISTRIBUTIONS:
-        return False
-    real = getattr(stats, dist.name)
+    real: Any = getattr(stats, dist.name, None)
     return type(real) is type(dist) and (real.a, real.b) == (dist.a, dist.b)
 
 
@@ -59,7 +57,12 @@ class StandInDistribution:
             return self._wrap(self._recorder, method)
         if name == "rvs":
             return self._draw
+        if name.startswith("_"):
+            return getattr(Formulas(self._recorder, self._real), name)
         found = getattr(self._real, name)
+        by_code = by_scipys_code(self._recorder, self._real, name)
+        if by_code is not None:
+            return by_code
         return self._wrap(self._recorder, found) if callable(found) else found
 
     def _draw(self, *args: Any, random_state: Any = None, **kwargs: Any) -> Any:

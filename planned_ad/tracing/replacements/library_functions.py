@@ -44,7 +44,22 @@ def adopting(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
             return recorder.adopt(result, args) if type(result) is np.ndarray else result
         return lend(recorder, function, args, kwargs)
 
-    return functools.update_wrapper(called, function)
+    functools.update_wrapper(called, function)
+    return Fused(recorder, function, called) if hasattr(function, "__signatures__") else called
+
+
+class Fused:
+    """A function of Cython that has a form for each type: `function["double"]`."""
+
+    def __init__(self, recorder: Recorder, function: Any, called: Callable[..., Any]):
+        self._recorder, self._function, self.called = recorder, function, called
+        self.__wrapped__ = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.called(*args, **kwargs)
+
+    def __getitem__(self, kind: Any) -> Callable[..., Any]:
+        return adopting(self._recorder, self._function[kind])
 
 
 def given_traced(recorder: Recorder, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:

@@ -33,7 +33,9 @@ from .builtin_functions import (
 from .distributions import distribution
 from .draws import draw_replacements, draws_from_outside
 from .library_functions import adopted, adopting, is_library_function
+from .scalar_types import scalar_types
 from .stand_ins import ndarray, with_classes
+from .ufunc_stand_ins import ufunc_stand_in, ufuncs_of_functions
 
 
 def replacements(recorder: Recorder) -> dict[int, object]:
@@ -54,6 +56,8 @@ def replacements(recorder: Recorder) -> dict[int, object]:
         | builtin_replacements(recorder)
         | number_replacements(recorder)
         | cmath_replacements(recorder)
+        | scalar_types(recorder)
+        | ufuncs_of_functions(recorder)
         | draw_replacements(recorder)
         | sequence_replacements(recorder)
         | list_replacements(recorder)
@@ -178,6 +182,9 @@ def outsiders(recorder: Recorder) -> Callable[[Any, str], object]:
         found = draws_from_outside(recorder, obj, name)
         if found is not None:
             return found
+        made = ufunc_stand_in(recorder, obj)
+        if made is not None:
+            return made
         known = distribution(recorder, obj, name, _tracing)
         if known is not None:
             return known
@@ -188,7 +195,8 @@ def outsiders(recorder: Recorder) -> Callable[[Any, str], object]:
             return Iterating(recorder, name)
         if not is_library_function(obj):
             return obj
-        ours = getattr(obj, "__globals__", {}).get("__name__", "").startswith("planned_ad.")  # stands for one already
+        names = getattr(obj, "__globals__", None)
+        ours = isinstance(names, dict) and names.get("__name__", "").startswith("planned_ad.")  # stands for one already
         return obj if ours else adopting(recorder, obj)
 
     return outsider

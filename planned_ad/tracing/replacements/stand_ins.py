@@ -32,7 +32,7 @@ class StandIn(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         made = cls.make(*args, **kwargs)
-        if not isinstance(made, (cls.__wrapped__, types.GeneratorType)):
+        if not isinstance(made, (cls.__wrapped__, types.GeneratorType, np.ndarray)):
             made.made_by = cls.__wrapped__
         return made
 
@@ -61,7 +61,7 @@ class StandIn(type):
 def stand_in(real: type, make: Callable[..., Any]) -> type:
     """A class that is `real` but for its call."""
     names = {"__wrapped__": real, "make": staticmethod(make), "__doc__": real.__doc__, "__module__": real.__module__}
-    if real in (float, int, complex):
+    if real in (float, int, complex) or issubclass(real, np.generic):
         names["dtype"] = np.dtype(real)  # as which NumPy takes the class
     return StandIn(real.__name__, (), names)
 

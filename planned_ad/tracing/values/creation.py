@@ -23,6 +23,23 @@ def array_of_items(recorder: Recorder, items: Any, dtype: Any = None, order: Any
     return out
 
 
+def array_of_objects(recorder: Recorder, items: Any) -> np.ndarray:
+    """`numpy.array(items, dtype=object)`: a plain array, of traced numbers, or arrays unlike in shape."""
+    leaves: list[tuple[tuple[int, ...], Any]] = []
+    try:
+        shape = _shape_of(recorder, items, (), leaves)
+    except ValueError:
+        shape, leaves = (len(items),), [((k,), item) for k, item in enumerate(items)]
+    out = np.empty(shape, object)
+    for position, leaf in leaves:
+        if len(position) == len(shape):
+            out[position] = leaf.item() if recorder.is_scalar(leaf) else leaf
+        else:
+            for rest in np.ndindex(leaf.shape):
+                out[(*position, *rest)] = leaf[rest].item()
+    return out
+
+
 def _typed(recorder: Recorder, leaf: Any) -> Any:
     """A Python number in a list of items is not weak."""
     if hasattr(leaf, "dtype"):
@@ -48,6 +65,8 @@ def _as_array(recorder: Recorder, obj: Any, dtype: Any, order: Any, copy: bool |
     if isinstance(copy, np._CopyMode):
         copy = {np._CopyMode.ALWAYS: True, np._CopyMode.NEVER: False}.get(copy)
     recorder.mark()
+    if dtype is not None and np.dtype(dtype) == object:
+        return array_of_objects(recorder, obj)
     if recorder.is_array(obj):
         array = obj
         order = "K" if order is None else order.upper()
@@ -104,6 +123,8 @@ def require(recorder, a, dtype=None, requirements=None, *, like=None):
 
 
 def _like(recorder: Recorder, prototype: Any, dtype: Any, order: Any, shape: Any, number: Any) -> Any:
+    if type(prototype) is list or type(prototype) is tuple:
+        prototype = array_of_items(recorder, prototype)
     prototype = prototype.geometry if recorder.is_array(prototype) else np.empty(prototype.shape, prototype.dtype)
     base = np.empty_like(prototype, dtype, order, True, shape)
     base[...] = number
@@ -165,7 +186,9 @@ def shares_memory(recorder, a, b, max_work=None):
 
 @implements(np.result_type)
 def result_type(recorder, *arrays_and_dtypes):
-    return recorder.result_type(*arrays_and_dtypes)
+    is_dtype = (type, np.dtype, str)
+    given = [np.empty((), np.dtype(a)) if isinstance(a, is_dtype) else a for a in arrays_and_dtypes]
+    return recorder.result_type(*given)
 
 
 @implements(np.isscalar)

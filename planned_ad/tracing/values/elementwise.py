@@ -22,6 +22,12 @@ from .ufuncs import UFUNCS, known_power
 ARITHMETIC = (np.add, np.subtract, np.multiply, np.negative)
 PYTHON = (float, int, bool)
 POWERS = (np.power, np.float_power)
+# Of the methods of ufuncs, by name: what they take after the array.
+ARGUMENTS = {
+    "reduce": ("axis", "dtype", "out", "keepdims", "initial", "where"),
+    "accumulate": ("axis", "dtype", "out"),
+    "reduceat": ("indices", "axis", "dtype", "out"),
+}
 
 
 def operate(recorder: Recorder, ufunc: np.ufunc, *operands: Any) -> Any:
@@ -220,15 +226,11 @@ def array_ufunc(recorder: Recorder, ufunc: np.ufunc, method: str, inputs: tuple,
     if method == "outer":
         a, b = (recorder.array(recorder.value_of(obj)) for obj in inputs)
         return elementwise(recorder, ufunc, (a[(..., *(None,) * b.ndim)], b), **options)
-    table = METHODS.get(method, {})
-    if ufunc not in table:
-        raise UnsupportedError(f"{recorder.here()}: numpy.{ufunc.__name__}.{method} has no rule for traced values")
-    names = ("axis", "dtype", "out", "keepdims") if method == "reduce" else ("axis", "dtype", "out")
-    options = dict(zip(names, inputs[1:])) | options
+    options = dict(zip(ARGUMENTS[method], inputs[1:])) | options
     options.setdefault("axis", 0)
     if options.get("dtype", 0) is None:
         del options["dtype"]
-    return table[ufunc](recorder, inputs[0], **options)
+    return METHODS[method](recorder, ufunc, inputs[0], options)
 
 
 def _is_default(name: str, value: Any) -> bool:
@@ -241,6 +243,4 @@ def _at(recorder: Recorder, ufunc: np.ufunc, array: Any, index: Any, *operands: 
         return accumulate(array, index, operands[0])
     if ufunc is np.subtract:
         return accumulate(array, index, -operands[0])
-    raise UnsupportedError(
-        f"{recorder.here()}: numpy.{ufunc.__name__}.at has no rule for traced values; numpy.add.at and subtract.at do"
-    )
+    return METHODS["at"](recorder, ufunc, array, index, *operands)

@@ -62,6 +62,22 @@ def get(array: TracedArray, key: Any) -> Any:
     return recorder.result(recorder.seen(array, part).read())
 
 
+def is_truth(recorder: Recorder, key: Any) -> bool:
+    """Whether a key is one truth value, which chooses all or nothing."""
+    if type(key) is bool or isinstance(key, np.bool_):
+        return True
+    return (recorder.is_scalar(key) or (recorder.is_array(key) and not key.ndim)) and key.dtype.kind == "b"
+
+
+def _put_if(array: TracedArray, truth: Any, value: Any) -> None:
+    """`array[truth] = value`: all elements, or none."""
+    recorder = array.recorder
+    old = array.read()
+    new = recorder.builder.broadcast(fitting(recorder, value, array.dtype, (1, *array.shape)), (1, *array.shape))
+    chosen = recorder.builder.broadcast(recorder.value_of(truth, np.bool_), array.shape)
+    array.write(recorder.apply("where", chosen, recorder.builder.reshape(new, array.shape), old))
+
+
 def put(array: TracedArray, key: Any, value: Any) -> None:
     """`array[key] = value`."""
     recorder, storage = array.recorder, array.storage
@@ -69,6 +85,8 @@ def put(array: TracedArray, key: Any, value: Any) -> None:
     for keys in KEYS:
         if keys.takes(recorder, key, value):
             return keys.put(array, key, value)
+    if is_truth(recorder, key):
+        return _put_if(array, key, value)
     key = _basic(recorder, key)
     if type(key) is Advanced:
         moving = _moving(array, key.key)

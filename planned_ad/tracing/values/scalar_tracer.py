@@ -38,6 +38,8 @@ class ScalarTracer(Operators):
         self.dtype = value.dtype
         self.is_python = is_python
 
+    device = "cpu"  # as NumPy says
+
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         """So that `isinstance(s, float)` holds where it does of the scalar this stands for."""

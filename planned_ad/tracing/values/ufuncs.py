@@ -29,6 +29,15 @@ def primitive(name: str) -> Emit:
     return emit
 
 
+def in_parts(*names: str) -> Emit:
+    """Several results, each of which is a primitive."""
+
+    def emit(recorder: Recorder, *values: Value) -> tuple[Value, ...]:
+        return tuple(recorder.builder.apply(name, *values) for name in names)
+
+    return emit
+
+
 def on_floats(name: str) -> Emit:
     """A primitive for floats that leaves integers and booleans, which are whole, as they are."""
 
@@ -256,10 +265,21 @@ for _name in [
     "betainc", "betaincc", "betaincinv", "betainccinv", "stdtr", "stdtrit", "erfi", "erfinv", "erfcinv", "erfcx",
     "ndtri", "ndtri_exp", "log_ndtr", "j0", "j1", "jv", "y0", "y1", "yv", "i0", "i0e", "i1", "i1e", "iv", "ive", "k0",
     "k0e", "k1", "k1e", "kv", "kve", "hyp1f1", "hyp2f1", "ellipk", "ellipe", "exprel", "expi", "exp1", "dawsn",
-    "spence", "poch",
+    "spence", "poch", "ellipkinc", "ellipeinc", "struve", "modstruve", "hyp0f1", "hyperu", "owens_t",
+    "wrightomega",
 ]:  # fmt: skip
     UFUNCS[getattr(special, _name)] = primitive(_name)
+for _function, _parts in {
+    special.fresnel: ("fresnel_s", "fresnel_c"),
+    special.sici: ("sici_s", "sici_c"),
+    special.shichi: ("shichi_s", "shichi_c"),
+    special.airy: ("airy_ai", "airy_aip", "airy_bi", "airy_bip"),
+    special.ellipj: ("ellipj_sn", "ellipj_cn", "ellipj_dn", "ellipj_ph"),
+}.items():
+    UFUNCS[_function] = in_parts(*_parts)
 UFUNCS |= {
+    special.jve: primitive("jv"),
+    special.yve: primitive("yv"),
     np.positive: same,
     np.conjugate: same,
     np.power: power,
@@ -290,6 +310,7 @@ UFUNCS |= {
     special.loggamma: loggamma,
     special.yn: of_whole_order("yv"),
     special.kn: of_whole_order("kv"),
+    special.expn: of_whole_order("expn"),
     special.chdtr: chi_square("gammainc"),
     special.chdtrc: chi_square("gammaincc"),
     np._core.umath.clip: clip,  # type: ignore[attr-defined]

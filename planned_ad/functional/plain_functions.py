@@ -1,0 +1,123 @@
+"""Functions of traced code as plain ones: what they close over is numbers again, which a call at run time brings.
+
+For code that is not traced, as SciPy's solvers, to call back. A recipe makes a plain object of these numbers.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..python.comprehensions import HELPERS
+from ..python.shadows import ShadowClass, ShadowGlobals, ShadowModule
+from ..tape.tape import Value
+from ..tracing.record.recorder import Recorder
+from ..tracing.record.traced import Traced
+from ..tracing.replacements.ufunc_stand_ins import UfuncStandIn
+
+PlainRecipe = Callable[[Sequence[np.ndarray]], Any]
+
+
+class PlainFunctions:
+    """Collects the traced values that objects lead to."""
+
+    def __init__(self, recorder: Recorder):
+        self.recorder = recorder
+        self.values: list[Value] = []
+        self.recipes: dict[int, tuple[Any, list[Any]]] = {}  # of functions that are looked at, against circles
+
+    def recipe(self, obj: Any) -> PlainRecipe:
+        """How `obj` is made of the numbers of `values`."""
+        kind, recorder = type(obj), self.recorder
+        if issubclass(kind, Traced):
+            if recorder.is_concrete(obj):
+                known = recorder.plain(obj)
+                return lambda numbers: np.array(known) if isinstance(known, np.ndarray) else known
+            return self.number(obj.traced())
+        if kind in (list, tuple, set):
+            items = [self.recipe(item) for item in obj]
+            return lambda numbers: kind(make(numbers) for make in items)
+        if kind is dict:
+            pairs = [(key, self.recipe(item)) for key, item in obj.items()]
+            return lambda numbers: {key: make(numbers) for key, make in pairs}
+        if kind is functools.partial:
+            parts = self.recipe((obj.func, obj.args, obj.keywords))
+
+            def rebuilt(numbers: Sequence[np.ndarray]) -> Any:
+                function, args, keywords = parts(numbers)
+                return functools.partial(function, *args, **keywords)
+
+            return rebuilt
+        if kind is types.FunctionType and type(obj.__globals__) is ShadowGlobals:
+            return self.function(obj)
+        if kind is types.MethodType:
+            owner, function = self.recipe(obj.__self__), self.recipe(obj.__func__)
+            return lambda numbers: types.MethodType(function(numbers), owner(numbers))
+        if isinstance(kind, ShadowClass):
+            return self.instance(obj)
+        if kind is ShadowModule:
+            real = obj.__dict__["__planned_ad_shadow__"][1]
+            return lambda numbers: real
+        plain = obj._real if kind is UfuncStandIn else recorder.namespace.unshadowed(obj)
+        plain = getattr(plain, "__wrapped__", plain) if plain is obj and callable(obj) else plain
+        return lambda numbers: plain
+
+    def number(self, obj: Any) -> PlainRecipe:
+        place = len(self.values)
+        self.values.append(self.recorder.value_of(obj))
+        is_python = self.recorder.is_scalar(obj) and obj.is_python
+        is_array = self.recorder.is_array(obj)
+        if is_array:
+            return lambda numbers: np.array(numbers[place])
+        return lambda numbers: numbers[place].item() if is_python else numbers[place][()]
+
+    def function(self, f: types.FunctionType) -> PlainRecipe:
+        found = self.recipes.get(id(f))
+        if found is not None:
+            return lambda numbers: found[1][0](numbers)
+        made: list[Any] = []
+        self.recipes[id(f)] = (f, made)
+        real = self.recorder.namespace.unshadowed(f)
+        if real is not f and not getattr(real, "__closure__", None):
+            made.append(lambda numbers: real)
+            return made[0]  # type: ignore[no-any-return]
+        cells = [self.recipe(cell.cell_contents) if is_filled(cell) else None for cell in f.__closure__ or ()]
+        defaults, keywords = self.recipe(f.__defaults__), self.recipe(f.__kwdefaults__)
+        names = {
+            **f.__globals__.real,  # type: ignore[attr-defined]
+            "__builtins__": {**vars(builtins), **HELPERS},
+        }
+
+        def make(numbers: Sequence[np.ndarray]) -> Any:
+            closure = tuple(types.CellType() if c is None else types.CellType(c(numbers)) for c in cells)
+            copy = types.FunctionType(f.__code__, names, f.__name__, defaults(numbers), closure)
+            copy.__kwdefaults__ = keywords(numbers)
+            return copy
+
+        made.append(make)
+        return make
+
+    def instance(self, obj: Any) -> PlainRecipe:
+        """An object of the user's class."""
+        cls = self.recorder.namespace.unshadowed(type(obj))
+        attributes = self.recipe(dict(vars(obj)))
+
+        def make(numbers: Sequence[np.ndarray]) -> Any:
+            new = cls.__new__(cls)  # type: ignore[attr-defined]
+            vars(new).update(attributes(numbers))
+            return new
+
+        return make
+
+
+def is_filled(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,345 @@
+"""SciPy's solvers of equations, of minima and of integrals, where the function that they are given is traced.
+
+SciPy's own code solves, on plain numbers, when the plan runs: `explain().fallbacks` names it. The derivative is that of
+the implicit function theorem: some steps of Newton's method from the solution, which is constant for them, move it by
+nothing; the first gives the first derivative, and each further one doubles how many orders are right.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..custom.native_rules import OpaqueFunction
+from ..errors import UnsupportedError
+from ..tracing.record.dispatch import CALLERS
+from ..tracing.record.recorder import Recorder
+from .derivatives import Gradient, Jacobian, Pushforward
+from .plain_functions import PlainFunctions
+from .transformed import like
+
+NEWTON_STEPS = 3  # of Newton's method: derivatives up to the seventh
+
+
+def calls(module: str, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Have the decorated `(recorder, name, *args, **kwargs)` stand for functions of SciPy that call functions."""
+
+    def register(implementation: Callable[..., Any]) -> Callable[..., Any]:
+        def implemented(recorder: Recorder, name: str, *args: Any, **kwargs: Any) -> Any:
+            plain = PlainFunctions(recorder)
+            recipe = plain.recipe((args, kwargs))
+            if plain.values:
+                return implementation(recorder, name, *args, **kwargs)
+            args, kwargs = recipe(())
+            return recorder.adopt(getattr(sys.modules[module], name)(*args, **kwargs))
+
+        for name in names:
+            CALLERS[module, name] = implemented
+        return implementation
+
+    return register
+
+
+def by_scipy(recorder: Recorder, name: str, solve: Callable[..., Any], given: Any, length: int) -> Any:
+    """`solve(*given)`, some numbers in an array, when the plan runs."""
+    plain = PlainFunctions(recorder)
+    recipe = plain.recipe(given)
+
+    def run(*numbers: np.ndarray) -> np.ndarray:
+        return np.asarray(solve(*recipe(numbers)), float)
+
+    run.__name__ = run.__qualname__ = name
+    run.__module__ = "planned_ad.functional.solvers"
+    operands = [held(recorder, recorder.array(value)) for value in plain.values]
+    return held(recorder, OpaqueFunction(run, lambda *numbers: np.zeros(length))(*operands))
+
+
+def held(recorder: Recorder, x: Any) -> Any:
+    """`x`, constant for derivatives."""
+    if not recorder.is_array(x) and not recorder.is_scalar(x):
+        return x
+    return like(recorder, x, recorder.apply("stop_gradient", recorder.value_of(x)))
+
+
+@contextlib.contextmanager
+def checked_still(recorder: Recorder) -> Iterator[None]:
+    """The function can run by itself, although derivatives are taken here."""
+    before = recorder.unchecked
+    yield
+    recorder.unchecked = before
+
+
+def with_derivative(recorder: Recorder, residual: Callable[[Any], Any], solution: Any) -> Any:
+    """A solution of `residual(solution) == 0` with its derivative."""
+    x = held(recorder, solution)
+    with checked_still(recorder):
+        for _ in range(NEWTON_STEPS):
+            if np.ndim(x):
+                x = x - np.linalg.solve(Jacobian(residual, 0, False)(x), residual(x))
+            else:
+                value, slope = Pushforward(residual, 0, False)(x, x * 0 + 1.0)
+                x = x - value / slope
+    return solution + (x - held(recorder, x))
+
+
+def refuse_options(recorder: Recorder, name: str, options: dict[str, Any], known: Sequence[str]) -> None:
+    for option in options:
+        if option not in known:
+            raise UnsupportedError(
+                f"{recorder.here()}: the argument {option}= of {name} is not supported for traced functions; leave it "
+                f"out, or call {name} in a function decorated with planned_ad.opaque"
+            )
+
+
+class WhatIsKnown:
+    """What a solver of SciPy tells; of the rest that it would tell nothing is known."""
+
+    def __init__(self, recorder: Recorder, name: str, **known: Any):
+        self.__dict__.update(known, _recorder=recorder, _name=name)
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UnsupportedError(
+            f"{self._recorder.here()}: `{name}` of what {self._name} returns is not known of a traced function"
+        )
+
+
+def of_first_argument(recorder: Recorder, function: Callable[..., Any], args: Any) -> Callable[[Any], Any]:
+    """The user's function of its first argument, traced; arrays for lists."""
+    traced = recorder.namespace.function(function)
+    args = args if isinstance(args, tuple) else (args,)
+
+    def call(x: Any) -> Any:
+        found = traced(x, *args)
+        return recorder.array(recorder.value_of(found)) if type(found) in (list, tuple) else found
+
+    return call
+
+
+# Roots of one equation.
+
+
+@calls("scipy.optimize", "brentq", "brenth", "bisect", "ridder", "toms748")
+def bracketed(recorder: Recorder, name: str, f: Any, a: Any, b: Any, args: Any = (), **options: Any) -> Any:
+    import scipy.optimize
+
+    real = getattr(scipy.optimize, name)
+    refuse_options(recorder, name, options, ("xtol", "rtol", "maxiter", "disp", "k"))
+    args = args if isinstance(args, tuple) else (args,)
+
+    def solve(f: Any, a: Any, b: Any, args: Any) -> list[float]:
+        return [real(f, a, b, args=args, **options)]
+
+    found = by_scipy(recorder, name, solve, (f, a, b, args), 1)
+    return with_derivative(recorder, of_first_argument(recorder, f, args), found[0].item())
+
+
+@calls("scipy.optimize", "root_scalar")
+def root_scalar(recorder: Recorder, name: str, f: Any, args: Any = (), **options: Any) -> Any:
+    import scipy.optimize
+
+    refuse_options(
+        recorder, name, options, ("method", "bracket", "x0", "x1", "xtol", "rtol", "maxiter", "fprime", "fprime2")
+    )
+    args = args if isinstance(args, tuple) else (args,)
+
+    def solve(f: Any, args: Any, options: Any) -> list[float]:
+        result = scipy.optimize.root_scalar(f, args=args, **options)
+        return [result.root, result.converged, result.iterations, result.function_calls]
+
+    found = by_scipy(recorder, name, solve, (f, args, options), 4)
+    root = with_derivative(recorder, of_first_argument(recorder, f, args), found[0].item())
+    return WhatIsKnown(
+        recorder, name, root=root, converged=found[1] != 0, iterations=recorder.integer(found[2]),
+        function_calls=recorder.integer(found[3]),
+    )  # fmt: skip
+
+
+# Systems of equations.
+
+
+@calls("scipy.optimize", "fsolve")
+def fsolve(recorder: Recorder, name: str, func: Any, x0: Any, args: Any = (), **options: Any) -> Any:
+    import scipy.optimize
+
+    refuse_options(
+        recorder, name, options, ("fprime", "col_deriv", "xtol", "maxfev", "band", "epsfcn", "factor", "diag")
+    )
+    args = args if isinstance(args, tuple) else (args,)
+
+    def solve(func: Any, x0: Any, args: Any, options: Any) -> Any:
+        return scipy.optimize.fsolve(func, x0, args=args, **options)
+
+    start = np.atleast_1d(recorder.array(recorder.value_of(x0)))
+    found = by_scipy(recorder, name, solve, (func, x0, args, options), start.size)
+    return with_derivative(recorder, flat(recorder, of_first_argument(recorder, func, args)), found)
+
+
+def flat(recorder: Recorder, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """With one axis, whatever it gives."""
+    return lambda x: recorder.array(recorder.value_of(function(x))).reshape(-1)
+
+
+@calls("scipy.optimize", "root")
+def root(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), **options: Any) -> Any:
+    import scipy.optimize
+
+    refuse_options(recorder, name, options, ("method", "jac", "tol", "options"))
+    args = args if isinstance(args, tuple) else (args,)
+    shape = np.shape(x0)
+
+    def solve(fun: Any, x0: Any, args: Any, options: Any) -> Any:
+        result = scipy.optimize.root(fun, x0, args=args, **options)
+        return [*np.ravel(result.x), result.success]
+
+    start = np.atleast_1d(recorder.array(recorder.value_of(x0)))
+    found = by_scipy(recorder, name, solve, (fun, x0, args, options), start.size + 1)
+    call = of_first_argument(recorder, fun, args)
+    if isinstance(options.get("jac"), bool) and options["jac"]:
+        both = recorder.namespace.function(fun)
+
+        def call(x: Any) -> Any:
+            return both(x, *args)[0]
+
+    x = with_derivative(recorder, flat(recorder, lambda x: call(x.reshape(shape) if shape else x)), found[:-1])
+    x = x.reshape(shape) if shape else x
+    return WhatIsKnown(recorder, name, x=x, fun=call(x), success=found[-1] != 0)
+
+
+@calls("scipy.optimize", "fixed_point")
+def fixed_point(recorder: Recorder, name: str, func: Any, x0: Any, args: Any = (), **options: Any) -> Any:
+    import scipy.optimize
+
+    refuse_options(recorder, name, options, ("xtol", "maxiter", "method"))
+    args = args if isinstance(args, tuple) else (args,)
+    shape = np.shape(x0)
+
+    def solve(func: Any, x0: Any, args: Any) -> Any:
+        return np.ravel(scipy.optimize.fixed_point(func, x0, args=args, **options))
+
+    size = int(np.prod(shape))
+    found = by_scipy(recorder, name, solve, (func, x0, args), size).reshape(shape)
+    call = of_first_argument(recorder, func, args)
+    if not shape:
+        return with_derivative(recorder, lambda x: call(x) - x, found[()])
+    residual = flat(recorder, lambda x: call(x.reshape(shape)) - x.reshape(shape))
+    return with_derivative(recorder, residual, found.reshape(-1)).reshape(shape)
+
+
+# Minima: where the gradient is zero.
+
+
+@calls("scipy.optimize", "minimize")
+def minimize(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), **options: Any) -> Any:
+    import scipy.optimize
+
+    refuse_options(recorder, name, options, ("method", "jac", "hess", "hessp", "tol", "options", "callback"))
+    args = args if isinstance(args, tuple) else (args,)
+    shape = np.shape(x0) or (1,)
+
+    def solve(fun: Any, x0: Any, args: Any, options: Any) -> Any:
+        result = scipy.optimize.minimize(fun, x0, args=args, **options)
+        return [*np.ravel(result.x), result.success, result.nit]
+
+    size = int(np.prod(shape))
+    found = by_scipy(recorder, name, solve, (fun, x0, args, options), size + 2)
+    traced = recorder.namespace.function(fun)
+    pair = options.get("jac") is True
+
+    def loss(x: Any) -> Any:
+        value = traced(x.reshape(shape), *args)
+        value = value[0] if pair else value
+        return value.reshape(())[()] if recorder.is_array(value) else value
+
+    x = stationary(recorder, loss, found[:size])
+    return WhatIsKnown(
+        recorder, name, x=x.reshape(shape), fun=loss(x), success=found[-2] != 0, nit=recorder.integer(found[-1])
+    )
+
+
+def stationary(recorder: Recorder, loss: Callable[[Any], Any], solution: Any) -> Any:
+    def slope(x: Any) -> Any:
+        with checked_still(recorder):
+            return Gradient(loss, 0, False)(x)
+
+    return with_derivative(recorder, slope, solution)
+
+
+@calls("scipy.optimize", "minimize_scalar")
+def minimize_scalar(recorder: Recorder, name: str, fun: Any, bracket: Any = None, **options: Any) -> Any:
+    import scipy.optimize
+
+    refuse_options(recorder, name, options, ("args", "method", "tol", "options"))
+    args = options.pop("args", ())
+    args = args if isinstance(args, tuple) else (args,)
+
+    def solve(fun: Any, bracket: Any, args: Any, options: Any) -> Any:
+        result = scipy.optimize.minimize_scalar(fun, bracket, args=args, **options)
+        return [result.x, result.success, result.nit]
+
+    found = by_scipy(recorder, name, solve, (fun, bracket, args, options), 3)
+    call = of_first_argument(recorder, fun, args)
+    x = stationary(recorder, call, found[0].item())
+    return WhatIsKnown(recorder, name, x=x, fun=call(x), success=found[1] != 0, nit=recorder.integer(found[2]))
+
+
+@calls("scipy.optimize", "least_squares")
+def least_squares(recorder: Recorder, name: str, fun: Any, x0: Any, **options: Any) -> Any:
+    import scipy.optimize
+
+    refuse_options(
+        recorder, name, options, ("jac", "method", "ftol", "xtol", "gtol", "x_scale", "max_nfev", "args", "kwargs")
+    )
+    args, named = options.pop("args", ()), options.pop("kwargs", {})
+    shape = np.shape(x0) or (1,)
+
+    def solve(fun: Any, x0: Any, args: Any, named: Any, options: Any) -> Any:
+        result = scipy.optimize.least_squares(fun, x0, args=args, kwargs=named, **options)
+        return [*result.x, result.success]
+
+    found = by_scipy(recorder, name, solve, (fun, x0, args, named, options), int(np.prod(shape)) + 1)
+    traced = recorder.namespace.function(fun)
+    residuals = flat(recorder, lambda x: traced(x, *args, **named))
+
+    def loss(x: Any) -> Any:
+        return 0.5 * np.sum(residuals(x) ** 2)
+
+    x = stationary(recorder, loss, found[:-1])
+    return WhatIsKnown(recorder, name, x=x, fun=residuals(x), cost=loss(x), success=found[-1] != 0)
+
+
+# Riccati's equations, of which a step of Newton's method is a linear equation of Lyapunov's (D. L. Kleinman, 1968).
+
+
+@calls("scipy.linalg", "solve_continuous_are", "solve_discrete_are")
+def riccati(recorder: Recorder, name: str, a: Any, b: Any, q: Any, r: Any, **options: Any) -> Any:
+    import scipy.linalg
+
+    refuse_options(recorder, name, {k: v for k, v in options.items() if v is not None}, ("balanced",))
+    real = getattr(scipy.linalg, name)
+
+    def solve(a: Any, b: Any, q: Any, r: Any) -> Any:
+        return real(a, b, q, r, **options).ravel()
+
+    a, b, q, r = (np.atleast_2d(recorder.array(recorder.value_of(m))) for m in (a, b, q, r))
+    solution = by_scipy(recorder, name, solve, (a, b, q, r), a.size).reshape(a.shape)
+    continuous = name == "solve_continuous_are"
+    x = solution
+    for _ in range(NEWTON_STEPS):
+        if continuous:
+            gain = np.linalg.solve(r, b.T @ x)
+            residual = a.T @ x + x @ a - x @ b @ gain + q
+            x = x + recorder.call(scipy.linalg.solve_continuous_lyapunov, ((a - b @ gain).T, -residual), {})
+        else:
+            gain = np.linalg.solve(r + b.T @ x @ b, b.T @ x @ a)
+            residual = a.T @ x @ a - x - a.T @ x @ b @ gain + q
+            x = x + recorder.call(scipy.linalg.solve_discrete_lyapunov, ((a - b @ gain).T, residual), {})
+    return solution + (x - held(recorder, x))

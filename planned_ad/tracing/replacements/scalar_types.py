@@ -1,0 +1,31 @@
+"""What traced code sees in place of `numpy.float64` and its like, which of a traced value make another one."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from ..record.recorder import Recorder
+from .ufunc_stand_ins import without_lists
+
+TYPES = (np.float64, np.float32, np.int64, np.int32, np.bool_)
+
+
+def scalar_types(recorder: Recorder) -> dict[int, object]:
+    """By identity, functions that become classes in place of those types; see `stand_ins`."""
+
+    def converting(real: type[np.generic]) -> Any:
+        @functools.wraps(real, ("__name__", "__doc__"), ())
+        def convert(*args: Any, **options: Any) -> Any:
+            obj = without_lists(recorder, args[0]) if len(args) == 1 and not options else None
+            if obj is None or recorder.is_concrete(obj):
+                return real(*recorder.plain(args), **options)
+            recorder.mark()
+            return recorder.result(recorder.value_of(obj, real))
+
+        convert.__wrapped__ = real  # type: ignore[attr-defined]
+        return convert
+
+    return {id(real): converting(real) for real in TYPES}

@@ -1,0 +1,182 @@
+"""What other people's code calls of NumPy, SciPy and Numba beside plain functions: values and derivatives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.linalg
+import scipy.optimize
+import scipy.special
+import scipy.stats
+
+import planned_ad
+from planned_ad.errors import PlannedADError, SingularMatrixError
+from planned_ad.trace import trace
+from tests.tracing_oracle import replay
+
+from .test_gradients import gradient, weighted
+
+X = np.array([0.7, -0.4, 1.3, 0.2, -1.1, 0.9])
+P = np.abs(X) + 0.3
+
+
+@numba.vectorize
+def scaled(a, b):
+    return a * b if a > 0.0 else b
+
+
+@numba.guvectorize(["void(float64[:], float64[:])"], "(n)->()")
+def norm_of_row(a, result):
+    result[0] = 0.0
+    for value in a:
+        result[0] += value * value
+
+
+def added_in_turns(x):
+    total = np.ones(3)
+    np.multiply.at(total, [0, 2, 2], x[:3])
+    np.maximum.at(total, [1], x[3])
+    return total
+
+
+def objects(x):
+    rows = np.empty(2, dtype=object)
+    rows[0], rows[1] = x[:2], x[2:5]
+    return np.sum(np.array([x[0], x[1] ** 2], dtype=object)) * rows[1].prod()
+
+
+def of_truth(x):
+    y = x.copy()
+    y[x[0] > 0] = 2.0
+    return y * x
+
+
+UFUNCS: dict[str, Callable[..., Any]] = {
+    "vectorize": lambda x: np.vectorize(lambda a, b: a * b if a > 0 else a - b)(x, 0.5),
+    "vectorize otypes": lambda x: np.vectorize(math.exp, otypes=[float])(x),
+    "vectorize signature": lambda x: np.vectorize(lambda row: row.sum() * row[0], signature="(n)->()")(x.reshape(2, 3)),
+    "frompyfunc": lambda x: np.frompyfunc(lambda a: a * a, 1, 1)(x).astype(float),
+    "numba vectorize": lambda x: scaled(x, x[::-1].copy()),
+    "numba guvectorize": lambda x: norm_of_row(x.reshape(2, 3)),
+    "logaddexp reduce": lambda x: np.logaddexp.reduce(x.reshape(2, 3), axis=1),
+    "subtract reduce": lambda x: np.subtract.reduce(x.reshape(2, 3)),
+    "hypot accumulate": lambda x: np.hypot.accumulate(x),
+    "add reduceat": lambda x: np.add.reduceat(x, [0, 2, 1]),
+    "at": added_in_turns,
+    "a list": lambda x: np.exp([x[0], [x[1]][0], 2.0]) + np.maximum.reduce([x[:3], x[3:]]),
+    "like a list": lambda x: np.ones_like([x[0], x[1]]) * x[2] + np.full_like([x[0], 1.0], x[3]),
+    "float64": lambda x: np.float64(x[0]) * x[np.int64(np.abs(x[:2]) > 0.5)],
+    "objects": objects,
+    "of a truth": of_truth,
+}
+MATRICES: dict[str, Callable[..., Any]] = {
+    "cosm": lambda x: scipy.linalg.cosm(x[:4].reshape(2, 2)) + scipy.linalg.tanhm(x[:4].reshape(2, 2)),
+    "frechet": lambda x: scipy.linalg.expm_frechet(x[:4].reshape(2, 2), np.eye(2) + x[0])[1],
+    "logm": lambda x: scipy.linalg.logm(np.outer(x[:2], x[:2]) + 2 * np.eye(2)),
+    "toeplitz": lambda x: scipy.linalg.solve_toeplitz(P[:3] + x[:3] ** 2 + [4, 0, 0], x[3:]),
+    "riccati": lambda x: scipy.linalg.solve_continuous_are(
+        x[:4].reshape(2, 2), np.eye(2), np.eye(2), (2 + x[4]) * np.eye(2)
+    ),
+    "discrete riccati": lambda x: scipy.linalg.solve_discrete_are(
+        0.5 * x[:4].reshape(2, 2), np.eye(2), np.eye(2), np.eye(2)
+    ),
+}
+STATISTICS: dict[str, Callable[..., Any]] = {
+    "weibull": lambda x: scipy.stats.weibull_min.logpdf(np.exp(x), 1.5, scale=P),
+    "genpareto": lambda x: scipy.stats.genpareto.pdf(P, 0.2 + 0.1 * x[0]),
+    "frozen": lambda x: scipy.stats.gumbel_r(x[0], P[0]).cdf(x),
+    "truncnorm": lambda x: scipy.stats.truncnorm.logpdf(0.3 * x, -1 + 0.1 * x[0], 1.5),
+    "isf": lambda x: scipy.stats.norm.isf(scipy.special.expit(x)),
+    "moments": lambda x: scipy.stats.weibull_min.mean(P + x[0] ** 2) + scipy.stats.gamma.stats(P + x[1] ** 2)[1],
+    "outside": lambda x: scipy.stats.pareto.pdf(x + 1.0, 2.0),
+    "normal of several": lambda x: scipy.stats.multivariate_normal(x[:2], np.outer(x[2:4], x[2:4]) + np.eye(2)).logpdf(
+        x[4:]
+    ),
+    "dirichlet": lambda x: scipy.stats.dirichlet.logpdf(np.exp(x[:3]) / np.sum(np.exp(x[:3])), P[:3]),
+    "kernels": lambda x: scipy.stats.gaussian_kde(x).logpdf(P),
+    "pearsonr": lambda x: scipy.stats.pearsonr(x, P)[0],
+    "spearmanr": lambda x: scipy.stats.spearmanr(x, P)[0] * x,
+}
+SOLVERS: dict[str, Callable[..., Any]] = {
+    "brentq": lambda x: scipy.optimize.brentq(lambda t, a: t**3 + P[0] * t - a, -5.0, 5.0, args=(x[0],)) * x[1],
+    "fsolve": lambda x: scipy.optimize.fsolve(lambda v: [v[0] ** 2 + v[1] - 2 - x[0], v[1] - x[1] * v[0]], [1.0, 1.0]),
+    "minimize": lambda x: (
+        scipy.optimize.minimize(lambda v: (v[0] - x[0]) ** 2 + (v[1] - x[1] * v[0]) ** 2, np.ones(2), tol=1e-9).x
+    ),
+    "quad": lambda x: scipy.integrate.quad(lambda t: math.exp(-x[0] * t) * (1 if t < 0.5 else t), 0.0, P[1] + x[1])[0],
+    "quad to infinity": lambda x: scipy.integrate.quad(lambda t: np.exp(-P[0] * (t - x[0]) ** 2), -np.inf, np.inf)[0],
+    "odeint": lambda x: scipy.integrate.odeint(
+        lambda y, t: [y[1], -P[0] * y[0] - x[0] * y[1]], x[1:3], np.linspace(0, 1, 3)
+    ),
+}
+SPECIAL: dict[str, Callable[..., Any]] = {
+    "polynomials": lambda x: scipy.special.eval_legendre(4, x) + scipy.special.eval_jacobi(3, 0.5, 0.2, x),
+    "others": lambda x: scipy.special.eval_hermite(3, x) + scipy.special.eval_genlaguerre(2, 0.4, x),
+    "several": lambda x: scipy.special.fresnel(x)[0] + scipy.special.sici(P + x**2)[1] + scipy.special.airy(x)[2],
+    "losses": lambda x: scipy.special.huber(0.8, x) + scipy.special.pseudo_huber(0.8, x) + scipy.special.powm1(P, x),
+    "powers": lambda x: scipy.special.inv_boxcox(0.2 * x, P) + scipy.special.agm(P, P[::-1] + x**2),
+    "spherical": lambda x: scipy.special.spherical_jn(2, x) + scipy.special.spherical_kn(1, P + x**2, derivative=True),
+    "distributions": lambda x: scipy.special.fdtr(3.0, 4.0, P + x**2) + scipy.special.bdtr(2, 5, P / (2 + x**2)),
+}
+
+
+@pytest.mark.parametrize("table", [UFUNCS, MATRICES, STATISTICS, SOLVERS, SPECIAL], ids=lambda table: next(iter(table)))
+def test_values_and_derivatives(table: dict[str, Callable[..., Any]]) -> None:
+    for name, function in table.items():
+        loss = weighted(function)
+        actual, _ = replay(trace(loss, (X,)), X)
+        np.testing.assert_allclose(actual, loss(X), rtol=1e-9, err_msg=name)
+        direction = np.cos(3.0 * np.arange(6))
+        ends = [loss(X + s * 1e-4 * direction) for s in (-2, -1, 1, 2)]
+        wanted = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / 12e-4
+        (dx,) = gradient(loss, (X,))
+        np.testing.assert_allclose(dx @ direction, wanted, rtol=2e-5, atol=1e-7, err_msg=name)
+
+
+def test_a_compiled_root_has_derivatives_of_second_order_and_is_a_fallback() -> None:
+    def root(a):
+        return scipy.optimize.brentq(lambda t: t * t - a[0], 0.0, 10.0)
+
+    plan = planned_ad.compile(root, (np.array([4.0]),))
+    np.testing.assert_allclose(plan.gradient(np.array([9.0])), [1 / 6])
+    np.testing.assert_allclose(plan.hessian(np.array([9.0])), [[-1 / 4 / 27]], rtol=1e-6)
+    assert "brentq" in plan.explain().fallbacks[0]
+
+
+def test_what_the_solver_raises_the_call_raises() -> None:
+    plan = planned_ad.compile(lambda a: scipy.optimize.brentq(lambda t: t - a[0], 0.0, 1.0), (np.array([0.5]),))
+    with pytest.raises(ValueError, match="different signs"):
+        plan(np.array([2.0]))
+
+
+def test_a_matrix_that_is_singular_later_is_an_error_also_in_a_try_statement() -> None:
+    def solved(a, b):
+        try:
+            return np.sum(np.linalg.solve(a, b))
+        except Exception:
+            return 7.0 * b[0]
+
+    plan = planned_ad.compile(solved, (np.eye(2), np.ones(2)))
+    with pytest.raises(SingularMatrixError, match="solve"):
+        plan(np.zeros((2, 2)), np.ones(2))
+
+
+@pytest.mark.parametrize(
+    ("function", "what"),
+    [
+        (lambda x: scipy.stats.argus.ppf(P[:2] / 3, x[0] + 1.0), "numerical method"),
+        (lambda x: scipy.integrate.quad(lambda t: t * x[0], 0, 1, weight="cos", wvar=2.0)[0], "weight="),
+        (lambda x: scipy.optimize.minimize(lambda v: np.sum((v - x) ** 2), X).hess_inv, "hess_inv"),
+        (lambda x: scipy.stats.mode(x).mode, "mode raises AttributeError"),
+        (lambda x: np.power.reduce(x), "reduce"),
+    ],
+)
+def test_what_is_refused(function: Callable[..., Any], what: str) -> None:
+    with pytest.raises(PlannedADError, match=what):
+        trace(function, (X,))
