@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+# Nothing of an earlier run is found: what a test sees is compiled by the code that it tests. Tests of the cache name a
+# folder of their own; children that tests start inherit this.
+os.environ["PLANNED_AD_CACHE_DIR"] = "off"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -12,12 +12,12 @@ PACKAGE = Path(__file__).parent.parent / "planned_ad"
 # The way of the data. A module imports its own folder and what stands above it here: at the top of the file, inside of
 # functions, and for types alike. A name that is no folder is a module at the top of the package.
 ORDER = """
-    errors python control regions rules tape analysis
+    errors caching python control regions rules tape analysis
     tracing.record tracing.values tracing.numpy_functions tracing.lengths tracing.loops tracing.replacements trace
     passes passes.vectorise differentiate.keep differentiate custom
     planning planner kernels.llvm kernels.maths kernels.nests kernels.library kernels.entry kernels
     calls.outside calls.check calls plan compiling
-    functional functional.sparse transforms enzyme testing
+    functional functional.sparse transforms enzyme testing __main__
 """
 STAGES = ORDER.split()
 STAGE = {name: number for number, name in enumerate(STAGES)}

@@ -24,7 +24,8 @@ from llvmlite import ir
 
 from ...python.callbacks import FORGET_PENDING
 from ..library.native_callees import CALLEE_FAILED
-from ..llvm.codelibrary import Optimization, compile_module, lasting_address, unique_symbol
+from ..llvm.addresses import pointer_at
+from ..llvm.codelibrary import Optimization, compile_module, lasting_address
 from ..llvm.types import I32, I64, POINTER, memory_type
 from .callspec import ArraySpec, FloatSpec
 from .watchtable import walker
@@ -109,7 +110,7 @@ class NativeCall:
         self._count = 0
         self._kept: dict[int, object] = {}  # of all kernels that were ever tried, since a call may be running in one
         self._lock = threading.Lock()
-        symbol = unique_symbol(f"{name}.native")
+        symbol = f"planned_ad.{name}.native"
         table = ctypes.addressof(self._rows)
         self.library = compile_module(symbol, lambda module: _emit(module, symbol, self.parameters, table), LITTLE)
         self.address: int = self.library.address(symbol)
@@ -196,7 +197,7 @@ def _emit(module: ir.Module, symbol: str, parameters: Sequence[NativeParameter],
     builder.position_at_end(look)
     number = builder.phi(I64)
     number.add_incoming(I64(0), first)
-    row = builder.gep(I64(rows).inttoptr(ROW.as_pointer()), [number])
+    row = builder.gep(pointer_at(builder, "address", rows, ROW), [number])
     kernel, differs = _emit_kernel(builder, row, outside, broken)
     number.add_incoming(builder.add(number, I64(1)), builder.block)
     builder.cbranch(differs, look, run)
@@ -214,7 +215,7 @@ def _emit(module: ir.Module, symbol: str, parameters: Sequence[NativeParameter],
     for block, code in ((broken, BROKEN_GUARD), (full, NO_MEMORY)):
         ir.IRBuilder(block).ret(I32(code))
     builder.position_at_end(failed)
-    builder.call(builder.inttoptr(I64(FORGET_PENDING), ir.FunctionType(ir.VoidType(), []).as_pointer()), [])
+    builder.call(pointer_at(builder, "address", FORGET_PENDING, ir.FunctionType(ir.VoidType(), [])), [])
     builder.ret(I32(CALLEE_FAILED))
 
 
@@ -289,7 +290,7 @@ def _emit_outside(module: ir.Module, symbol: str) -> ir.Function:
     builder.position_at_end(ask)
     builder.cbranch(builder.icmp_unsigned("!=", builder.call(has_gil, []), I32(0)), look, leave)
     builder.position_at_end(look)
-    walk = builder.inttoptr(I64(walker()), ir.FunctionType(I32, [POINTER]).as_pointer())
+    walk = pointer_at(builder, "address", walker(), ir.FunctionType(I32, [POINTER]))
     builder.ret(builder.call(walk, [builder.inttoptr(watch, POINTER)]))
     builder.position_at_end(leave)
     builder.ret(I32(0))
