@@ -9,7 +9,7 @@ from typing import Any
 from .analysis.activity import activity
 from .calls.parameters import is_scalar_loss
 from .errors import ArgumentError, NotDifferentiableError
-from .plan import Plan
+from .plan import Plan, known_or_new
 from .python.options import function, one_of, whole_number
 from .python.type_variables import Result
 from .tape.guards import decides
@@ -120,7 +120,9 @@ def compile(
         "check": check,
         "frozen": (frozen,) if isinstance(frozen, str) else tuple(frozen),
     }
-    plan = Plan(f, arguments, options, example_kwargs)
+    plan, is_new = known_or_new(f, arguments, options, example_kwargs)
+    if not is_new:
+        return plan
     traced = plan._variants[0].trace
     check_differentiable(traced)
     if is_scalar_loss(traced):
@@ -131,8 +133,12 @@ def compile(
 
 def default_options() -> dict[str, Any]:
     """The options of a plan unless `compile` is told otherwise."""
-    names = inspect.signature(compile).parameters
-    return {name: p.default for name, p in names.items() if p.kind is p.KEYWORD_ONLY} | {"differentiate": False}
+    return _DEFAULTS.copy()
+
+
+_DEFAULTS = {p.name: p.default for p in inspect.signature(compile).parameters.values() if p.kind is p.KEYWORD_ONLY} | {
+    "differentiate": False
+}
 
 
 def check_differentiable(traced: Trace) -> None:

@@ -122,7 +122,7 @@ def test_files_are_short_enough_to_read() -> None:
 # them, do not count.
 TWO_MEANINGS = """
     Active Call Comparison CompiledCall Copy Derivative Exits Leaf Made Memory
-    Outside Place Position Segment Snapshot Watch Write add address_of at
+    Outside Place Position Segment Snapshot Watch Write add at
     axes_of axis_of block_rows body call cast cell collected common_shape compiled constant coordinates copied
     cut decides described directed dtype_of elementwise fixed flipped follow gather gathered get hessian
     identifier in_place_of is_fixed is_floating is_number is_plain jacobian joined kind_of

@@ -43,6 +43,15 @@ class Optimization:
     loop_unroll: bool = True
 
 
+REGISTERED: dict[str, Callable[[str], str]] = {}  # by the prefix of symbols, what registers one with LLVM by the rest
+
+
+def register_symbol(symbol: str) -> None:
+    """Have LLVM find a function of a library, in code that was emitted by another process."""
+    prefix = next(prefix for prefix in REGISTERED if symbol.startswith(prefix))
+    REGISTERED[prefix](symbol.removeprefix(prefix))
+
+
 class MachineCode(NamedTuple):
     """A module, compiled: its object file, and its optimised LLVM for readers."""
 
@@ -78,9 +87,12 @@ class Compiled:
 
     code: MachineCode
     referents: dict[str, Referent]
+    symbols: tuple[str, ...] = ()  # functions of libraries, by the names under which we register them
 
     def load(self, address_of: Callable[[Referent], tuple[int, object]] = plain_address) -> CodeLibrary:
         """It, in memory; `address_of` gives an address, and what has to be kept for it."""
+        for symbol in self.symbols:
+            register_symbol(symbol)
         found = {name: address_of(referent) for name, referent in self.referents.items()}
         with global_compiler_lock:
             library = CodeLibrary(self.code)
@@ -212,7 +224,8 @@ def compiled_module(
     with global_compiler_lock:
         module = OpenModule(symbol)
         emit(module)
-        return Compiled(MachineCode.of(module, optimization or Optimization()), module.referents)
+        symbols = tuple(name for name in module.globals if name.startswith(tuple(REGISTERED)))
+        return Compiled(MachineCode.of(module, optimization or Optimization()), module.referents, symbols)
 
 
 def compile_module(
