@@ -1,6 +1,6 @@
 """Processes that compile the same functions again, for `test_caches`: forked before anything is compiled.
 
-`python -m tests.cached_programs SCENARIO FOLDER` prints what its children found, as JSON. A child is as good as a
+`python -m tests.cached_programs FOLDER` prints what its children found, as JSON. A child is as good as a
 process that has just imported planned_ad, and begins at once.
 """
 
@@ -136,24 +136,24 @@ def eight(folder: Path) -> Any:
 
 
 def killed(folder: Path) -> Any:
-    """Killed before a file is in its place, at the first and at the second one."""
+    """Killed before its first file is in its place."""
 
     def work() -> Any:
         os.replace = lambda *paths: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
-        return gradient(loss)
+        return gradient(scaled)
 
     first = child(work)
     left = [str(path) for path in folder.iterdir()]
-    after = [compiled_in_child(loss) for _ in range(2)]
+    after = [compiled_in_child(scaled) for _ in range(2)]
     old = time.time() - 2 * store.LEFT_BEHIND
     for path in left:
         os.utime(path, (old, old))
-    compiled_in_child(scaled)
+    compiled_in_child(by_table)
     return {"first": first, "left": len(left), "after": after, "still": [p for p in left if os.path.exists(p)]}
 
 
 def changed(folder: Path) -> Any:
-    """Numbers, arrays and code outside of the function are others in the next process."""
+    """Numbers and arrays outside of the function, its example and its options are others in the next process."""
     return {
         "factor": [compiled_in_child(scaled, FACTOR=v) for v in (2.0, 2.0, 3.0, 3.0, 2.0)],
         "table": [compiled_in_child(by_table, TABLE=np.array(v)) for v in ([1.0, 2, 3], [1.0, 2, 3], [4.0, 5, 6])],
@@ -200,12 +200,12 @@ def asked(folder: Path) -> Any:
 
 
 def spoilt(folder: Path) -> Any:
-    """Files that end early, that are changed in one byte, that are empty, that are something else."""
-    found = [compiled_in_child(loss)]
-    for spoil in (lambda b: b[:-5], lambda b: b[:-9] + b"x" + b[-8:], lambda b: b"", lambda b: b"nonsense"):
+    """Files that end early, that are changed in one byte, that are something else."""
+    found = [compiled_in_child(scaled)]
+    for spoil in (lambda b: b[:-5], lambda b: b[:-9] + b"x" + b[-8:], lambda b: b"nonsense"):
         for path in folder.iterdir():
             path.write_bytes(spoil(path.read_bytes()))
-        found += [compiled_in_child(loss), compiled_in_child(loss)]
+        found += [compiled_in_child(scaled), compiled_in_child(scaled)]
     return found
 
 
@@ -217,15 +217,15 @@ def refused(folder: Path) -> Any:
 
     def on_full_disk() -> Any:
         Path.write_bytes = full  # type: ignore[method-assign]
-        return gradient(loss)
+        return gradient(scaled)
 
     found = [child(on_full_disk), len(list(folder.iterdir()))]
     file = folder.parent / "file"
     file.write_text("")
     os.environ["PLANNED_AD_CACHE_DIR"] = str(file / "cache")
-    found.append(compiled_in_child(loss))
+    found.append(compiled_in_child(scaled))
     os.environ["PLANNED_AD_CACHE_DIR"] = "/proc/nobody"
-    found.append(compiled_in_child(loss))
+    found.append(compiled_in_child(scaled))
     return found
 
 
@@ -248,8 +248,13 @@ def beside(folder: Path) -> Any:
     return {"found": found, "listed": sorted(set(listed)), "removed": removed, "left": planned_ad.caching.total_size()}
 
 
+SCENARIOS = (eight, killed, changed, edited, asked, spoilt, refused, beside)
+
 if __name__ == "__main__":
-    scenario, here = sys.argv[1], Path(sys.argv[2]) / "cache"
-    here.mkdir()
-    os.environ["PLANNED_AD_CACHE_DIR"] = str(here)
-    print(json.dumps(globals()[scenario](here)))
+    answers = {}
+    for scenario in SCENARIOS:
+        here = Path(sys.argv[1]) / scenario.__name__ / "cache"
+        here.mkdir(parents=True)
+        os.environ["PLANNED_AD_CACHE_DIR"] = str(here)
+        answers[scenario.__name__] = scenario(here)
+    print(json.dumps(answers))

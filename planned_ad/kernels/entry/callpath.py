@@ -190,12 +190,14 @@ def loaded_call(
     fast_path = has_fast_path(spec) if fast_path is None else fast_path
     own = OwnMemory(spec, slow_path)
     library = compiled.load(own.address)
-    symbol, held = f"planned_ad.{name}", (library.code, tuple(library.referred), keep)
+    symbol, held = f"planned_ad.{name}", (library.code, keep)  # by the kernel: no way back to the slow path
     kernel_address = library.address(f"{symbol}.kernel")
     run = KernelRunner(kernel_address, WorkspacePool(spec.workspace_nbytes, spec.sparse), spec.release_gil, held)
     if fast_path:
         address = library.address(symbol)
-        function = _builtin_function(name, f"{name}{text_signature}\n--\n\n{doc}", address, (spec, *held))
+        function = _builtin_function(
+            name, f"{name}{text_signature}\n--\n\n{doc}", address, (spec, *held, *library.referred)
+        )
     else:
         function = _slow_function(name, doc, text_signature, slow_path)
     return BuiltCall(function=function, fast_path=fast_path, kernel_address=kernel_address, run=run, library=library)
