@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import Any, Concatenate, Generic, overload
 from .calls.check.checked import Checked
 from .calls.entries import Entry
 from .calls.explain import Explanation, explain
+from .calls.export import Exported, export
 from .calls.kernel_functions import Kernel
 from .calls.kinds import KINDS, CallKind
 from .calls.known_plans import KnownPlans, Unpickled, Wanted, identity_of, wanted
@@ -277,6 +279,45 @@ class Plan(Generic[Result]):
     def kernel(self) -> Kernel:
         """The calls for the user's own `@njit` code, and for C: `plan.kernel.gradient`, `.value`, ..."""
         return Kernel(self)
+
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *example: Any,
+        calls: Sequence[str] | None = None,
+        cpu: str | None = None,
+    ) -> Exported:
+        """Write the plan for use without Python: an object file, a C header, and a shared library where `cc` is found.
+
+        Parameters
+        ----------
+        path : path
+            Of the files, without a suffix. Its last part begins the names of the C functions:
+            `plan.export("build/model")` writes `model_gradient` and others to `build/model.o`, `.so` and `.h`.
+        *example
+            Arguments: with them, the header contains a program that calls each function and compares what it gives
+            with what the plan gives.
+        calls : sequence of str, optional
+            Of 'value', 'gradient', 'value_and_gradient', 'pullback'; by default all that the function has.
+        cpu : str, optional
+            LLVM's name of the processor that it is for; by default this one. "generic" is for all of its kind.
+
+        Returns
+        -------
+        planned_ad.calls.export.Exported
+            The files, and what other libraries are called.
+
+        Raises
+        ------
+        planned_ad.errors.UnsupportedError
+            The plan calls into Python, or compiled code of this process or of SciPy's.
+
+        Notes
+        -----
+        Constants are inside, and so are arrays that the function has found outside of its arguments, as they are now.
+        The branches that were recorded so far are known; for others a function returns 1. It allocates nothing.
+        """
+        return export(self, path, example, calls, cpu)
 
     # Variants.
 

@@ -17,7 +17,7 @@ from ..differentiate.keep.split import split
 from ..differentiate.reverse import reverse
 from ..errors import NotDifferentiableError
 from ..kernels.emit import KernelEmitter, cut, flops, scratch_nbytes
-from ..kernels.entry.callpath import BuiltCall, compiled_call, loaded_call
+from ..kernels.entry.callpath import BuiltCall, EmitKernel, compiled_call, loaded_call
 from ..kernels.entry.callspec import CallSpec
 from ..kernels.llvm.codelibrary import Compiled, Optimization
 from ..kernels.llvm.types import I64
@@ -204,6 +204,21 @@ def loaded_entry(
     )
 
 
+def emission(memory: MemoryPlan, buffers: Sequence[int], on_tape: dict[int, int]) -> EmitKernel:
+    """What emits the kernel of a plan, which knows each buffer on the tape by an address of its own."""
+    own = [id for id in buffers if id != TAPE_BUFFER]
+    emitter = KernelEmitter(memory, cut(memory.steps), (*own, *on_tape), memory.workspace_nbytes)
+
+    def emit(builder: Any, context: Any, leaves: Sequence[Any], workspace: Any) -> Any:
+        found = [leaf for id, leaf in zip(buffers, leaves) if id != TAPE_BUFFER]
+        if on_tape:
+            start = leaves[buffers.index(TAPE_BUFFER)]
+            found += [builder.gep(start, [I64(n)]) for n in on_tape.values()]
+        return emitter.emit(builder, found, workspace)
+
+    return emit
+
+
 def compiled_parts(
     trace: Trace,
     row: CallKind,
@@ -220,28 +235,16 @@ def compiled_parts(
     parameters = parameters_of(trace, row, tape)
     passed = [p for p in parameters if p.is_passed]
     buffers = tuple(id for p in (*passed, *(p for p in parameters if not p.is_passed)) for id in p.ids)
-    chunks = cut(memory.steps)
     spec = call_spec(trace, row, parameters, kept)
     spec = replace(
         spec,
         fixed=fixed_ranges(tape),
-        workspace_nbytes=memory.workspace_nbytes + scratch_nbytes(chunks),
+        workspace_nbytes=memory.workspace_nbytes + scratch_nbytes(cut(memory.steps)),
         sparse=fills_sparsely(tape.operations),
         release_gil=flops(memory.steps) > RELEASE_GIL_AT,
         watch=None if watch is None or watch.table is None else watch,
     )
-    on_tape = {} if kept is None else kept.offsets_in(tape)
-    own = [id for id in buffers if id != TAPE_BUFFER]
-    emitter = KernelEmitter(memory, chunks, (*own, *on_tape), memory.workspace_nbytes)
-
-    def emit(builder: Any, context: Any, leaves: Sequence[Any], workspace: Any) -> Any:
-        """The kernel, which knows each buffer on the tape by an address of its own."""
-        found = [leaf for id, leaf in zip(buffers, leaves) if id != TAPE_BUFFER]
-        if on_tape:
-            start = leaves[buffers.index(TAPE_BUFFER)]
-            found += [builder.gep(start, [I64(n)]) for n in on_tape.values()]
-        return emitter.emit(builder, found, workspace)
-
+    emit = emission(memory, buffers, {} if kept is None else kept.offsets_in(tape))
     return EntryParts(
         tape=tape,
         memory=memory,

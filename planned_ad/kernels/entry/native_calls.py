@@ -145,12 +145,17 @@ class NativeCall:
     @property
     def declaration(self) -> str:
         """The C declaration of the function."""
-        names: list[str] = []
-        for parameter in self.parameters:
-            name = "".join(c if c.isalnum() else "_" for c in parameter.path).rstrip("_")
-            names.append(name if name not in names else f"{name}_{len(names)}")
-        described = [p.declaration(name) for p, name in zip(self.parameters, names)]
+        described = [p.declaration(name) for p, name in zip(self.parameters, c_names(self.parameters))]
         return f"int32_t {self.name}({', '.join(described) or 'void'})"
+
+
+def c_names(parameters: Sequence[NativeParameter]) -> list[str]:
+    """What C calls the parameters of a function."""
+    names: list[str] = []
+    for parameter in parameters:
+        name = "".join(c if c.isalnum() else "_" for c in parameter.path).rstrip("_")
+        names.append(name if name not in names else f"{name}_{len(names)}")
+    return names
 
 
 @functools.cache
@@ -187,7 +192,7 @@ def _emit(module: ir.Module, symbol: str, parameters: Sequence[NativeParameter],
     outside = _emit_outside(module, f"{symbol}.outside")
     function = ir.Function(module, ir.FunctionType(I32, [p.type for p in parameters]), symbol)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    leaves, cells = _emit_leaves(builder, parameters, function.args)
+    leaves, cells = emit_leaves(builder, parameters, function.args)
 
     first = builder.block
     look, run, done, broken, full, failed = (
@@ -228,7 +233,7 @@ def _emit_free(module: ir.Module, symbol: str) -> None:
     builder.ret_void()
 
 
-def _emit_leaves(
+def emit_leaves(
     builder: ir.IRBuilder, parameters: Sequence[NativeParameter], arguments: Sequence[ir.Value]
 ) -> tuple[ir.Value, list[tuple[ir.Value, ir.Value]]]:
     """The table of the kernel's leaves; of numbers that come back the call's copy, and the caller's."""

@@ -72,8 +72,8 @@ class MachineCode(NamedTuple):
         return made
 
     @classmethod
-    def made(cls, text: str, optimization: Optimization) -> MachineCode:
-        machine = _target_machine()
+    def made(cls, text: str, optimization: Optimization, machine: llvm.TargetMachine | None = None) -> MachineCode:
+        machine = _target_machine() if machine is None else machine
         with llvm.create_context() as context, llvm.parse_assembly(text, context) as parsed:
             parsed.triple, parsed.data_layout = llvm.get_process_triple(), str(machine.target_data)
             parsed.verify()
@@ -156,6 +156,13 @@ def _target_machine() -> llvm.TargetMachine:
 def _new_target_machine() -> llvm.TargetMachine:
     """This machine, as Numba compiles for it."""
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(**_machine_options())
+
+
+def linkable_machine(cpu: str | None) -> llvm.TargetMachine:
+    """One whose machine code a linker takes, for this processor or one of that name."""
+    options = _machine_options() | {"reloc": "pic", "codemodel": "default", "jit": False}
+    options |= {} if cpu is None else {"cpu": cpu, "features": ""}
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(**options)
 
 
 @functools.cache
