@@ -77,6 +77,8 @@ def compile(
     Returns
     -------
     Plan
+        The one that this process has for the same function, arguments like these and the same options, where it sees in
+        each call all that it depends on; else a new one, from disk where another process has compiled it.
 
     Raises
     ------

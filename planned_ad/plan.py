@@ -89,7 +89,8 @@ class Plan(Generic[Result]):
     a call checks them in machine code and allocates nothing. What does not match is refused with a
     `planned_ad.errors.ArgumentError` before anything is written.
 
-    A plan can be called from several threads at once, pickled (it is compiled again when loaded) and deep-copied.
+    A plan can be called from several threads at once, pickled (where the process that loads it has none like it, it is
+    compiled again) and deep-copied.
     """
 
     def __init__(

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
 from pathlib import Path
+from typing import cast
 
 VARIABLE = "PLANNED_AD_CACHE_DIR"
 OFF = ("", "off", "none", "0")
@@ -42,7 +43,7 @@ def cache_dir(folder: str | os.PathLike[str] | object | None = UNSET) -> Path | 
     """
     global _chosen
     if folder is not UNSET:
-        _chosen = None if folder is None else Path(os.fspath(folder)).expanduser()  # type: ignore[arg-type]
+        _chosen = None if folder is None else Path(cast(str, folder)).expanduser()
     said = _said()
     return users_folder() if said is UNSET else said  # type: ignore[return-value]
 

@@ -20,9 +20,8 @@ import os
 import pickle
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import llvmlite
@@ -137,11 +136,20 @@ def structure_told(structure: Structure) -> tuple:
 @functools.cache
 def versions() -> str:
     """Of all that makes plans: this package by its files, since in development its version says little."""
-    package = Path(__file__).parent.parent
-    files = sorted((str(p.relative_to(package)), p.stat()) for p in package.rglob("*.py"))
-    own = store.key_of(*((name, stat.st_mtime_ns, stat.st_size) for name, stat in files))
+    own = sorted(files_below(os.path.dirname(os.path.dirname(__file__))))
     others = (np.__version__, scipy.__version__, numba.__version__, llvmlite.__version__)
     return repr((own, others, sys.version, headers.supported(), sys.flags.optimize, os.name, processor()))
+
+
+def files_below(folder: str) -> Iterator[tuple[str, int, int]]:
+    """The Python files in a folder: name, time, size."""
+    with os.scandir(folder) as around:
+        for file in around:
+            if file.name.endswith(".py"):
+                known = file.stat()
+                yield file.path, known.st_mtime_ns, known.st_size
+            elif "." not in file.name and file.name != "__pycache__" and file.is_dir():
+                yield from files_below(file.path)
 
 
 # Traces.
@@ -264,11 +272,15 @@ class ProgramPickler(pickle.Pickler):
     def __init__(self, file: io.BytesIO, met: Sequence[object]):
         super().__init__(file, 5)
         self.numbers = {id(obj): number for number, obj in enumerate(met)}
+        functions = [(obj, number) for number, obj in enumerate(met) if type(obj) is types.FunctionType]
+        self.files = {f.__code__.co_filename: number for f, number in functions}  # another one for a notebook's cell
 
     def persistent_id(self, obj: object) -> tuple | None:
         number = self.numbers.get(id(obj))
         if number is not None:
             return "met", number
+        if type(obj) is str and obj in self.files:
+            return "file", self.files[obj]
         if type(obj) is Outside or type(obj) is Decisions:  # what is found out again where it is needed
             return (type(obj).__name__,)
         return None
@@ -284,6 +296,10 @@ class ProgramUnpickler(pickle.Unpickler):
     def persistent_load(self, recipe: Any) -> object:
         if recipe[0] == "met":
             return self.met[recipe[1]]
+        if recipe[0] == "file":
+            function = self.met[recipe[1]]
+            assert type(function) is types.FunctionType
+            return function.__code__.co_filename
         return self.outside if recipe[0] == "Outside" else Decisions()
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dis
 import hashlib
+import re
 import sys
 import types
 from collections.abc import Iterable, Iterator
@@ -48,6 +49,7 @@ ASKS_THE_WORLD = frozenset(
      "datetime64", "time", "perf_counter", "monotonic", "now", "today", "urandom", "id", "hash", "globals", "locals",
      "vars", "dir", "exec", "eval", "compile", "__import__", "import_module", "ctypes", "_getframe", "gc"}
 )  # fmt: skip
+IMPURE_PARTS = ("numpy.random", "numpy.lib.npyio", "numpy.lib._npyio", "numpy.lib.format", "scipy.io", "scipy.datasets")
 IMPORT = dis.opmap["IMPORT_NAME"]
 
 
@@ -72,9 +74,10 @@ def require_complete(walk: Walk, outside: Outside) -> None:
         raise NotPortable("names are frozen")
     if walk.notes:
         raise NotPortable(walk.notes[0])
-    for value in walk.fixed:
-        top = root_of(value)
-        if top not in PURE:
+    compiled = [obj for obj in walk.met.values() if isinstance(obj, type) and not is_written_in_python(obj)]
+    for value in (*walk.fixed, *compiled):
+        module = module_of(value)
+        if module.partition(".")[0] not in PURE or module.startswith(IMPURE_PARTS) or asks_by_name(value):
             raise NotPortable(f"{value!r} may depend on more than its arguments")
     for code in walk.codes:
         for inner in nested(code):
@@ -83,17 +86,26 @@ def require_complete(walk: Walk, outside: Outside) -> None:
                 raise NotPortable(f"{inner.co_qualname} may depend on the world ({next(iter(asks), 'an import')})")
 
 
-def root_of(value: object) -> str:
-    """The first part of the name of the module of something of a library."""
+def is_written_in_python(cls: type) -> bool:
+    """Whether a class statement has made it, or one of its bases: its methods are walked."""
+    return any("__dict__" in vars(base) or "__slots__" in vars(base) for base in cls.__mro__)
+
+
+def asks_by_name(value: object) -> bool:
+    return not isinstance(value, types.ModuleType) and getattr(value, "__name__", "") in ASKS_THE_WORLD
+
+
+def module_of(value: object) -> str:
+    """The name of the module of something of a library; that of a module."""
     if isinstance(value, types.ModuleType):
-        return value.__name__.partition(".")[0]
+        return value.__name__
     if isinstance(value, np.ufunc | np.dtype):
-        return "numpy" if isinstance(value, np.dtype) else type(value).__module__.partition(".")[0]
+        return type(value).__module__
     module = getattr(value, "__module__", None)
     owner = getattr(value, "__objclass__", None) or getattr(value, "__self__", None)
     if not isinstance(module, str):
         module = getattr(owner, "__module__", None) or getattr(owner, "__name__", None)
-    return module.partition(".")[0] if isinstance(module, str) else ""
+    return module if isinstance(module, str) else ""
 
 
 def key_told(key: Any, numbers: dict[int, int]) -> Any:
@@ -152,7 +164,19 @@ def code_parts(code: types.CodeType) -> tuple:
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags, code.co_firstlineno)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     tables = (code.co_code, code.co_linetable, code.co_exceptiontable)
-    return (code.co_filename, code.co_qualname, repr(counts), repr(names), *tables, constants_told(code.co_consts))
+    return (
+        lasting_name(code.co_filename),
+        code.co_qualname,
+        repr(counts),
+        repr(names),
+        *tables,
+        constants_told(code.co_consts),
+    )
+
+
+def lasting_name(file: str) -> str:
+    """The name of a file; of a notebook's cell, what it has in common with that of the next session."""
+    return re.sub(r"ipykernel_\d+|ipython-input-\d+", "cell", file)
 
 
 def constants_told(constants: Iterable[Any]) -> tuple:
