@@ -104,7 +104,8 @@ class Plan(Generic[Result]):
         self._f, self._options = f, options
         self._lock = threading.RLock()
         self._variants: list[Variant] = []
-        self._stretched: set[Line] = set()  # lines that combine arrays of run-time lengths of which some are 1
+        self._stretched: set[Line] = set()  # lines of whose lengths, or masks, a trace knows less: see `trace`
+        self._exact: set[Line] = set()  # lines whose masks are traced for each number of elements that they choose
         self._derivatives: dict[Any, Any] = {}
         self._shown_by: tuple[Plan, str] | None = None  # the plan, and its attribute, that show this one's call
         example_kwargs = example_kwargs or {}

@@ -49,6 +49,7 @@ from .tape.captured import share_memory
 from .tape.compact import compact
 from .tape.found_outside import Outside
 from .tape.tape import Guard, Tape, Value
+from .tape.verify import outside_of_memory
 from .tracing.loops.flow import LoopFlow
 from .tracing.record.leaves import ArgumentLeaf
 from .tracing.record.promotion import KINDS
@@ -166,7 +167,8 @@ def trace(
     known : sequence of Guard
         The first guards, with what they are for the example: there its numbers are not asked for.
     stretched : iterable of Line
-        Lines that combine arrays of run-time lengths, some of which may be 1 where others are not.
+        Lines that combine arrays of run-time lengths, some of which may be 1 where others are not; or whose masks
+        choose another number of elements in each call.
     decisions : Decisions, optional
         What is decided about its loops beforehand.
     outside : Outside
@@ -197,11 +199,25 @@ def trace(
                 raise
             failure = error  # perhaps since a number is asked for that is known where all is done as Python does it
         else:
+            if _unroll_what_reaches_outside(traced):
+                continue
             _check_written(traced, recorder, bind(f, args, dict(kwargs or {}))[0])
             return traced
         finally:
             recorder.watch.off()
     raise failure or TraceError("the loops of the traced function could not be followed; unroll them with unroll=")
+
+
+def _unroll_what_reaches_outside(traced: Trace) -> bool:
+    """Whether loops reach memory beside their own, which would be a mistake of ours: they are unrolled, and said so."""
+    found = outside_of_memory(traced.tape)
+    if found is None:
+        return False
+    if not traced.rolled:
+        raise TraceError(f"{traced.name} ({traced.line}): the trace reaches memory that is not its own: {found}")
+    reason = f"would reach memory that is not its own when it is recorded once ({found})"
+    traced.decisions.unrolled |= {site: Unrolled(line=line, reason=reason) for site, line in traced.rolled}
+    return True
 
 
 def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], recorder: Recorder) -> Trace:

@@ -90,7 +90,7 @@ def test_the_count_of_a_mask_is_a_guard() -> None:
     for start in ([1.0, -2.0, 3.0], [1.0, 2.0, 3.0], [-1.0, -2.0, -3.0], [-1.0, 2.0, 3.0], [0.5, 0.0, -1.0]):
         x = np.array(start)
         np.testing.assert_array_equal(plan.gradient(x), 2 * x * (x > 0))
-    assert plan.explain().variants == 4
+    assert plan.explain().variants == 1  # for any number, from the second one on
 
 
 def test_indices_are_checked_before_they_are_used() -> None:

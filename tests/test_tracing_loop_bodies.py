@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 
 import numpy as np
@@ -358,3 +359,53 @@ def test_state_that_is_not_traced_unrolls_the_loop(f):
     x = np.linspace(1, 2, 20)
     plan = planned_ad.compile(f, x, unroll=0)
     np.testing.assert_allclose(plan.gradient(x), np.arange(20) + (f is counts_in_an_array_that_is_not_traced))
+
+
+loop_constants = types.ModuleType("loop_constants")
+loop_constants.SCALE, loop_constants.COUNT = 0.5, 0  # type: ignore[attr-defined]
+
+
+def reads_attributes_of_modules(x):
+    total = 0.0
+    for k in range(N):
+        total += np.sum(x[k : k + 1, np.newaxis]) * np.pi + loop_constants.SCALE
+        if np.newaxis is not None:
+            total += 1.0
+    return total + np.pi
+
+
+def counts_in_a_module(x):
+    total = 0.0
+    for k in range(N):
+        loop_constants.COUNT += 1
+        total += x[k] * loop_constants.COUNT
+    return total
+
+
+def test_attributes_of_modules_that_are_first_read_in_a_loop() -> None:
+    assert loops_of(recorded(reads_attributes_of_modules, vector()))
+    x = vector()
+    plan = planned_ad.compile(reads_attributes_of_modules, x)
+    assert plan(x) == pytest.approx(reads_attributes_of_modules(x))
+
+
+def test_a_counter_in_a_module_is_never_frozen(monkeypatch) -> None:
+    monkeypatch.setattr(loop_constants, "COUNT", 0)
+    x = vector()
+    plan = planned_ad.compile(counts_in_a_module, x, check=False)
+    np.testing.assert_allclose(plan.gradient(x), np.arange(1, N + 1)[: len(x)])
+
+
+@pytest.mark.parametrize("rows", [5, 12])
+def test_short_loops_in_one_another_are_not_unrolled_together(rows: int) -> None:
+    def f(x):
+        total = 0.0
+        for i in range(rows):
+            for j in range(rows):
+                total += np.sin(x[i] * x[j])
+        return total
+
+    x = np.linspace(-1, 1, rows)
+    traced = trace(f, (x,))
+    assert bool(loops_of(traced)) is (rows == 12)
+    assert planned_ad.compile(f, x)(x) == pytest.approx(f(x))

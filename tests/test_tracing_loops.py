@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -429,3 +432,44 @@ def test_bounds_read_at_run_time() -> None:
 
     loops = followed(f, vector(), np.array([0, 2, 2, 6]))
     assert loops[1].count is not None
+
+
+def pairs_of_rows(x):
+    total = 0.0
+    for i, row in enumerate(x):
+        for j, other in enumerate(x[:i]):
+            total += np.sum((row - other) ** 2) * j
+        for a, b in zip(x[:i], x[1 : i + 1]):  # noqa: RUF007
+            total += a[0] * b[1]
+        for a, weight in zip(x[i:], range(N)):
+            total = 0.5 * total + a[2] * weight
+        for a in reversed(x[:i]):
+            total = 0.5 * total + a[0]
+    return total
+
+
+def combined(x):
+    total = 0.0
+    for row, other in itertools.combinations(x, 2):
+        total += np.sin(row @ other)
+    for i, j in itertools.permutations(range(len(x)), 2):
+        total += x[i, 0] * x[j, 1] * i
+    return total + sum(x[i, j] for i, j in itertools.combinations_with_replacement(range(N), 2))
+
+
+@pytest.mark.parametrize("f", [pairs_of_rows, combined])
+def test_pairs(f: Callable) -> None:
+    traced = recorded(f, square())
+    assert not traced.unrolled and loops_of(traced)
+    assert len(traced.tape.operations) < 40
+
+
+def test_combinations_of_a_list_are_those_that_it_had() -> None:
+    def f(x):
+        items, total = [v * 2.0 for v in x], 0.0
+        for a, b in itertools.combinations(items, 2):
+            items[1] = a * b
+            total += a - b * items[1]
+        return total
+
+    recorded(f, vector())

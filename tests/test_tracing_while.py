@@ -13,7 +13,9 @@ import planned_ad
 from planned_ad.errors import UnrollLimitError
 from planned_ad.regions.affine import Affine
 from planned_ad.tape.tape import walk
+from planned_ad.tape.verify import outside_of_memory
 from planned_ad.trace import trace
+from planned_ad.tracing.loops import list_growth
 
 from .recorded_loops import N, followed, loops_of, reasons, recorded, vector
 
@@ -232,3 +234,29 @@ def test_too_many_operations_name_the_loop() -> None:
 
     with pytest.raises(UnrollLimitError, match=r"The loop at .*test_tracing_while.py.*write `for i in range"):
         trace(f, (vector(), 1000), max_operations=300)
+
+
+def returns_first(x, n):
+    """A list of elements from outside, which the first pass appends before it is known how often the loop runs."""
+    rows, t = [x[0] * 1.0], x[1]
+    while n > 0:
+        n -= 1
+        t = 0.5 * t
+        rows.append(x[0])
+    return t + rows[0]
+
+
+def test_a_list_of_what_is_unchanged_has_a_row_for_each_iteration() -> None:
+    x = np.array([3.0, 2.0])
+    traced = trace(returns_first, (x, 30))
+    assert traced.rolled and outside_of_memory(traced.tape) is None
+    assert (31,) in {buffer.shape for buffer in traced.tape.buffers}
+    assert planned_ad.compile(returns_first, (x, 30))(x, 30) == pytest.approx(returns_first(x, 30))
+
+
+def test_a_loop_that_would_reach_beside_its_memory_is_unrolled(monkeypatch) -> None:
+    """The net under all forms in which a loop hands things on: rows that are too few never reach a plan."""
+    monkeypatch.setattr(list_growth.Growth, "_has_room", lambda self, grown, each: True)
+    traced = trace(returns_first, (np.array([3.0, 2.0]), 30))
+    assert not traced.rolled
+    assert "would reach memory that is not its own" in traced.unrolled[0].reason

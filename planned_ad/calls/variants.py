@@ -23,6 +23,7 @@ from ..tape.guards import (
     error_of,
     guards_of,
     index_out_of_range,
+    is_count,
     is_limit,
     is_room,
     is_stretch,
@@ -54,6 +55,7 @@ class PlanOfTraces(Protocol):
     _lock: Any
     _variants: list[Variant]
     _stretched: set[Line]
+    _exact: set[Line]
 
     def _slow_path(self, row: CallKind, variant: Variant) -> Callable[..., Any]: ...
 
@@ -282,7 +284,7 @@ def replay(
                 found = wider(plan, result, call)
                 done, result = attempt([found], called, entry_of, final=True)
             if not done and (result is None or decides(result.guard)):
-                found = another(plan, len(tried), result, call)
+                found = for_any_count(plan, result, call) or another(plan, len(tried), result, call)
                 done, result = attempt([found], called, entry_of, final=True)
             while not done:
                 found = wider(plan, result, call)
@@ -340,6 +342,29 @@ def another(plan: PlanOfTraces, count: int, broken: Broken | None, call: Call) -
         traced = plan._variants[0].trace
         raise too_many_branches(traced.name, traced.tape, plan._options["max_variants"])
     return add_variant(plan, *call.example(), () if broken is None else broken.known())
+
+
+def for_any_count(plan: PlanOfTraces, broken: Broken | None, call: Call) -> Variant | None:
+    """In place of variants for one number of elements that a mask chooses, one for any; None where there is none."""
+    if broken is None or not is_count(broken.guard) or broken.guard.line in plan._stretched | plan._exact:
+        return None
+    line, before = broken.guard.line, list(plan._variants)
+    plan._stretched.add(line)
+    try:
+        found = add_variant(plan, *call.example(), broken.known())
+    except PlannedADError:  # what it is used for needs its length
+        plan._stretched.discard(line)
+        plan._exact.add(line)
+        return None
+    if not counts_at(found, line):
+        plan._variants[:] = [*(v for v in before if not counts_at(v, line)), found]
+        plan._forget_calls()
+    return found
+
+
+def counts_at(variant: Variant, line: Line) -> bool:
+    """Whether a variant is for one number of elements that are chosen at this line."""
+    return any(is_count(op) and op.line == line for op in variant.trace.tape.operations)
 
 
 def wider(plan: PlanOfTraces, broken: Broken, call: Call) -> Variant:

@@ -121,10 +121,13 @@ class ShadowModule(types.ModuleType):
         self.__dict__["__planned_ad_shadow__"] = (namespace, real)
 
     def __getattr__(self, name: str) -> object:
-        namespace, real = self.__dict__["__planned_ad_shadow__"]
-        value = namespace.attribute(real, name)
-        self.__dict__[name] = value
+        value = self.__dict__[name] = self.read_first(name)
         return value
+
+    def read_first(self, name: str) -> object:
+        """What an attribute is that nobody has written to."""
+        namespace, real = self.__dict__["__planned_ad_shadow__"]
+        return namespace.attribute(real, name)
 
     def __dir__(self) -> Iterable[str]:
         return dir(self.__dict__["__planned_ad_shadow__"][1])

@@ -52,12 +52,12 @@ def infer_nonzero(operands: Sequence, parameters: Mapping[str, Any]) -> tuple[tu
     return (parameters["count"],), INDEX
 
 
-def nonzero(mask: np.ndarray, *, count: int) -> np.ndarray:
-    """Row-major positions of the true elements; a guard before has checked how many they are."""
+def nonzero(mask: np.ndarray, *, count: int, padded: bool = False) -> np.ndarray:
+    """Row-major positions of the true elements: as many as a guard has checked; `padded`, with zeros after them."""
     positions = np.flatnonzero(mask)
-    if positions.size != count:
+    if positions.size > count or (positions.size != count and not padded):
         raise ValueError(f"nonzero: {positions.size} true elements, not {count}")
-    return positions.astype(INDEX)
+    return np.pad(positions.astype(INDEX), (0, count - positions.size))
 
 
 def infer_argsort(operands: Sequence, parameters: Mapping[str, Any]) -> tuple[tuple[int, ...], np.dtype]:

@@ -39,6 +39,11 @@ def is_stretch(op: Operation) -> bool:
     return isinstance(op, Guard) and op.detail == STRETCHES
 
 
+def is_count(op: Operation) -> bool:
+    """Whether an operation guards how many elements a mask chooses."""
+    return isinstance(op, Guard) and op.what == "count"
+
+
 def is_room(op: Operation) -> bool:
     """Whether an operation guards that there is room for the iterations of loops that stop."""
     return isinstance(op, Guard) and op.what == ROOM

@@ -34,6 +34,28 @@ def verify(tape: Tape) -> Tape:
     return tape
 
 
+def outside_of_memory(tape: Tape) -> str | None:
+    """Of the operations in loops, what is wrong with the first that would reach memory beside its buffer's; or None.
+
+    This alone is asked of every trace, since such a plan would write where it must not.
+    """
+    checker = Checker(tape.buffers)
+
+    def look(operations: Sequence[Operation], around: Iterations) -> None:
+        for op in operations:
+            if around.indices and isinstance(op, Load | Store | Scatter):
+                checker.inside(op.region, around)
+            inside = around.inside(op.index, *op.range, exact(op.trips)) if isinstance(op, Loop) else around
+            for block in op.blocks:
+                look(block, inside)
+
+    try:
+        look(tape.operations, Iterations())
+    except TapeError as error:
+        return str(error)
+    return None
+
+
 def require(condition: bool, message: str) -> None:
     if not condition:
         raise TapeError(message)

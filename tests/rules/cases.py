@@ -188,6 +188,7 @@ OTHERS = {
         ((np.array([[True, False], [True, True]]),), {"count": 3}),
         ((np.zeros(0, bool),), {"count": 0}),
         ((np.array(True),), {"count": 1}),
+        ((np.array([False, True, False, True]),), {"count": 4, "padded": True}),
     ],
     "argsort": [
         ((numbers(7),), {"axis": 0}),

@@ -98,6 +98,9 @@ def emit_nonzero(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -
         filled = builder.alloca(I64)
     builder.store(ir.Constant(I64, 0), filled)
     result = builder.bitcast(pointers.of(step.result), I64.as_pointer())
+    if step.operation.params.get("padded", False):
+        with loop(builder, 0, count, 1) as i:
+            builder.store(ir.Constant(I64, 0), builder.gep(result, [i]))
     base = pointers.of(memory)
     units = c_strides(view.shape)
 

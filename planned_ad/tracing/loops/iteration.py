@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import itertools
+import math
 import sys
 import types
 from collections.abc import Callable, Container, Iterator
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ..record.recorder import Recorder
     from .tables import Table
 
+TOGETHER = 6  # times as many iterations of short loops in one another are recorded one by one as of one loop
 LEVEL = 1 << 20  # between the sites of the loops that one statement runs
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 GENERATOR = 0x20  # the flag of code that yields
@@ -129,7 +131,7 @@ class LoopIterator:
         self.recorder.mark()
         scopes = self.recorder.scopes
         if self.recorder.unrolling:  # short loops around: unrolled, they would repeat this one
-            scopes.decisions.kept.update(self.recorder.unrolling.values())
+            scopes.decisions.kept.update(site for site, _ in self.recorder.unrolling.values())
             raise scopes.restart()
         length = self.sequence.length
         trips, count = (length.most, length.count) if isinstance(length, RunTime) else (length, None)
@@ -175,13 +177,14 @@ class LoopIterator:
             self.begin, self.end = self.at_first, -1
             return
         first, last = self.position + decisions.first.get(site, 0), decisions.last.get(site, 0)
-        shortest = 1 if site in decisions.kept else recorder.unroll
+        around = math.prod(length for _, length in recorder.unrolling.values())
+        shortest = 1 if site in decisions.kept or around * length > TOGETHER * recorder.unroll else recorder.unroll
         if self.exits is not None:
             shortest = 0
         if together and length - first - last > shortest:
             self.begin, self.end = first, length - last
         elif together and length - first - last > 1:
-            recorder.unrolling[id(self)] = site
+            recorder.unrolling[id(self)] = site, length
         elif length > recorder.unroll and is_user_frame(frame) and not is_followed and self.position:
             recorder.mark()
             reason = "is in a comprehension or generator, or its items are not fetched by a `for` statement"

@@ -35,6 +35,7 @@ class Grown:
     kept: list[Any] = field(default_factory=list)  # of the parts before, those that stay in front of the column
     first: int = 0  # rows of the column from before the loop
     column: HandedOn | None = None
+    rows: int = 0  # of the column
     standing: Standing = field(default_factory=lambda: Standing(object()))  # of the arrays in it
     begun: list[Any] | None = None  # its parts at the beginning of the pass, where it has grown since
 
@@ -98,7 +99,7 @@ class Growth:
             self._lend(grown.target, part)
         if grown.column is not None:
             common = joined(grown.form, form, exact=True) if each == grown.each else None
-            if common == grown.form and common is not None:
+            if common == grown.form and common is not None and self._has_room(grown, each):
                 self._put(grown, new)
                 return True
             form = common
@@ -107,6 +108,10 @@ class Growth:
         loop.recorder.filled.add(grown.target.site)
         grown.form, grown.each, grown.column = form, each, None
         return False
+
+    def _has_room(self, grown: Grown, each: int) -> bool:
+        """Whether its rows are as many as are put there: a `while` learns how often it runs."""
+        return grown.rows == grown.first + each * self.loop.whole_trips
 
     def new(self, grown: Grown) -> list[Any]:
         """What this pass has appended to a list."""
@@ -159,8 +164,8 @@ class Growth:
                 grown.form = stored(grown.form)
                 assert grown.form is not None
             with recorder.scopes.beside(loop.apart):
-                rows = grown.first + grown.each * loop.whole_trips
-                grown.column = grown.form.in_rows(rows, grown.target, loop.index, loop.depth)
+                grown.rows = grown.first + grown.each * loop.whole_trips
+                grown.column = grown.form.in_rows(grown.rows, grown.target, loop.index, loop.depth)
             grown.standing.initial = recorder.copies.names_in(first)
             grown.standing.names |= grown.standing.initial
             for part in first:

@@ -28,7 +28,7 @@ from .list_growth import Growth
 from .loop_aliases import LoopCopies
 from .passes import Comparison
 from .recorded_loop import WaysOut
-from .state import Key, Place, State, capture, write_state
+from .state import Key, Place, State, capture, was_assigned, write_state
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -162,7 +162,7 @@ class LoopTrace:
         if failed or not settled or self.scope.promotes or self.retyped():
             self.branches.forget()
         made = {key: found for key, found in now.values.items() if key not in self.origin.values}
-        self.made |= {key: found for key, found in made.items() if found[0].kind != "item"}
+        self.made |= {key: found for key, found in made.items() if was_assigned(*found)}
         self.discard()
         self.prepare()
         self.begin()
@@ -254,7 +254,7 @@ class LoopTrace:
                 after[key] = (place, leaving.carried(carry, value))
             elif runs:
                 after[key] = (place, leaving.survivor(value))
-            elif place.kind != "item":
+            elif was_assigned(place, value):
                 after[key] = (place, Lost(recorder, place.name))
         self.growth.close(after)
         builder.line = self.line

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...regions.affine import Affine, Extent, exact, ragged
 from ..lengths.elements import UNBOUNDED, RunTime
+from ..lengths.ragged import RaggedArray
 from ..lengths.run_time_arrays import RunTimeArray
 from ..record.recorder import Recorder
 from ..values.loop_index import expression_of, index_of, plain_or_traced
@@ -120,6 +121,8 @@ def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
         return Sequence(recorder, len(obj), obj.__getitem__)
     if recorder.is_array(obj) and obj.ndim:
         return Sequence(recorder, len(obj), obj.__getitem__)
+    if type(obj) is RaggedArray and obj.ndim:
+        return Sequence(recorder, obj.view.shape[0], obj.__getitem__)
     if type(obj) is RunTimeArray and not obj.axis:
         return Sequence(recorder, obj.length, obj.item_at)
     if type(obj) is builtins.range:
@@ -168,14 +171,21 @@ def enumerate_(recorder: Recorder, items: Any, start: Any = 0) -> Any:
 
 def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
     sequences = [sequence_of(recorder, item) for item in items]
-    if not items or any(s is None or type(s.length) is not int for s in sequences):
+    lengths = [s.length for s in sequences if s is not None and isinstance(s.length, int)]
+    length = shortest(recorder, lengths) if len(lengths) == len(items) else None
+    if length is None or (strict and any(exact(n) != exact(length) for n in lengths)):
         return builtins.zip(*items, strict=strict)
-    lengths = {s.length for s in sequences if s is not None and isinstance(s.length, int)}
-    if strict and len(lengths) > 1:
-        return builtins.zip(*items, strict=True)
     found = [s for s in sequences if s is not None]
     is_plain = all(s.is_plain for s in found)
-    return Once(recorder, min(lengths), lambda k: tuple(s.item(k) for s in found), tables_of(found), is_plain)
+    return Once(recorder, length, lambda k: tuple(s.item(k) for s in found), tables_of(found), is_plain)
+
+
+def shortest(recorder: Recorder, lengths: list[int]) -> int | None:
+    """The least of lengths, some of which the loops around may move; None where it is another one at times."""
+    for length in lengths:
+        if all(recorder.scopes.bounds(exact(other) - exact(length))[0] >= 0 for other in lengths):
+            return length
+    return None
 
 
 def reversed_(recorder: Recorder, items: Any) -> Any:
@@ -289,6 +299,21 @@ def starmap(recorder: Recorder, function: Callable[..., Any], items: Any, /) -> 
     return Once(recorder, sequence.length, lambda k: function(*sequence.item(k)), sequence.tables)
 
 
+def arranged(arrange: Callable[..., Any]) -> Callable[..., Any]:
+    """`itertools.combinations` and its like: which items an iteration takes stands in a table."""
+
+    def ours(recorder: Recorder, items: Any, /, r: Any = None) -> Any:
+        sequence = None if type(items) is TracedList else sequence_of(recorder, items)  # it takes a list as it is now
+        if sequence is None or type(sequence.length) is not int or type(r) is not int or not r:
+            return arrange(items) if r is None else arrange(items, r)
+        table = table_of(recorder, tuple(arrange(builtins.range(sequence.length), r)))
+        if table is None:
+            return iter(())
+        return Once(recorder, len(table), lambda k: tuple(map(sequence.item, table.item(k))), (table, *sequence.tables))
+
+    return ours
+
+
 def sequence_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, the built-ins that loops run over."""
     functions: dict[Any, Callable[..., Any]] = {
@@ -304,6 +329,9 @@ def sequence_replacements(recorder: Recorder) -> dict[int, object]:
         itertools.pairwise: pairwise,
         itertools.product: product,
         itertools.starmap: starmap,
+    } | {
+        f: arranged(f)
+        for f in (itertools.combinations, itertools.combinations_with_replacement, itertools.permutations)
     }
     return {
         id(real): functools.wraps(real, ("__name__", "__doc__"), ())(functools.partial(ours, recorder))

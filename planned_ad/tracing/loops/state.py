@@ -68,6 +68,16 @@ class Place:
             self.owner.cell_contents = value
 
 
+def was_assigned(place: Place, value: Any) -> bool:
+    """Whether a place that is new has been written to: names and attributes of modules are there when first read."""
+    if type(place.owner) is not ShadowModule:
+        return place.kind != "item"
+    try:
+        return place.owner.read_first(place.key) is not value
+    except AttributeError:  # it was not there
+        return True
+
+
 Key = tuple[int, str, Any]
 
 

@@ -68,7 +68,7 @@ class Recorder:
         self.max_steps = max_steps
         self.whiles: list[Any] = []  # the `while` loops being recorded
         self.scopes = Scopes(self.builder, decisions)
-        self.unrolling: dict[int, Site] = {}  # short loops whose iterations are recorded one by one now
+        self.unrolling: dict[int, tuple[Site, int]] = {}  # short loops recorded one by one now, and their lengths
         self.flow = flow(self)
         self.watch = Watch(self)
         self.copies = Copies(self)

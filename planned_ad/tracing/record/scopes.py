@@ -63,7 +63,7 @@ class Decisions:
     long: dict[Site, Unrolled] = field(default_factory=dict)  # of these, the ones that have many iterations
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
     plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
-    stretched: set[Line] = field(default_factory=set)  # where arrays of a run-time length of 1 are repeated
+    stretched: set[Line] = field(default_factory=set)  # where run-time lengths may be 1, or masks choose any number
     known: Sequence[Guard] = ()  # that the example begins with, from a run of another trace
     followed: set[tuple[str, int]] = field(default_factory=set)  # loops whose exits are: file and line of the statement
     constants: dict[int, Any] = field(default_factory=dict)  # captured arrays whose numbers it needs, by identity

@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import TraceError
 from ...python.shadows import ShadowClass
 from ..lengths import functions as _lengths  # noqa: F401 (registers how it handles arrays)
+from ..lengths import masks as _masks  # noqa: F401 (registers keys)
 from ..lengths.ragged import MAKERS
 from ..lengths.varying import VaryingArray
 from ..loops.exits import exit_replacements

@@ -8,6 +8,7 @@ the result is restored by a view.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,12 +150,23 @@ def _mask_indices(array: TracedArray, mask: TracedArray, basic: list[Any]) -> li
     return list(nonzero(mask))
 
 
+def of_any_count(recorder: Recorder) -> bool:
+    """Whether what a mask chooses here is of a run-time length: each iteration has its own, or each call has had."""
+    scopes = recorder.scopes
+    return bool(scopes.depth) or recorder.builder.line in scopes.decisions.stretched
+
+
+COUNTED: list[Callable[[Any], tuple[Any, ...]]] = []  # what stands for `nonzero` in loops, which a later stage knows
+
+
 def nonzero(array: TracedArray) -> tuple[Any, ...]:
     """The positions of what is not zero, their number being that of the example (a guard)."""
     recorder = array.recorder
     recorder.mark()
     if array.storage.is_concrete:
         return tuple(recorder.concrete(i) for i in recorder.number_of(array).nonzero())
+    if array.ndim and of_any_count(recorder):
+        return COUNTED[0](array)
     if not array.ndim:
         raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
     mask = recorder.value_of(array, BOOL)
