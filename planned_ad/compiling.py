@@ -9,7 +9,7 @@ from typing import Any
 from .analysis.activity import activity
 from .calls.parameters import is_scalar_loss
 from .errors import ArgumentError, NotDifferentiableError
-from .plan import Plan, known_or_new
+from .plan import KNOWN, Plan, known_or_new
 from .python.options import function, one_of, whole_number
 from .python.type_variables import Result
 from .tape.guards import decides
@@ -130,6 +130,7 @@ def compile(
     if is_scalar_loss(traced):
         options["differentiate"] = True
         plan.gradient  # noqa: B018  (compiled now, not at the first call)
+    KNOWN.add(plan)
     return plan
 
 

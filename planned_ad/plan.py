@@ -435,7 +435,7 @@ def known_or_new(
     checked: Checked | None = None,
     identity: tuple[str, str] | None = None,
 ) -> tuple[Plan, bool]:
-    """A plan that this process has for the same, or a new one; and whether it is new."""
+    """A plan that this process has for the same, or a new one, to be added to `KNOWN`; and whether it is new."""
     this = wanted(f, args, kwargs or {}, options)
     found = KNOWN.find(this, lambda: numbers_in(flatten((args, kwargs or {}))[0])) or UNPICKLED.find(identity)
     if found is not None:
@@ -445,7 +445,6 @@ def known_or_new(
         first = plan._variants[0]
         decided = is_decided(first.trace, first.checked)
         plan._made_for = replace(this, numbers=numbers_in(flatten((args, kwargs or {}))[0]) if decided else "")
-        KNOWN.add(plan)
     return plan, True
 
 
@@ -458,7 +457,8 @@ def _compile_again(
 ) -> Plan:
     args, kwargs = example
     plan, _ = known_or_new(f, args, options, kwargs, checked, identity)
-    UNPICKLED.add(identity, plan)
     if options["differentiate"]:
         plan.gradient  # noqa: B018
+    KNOWN.add(plan)
+    UNPICKLED.add(identity, plan)
     return plan

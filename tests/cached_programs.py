@@ -27,6 +27,7 @@ from planned_ad.calls import variants
 X = np.array([0.5, 1.0, 2.0])
 FACTOR = 2.0
 TABLE = np.array([1.0, 2.0, 3.0])
+VIEW = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]])[:, 0]
 ORDER = np.array([2, 0, 1])
 
 
@@ -59,6 +60,10 @@ def with_solve(x):
 
 def from_file(x):
     return np.sum(np.loadtxt(os.environ["PLANNED_AD_TEST_TABLE"]) * x)
+
+
+def by_view(x):
+    return np.sum(VIEW * x)
 
 
 def power(n):
@@ -157,6 +162,7 @@ def changed(folder: Path) -> Any:
     return {
         "factor": [compiled_in_child(scaled, FACTOR=v) for v in (2.0, 2.0, 3.0, 3.0, 2.0)],
         "table": [compiled_in_child(by_table, TABLE=np.array(v)) for v in ([1.0, 2, 3], [1.0, 2, 3], [4.0, 5, 6])],
+        "view": [compiled_in_child(by_view, VIEW=np.array(v)[::2]) for v in ([1.0, 0, 2, 0, 3], [4.0, 0, 5, 0, 6])],
         "order": [compiled_in_child(in_order, ORDER=np.array(v)) for v in ([2, 0, 1], [2, 0, 1], [0, 1, 2])],
         "closure": [compiled_in_child(power(n)) for n in (2, 2, 3, 2)],
         "sign": [child(lambda s=s: gradient(by_sign, s * X)) for s in (1, 1, -1, 1)],

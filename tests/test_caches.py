@@ -140,6 +140,13 @@ def test_a_function_that_reads_a_file_is_compiled_again(tmp_path):
     np.testing.assert_allclose(first.gradient(X), [1, 2, 3])
 
 
+def test_what_is_refused_is_refused_again():
+    for _ in range(2):
+        with pytest.raises(planned_ad.errors.NotDifferentiableError) as error:
+            planned_ad.compile(by_factor, np.arange(3))
+        assert error.traceback  # whose frames hold the plan
+
+
 def test_nothing_is_held():
     plan = planned_ad.compile(power(4), X)
     gone = weakref.ref(plan), weakref.ref(plan._f)
@@ -252,6 +259,7 @@ def test_a_process_that_is_killed_while_it_writes(found):
     {
         "factor": [([2, 4, 8], True), ([2, 4, 8], False), ([3, 6, 12], True), ([3, 6, 12], False), ([2, 4, 8], True)],
         "table": [([1, 2, 3], True), ([1, 2, 3], False), ([4, 5, 6], False)],  # read from its memory at each call
+        "view": [([1, 2, 3], True), ([4, 5, 6], False)],
         "order": [([1, 2, 0], True), ([1, 2, 0], False), ([0, 1, 2], True)],
         "closure": [([1, 2, 4], True), ([1, 2, 4], False), ([0.75, 3, 12], True), ([1, 2, 4], False)],
         "sign": [([1, 1, 1], True), ([1, 1, 1], False), ([2, 2, 2], True), ([1, 1, 1], True)],

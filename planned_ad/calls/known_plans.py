@@ -191,7 +191,9 @@ class KnownPlans(Generic[PlanType]):
                     del self._plans[place]
 
         with self._lock:
-            self._plans.setdefault(place, []).append(weakref.ref(plan, forget))
+            known = self._plans.setdefault(place, [])
+            if not any(reference() is plan for reference in known):
+                known.append(weakref.ref(plan, forget))
 
 
 def plain_function(f: Any) -> Any:

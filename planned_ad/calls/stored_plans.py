@@ -35,7 +35,7 @@ from ..kernels.llvm.codelibrary import processor
 from ..python.signatures import bind
 from ..python.structure import Structure, flatten_arguments
 from ..tape.found_outside import Outside
-from ..tape.tape import Guard, walk
+from ..tape.tape import Guard, Tape, walk
 from ..trace import Trace
 from ..tracing.record.scopes import Decisions
 from .check.checked import Checked
@@ -78,14 +78,24 @@ def is_decided(trace: Trace, checked: Checked) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredTrace:
-    """A trace that is on disk, for its entries to be found and put beside it."""
+    """A trace that is on disk, for its entries to be found and put beside it.
+
+    `digest`: of what was outside when it was traced; `version`: of what was known of it.
+    """
 
     key: str
     trace: Trace
     checked: Checked
     watch: Watch
-    met: tuple[object, ...]
-    version: int  # of what was found outside
+    digest: str
+    version: int
+
+    def met(self) -> tuple[object, ...]:
+        """The objects outside, where they are as they were."""
+        portrait = self.watch.portrait()
+        if portrait.digest != self.digest or self.trace.outside.version != self.version:
+            raise NotPortable("something outside has changed since the trace")
+        return portrait.met
 
 
 def request_for(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any], options: dict[str, Any]) -> Request | None:
@@ -180,7 +190,7 @@ def find_trace(request: Request) -> StoredTrace | None:
         trace, checked = ProgramUnpickler(blob, portrait.met, outside).load()
     except (*UNABLE, KeyError, IndexError, EOFError):
         return None
-    return StoredTrace(key_of_entries(request.key, blob), trace, checked, watch, portrait.met, outside.version)
+    return StoredTrace(key_of_entries(request.key, blob), trace, checked, watch, digest, outside.version)
 
 
 def put_trace(request: Request, trace: Trace, checked: Checked, watch: Watch) -> StoredTrace | None:
@@ -190,6 +200,7 @@ def put_trace(request: Request, trace: Trace, checked: Checked, watch: Watch) ->
         if any(op.primitive == "call" for op in walk(trace.tape.operations) if hasattr(op, "primitive")):
             return None
         portrait = watch.portrait()
+        require_met(trace.tape, portrait.met)
         given = {id(obj): k for k, obj in enumerate(request.given)}
         roots = [(recipe_of(obj, given), name) for obj, name in outside.roots]
         read = [(recipe_of_globals(names, request.given), list(keys)) for names, keys in outside.read.values()]
@@ -200,7 +211,7 @@ def put_trace(request: Request, trace: Trace, checked: Checked, watch: Watch) ->
     except UNABLE:
         return None
     store.put(request.key, contents)
-    return StoredTrace(key_of_entries(request.key, blob), trace, checked, watch, portrait.met, outside.version)
+    return StoredTrace(key_of_entries(request.key, blob), trace, checked, watch, portrait.digest, outside.version)
 
 
 def key_of_entries(key: str, blob: bytes) -> str:
@@ -247,7 +258,7 @@ def find_entry(stored: StoredTrace, row: CallKind) -> EntryParts | None:
     if contents is None:
         return None
     try:
-        parts = ProgramUnpickler(contents, stored.met, stored.trace.outside).load()
+        parts = ProgramUnpickler(contents, stored.met(), stored.trace.outside).load()
     except (*UNABLE, KeyError, IndexError, EOFError):
         return None
     return parts if parts.is_watched == (stored.watch.table is not None) else None
@@ -256,14 +267,23 @@ def find_entry(stored: StoredTrace, row: CallKind) -> EntryParts | None:
 def put_entry(stored: StoredTrace, row: CallKind, parts: EntryParts) -> None:
     """Store a compiled entry, unless its machine code or derivative rules belong to this process."""
     of_process = any(referent.kind == "address" for referent in parts.compiled.referents.values())
-    if of_process or parts.kept is not None or stored.trace.outside.version != stored.version:
+    if of_process or parts.kept is not None:
         return
     with contextlib.suppress(*UNABLE):
-        contents = pickled(replace(parts, spec=replace(parts.spec, fixed=())), stored.met)
+        met = stored.met()
+        require_met(parts.tape, met)
+        contents = pickled(replace(parts, spec=replace(parts.spec, fixed=())), met)
         store.put(store.key_of(stored.key, row.name), contents)
 
 
 # Objects of the program.
+
+
+def require_met(tape: Tape, met: Sequence[object]) -> None:
+    """Refuse a program that reads memory outside which the walk does not meet: to pickle it would be to copy it."""
+    known = set(map(id, met))
+    if any(buffer.array is not None and id(buffer.array) not in known for buffer in tape.buffers):
+        raise NotPortable("memory is read of an array that has no name")
 
 
 class ProgramPickler(pickle.Pickler):
