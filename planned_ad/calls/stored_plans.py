@@ -20,8 +20,8 @@ import os
 import pickle
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import llvmlite
@@ -146,20 +146,8 @@ def structure_told(structure: Structure) -> tuple:
 @functools.cache
 def versions() -> str:
     """Of all that makes plans: this package by its files, since in development its version says little."""
-    own = sorted(files_below(os.path.dirname(os.path.dirname(__file__))))
     others = (np.__version__, scipy.__version__, numba.__version__, llvmlite.__version__)
-    return repr((own, others, sys.version, headers.supported(), sys.flags.optimize, os.name, processor()))
-
-
-def files_below(folder: str) -> Iterator[tuple[str, int, int]]:
-    """The Python files in a folder: name, time, size."""
-    with os.scandir(folder) as around:
-        for file in around:
-            if file.name.endswith(".py"):
-                known = file.stat()
-                yield file.path, known.st_mtime_ns, known.st_size
-            elif "." not in file.name and file.name != "__pycache__" and file.is_dir():
-                yield from files_below(file.path)
+    return repr((store.own_files(), others, sys.version, headers.supported(), sys.flags.optimize, os.name, processor()))
 
 
 # Traces.
@@ -305,6 +293,13 @@ class ProgramPickler(pickle.Pickler):
             return (type(obj).__name__,)
         return None
 
+    def reducer_override(self, obj: object) -> Any:
+        """Dataclasses with slots by their fields: a tenth of the time that they take to restore themselves."""
+        kind = type(obj)
+        if not is_dataclass(kind) or "__slots__" not in vars(kind):
+            return NotImplemented
+        return restored_fields, (kind, *(getattr(obj, name) for name in names_of_fields(kind)))
+
 
 class ProgramUnpickler(pickle.Unpickler):
     """Finds it again."""
@@ -321,6 +316,18 @@ class ProgramUnpickler(pickle.Unpickler):
             assert type(function) is types.FunctionType
             return function.__code__.co_filename
         return self.outside if recipe[0] == "Outside" else Decisions()
+
+
+@functools.cache
+def names_of_fields(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+def restored_fields(kind: type, *values: Any) -> Any:
+    obj, put = object.__new__(kind), object.__setattr__
+    for name, value in zip(names_of_fields(kind), values):
+        put(obj, name, value)
+    return obj
 
 
 def pickled(obj: object, met: Sequence[object]) -> bytes:

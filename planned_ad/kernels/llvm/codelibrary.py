@@ -63,13 +63,22 @@ class MachineCode(NamedTuple):
         """What was made from the same text before, for this processor and by this LLVM; else made now, and stored."""
         text = normalize_ir_text(str(module))
         key = store.key_of("code", text, optimization, processor())
-        found = store.find(key)
-        if found is not None:
-            length = int.from_bytes(found[:8], "little")
-            return cls(found[8 : 8 + length], found[8 + length :])
-        made = cls.made(text, optimization)
-        store.put(key, len(made.object).to_bytes(8, "little") + made.object + made.bitcode)
-        return made
+        found = cls.found(key)
+        return cls.made(text, optimization).put(key) if found is None else found
+
+    @classmethod
+    def found(cls, key: str) -> MachineCode | None:
+        """What is on disk under a key."""
+        contents = store.find(key)
+        if contents is None:
+            return None
+        length = int.from_bytes(contents[:8], "little")
+        return cls(contents[8 : 8 + length], contents[8 + length :])
+
+    def put(self, key: str) -> MachineCode:
+        """Have it be on disk."""
+        store.put(key, len(self.object).to_bytes(8, "little") + self.object + self.bitcode)
+        return self
 
     @classmethod
     def made(cls, text: str, optimization: Optimization, machine: llvm.TargetMachine | None = None) -> MachineCode:
@@ -249,5 +258,9 @@ def lasting_address(symbol: str, emit: Callable[[ir.Module], None], optimization
     """The address of a function that all plans share: compiled once in a process, and never given back."""
     with global_compiler_lock:
         if symbol not in _lasting:
-            _lasting[symbol] = compile_module(symbol, emit, optimization)
+            key = store.key_of("lasting", symbol, store.own_files(), processor())
+            code = MachineCode.found(key)
+            if code is None:
+                code = compiled_module(symbol, emit, optimization).code.put(key)
+            _lasting[symbol] = Compiled(code, {}).load()
         return _lasting[symbol].address(symbol)
