@@ -473,3 +473,18 @@ def test_combinations_of_a_list_are_those_that_it_had() -> None:
         return total
 
     recorded(f, vector())
+
+
+@pytest.mark.parametrize("count", [100, 20_000])
+def test_large_arrays_from_outside_are_one_constant_in_every_pass(count: int) -> None:
+    pairs = np.random.default_rng(0).integers(0, N, (count, 2))
+
+    def f(x):
+        total = 0.0
+        for k in range(count):
+            i, j = pairs[k]
+            total += x[i] * x[j] + pairs[k, 0]
+        return total
+
+    traced = trace(f, (vector(),))
+    assert not traced.unrolled and len(traced.tape.operations) < 20

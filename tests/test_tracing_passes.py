@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import planned_ad
 from planned_ad.errors import TraceError
 from planned_ad.trace import trace
 from planned_ad.tracing.loops.branches import Branches
@@ -435,3 +436,34 @@ def test_comparing_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         return t
 
     followed(f, long_vector())
+
+
+def test_a_long_list_of_numbers_is_compared_as_a_whole() -> None:
+    weights = [0.25 * k for k in range(5000)]
+
+    def reads(x):
+        total = 0.0
+        for k, w in zip(range(5000), weights):
+            total = 0.5 * total + x[k % 3] * w
+        return total
+
+    def moves_on(x):
+        seen, total = [1] * 5000, 0.0
+        for v in x:
+            seen[0] += 1
+            total += v * seen[0]
+        return total
+
+    def puts(x):
+        seen, total = [1] * 5000, 0.0
+        for v in x:
+            total += v * seen[0]
+            seen[0] = v
+        return total
+
+    assert not trace(reads, (np.ones(3),)).unrolled
+    x = np.linspace(1, 2, 20)
+    for f in (moves_on, puts):
+        traced = trace(f, (x,))
+        assert "a long list" in traced.unrolled[0].reason
+        assert planned_ad.compile(f, x)(x) == pytest.approx(f(x))

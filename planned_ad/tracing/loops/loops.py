@@ -335,9 +335,8 @@ class LoopTrace:
             if self.counts_iterations and self.count is None:
                 self.recorder.follow_lists(grown)
             raise self.unrolled("lets a list, dict or set grow or shrink")
-        for id, (_, content) in self.origin.contents.items():
-            if id in now.contents and now.contents[id][1] != content:
-                raise self.unrolled("changes a set, or an array that is not traced")
+        if now.has_other_contents(self.origin):
+            raise self.unrolled("changes a long list, a set, or an array that is not traced")
 
     def refuse_shared_writes(self, now: State) -> None:
         """An array that is handed on, and written into: its first form may be the program's argument, or have views."""

@@ -31,6 +31,7 @@ HIDDEN: tuple[Any, ...] = (  # whose state cannot be seen or put back
     types.GeneratorType, type(iter([])), type(iter(())), type(iter({})), type(iter(range(0))), zip, map, filter,
     enumerate, reversed, itertools.count, itertools.cycle, itertools.chain, itertools.islice,
 )  # fmt: skip
+PLAIN, LONG = {float, int, bool, str}, 4096  # what lists are compared as a whole that have so many items, all of this
 CALLABLE = (
     types.FunctionType, types.MethodType, types.BuiltinMethodType, types.MethodWrapperType, functools.partial,
 )  # fmt: skip
@@ -105,6 +106,14 @@ class State:
         elif type(value) is set:
             self.contents[id(value)] = (value, frozenset(value))
 
+    def has_other_contents(self, before: State) -> bool:
+        """Whether something that is compared as a whole has changed; a long list may have come to hold other things."""
+        for id, (_, content) in before.contents.items():
+            now = self.contents.get(id)
+            if (now is not None and now[1] != content) or (now is None and id in self.sizes):
+                return True
+        return False
+
     def arrays(self) -> list[Any]:
         """The traced arrays that variables hold."""
         return [value for _, value in self.values.values() if issubclass(type(value), TracedArray)]
@@ -137,6 +146,9 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
         if id(obj) in seen or not _has_contents(obj):
             continue
         seen[id(obj)] = obj
+        if is_long_list(obj):
+            state.contents[id(obj)], state.sizes[id(obj)] = (obj, tuple(obj)), (obj, len(obj))
+            continue
         for place, value in _contents(obj):
             if place is not None:
                 state.add(place, value)
@@ -146,6 +158,11 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
         elif isinstance(obj, (dict, *CONTAINERS, set)) and type(obj) is not ShadowGlobals:
             state.sizes[id(obj)] = (obj, len(obj))
     return state
+
+
+def is_long_list(obj: Any) -> bool:
+    """Whether it is a list of so many plain numbers that they are compared as a whole, and not place by place."""
+    return type(obj) is list and len(obj) > LONG and set(map(type, obj)) <= PLAIN
 
 
 def _has_contents(obj: Any) -> bool:

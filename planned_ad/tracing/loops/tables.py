@@ -7,6 +7,7 @@ give it. Lists, tuples and dict views of numbers are tables, and those of tuples
 from __future__ import annotations
 
 import collections
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,7 +43,10 @@ class Table:
         now = tuple(self.holder)
         if type(k) is int:
             return now[k]
-        if len(now) != len(self.items) or not all(map(is_same, now, self.items)):
+        is_unchanged = len(now) == len(self.items) and (
+            all(map(operator.is_, now, self.items)) or all(map(is_same, now, self.items))
+        )
+        if not is_unchanged:
             recorder = self.recorder
             raise recorder.scopes.unroll_innermost("changes what it runs over", recorder.builder.line)
         return self.column.item(None, k)

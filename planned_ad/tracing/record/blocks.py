@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from hashlib import blake2b
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ...tape.builder import TapeBuilder
 from ...tape.tape import Buffer, Constant, Operation, Value
 from .ids import APART, CONSTANTS
 
-SMALL = 1 << 16  # bytes of a constant that is compared by its contents
+SMALL = 1 << 12  # bytes of a constant that is known by its contents, and not by a hash of them
 
 
 @dataclass
@@ -119,7 +120,10 @@ class Blocks:
 
     def constant(self, data: np.ndarray) -> Value:
         """A constant, recorded once, in front of all blocks."""
-        key = (data.dtype, data.shape, data.tobytes()) if data.nbytes <= SMALL else id(data)
+        contents = data.tobytes()
+        if data.nbytes > SMALL:
+            contents = blake2b(contents).digest()
+        key = data.dtype, data.shape, contents
         value = self.constants.get(key)
         if value is None:
             value = Value(id=CONSTANTS[len(self.constants)], shape=data.shape, dtype=data.dtype)
