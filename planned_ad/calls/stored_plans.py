@@ -324,7 +324,8 @@ def names_of_fields(kind: type) -> tuple[str, ...]:
 
 
 def restored_fields(kind: type, *values: Any) -> Any:
-    obj, put = object.__new__(kind), object.__setattr__
+    obj: Any = object.__new__(kind)
+    put = object.__setattr__
     for name, value in zip(names_of_fields(kind), values):
         put(obj, name, value)
     return obj
