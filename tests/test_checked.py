@@ -315,3 +315,16 @@ def test_check_plan_finds_a_wrong_derivative() -> None:
     plan = planned_ad.compile(lambda x: np.sum(square(x)), np.ones(3))
     with pytest.raises(AssertionError, match="the derivative by `x` is wrong"):
         check_plan(plan, np.linspace(0.5, 2.0, 3))
+
+
+def test_a_loop_that_is_the_first_to_read_a_captured_array() -> None:
+    weights = np.linspace(1, 2, 30)
+
+    def f(x):
+        total = 0.0
+        for k in range(30):
+            total += weights[k] * x[k]
+        return total
+
+    plan = planned_ad.compile(f, np.ones(30))
+    assert not plan.explain().fallbacks and "to the last bit" in str(plan.explain().checked)

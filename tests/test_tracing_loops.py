@@ -488,3 +488,43 @@ def test_large_arrays_from_outside_are_one_constant_in_every_pass(count: int) ->
 
     traced = trace(f, (vector(),))
     assert not traced.unrolled and len(traced.tape.operations) < 20
+
+
+def test_a_counter_through_a_triangle_is_a_number() -> None:
+    """It grows by as much as the inner loop runs, which is no multiple of the index."""
+
+    def f(packed):
+        total, c = 0.0, 0
+        for j in range(N):
+            for i in range(j + 1, N):
+                total += packed[c] * i
+                c += 1
+        return total * c
+
+    traced = recorded(f, np.random.default_rng(2).normal(size=N * (N - 1) // 2))
+    assert not traced.unrolled and len(loops_of(traced)) == 2
+
+
+def test_integer_powers_of_indices() -> None:
+    def f(x):
+        total = 0.0
+        for k in range(N):
+            total += (-1) ** (k + 1) * x[k] / (k + 1) + x[k] ** k + k**2 * x[k] + 2**k * x[k] + np.exp(-(k**3)) * x[k]
+            total += (-3) ** k * x[k] + 1**k + k**0
+        return total
+
+    traced = recorded(f, np.abs(vector()))
+    assert not traced.unrolled and len(loops_of(traced)) == 1
+
+
+@pytest.mark.parametrize(
+    "power", [lambda k: 10 ** (k + 20), lambda k: 2.0 ** (k - 3), lambda k: 2 ** (k - 3), lambda k: k**-1]
+)
+def test_powers_that_are_no_integers_of_64_bits(power: Callable) -> None:
+    def f(x):
+        total = 0.0
+        for k in range(1, N):
+            total += power(k) * x[k]
+        return total
+
+    recorded(f, vector())

@@ -108,10 +108,14 @@ class Interpreter:
     def region(self, region: Region) -> np.ndarray:
         """The elements of a region now: a view of its buffer's memory."""
         buffer = self.buffers[region.buffer]
+        return show(self.memory(buffer), below(region.view, buffer, self.indices))
+
+    def memory(self, buffer: Buffer) -> np.ndarray:
+        """The flat memory of a buffer, made at its first use: a captured array's holds what that holds."""
         if buffer.id not in self.memories:
             known = buffer.array
             self.memories[buffer.id] = uninitialised(buffer) if known is None else memory_of(buffer, known)
-        return show(self.memories[buffer.id], below(region.view, buffer, self.indices))
+        return self.memories[buffer.id]
 
     def step(self, op: Operation) -> None:
         match op:

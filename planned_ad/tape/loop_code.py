@@ -17,7 +17,7 @@ import numpy as np
 from ..regions.affine import Extent, Ragged, exact
 from ..regions.regions import View, is_fixed, is_injective, is_ragged
 from ..rules import RULES
-from .interpret import Interpreter, uninitialised
+from .interpret import Interpreter
 from .tape import Apply, Branch, Constant, IndexValue, Load, Loop, Operation, Store, Tape, Value, walk
 
 LARGE = 1 << 20  # bytes
@@ -127,12 +127,9 @@ class LoopCode:
 
     def memory(self, id: int, numbers: bool) -> str:
         """The name of a buffer's flat memory, as an array or as what gives Python's numbers."""
-        memories, buffer = self.interpreter.memories, self.interpreter.buffers[id]
-        if id not in memories:
-            memories[id] = uninitialised(buffer)
+        memory: Any = self.interpreter.memory(self.interpreter.buffers[id])
         name = f"{'w' if numbers else 'm'}{id}"
         if name not in self.names:
-            memory: Any = memories[id]
             self.names[name] = memoryview(memory) if numbers else memory
         return name
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...regions.affine import substitute
+from ...regions.affine import affine, substitute
 from ...regions.regions import View, contiguous
 from ...tape.tape import Buffer
 from ..lengths.run_time_arrays import RunTimeArray
@@ -214,7 +214,7 @@ class Joiner:
             and bool not in (type(old), type(new))
         ):
             step = substitute(then, self.index, 0) - first
-            if isinstance(step, int):
+            if isinstance(step, int) and then - first - step in (0, affine(0, {self.index: step})):
                 return Count(first, step)
         given, old, new = old, plain_or_traced(old), plain_or_traced(new)
         (dtype, is_python), (old_dtype, was_python) = number_type(new), number_type(old)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import sys
@@ -19,6 +20,7 @@ from .operators import COMPARISONS, Arithmetic
 from .scalar_tracer import ScalarTracer
 
 PEEL_MOST = 3  # iterations at either end of a loop that are recorded one by one to decide a comparison
+MOST_POWER, LONGEST_POWER = 2**63 - 1, 63  # of an integer, and of an exponent of 2
 
 
 class LoopIndex(Arithmetic):
@@ -158,9 +160,19 @@ class LoopIndex(Arithmetic):
 
 
 def _power(index: LoopIndex, other: Any, reflected: bool) -> Any:
-    """Powers of integers have no rule, and none is needed: exponents are numbers that unrolling knows."""
-    if expression_of(other) is None:
+    """Products, the parity of an exponent of -1, or a table of powers, where all are 64-bit integers; else unrolled."""
+    number = expression_of(other)
+    if number is None:
         return operate(index.recorder, np.power, *((other, index) if reflected else (index, other)))
+    low, high = index.recorder.scopes.bounds(index.expression)
+    if isinstance(number, int) and not reflected and number >= 0 and max(abs(low), abs(high)) ** number <= MOST_POWER:
+        return functools.reduce(operator.mul, [index] * number, 1)
+    if isinstance(number, int) and reflected and low >= 0:
+        if abs(number) == 1:
+            return 1 if number == 1 else 1 - 2 * (index % 2)
+        if number and high < LONGEST_POWER and abs(number) ** high <= MOST_POWER:
+            powers = index.recorder.concrete(np.array([number**k for k in range(high + 1)]))
+            return powers[index]
     number = index.number("an integer power")
     return pow(other, number) if reflected else pow(number, other)
 
