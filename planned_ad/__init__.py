@@ -1,6 +1,7 @@
 """Reverse-mode automatic differentiation of NumPy code with statically planned, non-allocating tapes."""
 
 from . import errors
+from .caching import cache_dir
 from .calls.explain import Explanation
 from .compiling import compile
 from .control import cond, fori_loop, scan, switch, while_loop
@@ -42,6 +43,7 @@ __all__ = [
     "Reverse",
     "ReverseWithPrimal",
     "autodiff",
+    "cache_dir",
     "checkpoint",
     "compile",
     "cond",

@@ -9,7 +9,7 @@ from typing import Any
 from .analysis.activity import activity
 from .calls.parameters import is_scalar_loss
 from .errors import ArgumentError, NotDifferentiableError
-from .plan import Plan
+from .plan import KNOWN, Plan, known_or_new
 from .python.options import function, one_of, whole_number
 from .python.type_variables import Result
 from .tape.guards import decides
@@ -77,6 +77,8 @@ def compile(
     Returns
     -------
     Plan
+        The one that this process has for the same function, arguments like these and the same options, where it sees in
+        each call all that it depends on; else a new one, from disk where another process has compiled it.
 
     Raises
     ------
@@ -120,19 +122,26 @@ def compile(
         "check": check,
         "frozen": (frozen,) if isinstance(frozen, str) else tuple(frozen),
     }
-    plan = Plan(f, arguments, options, example_kwargs)
+    plan, is_new = known_or_new(f, arguments, options, example_kwargs)
+    if not is_new:
+        return plan
     traced = plan._variants[0].trace
     check_differentiable(traced)
     if is_scalar_loss(traced):
         options["differentiate"] = True
         plan.gradient  # noqa: B018  (compiled now, not at the first call)
+    KNOWN.add(plan)
     return plan
 
 
 def default_options() -> dict[str, Any]:
     """The options of a plan unless `compile` is told otherwise."""
-    names = inspect.signature(compile).parameters
-    return {name: p.default for name, p in names.items() if p.kind is p.KEYWORD_ONLY} | {"differentiate": False}
+    return _DEFAULTS.copy()
+
+
+_DEFAULTS = {p.name: p.default for p in inspect.signature(compile).parameters.values() if p.kind is p.KEYWORD_ONLY} | {
+    "differentiate": False
+}
 
 
 def check_differentiable(traced: Trace) -> None:

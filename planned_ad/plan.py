@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import functools
 import operator
+import os
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Concatenate, Generic, overload
 
 from .calls.check.checked import Checked
 from .calls.entries import Entry
 from .calls.explain import Explanation, explain
+from .calls.export import Exported, export
 from .calls.kernel_functions import Kernel
 from .calls.kinds import KINDS, CallKind
+from .calls.known_plans import KnownPlans, Unpickled, Wanted, identity_of, wanted
 from .calls.parameters import is_scalar_loss
 from .calls.replay import Call
 from .calls.split_calls import Forward, Reverse, SignatureOf, run_reverse
+from .calls.stored_plans import is_decided, numbers_in
 from .calls.variants import Variant, add_variant, replay
 from .errors import ArgumentError
 from .planning.schedule import MemoryPlan
@@ -25,8 +30,8 @@ from .python.callbacks import raise_pending
 from .python.options import one_of, whole_number
 from .python.signatures import bind
 from .python.source import Line
+from .python.structure import flatten
 from .python.type_variables import Arguments, Given, Result
-from .tape.tape import Guard
 from .trace import Trace
 
 
@@ -84,7 +89,8 @@ class Plan(Generic[Result]):
     a call checks them in machine code and allocates nothing. What does not match is refused with a
     `planned_ad.errors.ArgumentError` before anything is written.
 
-    A plan can be called from several threads at once, pickled (it is compiled again when loaded) and deep-copied.
+    A plan can be called from several threads at once, pickled (where the process that loads it has none like it, it is
+    compiled again) and deep-copied.
     """
 
     def __init__(
@@ -103,9 +109,11 @@ class Plan(Generic[Result]):
         self._derivatives: dict[Any, Any] = {}
         self._shown_by: tuple[Plan, str] | None = None  # the plan, and its attribute, that show this one's call
         example_kwargs = example_kwargs or {}
+        self._made_for: Wanted | None = None
+        self._name = ""  # in pickles
         first = add_variant(self, example_args, example_kwargs, checked=checked)
         # What is traced again from a pickle: its numbers matter only where they decided something.
-        decided = any(isinstance(op, Guard) for op in first.trace.tape.operations) or first.checked.unrolled
+        decided = is_decided(first.trace, first.checked)
         self._example, self._example_kwargs = examples.copied((example_args, example_kwargs), with_numbers=decided)
 
     # The public calls, for readers and type checkers; instances carry compiled ones.
@@ -274,6 +282,45 @@ class Plan(Generic[Result]):
         """The calls for the user's own `@njit` code, and for C: `plan.kernel.gradient`, `.value`, ..."""
         return Kernel(self)
 
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        *example: Any,
+        calls: Sequence[str] | None = None,
+        cpu: str | None = None,
+    ) -> Exported:
+        """Write the plan for use without Python: an object file, a C header, and a shared library where `cc` is found.
+
+        Parameters
+        ----------
+        path : path
+            Of the files, without a suffix. Its last part begins the names of the C functions:
+            `plan.export("build/model")` writes `model_gradient` and others to `build/model.o`, `.so` and `.h`.
+        *example
+            Arguments: with them, the header contains a program that calls each function and compares what it gives
+            with what the plan gives.
+        calls : sequence of str, optional
+            Of 'value', 'gradient', 'value_and_gradient', 'pullback'; by default all that the function has.
+        cpu : str, optional
+            LLVM's name of the processor that it is for; by default this one. "generic" is for all of its kind.
+
+        Returns
+        -------
+        planned_ad.calls.export.Exported
+            The files, and what other libraries are called.
+
+        Raises
+        ------
+        planned_ad.errors.UnsupportedError
+            The plan calls into Python, or compiled code of this process or of SciPy's.
+
+        Notes
+        -----
+        Constants are inside, and so are arrays that the function has found outside of its arguments, as they are now.
+        The branches that were recorded so far are known; for others a function returns 1. It allocates nothing.
+        """
+        return export(self, path, example, calls, cpu)
+
     # Variants.
 
     def _slow_path(self, row: CallKind, variant: Variant) -> Callable[..., Any]:
@@ -349,7 +396,7 @@ class Plan(Generic[Result]):
 
     def __reduce__(self) -> tuple:
         example = examples.picklable((self._example, self._example_kwargs))
-        return _compile_again, (self._f, example, self._options, self._variants[0].checked)
+        return _compile_again, (self._f, example, self._options, self._variants[0].checked, identity_of(self))
 
     def __copy__(self) -> Plan[Result]:
         return Plan(self._f, self._example, dict(self._options), self._example_kwargs, self._variants[0].checked)
@@ -376,9 +423,42 @@ def _slow_path(plan: Plan, row: CallKind, variant: Variant, *arguments: Any, **k
     return replay(plan, called, lambda chosen: chosen.entry(row.name))
 
 
-def _compile_again(f: Callable[..., Any], example: tuple, options: dict[str, Any], checked: Checked) -> Plan:
-    args, kwargs = example
+KNOWN = KnownPlans[Plan]()
+UNPICKLED = Unpickled[Plan]()
+
+
+def known_or_new(
+    f: Callable[..., Any],
+    args: tuple,
+    options: dict[str, Any],
+    kwargs: dict[str, Any] | None,
+    checked: Checked | None = None,
+    identity: tuple[str, str] | None = None,
+) -> tuple[Plan, bool]:
+    """A plan that this process has for the same, or a new one, to be added to `KNOWN`; and whether it is new."""
+    this = wanted(f, args, kwargs or {}, options)
+    found = KNOWN.find(this, lambda: numbers_in(flatten((args, kwargs or {}))[0])) or UNPICKLED.find(identity)
+    if found is not None:
+        return found, False
     plan = Plan(f, args, options, kwargs, checked)
+    if this is not None:
+        first = plan._variants[0]
+        decided = is_decided(first.trace, first.checked)
+        plan._made_for = replace(this, numbers=numbers_in(flatten((args, kwargs or {}))[0]) if decided else "")
+    return plan, True
+
+
+def _compile_again(
+    f: Callable[..., Any],
+    example: tuple,
+    options: dict[str, Any],
+    checked: Checked,
+    identity: tuple[str, str] | None = None,
+) -> Plan:
+    args, kwargs = example
+    plan, _ = known_or_new(f, args, options, kwargs, checked, identity)
     if options["differentiate"]:
         plan.gradient  # noqa: B018
+    KNOWN.add(plan)
+    UNPICKLED.add(identity, plan)
     return plan

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+# Nothing of an earlier run is found: what a test sees is compiled by the code that it tests. Tests of the cache name a
+# folder of their own; children that tests start inherit this. With PLANNED_AD_TEST_CACHE_DIR all tests share a folder.
+os.environ["PLANNED_AD_CACHE_DIR"] = os.environ.get("PLANNED_AD_TEST_CACHE_DIR", "off")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

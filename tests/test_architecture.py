@@ -12,13 +12,13 @@ PACKAGE = Path(__file__).parent.parent / "planned_ad"
 # The way of the data. A module imports its own folder and what stands above it here: at the top of the file, inside of
 # functions, and for types alike. A name that is no folder is a module at the top of the package.
 ORDER = """
-    errors python control regions rules tape analysis
+    errors caching python control regions rules tape analysis
     tracing.record tracing.values tracing.complex tracing.numpy_functions tracing.scipy_functions tracing.lengths
     tracing.loops tracing.replacements trace
     passes passes.vectorise differentiate.keep differentiate custom
     planning planner kernels.llvm kernels.maths kernels.nests kernels.library kernels.entry kernels
     calls.outside calls.check calls plan compiling
-    functional functional.sparse transforms enzyme testing
+    functional functional.sparse transforms enzyme testing __main__
 """
 STAGES = ORDER.split()
 STAGE = {name: number for number, name in enumerate(STAGES)}
@@ -124,7 +124,7 @@ def test_files_are_short_enough_to_read() -> None:
 IMPLEMENTS = {"implements", "of_complex"}  # decorators of what stands for a function of NumPy
 TWO_MEANINGS = """
     Active Call Comparison CompiledCall Copy Derivative Exits Leaf Made Memory
-    Outside Place Position Segment Snapshot Watch Write add address_of at
+    Outside Place Position Segment Snapshot Watch Write add at
     axes_of axis_of block_rows body call cast cell collected common_shape compiled constant coordinates copied
     cut decides described directed dtype_of elementwise fixed flipped follow gather gathered get hessian
     identifier in_place_of is_fixed is_floating is_number is_plain jacobian joined kind_of

@@ -385,7 +385,7 @@ def test_pointers() -> None:
 
 def test_it_lives_as_long_as_code_that_calls_it() -> None:
     def compiled():
-        gradient = planned_ad.compile(rosenbrock, X).kernel.gradient
+        gradient = planned_ad.compile(rosenbrock, X, max_operations=1000).kernel.gradient  # no plan that others hold
 
         @numba.njit
         def inner(x, dx):

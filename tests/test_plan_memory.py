@@ -58,8 +58,8 @@ def resident() -> int:
 
 def compile_and_drop(times: int) -> None:
     x, dx = np.array([1.0, 2.0]), np.empty(2)
-    for _ in range(times):
-        assert planned_ad.compile(square, x).gradient(x, dx)[1] == 4.0
+    for k in range(times):  # each other options, so that none is found again
+        assert planned_ad.compile(square, x, max_operations=1000 + k).gradient(x, dx)[1] == 4.0
     gc.collect()
 
 

@@ -253,7 +253,7 @@ def test_results_where_the_caller_wants_them() -> None:
 
 
 def test_tapes_that_hold_no_run_are_refused() -> None:
-    plan, other = (planned_ad.compile(branching, X, on_branch="raise") for _ in range(2))
+    plan, other = (planned_ad.compile(branching, X, on_branch="raise", max_variants=n) for n in (3, 4))
     forward, reverse = plan.split()
     tape = forward.tape()
     with pytest.raises(ArgumentError, match="no complete run of branching"):

@@ -17,9 +17,9 @@ from ..differentiate.keep.split import split
 from ..differentiate.reverse import reverse
 from ..errors import NotDifferentiableError
 from ..kernels.emit import KernelEmitter, cut, flops, scratch_nbytes
-from ..kernels.entry.callpath import BuiltCall, make_builtin
+from ..kernels.entry.callpath import BuiltCall, EmitKernel, compiled_call, loaded_call
 from ..kernels.entry.callspec import CallSpec
-from ..kernels.llvm.codelibrary import Optimization
+from ..kernels.llvm.codelibrary import Compiled, Optimization
 from ..kernels.llvm.types import I64
 from ..passes.boundary import primal, privatise, written_arguments, written_before_guards
 from ..passes.counted_exits import fills_sparsely
@@ -163,6 +163,21 @@ def check_loss(trace: Trace) -> None:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryParts:
+    """What an entry is made of, compiled, but for what belongs to this process: `spec` has no watch."""
+
+    tape: Tape
+    memory: MemoryPlan
+    parameters: tuple[Parameter, ...]
+    buffers: tuple[int, ...]
+    spec: CallSpec
+    compiled: Compiled
+    is_watched: bool
+    kept: KeptLayout | None = None
+    reruns: tuple[Rerun, ...] = ()
+
+
 def build_entry(
     trace: Trace,
     row: CallKind,
@@ -172,6 +187,52 @@ def build_entry(
     kept: KeptLayout | None = None,
     watch: Watch | None = None,
 ) -> Entry:
+    """Plan, compile and load one entry."""
+    return loaded_entry(trace, row, compiled_parts(trace, row, tape, reruns, kept, watch), slow_path, watch)
+
+
+def loaded_entry(
+    trace: Trace, row: CallKind, parts: EntryParts, slow_path: Callable[..., Any], watch: Watch | None
+) -> Entry:
+    """The entry of these parts in this process; `watch`: over what the trace relies on."""
+    spec = replace(parts.spec, fixed=fixed_ranges(parts.tape), watch=watch if parts.is_watched else None)
+    doc, text = row.doc.format(name=trace.name), text_signature(parts.parameters)
+    return Entry(
+        row=row,
+        tape=parts.tape,
+        memory=parts.memory,
+        parameters=parts.parameters,
+        buffers=parts.buffers,
+        spec=spec,
+        call=loaded_call(parts.compiled, row.name, doc, text, spec, slow_path, keep=parts.memory),
+        kept=parts.kept,
+        reruns=parts.reruns,
+    )
+
+
+def emission(memory: MemoryPlan, buffers: Sequence[int], on_tape: dict[int, int]) -> EmitKernel:
+    """What emits the kernel of a plan, which knows each buffer on the tape by an address of its own."""
+    own = [id for id in buffers if id != TAPE_BUFFER]
+    emitter = KernelEmitter(memory, cut(memory.steps), (*own, *on_tape), memory.workspace_nbytes)
+
+    def emit(builder: Any, context: Any, leaves: Sequence[Any], workspace: Any) -> Any:
+        found = [leaf for id, leaf in zip(buffers, leaves) if id != TAPE_BUFFER]
+        if on_tape:
+            start = leaves[buffers.index(TAPE_BUFFER)]
+            found += [builder.gep(start, [I64(n)]) for n in on_tape.values()]
+        return emitter.emit(builder, found, workspace)
+
+    return emit
+
+
+def compiled_parts(
+    trace: Trace,
+    row: CallKind,
+    tape: Tape,
+    reruns: tuple[Rerun, ...] = (),
+    kept: KeptLayout | None = None,
+    watch: Watch | None = None,
+) -> EntryParts:
     """Plan and compile one entry; `kept`: of a half of a split plan; `watch`: over what the trace relies on."""
     memory = plan_memory(tape)
     if kept is not None:
@@ -180,46 +241,24 @@ def build_entry(
     parameters = parameters_of(trace, row, tape)
     passed = [p for p in parameters if p.is_passed]
     buffers = tuple(id for p in (*passed, *(p for p in parameters if not p.is_passed)) for id in p.ids)
-    chunks = cut(memory.steps)
     spec = call_spec(trace, row, parameters, kept)
     spec = replace(
         spec,
         fixed=fixed_ranges(tape),
-        workspace_nbytes=memory.workspace_nbytes + scratch_nbytes(chunks),
+        workspace_nbytes=memory.workspace_nbytes + scratch_nbytes(cut(memory.steps)),
         sparse=fills_sparsely(tape.operations),
         release_gil=flops(memory.steps) > RELEASE_GIL_AT,
         watch=None if watch is None or watch.table is None else watch,
     )
-    on_tape = {} if kept is None else kept.offsets_in(tape)
-    own = [id for id in buffers if id != TAPE_BUFFER]
-    emitter = KernelEmitter(memory, chunks, (*own, *on_tape), memory.workspace_nbytes)
-
-    def emit(builder: Any, context: Any, leaves: Sequence[Any], workspace: Any) -> Any:
-        """The kernel, which knows each buffer on the tape by an address of its own."""
-        found = [leaf for id, leaf in zip(buffers, leaves) if id != TAPE_BUFFER]
-        if on_tape:
-            start = leaves[buffers.index(TAPE_BUFFER)]
-            found += [builder.gep(start, [I64(n)]) for n in on_tape.values()]
-        return emitter.emit(builder, found, workspace)
-
-    call = make_builtin(
-        row.name,
-        row.doc.format(name=trace.name),
-        text_signature(parameters),
-        spec,
-        emit,
-        slow_path,
-        optimization=OPTIMIZATION,
-        keep=memory,
-    )
-    return Entry(
-        row=row,
+    emit = emission(memory, buffers, {} if kept is None else kept.offsets_in(tape))
+    return EntryParts(
         tape=tape,
         memory=memory,
         parameters=parameters,
         buffers=buffers,
-        spec=spec,
-        call=call,
+        spec=replace(spec, watch=None),
+        compiled=compiled_call(row.name, spec, emit, optimization=OPTIMIZATION),
+        is_watched=spec.watch is not None,
         kept=kept,
         reruns=reruns,
     )

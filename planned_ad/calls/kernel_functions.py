@@ -195,19 +195,19 @@ def _type_of_function(value: KernelFunction, context: object) -> types.Dispatche
     return types.Dispatcher(value.dispatcher)
 
 
-def check_compiled(trace: Trace, entry: Entry) -> None:
+def check_compiled(trace: Trace, entry: Entry, caller: str = "plan.kernel") -> None:
     """Refuse what a call can only do with Python at hand."""
     for leaf in trace.leaves:
         if leaf.rebound is not None:
             raise UnsupportedError(
-                f"plan.kernel: {trace.name} puts a new value in the place of {leaf.path}, which a call from compiled "
+                f"{caller}: {trace.name} puts a new value in the place of {leaf.path}, which a call from compiled "
                 f"code cannot; write into an array instead: `{leaf.path}[...] = new`"
             )
     for step in walk_steps(entry.memory.steps):
         if in_python(step):
             line = step.operation.line
             raise UnsupportedError(
-                f"plan.kernel: {line}: `{line.text}` calls back into Python, where exceptions are raised that "
+                f"{caller}: {line}: `{line.text}` calls back into Python, where exceptions are raised that "
                 f"cannot pass through compiled code; call the plan from Python"
             )
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..caching.folders import belonging_to
 from ..differentiate.keep.rooms import MORE
 from ..errors import BranchError, PlannedADError
 from ..planning.schedule import guard_steps
@@ -33,11 +34,12 @@ from ..tape.interpret import memory_of
 from ..tape.tape import Guard
 from ..trace import Trace
 from .check.checked import Checked, traced_and_checked
-from .entries import Entry, build_entry, limited_tape
+from .entries import Entry, compiled_parts, limited_tape, loaded_entry
 from .kinds import KINDS, CallKind
 from .outside.watch import Watch
 from .replay import Call, CotangentShapeError
 from .split_calls import build_halves
+from .stored_plans import StoredTrace, find_entry, find_trace, put_entry, put_trace, request_for
 
 MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
 MOST_STEPS = 10_000_000
@@ -75,9 +77,10 @@ class Variant:
         slow_path: Callable[[CallKind, Variant], Callable[..., Any]],
         owner: object,
         room: int = 1,
+        stored: StoredTrace | None = None,
     ):
-        self.trace, self.checked, self.room = traced, checked, room
-        self.watch = Watch(traced.outside)
+        self.trace, self.checked, self.room, self.stored = traced, checked, room, stored
+        self.watch = Watch(traced.outside) if stored is None else stored.watch
         self.entries: dict[str, Entry] = {}
         self.preserve_args = preserve_args
         self._memory_limit = memory_limit
@@ -103,8 +106,14 @@ class Variant:
         return found
 
     def _compiled(self, row: CallKind) -> Entry:
-        tape, reruns = limited_tape(self.trace, row, self.preserve_args, self._memory_limit, self.room)
-        return build_entry(self.trace, row, tape, self._slow_path(row), reruns, watch=self.watch)
+        with belonging_to(self.trace.line.file):
+            parts = None if self.stored is None else find_entry(self.stored, row)
+            if parts is None:
+                tape, reruns = limited_tape(self.trace, row, self.preserve_args, self._memory_limit, self.room)
+                parts = compiled_parts(self.trace, row, tape, reruns, watch=self.watch)
+                if self.stored is not None:
+                    put_entry(self.stored, row, parts)
+            return loaded_entry(self.trace, row, parts, self._slow_path(row), self.watch)
 
     def roomier(self) -> Variant:
         """The same trace, with more room for the iterations of loops that stop."""
@@ -164,6 +173,13 @@ def add_variant(
 ) -> Variant:
     """Trace with an example of which the first guards are `known`; `checked`: what is known of its check."""
     options = plan._options
+    is_first = not plan._variants and not known and not plan._stretched
+    with belonging_to(file_of(plan._f)):
+        request = request_for(plan._f, args, kwargs, options) if is_first else None
+        stored = None if request is None else find_trace(request)
+    if stored is not None:
+        options["max_steps"] = stored.trace.max_steps
+        return added(plan, stored.trace, stored.checked, stored)
     check = options["check"] and (checked is None or checked.unrolled)  # what it unrolled, it finds again
     tracing = {name: options[name] for name in ("max_operations", "unroll", "max_steps")}
     tracing |= {"known": known, "stretched": plan._stretched, "outside": Outside(frozen=tuple(options["frozen"]))}
@@ -173,9 +189,23 @@ def add_variant(
         more_steps(plan, error.line, MOST_EXAMPLE_STEPS)
         return add_variant(plan, args, kwargs, known, checked)
     found = found if check or checked is None else checked
-    variant = Variant(traced, found, options["preserve_args"], options["memory_limit"], plan._slow_path, plan)
+    if request is not None:
+        with belonging_to(file_of(plan._f)):
+            stored = put_trace(request, traced, found, Watch(traced.outside))
+    return added(plan, traced, found, stored)
+
+
+def added(plan: PlanOfTraces, traced: Trace, checked: Checked, stored: StoredTrace | None) -> Variant:
+    """The variant of a trace, as the plan's last one."""
+    limits = plan._options["preserve_args"], plan._options["memory_limit"]
+    variant = Variant(traced, checked, *limits, plan._slow_path, plan, stored=stored)
     plan._variants.append(variant)
     return variant
+
+
+def file_of(f: object) -> str:
+    """Where a function is defined; empty where there is no telling."""
+    return getattr(getattr(f, "__code__", None), "co_filename", "")
 
 
 # For what is outside now: others were traced for a flag or a number that has changed.

@@ -66,6 +66,7 @@ class Walk:
         self.texts: set[str] = set()
         self.met: dict[int, object] = {}
         self.raw: set[int] = set()  # arrays that traced code reads as they are
+        self.fixed: list[object] = []  # of libraries
 
     # Places.
 
@@ -83,9 +84,15 @@ class Walk:
         if not is_there:
             self.row(watchtable.item(items, key, None, False))
             self.see(path, ("missing",), "not there")
-        elif not is_fixed(value):
+        elif not self.is_fixed(value):
             self.row(watchtable.item(items, key, value, in_order=in_order))
             self.visit(value, path)
+
+    def is_fixed(self, value: object) -> bool:
+        found = is_fixed(value)
+        if found:
+            self.fixed.append(value)
+        return found
 
     def row(self, row: Row) -> None:
         if len(self.rows) < MOST_ROWS:
@@ -104,7 +111,7 @@ class Walk:
     def visit(self, obj: Any, path: str) -> None:
         """What is found at `path`, and all that it leads to."""
         kind = type(obj)
-        if self.is_frozen(path) or is_fixed(obj):
+        if self.is_frozen(path) or self.is_fixed(obj):
             return
         if kind in (float, complex, *PLAIN) or isinstance(obj, np.generic):
             if kind is str:
@@ -189,7 +196,7 @@ class Walk:
             except ValueError:
                 self.row(watchtable.cell_of(cell))
                 continue
-            if not is_fixed(value):
+            if not self.is_fixed(value):
                 self.row(watchtable.cell_of(cell, value))
                 self.visit(value, name)
 
@@ -216,7 +223,7 @@ class Walk:
                     continue
                 if self.is_frozen(f"{base.__name__}.{name}"):
                     continue
-                if not is_special and not is_fixed(value):  # what it hides may be reached by `super`
+                if not is_special and not self.is_fixed(value):  # what it hides may be reached by `super`
                     self.row(watchtable.attribute(base if name in known else cls, name, value))
                 known.add(name)
                 self.visit(value, f"{base.__name__}.{name}")
@@ -276,7 +283,7 @@ class Walk:
             self.row(watchtable.slot_of(obj, found))
             self.see(path, ("missing",), "not there")
             return
-        if not is_fixed(value):
+        if not self.is_fixed(value):
             self.row(watchtable.slot_of(obj, found, value))
             self.visit(value, path)
 

@@ -18,6 +18,7 @@ from ...kernels.entry import watchtable
 from ...kernels.entry.watchtable import WatchTable
 from ...python.used_names import UsedNames, lines_of
 from ...tape.found_outside import Outside
+from .portraits import NotPortable, Portrait, portrait_of, require_complete
 from .sightings import Sighting, Walk
 
 
@@ -30,6 +31,7 @@ class Watch:
     _names: UsedNames = field(default_factory=UsedNames)
     _seen: list[Sighting] = field(default_factory=list)
     _notes: tuple[str, ...] = ()
+    _complete: tuple[int, bool] | None = None  # of that version
     _walked: int = 0  # the version that was walked
 
     def __post_init__(self) -> None:
@@ -104,6 +106,28 @@ class Watch:
         parts = re.findall(r"\w+", path)
         lines = lines_of(self._names.codes, (*parts[::-1],))
         return f" ({lines[0]}: `{lines[0].text}`)" if lines else ""
+
+    def is_complete(self) -> bool:
+        """Whether everything is compared that the trace depends on: see `portraits`."""
+        self._look()
+        if self._complete is None or self._complete[0] != self._walked:
+            try:
+                require_complete(self._walk(self._names), self.outside)
+                self._complete = self._walked, True
+            except NotPortable:
+                self._complete = self._walked, False
+        return self._complete[1]
+
+    def portrait(self, with_contents: bool = False) -> Portrait:
+        """What there is now, as another process can compare it; `with_contents`: of arrays that each call reads, too.
+
+        Raises
+        ------
+        NotPortable
+            It cannot all be compared.
+        """
+        self._look()
+        return portrait_of(self._walk(self._names), self.outside, with_contents)
 
     @property
     def watched(self) -> tuple[str, ...]:

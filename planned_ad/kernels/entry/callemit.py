@@ -4,7 +4,6 @@ Every check branches to one block, which hands the same arguments to the slow pa
 that makes reading it safe: an object's type before its fields, an array's dimension before its shape.
 """
 
-import ctypes
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from ..llvm.addresses import integer_at, pointer_at
 from ..llvm.types import STACK_ALIGNMENT
 from ..nests.overlaps import overlap_bits
 from . import headers
@@ -30,9 +30,8 @@ from .callspec import (
     Spec,
     StaticSpec,
 )
-from .forms import SIGNATURE, arranger, forms_table
-from .objectemit import DOUBLE, INT32, INT64, POINTER, VOID, ObjectEmitter, Path, as_signed, object_at, pointer_to
-from .watchtable import walker
+from .forms import SIGNATURE
+from .objectemit import DOUBLE, INT32, INT64, POINTER, VOID, ObjectEmitter, Path, as_signed
 
 
 def emit_kernel_function(module: ir.Module, symbol: str, spec: CallSpec) -> ir.Function:
@@ -72,25 +71,25 @@ def emit_entry(module: ir.Module, symbol: str, kernel: ir.Function) -> None:
 class CallEmitter(ObjectEmitter):
     """Emits one built-in function, ``PyObject* symbol(self, args, nargs, kwnames)``."""
 
-    def __init__(self, module: ir.Module, symbol: str, spec: CallSpec, slow_path: Callable[..., Any]) -> None:
+    def __init__(self, module: ir.Module, symbol: str, spec: CallSpec) -> None:
         super().__init__(module, symbol)
         self.spec = spec
-        self.slow_path = slow_path
         self.pointers: list[ir.Value] = []
         self.ranges: list[tuple[ir.Value, int]] = []
         self.held: list[ir.Value] = []
 
-    def emit(self, kernel: ir.Function, workspace: int, claim: int) -> None:
-        """Emit the whole function, given the addresses of the plan's own workspace and of the flag that claims it."""
+    def emit(self, kernel: ir.Function) -> None:
+        """Emit the whole function. Of its `own` are a workspace, the flag that claims it, and the slow path."""
         builder, spec = self.builder, self.spec
         self._take_arguments()
-        fixed = [(INT64(low), nbytes) for low, nbytes in spec.fixed]
+        fixed = [(integer_at(builder, "fixed", k), nbytes) for k, (_, nbytes) in enumerate(spec.fixed)]
         self._require_zero(overlap_bits(builder, [*self.ranges, *fixed], spec.apart))
         self._check_outside()
         outputs = [self._slot() for _ in range(spec.outputs)]
-        operands = [*self.pointers, *outputs, pointer_to(workspace)]
+        operands = [*self.pointers, *outputs, pointer_at(builder, "own", "workspace")]
         # While the GIL is held nobody else can be inside, so only a call that releases it has to claim.
-        flag = pointer_to(claim, INT32) if spec.release_gil and spec.workspace_nbytes else None
+        claims = spec.release_gil and spec.workspace_nbytes
+        flag = pointer_at(builder, "own", "claim", INT32) if claims else None
         if flag is not None:
             claimed = builder.extract_value(builder.cmpxchg(flag, INT32(0), INT32(1), "acquire", "monotonic"), 1)
             self._require(claimed)
@@ -127,8 +126,6 @@ class CallEmitter(ObjectEmitter):
         if spec.forms is None or not spec.arguments:
             self._require(plain)
             return arguments
-        table = forms_table(spec.forms)
-        self.alive.append(table)
         before, other, ready = builder.block, self._block("other"), self._block("ready")
         builder.cbranch(plain, ready, other).set_weights([99, 1])
         builder.position_at_end(other)
@@ -136,8 +133,8 @@ class CallEmitter(ObjectEmitter):
             ordered = builder.alloca(POINTER, size=INT64(len(spec.arguments)))
         integers = INT64.as_pointer()
         places = [builder.bitcast(place, integers) for place in (arguments, ordered)]
-        arrange = builder.inttoptr(INT64(arranger()), SIGNATURE.as_pointer())
-        row = pointer_to(ctypes.addressof(table), INT64)
+        arrange = pointer_at(builder, "routine", "arrange", SIGNATURE)
+        row = pointer_at(builder, "own", "forms", INT64)
         status = builder.call(arrange, [row, places[0], count, keywords, places[1]])
         self._require(builder.icmp_signed("==", status, INT32(0)))
         last = builder.block
@@ -152,7 +149,7 @@ class CallEmitter(ObjectEmitter):
         """An argument, or what is made in its place where it is None."""
         builder, cell = self.builder, self._cell()
         before, make, go = builder.block, self._block("make"), self._block("given")
-        builder.cbranch(builder.icmp_signed("==", value, object_at(None)), make, go)
+        builder.cbranch(builder.icmp_signed("==", value, self._object(None)), make, go)
         builder.position_at_end(make)
         new = self._result(result, [], unfinished=())
         builder.store(new, cell)
@@ -177,7 +174,7 @@ class CallEmitter(ObjectEmitter):
             if block is self.exit:
                 builder.ret(self.returned)
             else:
-                passed = [object_at(self.slow_path), arguments, count, keywords]
+                passed = [pointer_at(builder, "own", "slow_path"), arguments, count, keywords]
                 builder.ret(builder.call(vectorcall, passed, tail=True))
 
     # Checks -----------------------------------------------------------------------------------------------------------
@@ -236,14 +233,13 @@ class CallEmitter(ObjectEmitter):
     def _check_key(self, key: ir.Value, expected: Any) -> None:
         """The same object nearly always; an equal text, where it was not written in a program."""
         builder = self.builder
-        self.alive.append(expected)
         same, other = self._block("key.same"), self._block("key.other")
-        builder.cbranch(builder.icmp_signed("==", key, object_at(expected)), same, other).set_weights([99, 1])
+        builder.cbranch(builder.icmp_signed("==", key, self._object(expected)), same, other).set_weights([99, 1])
         builder.position_at_end(other)
         if type(expected) is str:
             self._require(self._has_type(key, str))
             compare = self._c_api("PyUnicode_Compare", INT32, [POINTER, POINTER])
-            self._require(builder.icmp_signed("==", builder.call(compare, [key, object_at(expected)]), INT32(0)))
+            self._require(builder.icmp_signed("==", builder.call(compare, [key, self._object(expected)]), INT32(0)))
             builder.branch(same)
         else:
             builder.branch(self.slow)
@@ -275,7 +271,7 @@ class CallEmitter(ObjectEmitter):
         builder = self.builder
         descr = self._field(array, headers.ARRAY_DESCR, POINTER)
         own, equal = self._block("dtype.own"), self._block("dtype.equal")
-        builder.cbranch(builder.icmp_signed("==", descr, object_at(np.dtype(dtype.char))), own, equal).set_weights(
+        builder.cbranch(builder.icmp_signed("==", descr, self._object(np.dtype(dtype.char))), own, equal).set_weights(
             [99, 1]
         )
         builder.position_at_end(equal)
@@ -301,7 +297,7 @@ class CallEmitter(ObjectEmitter):
 
     def _check_static(self, spec: StaticSpec, value: ir.Value) -> None:
         builder = self.builder
-        same = builder.icmp_signed("==", value, object_at(spec.value))
+        same = builder.icmp_signed("==", value, self._object(spec.value))
         if not spec.is_int64:
             self._require(same)
             return
@@ -332,10 +328,9 @@ class CallEmitter(ObjectEmitter):
             self._check(item, item_value, in_list or spec.type is list, (*path, position))
 
     def _check_outside(self) -> None:
-        table = None if self.spec.watch is None else self.spec.watch.table
-        if table is not None:
-            kind = ir.FunctionType(INT32, [POINTER]).as_pointer()
-            differs = self.builder.call(self.builder.inttoptr(INT64(walker()), kind), [pointer_to(table.address)])
+        if self.spec.watch is not None and self.spec.watch.table is not None:
+            walk = pointer_at(self.builder, "routine", "walk", ir.FunctionType(INT32, [POINTER]))
+            differs = self.builder.call(walk, [pointer_at(self.builder, "own", "watch")])
             self._require(self.builder.icmp_signed("==", differs, INT32(0)))
 
     # Kernel and result ------------------------------------------------------------------------------------------------
@@ -362,9 +357,8 @@ class CallEmitter(ObjectEmitter):
             if spec.type is tuple:
                 return new
             make = functools.partial(tuple.__new__, spec.type)
-            self.alive.append(make)
             call = self._c_api("PyObject_CallOneArg", POINTER, [POINTER] * 2)
-            named = self.builder.call(call, [object_at(make), new])
+            named = self.builder.call(call, [self._object(make), new])
             self._decref(new)
             self._return_if_null(named, ())
             return named
@@ -373,7 +367,7 @@ class CallEmitter(ObjectEmitter):
             if value is None:
                 continue
             if isinstance(spec, DictSpec):
-                self._put("PyDict_SetItem", self.seen[path], object_at(spec.keys[k]), value, ())
+                self._put("PyDict_SetItem", self.seen[path], self._object(spec.keys[k]), value, ())
                 self._decref(value)
             else:  # it takes over the reference, and fails where the list was shortened while the GIL was released
                 self._put("PyList_SetItem", self.seen[path], INT64(k), value, ())

@@ -10,6 +10,7 @@ slow path: `BuiltCall.fast_path` tells.
 """
 
 import ctypes
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ import numpy as np
 from llvmlite import ir
 from numba.core.registry import cpu_target
 
-from ..llvm.codelibrary import CodeLibrary, Optimization, compile_module, unique_symbol
+from ..llvm.addresses import Referent, plain_address
+from ..llvm.codelibrary import CodeLibrary, Compiled, Optimization, compiled_module
 from . import headers, watchtable
 from .callemit import CallEmitter, emit_entry, emit_kernel_function
 from .callspec import (
@@ -35,6 +37,7 @@ from .callspec import (
     Result,
     TupleResult,
 )
+from .forms import arranger, forms_table
 from .workspace import KernelRunner, WorkspacePool, aligned_bytes
 
 EmitKernel = Callable[[ir.IRBuilder, Any, list[ir.Value], ir.Value], ir.Value]
@@ -105,12 +108,24 @@ def make_builtin(
     fast_path: bool | None = None,
     keep: object = None,
 ) -> BuiltCall:
+    """Compile a kernel together with the function that calls it, and load both: `compiled_call` and `loaded_call`."""
+    compiled = compiled_call(name, spec, emit_kernel, optimization=optimization, fast_path=fast_path)
+    return loaded_call(compiled, name, doc, text_signature, spec, slow_path, fast_path=fast_path, keep=keep)
+
+
+def compiled_call(
+    name: str,
+    spec: CallSpec,
+    emit_kernel: EmitKernel,
+    *,
+    optimization: Optimization | None = None,
+    fast_path: bool | None = None,
+) -> Compiled:
     """Compile a kernel together with the function that calls it.
 
     Parameters
     ----------
-    name, doc, text_signature : str
-        what ``help`` shows; `text_signature` as ``"(x, dx, /)"``.
+    name : str
     spec : CallSpec
     emit_kernel : callable
         ``emit_kernel(builder, context, leaf_pointers, workspace) -> status`` emits the kernel's body: pointers are
@@ -118,25 +133,15 @@ def make_builtin(
         assumptions do not hold and that **nothing has been written** to the arguments; the call then takes the slow
         path. `context` is Numba's CPU context, which is not refreshed (that takes 0.4 s): it knows types, and no
         implementations.
-    slow_path : callable
-        is called with the same arguments, positional and keyword, whenever they are not what `spec` says.
-        It may itself be the function of another `BuiltCall`: variants then form a chain.
     optimization : Optimization, optional
-    keep : object, optional
-        what the kernel refers to by address, such as arrays of constants; kept as long as the function.
     fast_path : bool, optional
-        False makes the stand-in in Python; by default it is made only where it must.
+        False leaves out the call; by default that is so only where it must.
 
     Notes
     -----
-    Costs some 10 ms (25 ms the first time in a process) on top of what LLVM needs for the kernel. A call that releases
-    the GIL holds references to the arrays in its lists. Unchecked: that no other thread resizes an array meanwhile.
+    Costs some 10 ms (25 ms the first time in a process) on top of what LLVM needs for the kernel.
     """
-    if fast_path is None:
-        fast_path = headers.supported() and (spec.watch is None or watchtable.supported())
-    symbol = unique_symbol(name)
-    claim, workspace = ctypes.c_int32(0), aligned_bytes(spec.workspace_nbytes, spec.sparse)
-    alive: list[Any] = []
+    symbol = f"planned_ad.{name}"
 
     def emit(module: ir.Module) -> None:
         kernel = emit_kernel_function(module, f"{symbol}.body", spec)
@@ -144,21 +149,105 @@ def make_builtin(
         *leaf_pointers, memory = kernel.args
         builder.ret(emit_kernel(builder, cpu_target.target_context, leaf_pointers, memory))
         emit_entry(module, f"{symbol}.kernel", kernel)
-        if fast_path:
-            emitter = CallEmitter(module, symbol, spec, slow_path)
-            emitter.emit(kernel, workspace.ctypes.data, ctypes.addressof(claim))
-            alive.append(emitter.alive)
+        if has_fast_path(spec) if fast_path is None else fast_path:
+            CallEmitter(module, symbol, spec).emit(kernel)
 
-    library = compile_module(symbol, emit, optimization)
-    kernel_address, held = library.address(f"{symbol}.kernel"), (library.code, keep)
+    return compiled_module(symbol, emit, optimization)
+
+
+def loaded_call(
+    compiled: Compiled,
+    name: str,
+    doc: str,
+    text_signature: str,
+    spec: CallSpec,
+    slow_path: Callable[..., Any],
+    *,
+    fast_path: bool | None = None,
+    keep: object = None,
+) -> BuiltCall:
+    """A call that was compiled, perhaps by another process, in this one.
+
+    Parameters
+    ----------
+    compiled : Compiled
+    name, doc, text_signature : str
+        what ``help`` shows; `text_signature` as ``"(x, dx, /)"``.
+    spec : CallSpec
+        equal to the one that it was compiled for.
+    slow_path : callable
+        is called with the same arguments, positional and keyword, whenever they are not what `spec` says.
+        It may itself be the function of another `BuiltCall`: variants then form a chain.
+    fast_path : bool, optional
+        False makes the stand-in in Python; by default it is made only where it must.
+    keep : object, optional
+        what is kept as long as the function.
+
+    Notes
+    -----
+    A call that releases the GIL holds references to the arrays in its lists. Unchecked: that no other thread resizes an
+    array meanwhile.
+    """
+    fast_path = has_fast_path(spec) if fast_path is None else fast_path
+    own = OwnMemory(spec, slow_path)
+    library = compiled.load(own.address)
+    symbol, held = f"planned_ad.{name}", (library.code, keep)  # by the kernel: no way back to the slow path
+    kernel_address = library.address(f"{symbol}.kernel")
     run = KernelRunner(kernel_address, WorkspacePool(spec.workspace_nbytes, spec.sparse), spec.release_gil, held)
     if fast_path:
         address = library.address(symbol)
-        kept = (spec, slow_path, workspace, claim, alive, *held)
-        function = _builtin_function(name, f"{name}{text_signature}\n--\n\n{doc}", address, kept)
+        function = _builtin_function(
+            name, f"{name}{text_signature}\n--\n\n{doc}", address, (spec, *held, *library.referred)
+        )
     else:
         function = _slow_function(name, doc, text_signature, slow_path)
     return BuiltCall(function=function, fast_path=fast_path, kernel_address=kernel_address, run=run, library=library)
+
+
+def has_fast_path(spec: CallSpec) -> bool:
+    """Whether machine code can check the arguments, by what is known of this Python."""
+    return headers.supported() and (spec.watch is None or watchtable.supported())
+
+
+ROUTINES = {"walk": watchtable.walker, "arrange": arranger} | {
+    name: functools.partial(headers.numpy_function, name) for name in headers.NUMPY_API
+}
+
+
+class OwnMemory:
+    """What one call has of its own: a workspace and the flag that claims it, tables, its slow path."""
+
+    def __init__(self, spec: CallSpec, slow_path: Callable[..., Any]) -> None:
+        self._spec, self._slow_path = spec, slow_path
+
+    def address(self, referent: Referent) -> tuple[int, object]:
+        """The address of what machine code refers to, and what has to be kept for it."""
+        if referent.kind == "routine":
+            return ROUTINES[referent.what](), None
+        if referent.kind == "fixed":
+            return self._spec.fixed[referent.what][0], None
+        return getattr(self, f"_{referent.what}_address")() if referent.kind == "own" else plain_address(referent)
+
+    def _slow_path_address(self) -> tuple[int, object]:
+        return id(self._slow_path), self._slow_path
+
+    def _workspace_address(self) -> tuple[int, object]:
+        workspace = aligned_bytes(self._spec.workspace_nbytes, self._spec.sparse)
+        return workspace.ctypes.data, workspace
+
+    def _claim_address(self) -> tuple[int, object]:
+        claim = ctypes.c_int32(0)
+        return ctypes.addressof(claim), claim
+
+    def _forms_address(self) -> tuple[int, object]:
+        assert self._spec.forms is not None
+        table = forms_table(self._spec.forms)
+        return ctypes.addressof(table), table
+
+    def _watch_address(self) -> tuple[int, object]:
+        watch = self._spec.watch
+        assert watch is not None and watch.table is not None
+        return watch.table.address, watch
 
 
 def _builtin_function(name: str, doc: str, address: int, kept: tuple[Any, ...]) -> Callable[..., Any]:

@@ -17,16 +17,13 @@ from llvmlite import ir
 
 from ...planning.schedule import BranchStep, LibraryStep, LoopStep, Memory, MemoryPlan, Step, memories_of, walk_steps
 from ...tape.tape import walk
+from ..llvm.addresses import pointer_at
 from ..llvm.places import Metadata, Place, Pointers
 from ..llvm.types import I64, POINTER, STACK_ALIGNMENT, memory_type
 
 CELL_NBYTES = 512  # of one memory on the stack
 STACK_NBYTES = 8192  # of all of them in one function
 SCOPES = 100  # memories told apart: the description of each names all others
-
-
-def address_of(array: np.ndarray) -> int:
-    return array.ctypes.data
 
 
 def inner_steps(steps: Iterable[Step]) -> Iterator[Step]:
@@ -133,11 +130,12 @@ class KernelPointers(Pointers):
     def make(self, memory: Memory) -> ir.Value:
         assert self.builder is not None and self.layout is not None
         plan = self.layout.plan
-        if memory.kind == "constant":
-            return ir.Constant(I64, plan.constants[memory.id].ctypes.data).inttoptr(POINTER)
-        array = plan.tape.buffers[memory.id].array if memory.kind == "buffer" else None
+        array = plan.constants[memory.id] if memory.kind == "constant" else None
+        if memory.kind == "buffer":
+            array = plan.tape.buffers[memory.id].array
         if array is not None:
-            return ir.Constant(I64, address_of(array)).inttoptr(POINTER)
+            with self.builder.goto_entry_block():
+                return pointer_at(self.builder, "array", array)
         offset = self.layout.scratch_offset if memory.kind == "scratch" else plan.offsets[memory]
         low = 0
         if memory.kind == "buffer":

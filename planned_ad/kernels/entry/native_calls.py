@@ -24,7 +24,8 @@ from llvmlite import ir
 
 from ...python.callbacks import FORGET_PENDING
 from ..library.native_callees import CALLEE_FAILED
-from ..llvm.codelibrary import Optimization, compile_module, lasting_address, unique_symbol
+from ..llvm.addresses import pointer_at
+from ..llvm.codelibrary import Optimization, compile_module, lasting_address
 from ..llvm.types import I32, I64, POINTER, memory_type
 from .callspec import ArraySpec, FloatSpec
 from .watchtable import walker
@@ -109,7 +110,7 @@ class NativeCall:
         self._count = 0
         self._kept: dict[int, object] = {}  # of all kernels that were ever tried, since a call may be running in one
         self._lock = threading.Lock()
-        symbol = unique_symbol(f"{name}.native")
+        symbol = f"planned_ad.{name}.native"
         table = ctypes.addressof(self._rows)
         self.library = compile_module(symbol, lambda module: _emit(module, symbol, self.parameters, table), LITTLE)
         self.address: int = self.library.address(symbol)
@@ -144,12 +145,17 @@ class NativeCall:
     @property
     def declaration(self) -> str:
         """The C declaration of the function."""
-        names: list[str] = []
-        for parameter in self.parameters:
-            name = "".join(c if c.isalnum() else "_" for c in parameter.path).rstrip("_")
-            names.append(name if name not in names else f"{name}_{len(names)}")
-        described = [p.declaration(name) for p, name in zip(self.parameters, names)]
+        described = [p.declaration(name) for p, name in zip(self.parameters, c_names(self.parameters))]
         return f"int32_t {self.name}({', '.join(described) or 'void'})"
+
+
+def c_names(parameters: Sequence[NativeParameter]) -> list[str]:
+    """What C calls the parameters of a function."""
+    names: list[str] = []
+    for parameter in parameters:
+        name = "".join(c if c.isalnum() else "_" for c in parameter.path).rstrip("_")
+        names.append(name if name not in names else f"{name}_{len(names)}")
+    return names
 
 
 @functools.cache
@@ -186,7 +192,7 @@ def _emit(module: ir.Module, symbol: str, parameters: Sequence[NativeParameter],
     outside = _emit_outside(module, f"{symbol}.outside")
     function = ir.Function(module, ir.FunctionType(I32, [p.type for p in parameters]), symbol)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    leaves, cells = _emit_leaves(builder, parameters, function.args)
+    leaves, cells = emit_leaves(builder, parameters, function.args)
 
     first = builder.block
     look, run, done, broken, full, failed = (
@@ -196,7 +202,7 @@ def _emit(module: ir.Module, symbol: str, parameters: Sequence[NativeParameter],
     builder.position_at_end(look)
     number = builder.phi(I64)
     number.add_incoming(I64(0), first)
-    row = builder.gep(I64(rows).inttoptr(ROW.as_pointer()), [number])
+    row = builder.gep(pointer_at(builder, "address", rows, ROW), [number])
     kernel, differs = _emit_kernel(builder, row, outside, broken)
     number.add_incoming(builder.add(number, I64(1)), builder.block)
     builder.cbranch(differs, look, run)
@@ -214,7 +220,7 @@ def _emit(module: ir.Module, symbol: str, parameters: Sequence[NativeParameter],
     for block, code in ((broken, BROKEN_GUARD), (full, NO_MEMORY)):
         ir.IRBuilder(block).ret(I32(code))
     builder.position_at_end(failed)
-    builder.call(builder.inttoptr(I64(FORGET_PENDING), ir.FunctionType(ir.VoidType(), []).as_pointer()), [])
+    builder.call(pointer_at(builder, "address", FORGET_PENDING, ir.FunctionType(ir.VoidType(), [])), [])
     builder.ret(I32(CALLEE_FAILED))
 
 
@@ -227,7 +233,7 @@ def _emit_free(module: ir.Module, symbol: str) -> None:
     builder.ret_void()
 
 
-def _emit_leaves(
+def emit_leaves(
     builder: ir.IRBuilder, parameters: Sequence[NativeParameter], arguments: Sequence[ir.Value]
 ) -> tuple[ir.Value, list[tuple[ir.Value, ir.Value]]]:
     """The table of the kernel's leaves; of numbers that come back the call's copy, and the caller's."""
@@ -289,7 +295,7 @@ def _emit_outside(module: ir.Module, symbol: str) -> ir.Function:
     builder.position_at_end(ask)
     builder.cbranch(builder.icmp_unsigned("!=", builder.call(has_gil, []), I32(0)), look, leave)
     builder.position_at_end(look)
-    walk = builder.inttoptr(I64(walker()), ir.FunctionType(I32, [POINTER]).as_pointer())
+    walk = pointer_at(builder, "address", walker(), ir.FunctionType(I32, [POINTER]))
     builder.ret(builder.call(walk, [builder.inttoptr(watch, POINTER)]))
     builder.position_at_end(leave)
     builder.ret(I32(0))

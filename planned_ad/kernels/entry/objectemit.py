@@ -3,13 +3,12 @@
 Wherever an exception is raised on the way, the function that is emitted returns NULL, and drops what it holds.
 """
 
-import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
+from ..llvm.addresses import pointer_at
 from . import headers
 from .callspec import (
     ArgumentResult,
@@ -47,7 +46,6 @@ class ObjectEmitter:
         self.returned = ir.IRBuilder(self.exit).phi(POINTER)
         self.made: list[ir.Value] = []  # cells of references that are dropped at the end
         self.seen: dict[Path, ir.Value] = {}  # arguments and what is in them; of a float, the copy of its number
-        self.alive: list[Any] = []  # what the code refers to
 
     def _cell(self) -> ir.Value:
         """A place for a reference that is dropped at the end."""
@@ -71,9 +69,9 @@ class ObjectEmitter:
         builder = self.builder
         match result:
             case None:
-                return self._incref(object_at(None))
+                return self._incref(self._object(None))
             case ConstantResult():
-                return self._incref(object_at(result.value))
+                return self._incref(self._object(result.value))
             case ArgumentResult():
                 return self._incref(self.seen[result.position,])
             case FloatResult():
@@ -91,14 +89,13 @@ class ObjectEmitter:
                 new = self._new("PyDict_New", [], [], unfinished)
                 for key, item in zip(result.keys, result.items):
                     value = self._result(item, outputs, (*unfinished, new))
-                    self._put("PyDict_SetItem", new, object_at(key), value, (*unfinished, new))
+                    self._put("PyDict_SetItem", new, self._object(key), value, (*unfinished, new))
                     self._decref(value)
                 return new
             case ConvertedResult():
-                self.alive.append(result.function)
                 item = self._result(result.item, outputs, unfinished)
                 new = builder.call(
-                    self._c_api("PyObject_CallOneArg", POINTER, [POINTER] * 2), [object_at(result.function), item]
+                    self._c_api("PyObject_CallOneArg", POINTER, [POINTER] * 2), [self._object(result.function), item]
                 )
                 self._decref(item)
                 self._return_if_null(new, unfinished)
@@ -136,19 +133,18 @@ class ObjectEmitter:
         """As `np.empty` or `np.zeros`, by what these call; an array of another order has its strides said."""
         builder, spec = self.builder, result.spec
         count, words, is_c = len(spec.shape), INT64.as_pointer(), spec.is_c_ordered
-        dtype = self._incref(object_at(np.dtype(spec.dtype.char)))  # the call takes over the reference
+        dtype = self._incref(self._object(np.dtype(spec.dtype.char)))  # the call takes over the reference
         extents = self._constants(spec.shape)
         if is_c:
             kind = ir.FunctionType(POINTER, [INT32, words, POINTER, INT32])
-            address = headers.numpy_function("zeros" if result.is_zero else "empty")
-            make = builder.inttoptr(INT64(address), kind.as_pointer())
+            make = pointer_at(builder, "routine", "zeros" if result.is_zero else "empty", kind)
             new = builder.call(make, [INT32(count), extents, dtype, INT32(0)])
         else:
             kind = ir.FunctionType(POINTER, [POINTER, POINTER, INT32, words, words, POINTER, INT32, POINTER])
-            make = builder.inttoptr(INT64(headers.numpy_function("new")), kind.as_pointer())
+            make = pointer_at(builder, "routine", "new", kind)
             strides, nothing = self._constants(spec.strides), POINTER(None)
             new = builder.call(
-                make, [object_at(np.ndarray), dtype, INT32(count), extents, strides, nothing, INT32(0), nothing]
+                make, [self._object(np.ndarray), dtype, INT32(count), extents, strides, nothing, INT32(0), nothing]
             )
         self._return_if_null(new, unfinished)
         if result.is_zero and not is_c:
@@ -158,9 +154,7 @@ class ObjectEmitter:
 
     def _constants(self, numbers: Sequence[int]) -> ir.Value:
         """The address of these numbers."""
-        table = (ctypes.c_int64 * max(len(numbers), 1))(*numbers)
-        self.alive.append(table)
-        return pointer_to(ctypes.addressof(table), INT64)
+        return pointer_at(self.builder, "integers", tuple(numbers), INT64)
 
     def _put(
         self, name: str, items: ir.Value, key: ir.Value, value: ir.Value, unfinished: tuple[ir.Value, ...]
@@ -205,7 +199,11 @@ class ObjectEmitter:
         return self.builder.load(self.builder.bitcast(address, kind.as_pointer()))
 
     def _has_type(self, value: ir.Value, wanted: type) -> ir.Value:
-        return self.builder.icmp_signed("==", self._field(value, headers.OBJECT_TYPE, POINTER), object_at(wanted))
+        return self.builder.icmp_signed("==", self._field(value, headers.OBJECT_TYPE, POINTER), self._object(wanted))
+
+    def _object(self, value: object) -> ir.Value:
+        """A pointer to an object, which the function's `CompiledCall` keeps alive."""
+        return pointer_at(self.builder, "object", value)
 
     def _alloca(self, kind: ir.Type) -> ir.Value:
         with self.builder.goto_entry_block():
@@ -228,15 +226,6 @@ class ObjectEmitter:
     def _c_api(self, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
         known = self.module.globals.get(name)
         return known or ir.Function(self.module, ir.FunctionType(result, arguments), name)
-
-
-def pointer_to(address: int, kind: ir.Type | None = None) -> ir.Value:
-    return INT64(address).inttoptr(POINTER if kind is None else kind.as_pointer())
-
-
-def object_at(value: object) -> ir.Value:
-    """A pointer to an object, which the function's `CompiledCall` keeps alive."""
-    return pointer_to(id(value))
 
 
 def as_signed(word: int) -> int:

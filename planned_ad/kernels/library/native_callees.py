@@ -11,6 +11,7 @@ from llvmlite import ir
 
 from ...planning.schedule import LibraryStep
 from ...regions.regions import contiguous, same_layout
+from ..llvm.addresses import pointer_at
 from ..llvm.places import Pointers
 from ..llvm.types import I32, I64, POINTER
 
@@ -39,7 +40,7 @@ def emit_call(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> N
 
 
 def call_address(builder: ir.IRBuilder, address: int, table: ir.Value, result: ir.Value) -> ir.Value:
-    function = builder.inttoptr(I64(address), SIGNATURE.as_pointer())
+    function = pointer_at(builder, "address", address, SIGNATURE)
     return builder.call(function, [table, result])
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from llvmlite import ir
 
 from ...tape.tape import Apply
+from ..llvm.codelibrary import REGISTERED
 from ..llvm.places import loop
 from ..llvm.types import I8, I32, I64, constant, memory_type
 from ..maths.notation import declare
@@ -32,9 +33,13 @@ def library_symbol(name: str) -> str:
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    symbol = f"planned_ad.library.{name}"
+    symbol = f"{PREFIX}{name}"
     llvm.add_symbol(symbol, get_pointer(capsule, get_name(capsule)))
     return symbol
+
+
+PREFIX = "planned_ad.library."
+REGISTERED[PREFIX] = library_symbol
 
 
 def cell(builder: ir.IRBuilder, value: ir.Constant) -> ir.Value:

@@ -6,11 +6,14 @@ is typed LLVM already, which takes 3 ms and 12 ms. Numba's engine never gives ma
 an engine of its own, of 80 KB, that goes with it, and an LLVM context of its own while it is compiled.
 """
 
+from __future__ import annotations
+
+import ctypes
 import functools
-import itertools
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -21,7 +24,8 @@ from numba.core.codegen import initialize_llvm
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-_serial = itertools.count()
+from ...caching import store
+from .addresses import OpenModule, Referent, plain_address
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,40 +43,107 @@ class Optimization:
     loop_unroll: bool = True
 
 
+REGISTERED: dict[str, Callable[[str], str]] = {}  # by the prefix of symbols, what registers one with LLVM by the rest
+
+
+def register_symbol(symbol: str) -> None:
+    """Have LLVM find a function of a library, in code that was emitted by another process."""
+    prefix = next(prefix for prefix in REGISTERED if symbol.startswith(prefix))
+    REGISTERED[prefix](symbol.removeprefix(prefix))
+
+
+class MachineCode(NamedTuple):
+    """A module, compiled: its object file, and its optimised LLVM for readers."""
+
+    object: bytes
+    bitcode: bytes
+
+    @classmethod
+    def of(cls, module: ir.Module, optimization: Optimization) -> MachineCode:
+        """What was made from the same text before, for this processor and by this LLVM; else made now, and stored."""
+        text = normalize_ir_text(str(module))
+        key = store.key_of("code", text, optimization, processor())
+        found = cls.found(key)
+        return cls.made(text, optimization).put(key) if found is None else found
+
+    @classmethod
+    def found(cls, key: str) -> MachineCode | None:
+        """What is on disk under a key."""
+        contents = store.find(key)
+        if contents is None:
+            return None
+        length = int.from_bytes(contents[:8], "little")
+        return cls(contents[8 : 8 + length], contents[8 + length :])
+
+    def put(self, key: str) -> MachineCode:
+        """Have it be on disk."""
+        store.put(key, len(self.object).to_bytes(8, "little") + self.object + self.bitcode)
+        return self
+
+    @classmethod
+    def made(cls, text: str, optimization: Optimization, machine: llvm.TargetMachine | None = None) -> MachineCode:
+        machine = _target_machine() if machine is None else machine
+        with llvm.create_context() as context, llvm.parse_assembly(text, context) as parsed:
+            parsed.triple, parsed.data_layout = llvm.get_process_triple(), str(machine.target_data)
+            parsed.verify()
+            _optimize(parsed, machine, optimization)
+            return cls(machine.emit_object(parsed), parsed.as_bitcode())
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Machine code that any process can load, and what the cells of its module are to point to, by their names."""
+
+    code: MachineCode
+    referents: dict[str, Referent]
+    symbols: tuple[str, ...] = ()  # functions of libraries, by the names under which we register them
+
+    def load(self, address_of: Callable[[Referent], tuple[int, object]] = plain_address) -> CodeLibrary:
+        """It, in memory; `address_of` gives an address, and what has to be kept for it."""
+        for symbol in self.symbols:
+            register_symbol(symbol)
+        found = {name: address_of(referent) for name, referent in self.referents.items()}
+        with global_compiler_lock:
+            library = CodeLibrary(self.code)
+        for name, (address, kept) in found.items():
+            library.refer(name, address)
+            library.referred.append(kept)
+        return library
+
+
 class CodeLibrary:
-    """The machine code of one module, which lives as long as its `code`.
+    """The machine code of one module, loaded, which lives as long as its `code`.
 
     Parameters
     ----------
-    module : llvmlite.ir.Module
-    optimization : Optimization
+    code : MachineCode
 
     Attributes
     ----------
+    referred : list
+        What its cells point to, to be held as long as it runs.
     code : numpy.ndarray
         Whatever holds an address of this library must hold this, or the library. It is an empty array because the
         garbage collector does not see those. Of what is in circles it calls all finalisers before it takes them apart,
         and one of them, a user's `__del__`, may call a plan: code in sight of the collector would be gone by then.
     """
 
-    def __init__(self, module: ir.Module, optimization: Optimization) -> None:
-        machine = _target_machine()
-        module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
-        with llvm.create_context() as context, llvm.parse_assembly(normalize_ir_text(str(module)), context) as parsed:
-            parsed.verify()
-            _optimize(parsed, machine, optimization)
-            self._bitcode = parsed.as_bitcode()
-            compiled = machine.emit_object(parsed)
+    def __init__(self, code: MachineCode) -> None:
         engine = _empty_engine()
-        engine.add_object_file(llvm.ObjectFileRef.from_data(compiled))
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code.object))
         engine.finalize_object()
-        self._engine, self.code = engine, np.empty(0, np.uint8)
+        self._engine, self._bitcode, self.code = engine, code.bitcode, np.empty(0, np.uint8)
+        self.referred: list[object] = []
         # Not when the process ends: threads without the GIL may still be in it.
         weakref.finalize(self.code, engine.close).atexit = False
 
     def address(self, symbol: str) -> int:
         """Of one of its functions; valid as long as `code` lives."""
         return self._engine.get_function_address(symbol)
+
+    def refer(self, name: str, address: int) -> None:
+        """Write an address to the cell of this name; before anything is called."""
+        ctypes.c_int64.from_address(self._engine.get_global_value_address(name)).value = address
 
     def llvm(self) -> str:
         """The optimised LLVM."""
@@ -93,10 +164,28 @@ def _target_machine() -> llvm.TargetMachine:
 
 def _new_target_machine() -> llvm.TargetMachine:
     """This machine, as Numba compiles for it."""
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(**_machine_options())
+
+
+def linkable_machine(cpu: str | None) -> llvm.TargetMachine:
+    """One whose machine code a linker takes, for this processor or one of that name."""
+    options = _machine_options() | {"reloc": "pic", "codemodel": "default", "jit": False}
+    options |= {} if cpu is None else {"cpu": cpu, "features": ""}
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(**options)
+
+
+@functools.cache
+def _machine_options() -> dict[str, Any]:
     initialize_llvm()
     options = {"opt": config.OPT}  # type: ignore[attr-defined]
     cpu_target.target_context.codegen()._customize_tm_options(options)
-    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(**options)
+    return options
+
+
+@functools.cache
+def processor() -> str:
+    """What machine code is made for, and by which LLVM."""
+    return f"{llvm.get_process_triple()} {llvm.llvm_version_info} {sorted(_machine_options().items())}"
 
 
 def _empty_engine() -> llvm.ExecutionEngine:
@@ -141,19 +230,25 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, wanted: Optim
     manager.run(module)
 
 
-def unique_symbol(name: str) -> str:
-    """A linker name that no other module of this process has."""
-    return f"planned_ad.{name}.{next(_serial)}"
+def compiled_module(
+    symbol: str, emit: Callable[[ir.Module], None], optimization: Optimization | None = None
+) -> Compiled:
+    """Let `emit` fill an empty module, and compile it.
+
+    Symbols need be unique in their module only: each library has an engine of its own.
+    """
+    with global_compiler_lock:
+        module = OpenModule(symbol)
+        emit(module)
+        symbols = tuple(name for name in module.globals if name.startswith(tuple(REGISTERED)))
+        return Compiled(MachineCode.of(module, optimization or Optimization()), module.referents, symbols)
 
 
 def compile_module(
     symbol: str, emit: Callable[[ir.Module], None], optimization: Optimization | None = None
 ) -> CodeLibrary:
-    """Let `emit` fill an empty module, and compile it. ``address(symbol)`` of the library is that of a function."""
-    with global_compiler_lock:
-        module = ir.Module(symbol)
-        emit(module)
-        return CodeLibrary(module, optimization or Optimization())
+    """`compiled_module`, loaded. ``address(symbol)`` of the library is that of a function."""
+    return compiled_module(symbol, emit, optimization).load()
 
 
 _lasting: dict[str, CodeLibrary] = {}
@@ -163,5 +258,9 @@ def lasting_address(symbol: str, emit: Callable[[ir.Module], None], optimization
     """The address of a function that all plans share: compiled once in a process, and never given back."""
     with global_compiler_lock:
         if symbol not in _lasting:
-            _lasting[symbol] = compile_module(symbol, emit, optimization)
+            key = store.key_of("lasting", symbol, store.own_files(), processor())
+            code = MachineCode.found(key)
+            if code is None:
+                code = compiled_module(symbol, emit, optimization).code.put(key)
+            _lasting[symbol] = Compiled(code, {}).load()
         return _lasting[symbol].address(symbol)

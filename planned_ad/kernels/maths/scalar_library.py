@@ -3,8 +3,7 @@
 Functions of the C mathematics library are called by name. SciPy's are C functions too, published by
 `scipy.special.cython_special` as capsules; their addresses are registered with LLVM under names of ours,
 so that the generated code holds symbols and no addresses. None of them allocates or touches Python:
-`scipy.special.errstate` must be left at its default, "ignore", for those that come from SciPy. A process that loads
-machine code from a cache, without emitting it, must call `scipy_symbol` for these functions first.
+`scipy.special.errstate` must be left at its default, "ignore", for those that come from SciPy.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import functools
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from ..llvm.codelibrary import REGISTERED
 from .notation import F64, INFINITY, Lanes, declare, where
 
 C_NAMES = {
@@ -95,9 +95,13 @@ def scipy_symbol(name: str) -> str:
         raise ImportError(f"scipy.special.cython_special.{name} has the unexpected signature {signature!r}")
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    symbol = f"planned_ad.scipy.{name}"
+    symbol = f"{PREFIX}{name}"
     llvm.add_symbol(symbol, get_pointer(capsule, signature))
     return symbol
+
+
+PREFIX = "planned_ad.scipy."
+REGISTERED[PREFIX] = scipy_symbol
 
 
 def scalar_call(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:
