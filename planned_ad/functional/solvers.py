@@ -180,10 +180,10 @@ def fsolve(recorder: Recorder, name: str, func: Any, x0: Any, args: Any = (), **
 
     start = np.atleast_1d(recorder.array(recorder.value_of(x0)))
     found = by_scipy(recorder, name, solve, (func, x0, args, options), start.size)
-    return with_derivative(recorder, flat(recorder, of_first_argument(recorder, func, args)), found)
+    return with_derivative(recorder, flattened(recorder, of_first_argument(recorder, func, args)), found)
 
 
-def flat(recorder: Recorder, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def flattened(recorder: Recorder, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """With one axis, whatever it gives."""
     return lambda x: recorder.array(recorder.value_of(function(x))).reshape(-1)
 
@@ -209,7 +209,7 @@ def root(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), **opt
         def call(x: Any) -> Any:
             return both(x, *args)[0]
 
-    x = with_derivative(recorder, flat(recorder, lambda x: call(x.reshape(shape) if shape else x)), found[:-1])
+    x = with_derivative(recorder, flattened(recorder, lambda x: call(x.reshape(shape) if shape else x)), found[:-1])
     x = x.reshape(shape) if shape else x
     return WhatIsKnown(recorder, name, x=x, fun=call(x), success=found[-1] != 0)
 
@@ -230,7 +230,7 @@ def fixed_point(recorder: Recorder, name: str, func: Any, x0: Any, args: Any = (
     call = of_first_argument(recorder, func, args)
     if not shape:
         return with_derivative(recorder, lambda x: call(x) - x, found[()])
-    residual = flat(recorder, lambda x: call(x.reshape(shape)) - x.reshape(shape))
+    residual = flattened(recorder, lambda x: call(x.reshape(shape)) - x.reshape(shape))
     return with_derivative(recorder, residual, found.reshape(-1)).reshape(shape)
 
 
@@ -307,7 +307,7 @@ def least_squares(recorder: Recorder, name: str, fun: Any, x0: Any, **options: A
 
     found = by_scipy(recorder, name, solve, (fun, x0, args, named, options), int(np.prod(shape)) + 1)
     traced = recorder.namespace.function(fun)
-    residuals = flat(recorder, lambda x: traced(x, *args, **named))
+    residuals = flattened(recorder, lambda x: traced(x, *args, **named))
 
     def loss(x: Any) -> Any:
         return 0.5 * np.sum(residuals(x) ** 2)

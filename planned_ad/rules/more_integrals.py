@@ -19,7 +19,7 @@ from .rows import row
 SQUARE_ROOT_OF_PI = math.sqrt(math.pi)
 
 
-def part_of(function: np.ufunc, number: int) -> Callable[..., np.ndarray]:
+def output_of(function: np.ufunc, number: int) -> Callable[..., np.ndarray]:
     """One of the results of a function that has several."""
     return lambda *operands: np.asarray(function(*operands)[number])
 
@@ -49,7 +49,7 @@ PARTS: dict[str, tuple[np.ufunc, int]] = {
 
 
 def several_part(name: str, adjoints: tuple, needs: tuple[str, ...], section: str, **options: object) -> None:
-    row(name, part_of(*PARTS[name]), adjoints, needs, cost=80, reference=f"{DLMF}/{section}", **options)  # type: ignore[arg-type]
+    row(name, output_of(*PARTS[name]), adjoints, needs, cost=80, reference=f"{DLMF}/{section}", **options)  # type: ignore[arg-type]
 
 
 ABOVE_ZERO = ((0.3, 3),)
@@ -87,7 +87,7 @@ for _name, _rate in {
 # Incomplete elliptic integrals, DLMF 19.2.4-5 and 19.4.
 
 
-def modulus(a: Symbol, m: Symbol) -> Symbol:
+def one_minus_m_sin2(a: Symbol, m: Symbol) -> Symbol:
     return 1 - m * (sin(a) * sin(a))
 
 
@@ -114,7 +114,7 @@ def by_parameter(rate: Callable[..., Symbol], factors: tuple[float, float, float
 
 def first_kind(a: Symbol, m: Symbol) -> Symbol:
     f, e = a.apply("ellipkinc", m), a.apply("ellipeinc", m)
-    return e / (2 * m * (1 - m)) - f / (2 * m) - sin(2.0 * a) / (4 * (1 - m) * sqrt(modulus(a, m)))
+    return e / (2 * m * (1 - m)) - f / (2 * m) - sin(2.0 * a) / (4 * (1 - m) * sqrt(one_minus_m_sin2(a, m)))
 
 
 def second_kind(a: Symbol, m: Symbol) -> Symbol:
@@ -124,7 +124,7 @@ def second_kind(a: Symbol, m: Symbol) -> Symbol:
 row(
     "ellipkinc",
     special.ellipkinc,
-    (lambda ct, y, a, b: ct / sqrt(modulus(a, b)), by_parameter(first_kind, (0.5, 0.75, 0.9375))),
+    (lambda ct, y, a, b: ct / sqrt(one_minus_m_sin2(a, b)), by_parameter(first_kind, (0.5, 0.75, 0.9375))),
     ("ab", "ab"),
     cost=150,
     samples=((-1.4, 1.4), (-0.8, 0.8)),
@@ -134,7 +134,7 @@ row(
 row(
     "ellipeinc",
     special.ellipeinc,
-    (lambda ct, y, a, b: ct * sqrt(modulus(a, b)), by_parameter(second_kind, (-0.5, -0.25, -0.1875))),
+    (lambda ct, y, a, b: ct * sqrt(one_minus_m_sin2(a, b)), by_parameter(second_kind, (-0.5, -0.25, -0.1875))),
     ("ab", "ab"),
     cost=150,
     samples=((-1.4, 1.4), (-0.8, 0.8)),

@@ -60,7 +60,7 @@ def portrait_of(walk: Walk, outside: Outside, with_contents: bool = False) -> Po
     numbers = {id(obj): number for number, obj in enumerate(met)}
     digest = hashlib.sha256()
     for sighting in walk.seen:
-        for part in flat((sighting.path, key_told(sighting.key, numbers))):
+        for part in pieces_of((sighting.path, key_told(sighting.key, numbers))):
             data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
             digest.update(len(data).to_bytes(8, "little") + data)
         if with_contents and sighting.key[0] == "array":
@@ -154,7 +154,7 @@ def importable_name(obj: Any) -> str:
 def code_digest(code: types.CodeType) -> str:
     """Code by all that running it, and telling its lines, depends on."""
     digest = hashlib.sha256()
-    for part in flat(code_parts(code)):
+    for part in pieces_of(code_parts(code)):
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "little") + data)
     return digest.hexdigest()
@@ -194,12 +194,12 @@ def constants_told(constants: Iterable[Any]) -> tuple:
     return tuple(found)
 
 
-def flat(parts: Any) -> Iterator[str | bytes]:
+def pieces_of(parts: Any) -> Iterator[str | bytes]:
     """The leaves of nested tuples, with where each tuple begins and ends."""
     if isinstance(parts, tuple):
         yield "("
         for part in parts:
-            yield from flat(part)
+            yield from pieces_of(part)
         yield ")"
     else:
         yield parts

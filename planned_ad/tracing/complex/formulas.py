@@ -114,7 +114,7 @@ def power(a: ComplexValue, b: ComplexValue) -> ComplexValue:
     """`exp(b log a)`; of 0 it is 0 where the real part of `b` is positive, 1 where `b` is 0, else nan."""
     at_zero = a.real.equals(0.0).both(a.imag.equals(0.0))
     safe = ComplexValue(where(at_zero, 1.0, a.real), where(at_zero, 0.0, a.imag))
-    result = complex_exp(complex_product(b, logarithm(safe)))
+    result = complex_exp(complex_product(b, complex_logarithm(safe)))
     none = b.real.equals(0.0).both(b.imag.equals(0.0))
     rises = b.real.apply("greater", 0.0)
     constant = where(none, 1.0, where(rises, b.real.of(0.0), math.nan))
@@ -164,7 +164,7 @@ def exponential_m1(a: ComplexValue) -> ComplexValue:
     return ComplexValue(expm1(a.real) * cos(a.imag) - 2.0 * half * half, exp(a.real) * sin(a.imag))
 
 
-def logarithm(a: ComplexValue) -> ComplexValue:
+def complex_logarithm(a: ComplexValue) -> ComplexValue:
     """Near the unit circle, where the logarithm of the size is small, by `log1p`."""
     if a.is_real or a.is_imaginary:
         return ComplexValue(log(abs(a.some)), angle(a))
@@ -179,7 +179,7 @@ def logarithm(a: ComplexValue) -> ComplexValue:
 
 def log_to(base: float):
     def function(a: ComplexValue) -> ComplexValue:
-        return logarithm(a).each(lambda part: part * (1.0 / math.log(base)))
+        return complex_logarithm(a).each(lambda part: part * (1.0 / math.log(base)))
 
     return function
 
@@ -210,7 +210,7 @@ def sine(a: ComplexValue) -> ComplexValue:
     return ComplexValue(sin(a.real) * cosh(a.imag), cos(a.real) * sinh(a.imag))
 
 
-def cosine(a: ComplexValue) -> ComplexValue:
+def complex_cosine(a: ComplexValue) -> ComplexValue:
     return ComplexValue(cos(a.real) * cosh(a.imag), -(sin(a.real) * sinh(a.imag)))
 
 
@@ -233,7 +233,7 @@ def hyperbolic_sine(a: ComplexValue) -> ComplexValue:
 
 
 def hyperbolic_cosine(a: ComplexValue) -> ComplexValue:
-    return cosine(times_i(a))
+    return complex_cosine(times_i(a))
 
 
 def hyperbolic_tangent(a: ComplexValue) -> ComplexValue:
@@ -339,8 +339,8 @@ FORMULAS = {
     np.positive: lambda a: a, np.conjugate: conjugate, np.square: squared, np.reciprocal: inverted,
     np.power: power, np.float_power: power, np.absolute: modulus, np.sign: sign,
     np.exp: complex_exp, np.exp2: exponential_2,
-    np.expm1: exponential_m1, np.log: logarithm, np.log2: log_to(2.0), np.log10: log_to(10.0),
-    np.log1p: logarithm_1p, np.sqrt: complex_root, np.sin: sine, np.cos: cosine, np.tan: tangent,
+    np.expm1: exponential_m1, np.log: complex_logarithm, np.log2: log_to(2.0), np.log10: log_to(10.0),
+    np.log1p: logarithm_1p, np.sqrt: complex_root, np.sin: sine, np.cos: complex_cosine, np.tan: tangent,
     np.sinh: hyperbolic_sine, np.cosh: hyperbolic_cosine, np.tanh: hyperbolic_tangent, np.arcsin: inverse_sine,
     np.arccos: inverse_cosine, np.arctan: inverse_tangent, np.arcsinh: inverse_hyperbolic_sine,
     np.arccosh: inverse_hyperbolic_cosine, np.arctanh: inverse_hyperbolic_tangent, np.equal: equal,

@@ -157,7 +157,7 @@ def jacobi_polynomial(n: int, a: Any, b: Any, x: Any) -> Any:
     return scale * value
 
 
-def chebyshev(n: int, x: Any, first: Any) -> Any:
+def chebyshev_polynomial(n: int, x: Any, first: Any) -> Any:
     return by_recurrence(n, 1.0 + 0 * x, first, lambda k, p, q: 2 * x * p - q)
 
 
@@ -172,12 +172,12 @@ def shifted_jacobi(n: int, p: Any, q: Any, x: Any) -> Any:
 POLYNOMIALS: dict[np.ufunc, Callable[..., Any]] = {
     special.eval_legendre: legendre,
     special.eval_sh_legendre: lambda n, x: legendre(n, 2 * x - 1),
-    special.eval_chebyt: lambda n, x: chebyshev(n, x, x),
-    special.eval_chebyu: lambda n, x: chebyshev(n, x, 2 * x),
-    special.eval_chebyc: lambda n, x: 2 * chebyshev(n, 0.5 * x, 0.5 * x),
-    special.eval_chebys: lambda n, x: chebyshev(n, 0.5 * x, x),
-    special.eval_sh_chebyt: lambda n, x: chebyshev(n, 2 * x - 1, 2 * x - 1),
-    special.eval_sh_chebyu: lambda n, x: chebyshev(n, 2 * x - 1, 2 * (2 * x - 1)),
+    special.eval_chebyt: lambda n, x: chebyshev_polynomial(n, x, x),
+    special.eval_chebyu: lambda n, x: chebyshev_polynomial(n, x, 2 * x),
+    special.eval_chebyc: lambda n, x: 2 * chebyshev_polynomial(n, 0.5 * x, 0.5 * x),
+    special.eval_chebys: lambda n, x: chebyshev_polynomial(n, 0.5 * x, x),
+    special.eval_sh_chebyt: lambda n, x: chebyshev_polynomial(n, 2 * x - 1, 2 * x - 1),
+    special.eval_sh_chebyu: lambda n, x: chebyshev_polynomial(n, 2 * x - 1, 2 * (2 * x - 1)),
     special.eval_hermite: lambda n, x: by_recurrence(n, 1.0 + 0 * x, 2 * x, lambda k, p, q: 2 * x * p - 2 * k * q),
     special.eval_hermitenorm: lambda n, x: by_recurrence(n, 1.0 + 0 * x, x, lambda k, p, q: x * p - k * q),
     special.eval_gegenbauer: gegenbauer,

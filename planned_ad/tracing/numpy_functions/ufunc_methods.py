@@ -40,7 +40,7 @@ def reduce_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[st
         lines = lines.astype(options["dtype"])
     if not lines.shape[0] and start is None:
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
-    total = folded(ufunc, lines, None if initial is NO_VALUE else initial)
+    total = reduced_by(ufunc, lines, None if initial is NO_VALUE else initial)
     if total is None:
         total = np.full(lines.shape[1:], start)
     keepdims = options.get("keepdims", False) not in (False, NO_VALUE)
@@ -53,7 +53,7 @@ def is_reorderable(ufunc: np.ufunc) -> bool:
     return ufunc in (np.maximum, np.minimum, np.fmax, np.fmin)
 
 
-def folded(ufunc: Callable[..., Any], lines: Any, start: Any = None) -> Any:
+def reduced_by(ufunc: Callable[..., Any], lines: Any, start: Any = None) -> Any:
     """The lines joined one after the other; None where there are none."""
     total = start
     for k in range(lines.shape[0]):

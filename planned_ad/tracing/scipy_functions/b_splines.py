@@ -52,13 +52,13 @@ def b_splines_at(t: Any, k: int, x: Any, at: Any, order: int = 0) -> list[Any]:
     return found
 
 
-def interval(recorder: Recorder, t: Any, k: int, x: Any) -> Any:
+def knot_interval(recorder: Recorder, t: Any, k: int, x: Any) -> Any:
     return interval_of(recorder, t, x, k, t.shape[0] - k - 1)
 
 
 def value(recorder: Recorder, t: Any, c: Any, k: int, x: Any, order: int = 0) -> Any:
     """The spline, one for each column of `c`, or a derivative of it, at `x`."""
-    at = interval(recorder, t, k, x)
+    at = knot_interval(recorder, t, k, x)
     parts = b_splines_at(t, k, x, at, order)
     terms = [_like(part, c) * c[at - k + j] for j, part in enumerate(parts)]
     return sum(terms[1:], terms[0])
@@ -82,7 +82,7 @@ def evaluate_spline(recorder, t, c, k, x, nu, extrapolate, out=None):
 @compiled("find_interval")
 def find_interval(recorder, t, k, x, before, extrapolate):
     (t,) = traced_arrays(recorder, t)
-    return interval(recorder, t, k, x)
+    return knot_interval(recorder, t, k, x)
 
 
 @compiled("evaluate_all_bspl")
@@ -95,7 +95,7 @@ def evaluate_all_bspl(recorder, t, k, x, at, nu=0):
 def collocation(recorder, x, t, k, ab, offset=0):
     """The B-splines at each x as the rows of a banded matrix, of which `ab` is the transpose of LAPACK's form."""
     x, t = traced_arrays(recorder, x, t)
-    at = interval(recorder, t, k, x)
+    at = knot_interval(recorder, t, k, x)
     rows = np.arange(x.shape[0]) + offset
     for j, part in enumerate(b_splines_at(t, k, x, at)):
         column = at - k + j
@@ -107,7 +107,7 @@ def data_matrix(recorder, x, t, k, w, extrapolate=False):
     """The B-splines at each x times its weight, and the first coefficient that they belong to."""
     require_numbers(recorder, (x, t))
     x, t, w = traced_arrays(recorder, x, t, w)
-    at = interval(recorder, t, k, x)
+    at = knot_interval(recorder, t, k, x)
     return np.stack(b_splines_at(t, k, x, at), axis=1) * w[:, None], at - k, t.shape[0] - k - 1
 
 
@@ -119,7 +119,7 @@ def evaluate_ndbspline(recorder, xi, t, counts, k, nu, extrapolate, c, width, st
     places, parts, nowhere = [], [], np.isnan(xi[:, 0])
     for d, (count, degree) in enumerate(zip(counts, k)):
         knots, x = t[d, :count], xi[:, d]
-        places.append(interval(recorder, knots, degree, x) - degree)
+        places.append(knot_interval(recorder, knots, degree, x) - degree)
         parts.append(b_splines_at(knots, degree, x, places[-1] + degree, nu[d]))
         end = knots[degree], knots[count - degree - 1]
         nowhere = nowhere | (np.isnan(x) if extrapolate else beyond_ends(x, *end))
@@ -153,7 +153,7 @@ def by_matrix(solve: Callable[[np.ndarray], np.ndarray], y: Any) -> Any:
 LEAST_SQUARES: Any = getattr(interpolate._bsplines, "_lsq_solve_qr", None)
 
 
-def least_squares(recorder, x, y, t, k, w, periodic=False):
+def fitted_coefficients(recorder, x, y, t, k, w, periodic=False):
     x, t, w = known_numbers(recorder, "make_lsq_spline", x, t, w)
     (y,) = traced_arrays(recorder, y)
 
@@ -165,7 +165,7 @@ def least_squares(recorder, x, y, t, k, w, periodic=False):
 
 
 if LEAST_SQUARES is not None:
-    implements(LEAST_SQUARES)(least_squares)
+    implements(LEAST_SQUARES)(fitted_coefficients)
 
 
 def interpolating(recorder: Recorder, x: Sequence[float], y: Any, k: int, t: np.ndarray) -> Any:

@@ -15,7 +15,7 @@ from scipy.interpolate import _fitpack2
 from ..numpy_functions.support import unsupported
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
-from .b_splines import b_splines_at, by_matrix, interpolating, interval, known_numbers, value
+from .b_splines import b_splines_at, by_matrix, interpolating, knot_interval, known_numbers, value
 from .intervals import beyond_ends, traced_arrays
 
 dfitpack: Any = _fitpack2.dfitpack
@@ -54,7 +54,7 @@ def surface(recorder: Recorder, tx: Any, ty: Any, c: Any, kx: int, ky: int, orde
     tx, ty, c, x, y = (a * 1.0 for a in traced_arrays(recorder, tx, ty, c, x, y))
     nx, ny = tx.shape[0] - kx - 1, ty.shape[0] - ky - 1
     x, y = np.clip(x, tx[kx], tx[nx]), np.clip(y, ty[ky], ty[ny])
-    row, column = interval(recorder, tx, kx, x), interval(recorder, ty, ky, y)
+    row, column = knot_interval(recorder, tx, kx, x), knot_interval(recorder, ty, ky, y)
     across = b_splines_at(ty, ky, y, column, order[1])
     found: Any = 0.0
     for i, along in enumerate(b_splines_at(tx, kx, x, row, order[0])):
