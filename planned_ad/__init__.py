@@ -1,5 +1,7 @@
 """Reverse-mode automatic differentiation of NumPy code with statically planned, non-allocating tapes."""
 
+from typing import Any
+
 from . import errors
 from .caching import cache_dir
 from .calls.explain import Explanation
@@ -26,6 +28,7 @@ from .functional.sparse.sparse import sparse_hessian, sparse_jacobian
 from .functional.vectorized import vectorize
 from .plan import Plan
 from .python.structure import Const
+from .python.versions import show_versions
 from .python.zeros import make_zero
 from .transforms import grad, hessian, hvp, jacobian, jvp, linearize, stop_gradient, value_and_grad, vjp
 
@@ -61,6 +64,7 @@ __all__ = [
     "numba_rule",
     "opaque",
     "scan",
+    "show_versions",
     "sparse_hessian",
     "sparse_jacobian",
     "stop_gradient",
@@ -70,3 +74,16 @@ __all__ = [
     "vjp",
     "while_loop",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """`planned_ad.testing`, which nobody pays for who does not use it."""
+    if name == "testing":
+        import importlib
+
+        return importlib.import_module("planned_ad.testing")
+    raise AttributeError(f"module 'planned_ad' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__", "testing"])
