@@ -14,7 +14,7 @@ import planned_ad.trace  # noqa: F401  (registers the functions)
 from planned_ad.tracing.complex.formulas import FORMULAS
 from planned_ad.tracing.complex.functions import COMPLEX_FUNCTIONS
 from planned_ad.tracing.numpy_functions.refused import COMPLEX, INSTEAD, LINEAR_ALGEBRA, OF_SCIPY
-from planned_ad.tracing.record.dispatch import FUNCTIONS, METHODS
+from planned_ad.tracing.record.dispatch import FUNCTIONS
 from planned_ad.tracing.replacements import builtin_functions
 from planned_ad.tracing.values.ufuncs import UFUNCS
 
@@ -79,8 +79,7 @@ def page() -> str:
     math_names += [f"math.{f.__name__}" for f in (math.log, math.hypot, math.fsum, math.prod, math.dist, math.isclose)]
     parts = [HEAD, "## Elementwise (ufuncs), with broadcasting, `out=` and `where=`\n"]
     parts.append(listed(full_name(f) for f in UFUNCS if f is not private))
-    parts.append(f"`reduce` of {listed(full_name(f) for f in METHODS['reduce'])}")
-    parts.append(f"`accumulate` of {listed(full_name(f) for f in METHODS['accumulate'])}")
+    parts.append("`reduce`, `accumulate`, `reduceat`, `outer` and `at` of any of them.\n")
     parts += [f"## {title(module)}\n\n{listed(names)}" for module, names in sorted(by_module.items())]
     parts.append("## Of complex numbers and arrays: elementwise, then the others ([convention](complex_numbers.md))\n")
     parts.append(listed(full_name(f) for f in FORMULAS))

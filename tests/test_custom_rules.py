@@ -383,13 +383,20 @@ def in_the_loop_of_another(x):
         (lambda x: np.sum(product(x, x)), TraceError, r"vjp of product .* a cotangent for each parameter \(x, y\)"),
         (lambda x: np.sum(unknown(x)), NotDifferentiableError, r"needs a derivative of unknown .*@unknown.vjp"),
         (captures, UnsupportedError, "inner uses the traced value `total`"),
-        (in_the_loop_of_another, UnsupportedError, "softplus gets an array of an extent that changes"),
     ],
-    ids=["writes", "cotangents", "no derivative", "captured", "ragged"],
+    ids=["writes", "cotangents", "no derivative", "captured"],
 )
 def test_refusals_name_the_function(f, error, message):
     with pytest.raises(error, match=message):
         planned_ad.compile(f, np.ones(30))
+
+
+def test_a_loop_that_calls_a_rule_on_arrays_of_other_lengths_is_unrolled():
+    x = np.linspace(-1, 1, 30)
+    plan = planned_ad.compile(in_the_loop_of_another, x)
+    assert "is unrolled" in plan.explain().fallbacks[0]
+    assert plan(x) == pytest.approx(in_the_loop_of_another(x))
+    np.testing.assert_allclose(plan.gradient(x), np.clip(19 - np.arange(30), 0, None) / (1 + np.exp(-x)))
 
 
 def test_no_derivative_is_needed_of_constants():

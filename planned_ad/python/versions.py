@@ -11,7 +11,7 @@ import llvmlite.binding as llvm
 LIBRARIES = ("planned_ad", "numpy", "numba", "llvmlite", "scipy")
 
 
-def versions() -> dict[str, str]:
+def versions_here() -> dict[str, str]:
     """By name: of Python, the system, the processor as LLVM calls it, and each library (perhaps 'not installed')."""
     found = {
         "python": sys.version.split()[0],
@@ -42,5 +42,5 @@ def show_versions() -> None:
     llvmlite    ...
     scipy       ...
     """
-    for name, version in versions().items():
+    for name, version in versions_here().items():
         print(f"{name:<10}  {version}")

@@ -7,6 +7,7 @@ Derivatives: NIST Digital Library of Mathematical Functions.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -23,9 +24,10 @@ def in_double(function: np.ufunc) -> Callable[..., np.ndarray]:
     """`function` in double precision, then rounded: of single precision SciPy's own loops lose some digits."""
 
     def evaluate(*operands: np.ndarray) -> np.ndarray:
-        return np.asarray(function(*(np.asarray(a, np.float64) for a in operands))).astype(
-            np.asarray(operands[0]).dtype
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # of orders that are no whole numbers
+            found = np.asarray(function(*(np.asarray(a, np.float64) for a in operands)))
+        return found.astype(np.asarray(operands[0]).dtype)
 
     return evaluate
 

@@ -120,9 +120,9 @@ def test_every_dtype_and_length(name: str) -> None:
             program.check(TOLERANCE.get(dtypes[-1], 0.0))
 
 
-@pytest.mark.parametrize("name", [n for n in ELEMENTWISE if "f" in "".join(RULES[n].kinds)])
+@pytest.mark.parametrize("name", [n for n in ELEMENTWISE if "f" in "".join(RULES[n].kinds) and n != "expn"])
 def test_special_values(name: str) -> None:
-    """Zeros of both signs, infinities, NaN and subnormals, in every pair of operands."""
+    """Zeros of both signs, infinities, NaN and subnormals, in every pair of operands; `expn` has whole orders only."""
     rule = RULES[name]
     dtypes = next(d for d in dtypes_of(rule) if FLOATS[0] in d)
     specials = np.array(SPECIALS)

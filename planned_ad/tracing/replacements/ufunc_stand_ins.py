@@ -6,6 +6,7 @@ traced items becomes an array before the ufunc sees it. Ufuncs that are made of 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -39,6 +40,8 @@ class UfuncStandIn:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._real, name)
+        if name == "at":  # whose second argument is a key
+            return lambda array, key, *args: self._called(functools.partial(found, array, key), args, {})
         return (lambda *args, **kwargs: self._called(found, args, kwargs)) if name in METHODS else found
 
     def __eq__(self, other: object) -> bool:
