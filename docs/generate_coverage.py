@@ -198,8 +198,9 @@ LONG_RUNNING = """
     set_printoptions save savez savez_compressed savetxt fromfile load loadtxt genfromtxt fromregex printoptions
     quantile_test levy_stable studentized_range make_distribution
 """
-NOISY = "scipy.stats.boxcox"  # its exponent is found to 1e-8, by a search: differences of it say too little
-NOT_TRIED = frozenset((*LONG_RUNNING.split(), NOISY))
+# Their exponent is found by a search, to 1e-8: differences of it say too little.
+NOISY = ("scipy.stats.boxcox", "scipy.stats.boxcox_normmax", "scipy.stats.yeojohnson", "scipy.stats.yeojohnson_normmax")
+NOT_TRIED = frozenset((*LONG_RUNNING.split(), *NOISY))
 NUMBERS = (np.ndarray, np.generic, float, complex, int)
 DISTRIBUTION_METHODS = ("pdf", "pmf", "logpdf", "logpmf", "cdf", "logcdf", "sf", "logsf", "ppf", "entropy")
 
@@ -385,7 +386,8 @@ def methods_of(name: str, shapes: tuple[Any, ...]) -> list[str]:
 
 def distributions() -> str:
     rows = []
-    for name, shapes in dict([*_distr_params.distcont, *_distr_params.distdiscrete]).items():
+    of_scipy = dict([*_distr_params.distcont, *_distr_params.distdiscrete])
+    for name, shapes in (of_scipy | {"trapezoid": (0.2, 0.7)}).items():  # SciPy's has a kink where it is tried
         if isinstance(name, str) and name not in NOT_TRIED and hasattr(scipy.stats, name):
             methods = methods_of(name, shapes)
             if methods:
