@@ -16,6 +16,7 @@ from planned_ad.tracing.complex.functions import COMPLEX_FUNCTIONS
 from planned_ad.tracing.numpy_functions.refused import COMPLEX, INSTEAD, LINEAR_ALGEBRA, OF_SCIPY
 from planned_ad.tracing.record.dispatch import FUNCTIONS
 from planned_ad.tracing.replacements import builtin_functions
+from planned_ad.tracing.scipy_functions import FILES, register_loaded
 from planned_ad.tracing.values.ufuncs import UFUNCS
 
 OPAQUE = "make it an operation of its own with planned_ad.opaque, and give it a vjp"
@@ -68,6 +69,9 @@ def title(module: str) -> str:
 
 def page() -> str:
     """The text of docs/supported.md."""
+    for module in (*FILES, "scipy.sparse.linalg"):  # what stands for their functions comes with them
+        importlib.import_module(module)
+    register_loaded()
     by_module: dict[str, list[str]] = {}
     for function, implementation in FUNCTIONS.items():
         if not implementation.__module__.endswith(".refused") and is_public(function):
