@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import itertools
 import math
 import time
@@ -210,6 +211,12 @@ def test_within_a_limit_of_time() -> None:
     assert within(10.0, lambda: 3) == (True, 3)
     with pytest.raises(KeyError):
         within(10.0, lambda: {}[0])
+
+
+def test_no_finaliser_of_garbage_is_left_halfway_by_a_limit_of_time() -> None:
+    assert gc.isenabled()
+    assert within(10.0, gc.isenabled) == (True, False)
+    assert gc.isenabled()
 
 
 def test_what_is_not_in_the_domain_is_left_out() -> None:

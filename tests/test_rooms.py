@@ -11,6 +11,7 @@ import planned_ad
 from planned_ad.calls.entries import differentiated, entry_tape
 from planned_ad.calls.kernel_functions import njit_spec
 from planned_ad.calls.kinds import KINDS
+from planned_ad.calls.known_plans import KnownPlans
 from planned_ad.differentiate.keep import rooms
 from planned_ad.tape.interpret import GuardBroken, interpret
 from planned_ad.tape.verify import verify
@@ -116,6 +117,9 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hardly any room at first, in small programs too."""
     monkeypatch.setattr(rooms, "PLENTY", -1)
     monkeypatch.setattr(rooms, "RUN", 1)
+    known = KnownPlans[planned_ad.Plan]()  # those of other tests have grown
+    monkeypatch.setattr("planned_ad.plan.KNOWN", known)
+    monkeypatch.setattr("planned_ad.compiling.KNOWN", known)
 
 
 def run_by_interpreter(traced: Trace, args: tuple, room: int, simplified: bool) -> dict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 import threading
 import time
@@ -71,14 +72,16 @@ def used_by(thread: int) -> float:
 def within(seconds: float | None, run: Callable[[], Any]) -> tuple[bool, Any]:
     """`(True, run())`, or `(False, None)` where that takes longer than so many seconds.
 
-    What comes while a callback of the garbage collector runs is lost, and comes again: nobody is told.
+    No garbage is looked for until then: its callbacks would be left halfway, the one that gives back machine code too.
+    What comes in those that run when a count of references goes to zero is lost, and comes again: nobody is told.
     """
     if seconds is None:
         return True, run()
     if seconds <= 0:
         return False, None
-    limit, hook = TimeLimit(seconds), sys.unraisablehook
+    limit, hook, collects = TimeLimit(seconds), sys.unraisablehook, gc.isenabled()
     try:
+        gc.disable()
         sys.unraisablehook = lambda found: None if found.exc_type is OutOfTime else hook(found)
         try:
             limit.start()
@@ -90,4 +93,6 @@ def within(seconds: float | None, run: Callable[[], Any]) -> tuple[bool, Any]:
         return False, None
     finally:
         sys.unraisablehook = hook
+        if collects:
+            gc.enable()
     return True, result
