@@ -39,6 +39,14 @@ docs: $(VENV)/installed-docs
 site: $(VENV)/installed-docs
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
+# The wheel, by way of the source distribution, in build/dist; the demo runs with it in an environment of its own.
+dist: $(VENV)/installed-test
+	@rm -rf build/dist build/clean
+	@$(BIN)/python -m build --outdir build/dist >/dev/null
+	@$(BIN)/python -m venv build/clean
+	@build/clean/bin/python -m pip --disable-pip-version-check --no-input install --quiet build/dist/*.whl
+	@build/clean/bin/python demo/old_faithful.py
+
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
 

@@ -96,6 +96,22 @@ def test_the_readme_is_short_and_begins_with_the_commands():
     assert re.match(r"# planned_ad\n\n```sh\nmake demo .*\nmake test .*\n```\n", text)
 
 
+SITE = "https://example.org/planned_ad/"
+
+
+def test_package_indices_show_no_link_that_leads_nowhere():
+    """They know no repository: links lead to the site, which has a page for each, or are gone."""
+    described = runpy.run_path(str(ROOT / "setup.py"))["described"]
+    text = (ROOT / "README.md").read_text()
+    assert not re.search(r"\]\(|<!--", described(text, None))
+    there = re.findall(r"\]\(([^)]*)\)", described(text, SITE))
+    assert len(there) == len(LINK.findall(text)) and all(link.startswith(SITE) for link in there)
+    navigation = (ROOT / "mkdocs.yml").read_text()
+    for page in there:
+        name = page.removeprefix(SITE)
+        assert name.replace(".html", ".md") in navigation if name.endswith("html") else (ROOT / "docs" / name).exists()
+
+
 def test_the_picture_is_that_of_the_example():
     figure = runpy.run_path(str(ROOT / "docs" / "generate_figure.py"))
     assert figure["TARGET"].read_text() == figure["picture"](*figure["example"]()), "run `make docs`"
