@@ -19,7 +19,7 @@ from planned_ad.planning.schedule import Memory, MemoryPlan, Nest
 ROOT = Path(__file__).parent.parent
 TARGET = Path(__file__).parent / "figures" / "rod.svg"
 
-WIDTH, LEFT, RIGHT = 860, 350, 12
+WIDTH, LEFT, RIGHT = 720, 350, 12
 LINE, TOP = 20, 34  # the height of a line of the program, and where the first is
 HEIGHT = 250  # of the memory
 KEPT, ARRAY = "kept for the reverse sweep", "an array of the function, read again"
@@ -73,7 +73,7 @@ def picture(program: str, plan: MemoryPlan) -> str:
         shown = f"<title>{escape(title)}</title>" if title else ""
         return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{colour}">{shown}</rect>'
 
-    total = base + HEIGHT + 30 + 20 * 2
+    total = base + HEIGHT + 26
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {total}" role="img"',
         f'width="{WIDTH}" height="{total}">',
@@ -102,8 +102,8 @@ def picture(program: str, plan: MemoryPlan) -> str:
     parts.append(f'<path d="M{x:.1f} 8V{base + HEIGHT}" stroke="#24292f" stroke-dasharray="3 3"/>')
     parts.append(text(LEFT, base + HEIGHT + 16, f"{steps} steps"))
     for k, (kind, colour) in enumerate(COLOURS.items()):
-        x, y = LEFT + k % 2 * 225, base + HEIGHT + 26 + k // 2 * 20
-        parts += [box(x, y + 2, 12, 12, colour), text(x + 18, y + 12, kind)]
+        y = base + 62 + 22 * k
+        parts += [box(12, y, 12, 12, colour), text(32, y + 10, kind)]
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
