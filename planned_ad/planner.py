@@ -44,6 +44,7 @@ from .planning.anchors import Anchors, decide_anchors
 from .planning.layout import lay_out, lifetimes_in
 from .planning.placement import Placement
 from .planning.placing import place
+from .planning.row_blocks import in_row_blocks
 from .planning.schedule import Cached, Memory, MemoryPlan, Source, walk_steps
 from .python.source import Line
 from .tape.tape import Apply, Constant, Tape, Value, walk
@@ -56,7 +57,7 @@ def plan_memory(tape: Tape) -> MemoryPlan:
     the number that the tape means; every slot lies in the workspace and overlaps no other that is alive.
     Cost: near linear in the operations for unrolled scalar code.
     """
-    tape = use_early(multiply_by_reciprocals(tape))
+    tape = use_early(multiply_by_reciprocals(in_row_blocks(tape)))
     anchors = decide_anchors(tape)
     placement = place(tape, anchors)
     used, _ = lifetimes_in(placement.steps)
