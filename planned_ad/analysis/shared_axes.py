@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..regions.affine import Ragged
-from ..regions.regions import View, c_strides, decompose
+from ..regions.regions import View, decompose
 from ..rules.table import RULES
 from ..tape.tape import Apply, Load, Operation, Store, Value
 
@@ -117,14 +117,3 @@ def moved_axis(view: View, shape: tuple[int, ...], axis: int) -> int | None:
     step = found.steps[along[0]]
     return along[0] if step[axis] == 1 and not any(step[:axis] + step[axis + 1 :]) else None
 
-
-def narrowed(view: View, shape: tuple[int, ...], axis: int, count: int) -> View:
-    """The same view of an array that has `count` rows along an axis; `moved_axis` knows which axis that moves to."""
-    moved, found = moved_axis(view, shape, axis), decompose(view, shape)
-    assert moved is not None and found is not None
-    strides = c_strides((*shape[:axis], count, *shape[axis + 1 :]))
-    return View(
-        sum(start * s for start, s in zip(found.start, strides)),
-        (*view.shape[:moved], count, *view.shape[moved + 1 :]),
-        tuple(sum(move * s for move, s in zip(step, strides)) for step in found.steps),
-    )

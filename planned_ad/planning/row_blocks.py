@@ -20,6 +20,7 @@ row. (Polyhedral compilers do the same: fusion, the outer loop tiled, arrays con
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,10 +28,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..analysis.rowwise import TOTALS, OutOfOrder, Place, Rowwise, Touch, clash, decides, row_bounds
-from ..analysis.shared_axes import AxisOf, SharedAxes, is_many, narrowed
+from ..analysis.shared_axes import AxisOf, SharedAxes, is_many, moved_axis
 from ..passes.inline import end_of_indices
 from ..regions.affine import Extent, loop_index
-from ..regions.regions import Region, View, compose, contiguous
+from ..regions.regions import Region, View, c_strides, compose, contiguous, decompose
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.tape import Apply, Load, Loop, Operation, Scatter, Store, Tape, Value
@@ -39,6 +40,9 @@ from .anchors import decide_anchors
 WORTH = 1 << 18  # bytes that are not kept whole: below, they stay in a cache anyway
 BLOCK_NBYTES = 1 << 14  # of what is kept of one block: half of a cache of the first level
 MOST_NBYTES = 1 << 18  # of one block; a cache of the second level
+SHORT = 32  # numbers in a row, at most, for rows to be side by side in vectors
+LANES = 8  # rows, at least, for that
+PAYS = 3  # operations on numbers, at least, for each that has to be moved for it
 LINE = 16  # rows, at least, where rows are columns of memory: two lines of a cache
 CLASSES = 4  # of axes that are tried, those with most bytes first
 AGAIN = 6  # times that a tape is parted
@@ -158,13 +162,14 @@ class RowBlocks:
             self.start(builder, self.made[id][1], buffer)
         count = self.count()
         small = {id: self.small(builder, id, axis, count) for id, axis in self.local.items()}
+        last = self.is_last()
         index = end_of_indices(tape.operations)
         line = next(iter(self.at(Place.ROWS))).line
-        body = BlockWriter(self, builder, count, loop_index(index) * count, totals, stored, small).block()
+        body = BlockWriter(self, builder, count, loop_index(index) * count, totals, stored, small, last).block()
         builder.emit(Loop(index=index, start=0, step=1, trips=self.extent // count, body=body, line=line))
         rest = self.extent % count
         if rest:
-            for op in BlockWriter(self, builder, rest, self.extent - rest, totals, stored, small).block():
+            for op in BlockWriter(self, builder, rest, self.extent - rest, totals, stored, small, last).block():
                 builder.emit(op)
         for id, buffer in {**totals, **stored}.items():
             value = self.made[id][1].outputs[0]
@@ -199,7 +204,7 @@ class RowBlocks:
             if buffer.kind != "local" or id in touches[Place.BEFORE] or id in touches[Place.AFTER]:
                 continue
             step = max(map(abs, buffer.view.strides), default=0)
-            axes = [k for k, s in enumerate(buffer.view.strides) if s == step and buffer.view.shape[k] == self.extent]
+            axes = [k for k, s in enumerate(buffer.view.strides) if s == step > 0 and buffer.view.shape[k] == self.extent]
             if len(axes) == 1 and all(is_row(touch, step, buffer.low) for touch in rows):
                 found[id] = axes[0]
         return found
@@ -208,11 +213,41 @@ class RowBlocks:
         builder.line = self.made[value.id][1].line
         return builder.new_buffer("local", label, value.dtype, contiguous(value.shape)).id
 
+    def is_last(self) -> bool:
+        """Whether rows are so short, and so much is done with them, that several side by side fill vectors better."""
+        inner, work, moved = 0, 0, 0
+        axes = self.rowwise.axes
+        for op in self.at(Place.ROWS):
+            value = op.value if isinstance(op, Store) else op.outputs[0] if op.outputs else op.inputs[-1]
+            if isinstance(op, Apply) and RULES[op.primitive].kind == "reduce":
+                value = op.operands[0]
+            if value.id in axes:
+                inner = max(inner, *(n for k, n in enumerate(value.shape) if k != axes[value.id]), 0)
+            if isinstance(op, Apply) and RULES[op.primitive].kind in ("elementwise", "reduce"):
+                work += value.size if value.size > self.extent else 0
+            elif isinstance(op, Load | Store):
+                moved += distinct(op.region)
+        loads = {id: op for id, (_, op) in self.made.items() if isinstance(op, Load)}
+        read = {base.id for op in self.at(Place.ROWS) for base in map(self.base, op.inputs)}
+        moved += sum(distinct(loads[id].region) for id in read & loads.keys() if id not in axes)
+        return 1 < inner <= SHORT and work >= PAYS * moved and self.count() >= LANES
+
+    def base(self, value: Value) -> Value:
+        """What a value is a view of."""
+        _, op = self.made[value.id]
+        while isinstance(op, Apply) and op.primitive == "view" and value.id not in self.kept:
+            value = op.operands[0]
+            _, op = self.made[value.id]
+        return value
+
     def small(self, builder: TapeBuilder, id: int, axis: int, count: int) -> int:
         """The memory of one block of a buffer that only rows use."""
         buffer = self.tape.buffers[id]
-        shape = (*buffer.view.shape[:axis], count, *buffer.view.shape[axis + 1 :])
         builder.line = buffer.line
+        if self.is_last():  # all that lies between two rows, for `count` of them
+            step = buffer.view.strides[axis]
+            return builder.new_buffer("local", buffer.label, buffer.dtype, contiguous((abs(step), count))).id
+        shape = (*buffer.view.shape[:axis], count, *buffer.view.shape[axis + 1 :])
         view = View(buffer.view.offset, shape, buffer.view.strides)
         return builder.new_buffer("local", buffer.label, buffer.dtype, view).id
 
@@ -226,7 +261,10 @@ class RowBlocks:
 
 @dataclass
 class BlockWriter:
-    """Writes the operations on rows for `count` rows from row `first` on."""
+    """Writes the operations on rows for `count` rows from row `first` on.
+
+    `last`: rows are the last axis of what is made here, so that neighbours in memory are the same part of several rows.
+    """
 
     blocks: RowBlocks
     builder: TapeBuilder
@@ -235,8 +273,10 @@ class BlockWriter:
     totals: dict[int, int]
     stored: dict[int, int]
     small: dict[int, int]  # memory of one block, in place of buffers
+    last: bool
     names: dict[int, Value] = field(default_factory=dict)
     shown: dict[tuple[int, int], Value] = field(default_factory=dict)  # rows of values from before
+    turned: dict[Region, Value] = field(default_factory=dict)  # memory that was copied so that rows are the last axis
     found: list[tuple[int, Operation]] = field(default_factory=list)  # with the position that they come from
     position: int = 0
 
@@ -256,6 +296,7 @@ class BlockWriter:
         match op:
             case Load():
                 self.emit(replace(op, out=self.new(op.out), region=self.rows_of_region(op.region, axes[op.out.id])))
+                self.keep_whole(op)
             case Store():
                 axis = self.blocks.rowwise.store_axis(op)
                 assert axis is not None
@@ -263,40 +304,133 @@ class BlockWriter:
                 self.emit(replace(op, region=region, value=self.names.get(op.value.id, op.value)))
             case Scatter():
                 axis = next(axes[v.id] for v in (op.value, *op.indices) if v.id in axes)
-                indices = tuple(self.rows(v, axis) for v in op.indices)
-                self.emit(replace(op, indices=indices, value=self.rows(op.value, axis)))
+                indices = tuple(self.turned_back(self.rows(v, axis), axis) for v in op.indices)
+                self.emit(replace(op, indices=indices, value=self.turned_back(self.rows(op.value, axis), axis)))
             case Apply():
                 self.apply(op)
+
+    # Layouts.
+
+    def order(self, rank: int, axis: int) -> list[int]:
+        """The axes of what has its rows along `axis`, in the order that they have here."""
+        return [*(k for k in range(rank) if k != axis), axis] if self.last else list(range(rank))
+
+    def laid_out(self, items: Sequence[int], axis: int) -> tuple[int, ...]:
+        """Something of each axis, in the order of here."""
+        return tuple(items[k] for k in self.order(len(items), axis))
+
+    def shape(self, shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+        return self.laid_out((*shape[:axis], self.count, *shape[axis + 1 :]), axis)
+
+    def turned_back(self, value: Value, axis: int) -> Value:
+        """A value of here in the order of the program."""
+        order = self.order(len(value.shape), axis)
+        if order == sorted(order):
+            return value
+        places = [order.index(k) for k in range(len(order))]
+        strides = contiguous(value.shape).strides
+        return self.view(value, View(0, tuple(value.shape[k] for k in places), tuple(strides[k] for k in places)))
+
+    def view(self, value: Value, view: View, position: int | None = None) -> Value:
+        out = self.builder.new_value(view.shape, value.dtype)
+        parameters = (("view", view),)
+        line = self.builder.line
+        self.emit(Apply(out=out, primitive="view", operands=(value,), parameters=parameters, line=line), position)
+        return out
+
+    def new(self, value: Value) -> Value:
+        """What a value on rows is called here."""
+        shape = self.shape(value.shape, self.blocks.rowwise.axes[value.id])
+        self.names[value.id] = self.builder.new_value(shape, value.dtype)
+        return self.names[value.id]
+
+    def rows_of_view(self, view: View, axis: int) -> View:
+        offset = view.offset + self.first * view.strides[axis]
+        return View(offset, self.shape(view.shape, axis), self.laid_out(view.strides, axis))
+
+    def rows_of_region(self, region: Region, axis: int) -> Region:
+        if region.buffer not in self.small:
+            return Region(region.buffer, self.rows_of_view(region.view, axis))
+        view, low = region.view, self.blocks.tape.buffers[region.buffer].low
+        if not self.last:
+            return Region(self.small[region.buffer], View(view.offset, self.shape(view.shape, axis), view.strides))
+        assert isinstance(view.offset, int)
+        strides = tuple(1 if k == axis else s * self.count for k, s in enumerate(view.strides))
+        small = View((view.offset - low) * self.count, self.shape(view.shape, axis), self.laid_out(strides, axis))
+        return Region(self.small[region.buffer], small)
+
+    # Operations.
 
     def apply(self, op: Apply) -> None:
         operands, parameters = self.operands(op)
         total = op.out.id in self.totals
-        out = self.builder.new_value(op.out.shape, op.out.dtype) if total else self.new(op.out)
-        self.emit(replace(op, out=out, operands=operands, parameters=parameters))
         if total:
+            out = self.builder.new_value(op.out.shape, op.out.dtype)
+            self.emit(replace(op, out=out, operands=operands, parameters=parameters))
             self.add(op, out)
-        elif op.out.id in self.stored:
+            return
+        axis = self.blocks.rowwise.axes[op.out.id]
+        if RULES[op.primitive].kind == "gather" and self.last:  # whose rest comes last
+            shape = (*op.out.shape[:axis], self.count, *op.out.shape[axis + 1 :])
+            found = self.builder.new_value(shape, op.out.dtype)
+            self.emit(replace(op, out=found, operands=operands))
+            strides = contiguous(shape).strides
+            self.names[op.out.id] = self.view(found, View(0, self.laid_out(shape, axis), self.laid_out(strides, axis)))
+        else:
+            self.emit(replace(op, out=self.new(op.out), operands=operands, parameters=parameters))
+        self.keep_whole(op)
+
+    def keep_whole(self, op: Load | Apply) -> None:
+        """Rows of what comes after needs the whole of go there."""
+        if op.out.id in self.stored:
             whole = Region(self.stored[op.out.id], contiguous(op.out.shape))
             region = self.rows_of_region(whole, self.blocks.rowwise.axes[op.out.id])
-            self.emit(Store(region=region, value=out, line=op.line))
+            self.emit(Store(region=region, value=self.names[op.out.id], line=op.line))
 
     def operands(self, op: Apply) -> tuple[tuple[Value, ...], tuple[tuple[str, object], ...]]:
         rowwise, kind = self.blocks.rowwise, RULES[op.primitive].kind
         if kind == "view":
             (operand,) = op.operands
-            view = narrowed(op.params["view"], operand.shape, rowwise.axes[operand.id], self.count)
-            return (self.names[operand.id],), (("view", view),)
+            return (self.names[operand.id],), (("view", self.view_of(op, rowwise.axes[operand.id])),)
         if kind == "contract":
-            label = rowwise.label_of(op)
-            labels = (op.params["a_labels"], op.params["b_labels"])
-            found = (self.rows(v, names.index(label)) if label in names else v for v, names in zip(op.operands, labels))
-            return tuple(found), op.parameters
+            return self.factors(op)
         if kind == "gather":
             source, *indices = op.operands
-            return (source, *(self.rows(v, rowwise.axes[op.out.id]) for v in indices)), op.parameters
-        axis = rowwise.axis_of(op.operands[0]) if kind == "reduce" else rowwise.axes[op.out.id]
-        assert axis is not None
+            axis = rowwise.axes[op.out.id]
+            return (source, *(self.turned_back(self.rows(v, axis), axis) for v in indices)), op.parameters
+        if kind == "reduce":
+            (operand,) = op.operands
+            axis = rowwise.axis_of(operand)
+            assert axis is not None
+            order = self.order(len(operand.shape), axis)
+            axes = tuple(sorted(order.index(k) for k in op.params["axes"]))
+            return (self.rows(operand, axis),), tuple((n, axes if n == "axes" else p) for n, p in op.parameters)
+        axis = rowwise.axes[op.out.id]
         return tuple(self.rows(v, axis) if v.shape else v for v in op.operands), op.parameters
+
+    def view_of(self, op: Apply, axis: int) -> View:
+        """The view of an operand with rows along `axis`, as both are laid out here."""
+        view, shape = op.params["view"], op.operands[0].shape
+        moved, steps = moved_axis(view, shape, axis), decompose(view, shape)
+        assert moved is not None and steps is not None
+        order = self.order(len(shape), axis)
+        here = c_strides(self.shape(shape, axis))
+        strides = [here[order.index(k)] for k in range(len(shape))]
+        offset = sum(start * s for start, s in zip(steps.start, strides))
+        moves = [sum(move * s for move, s in zip(step, strides)) for step in steps.steps]
+        return View(offset, self.shape(view.shape, moved), self.laid_out(moves, moved))
+
+    def factors(self, op: Apply) -> tuple[tuple[Value, ...], tuple[tuple[str, object], ...]]:
+        """Of a product, whose labels follow the axes."""
+        label, labels = self.blocks.rowwise.label_of(op), op.params
+        operands, names = [], {}
+        for value, name in zip(op.operands, ("a_labels", "b_labels")):
+            there = label in labels[name]
+            operands.append(self.rows(value, labels[name].index(label)) if there else value)
+            names[name] = self.laid_out(labels[name], labels[name].index(label)) if there else labels[name]
+        out = labels["out_labels"]
+        names["out_labels"] = self.laid_out(out, out.index(label)) if label in out else out
+        return tuple(operands), tuple((n, names[n]) for n, _ in op.parameters)
 
     def add(self, op: Apply, part: Value) -> None:
         """A part of a total, to what there is of it."""
@@ -310,23 +444,7 @@ class BlockWriter:
         self.emit(Apply(out=after, primitive=combine, operands=(before, part), line=op.line))
         self.emit(Store(region=whole, value=after, line=op.line))
 
-    def new(self, value: Value) -> Value:
-        """What a value on rows is called here."""
-        axis = self.blocks.rowwise.axes[value.id]
-        shape = (*value.shape[:axis], self.count, *value.shape[axis + 1 :])
-        self.names[value.id] = self.builder.new_value(shape, value.dtype)
-        return self.names[value.id]
-
-    def rows_of_view(self, view: View, axis: int) -> View:
-        shape = (*view.shape[:axis], self.count, *view.shape[axis + 1 :])
-        return View(view.offset + self.first * view.strides[axis], shape, view.strides)
-
-    def rows_of_region(self, region: Region, axis: int) -> Region:
-        if region.buffer in self.small:
-            view = region.view
-            shape = (*view.shape[:axis], self.count, *view.shape[axis + 1 :])
-            return Region(self.small[region.buffer], View(view.offset, shape, view.strides))
-        return Region(region.buffer, self.rows_of_view(region.view, axis))
+    # What comes from before.
 
     def rows(self, value: Value, axis: int) -> Value:
         """The rows of a value along an axis: of one on rows, or of one from before, as it is shown there."""
@@ -346,18 +464,41 @@ class BlockWriter:
                 break
             base, view = op.operands[0], inner
             position, op = self.blocks.made[base.id]
-        shape = (*view.shape[:axis], self.count, *view.shape[axis + 1 :])
-        out = self.builder.new_value(shape, value.dtype)
         if isinstance(op, Load) and base.id not in self.blocks.kept:
             seen = compose(op.region.view, view)
             if seen is not None:
                 region = Region(op.region.buffer, seen)
                 self.blocks.rowwise.read_again(Touch(region, position, False, False, axis))
-                self.emit(Load(out=out, region=self.rows_of_region(region, axis), line=op.line), position)
-                return out
-        shown = (("view", self.rows_of_view(view, axis)),)
-        self.emit(Apply(out=out, primitive="view", operands=(base,), parameters=shown, line=op.line))
-        return out
+                return self.loaded(self.rows_of_region(region, axis), position)
+        return self.view(base, self.rows_of_view(view, axis))
+
+    def loaded(self, region: Region, position: int) -> Value:
+        """What memory holds at a position; where rows are the last axis and are not next to one another there, turned."""
+        dtype, view = self.builder.buffers[region.buffer].dtype, region.view
+        moving = [k for k, (n, s) in enumerate(zip(view.shape, view.strides)) if s and n > 1]
+        if not self.last or view.strides[-1] in (0, 1) or len(moving) < 2:
+            out = self.builder.new_value(view.shape, dtype)
+            self.emit(Load(out=out, region=region, line=self.builder.line), position)
+            return out
+        part = View(view.offset, tuple(view.shape[k] for k in moving), tuple(view.strides[k] for k in moving))
+        key = Region(region.buffer, part)
+        if key not in self.turned:
+            out, again = (self.builder.new_value(part.shape, dtype) for _ in range(2))
+            copy = self.builder.new_buffer("local", "turned", dtype, contiguous(part.shape)).whole
+            line = self.builder.line
+            self.emit(Load(out=out, region=key, line=line), position)
+            self.emit(Store(region=copy, value=out, line=line), position)
+            self.emit(Load(out=again, region=copy, line=line), position)
+            self.turned[key] = again
+        strides = dict(zip(moving, contiguous(part.shape).strides))
+        whole = View(0, view.shape, tuple(strides.get(k, 0) for k in range(len(view.shape))))
+        return self.view(self.turned[key], whole, position)
+
+
+def distinct(region: Region) -> int:
+    """How many elements a region has, each counted once, where it has more than one for a row."""
+    extents = [n for n, stride in zip(region.view.shape, region.view.strides) if stride and n > 1]
+    return math.prod(extents) if len(extents) > 1 else 0
 
 
 def is_row(touch: Touch, step: int, low: int) -> bool:
