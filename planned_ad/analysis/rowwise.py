@@ -27,7 +27,7 @@ class Place(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
+class RowAccess:
     """An access; `axis`: along which axis of its region its rows are, None where it is no rows."""
 
     region: Region
@@ -55,7 +55,7 @@ class Rowwise:
     axes: dict[int, int] = field(default_factory=dict)
     totals: dict[int, Value] = field(default_factory=dict)
     after: set[int] = field(default_factory=set)  # values that are known after the rows
-    touches: dict[Place, dict[int, list[Touch]]] = field(default_factory=lambda: {place: {} for place in Place})
+    touches: dict[Place, dict[int, list[RowAccess]]] = field(default_factory=lambda: {place: {} for place in Place})
     labels: dict[int, object] = field(default_factory=dict)  # of products: what they call the axis
     guarded: bool = False  # a guard goes after
 
@@ -76,9 +76,9 @@ class Rowwise:
             return Place.AFTER
         if self.guarded and self.waits_for_guards(op):
             return Place.AFTER
-        if not any(v.id in self.axes for v in op.inputs) and self.may_go_before(position, op):
-            if not self.starts_rows(op):
-                return Place.BEFORE
+        is_free = not any(v.id in self.axes for v in op.inputs) and self.may_go_before(position, op)
+        if is_free and not self.starts_rows(op):
+            return Place.BEFORE
         return Place.ROWS if self.is_on_rows(position, op) else Place.AFTER
 
     def starts_rows(self, op: Operation) -> bool:
@@ -103,7 +103,7 @@ class Rowwise:
 
     # Memory.
 
-    def touches_of(self, position: int, op: Operation, place: Place) -> Iterator[Touch]:
+    def touches_of(self, position: int, op: Operation, place: Place) -> Iterator[RowAccess]:
         axis = None
         if place is Place.ROWS and isinstance(op, Load):
             axis = self.axes[op.out.id]
@@ -111,21 +111,21 @@ class Rowwise:
             axis = self.store_axis(op)
         adds = isinstance(op, Store | Scatter) and op.accumulate
         for region in op.reads if not adds else ():
-            yield Touch(region, position, False, False, axis)
+            yield RowAccess(region, position, False, False, axis)
         for region in op.writes:
-            yield Touch(region, position, True, adds, axis)
+            yield RowAccess(region, position, True, adds, axis)
 
     def may_go_before(self, position: int, op: Operation) -> bool:
         """Whether it may overtake all on rows and after that came before it."""
         new = list(self.touches_of(position, op, Place.BEFORE))
         return not any(clash(one, other) for place in (Place.ROWS, Place.AFTER) for one, other in self.met(new, place))
 
-    def met(self, new: Iterable[Touch], place: Place) -> Iterator[tuple[Touch, Touch]]:
+    def met(self, new: Iterable[RowAccess], place: Place) -> Iterator[tuple[RowAccess, RowAccess]]:
         for touch in new:
             for other in self.touches[place].get(touch.region.buffer, ()):
                 yield touch, other
 
-    def fits(self, new: list[Touch]) -> bool:
+    def fits(self, new: list[RowAccess]) -> bool:
         """Whether accesses on rows may overtake those after, and go along with the others on rows."""
         if any(clash(one, other) for one, other in self.met(new, Place.AFTER)):
             return False
@@ -150,14 +150,14 @@ class Rowwise:
 
     def load(self, position: int, op: Load) -> bool:
         axis = self.axis_in(op.out)
-        if axis is None or not self.fits([Touch(op.region, position, False, False, axis)]):
+        if axis is None or not self.fits([RowAccess(op.region, position, False, False, axis)]):
             return False
         self.axes[op.out.id] = axis
         return True
 
     def store(self, position: int, op: Store) -> bool:
         axis = self.store_axis(op)
-        return axis is not None and self.fits([Touch(op.region, position, True, op.accumulate, axis)])
+        return axis is not None and self.fits([RowAccess(op.region, position, True, op.accumulate, axis)])
 
     def store_axis(self, op: Store) -> int | None:
         """The axis of the region along which its rows are: of rows that are stored, or of a number for each element."""
@@ -174,9 +174,10 @@ class Rowwise:
     def scatter(self, position: int, op: Scatter) -> bool:
         """Adding to places that rows say; nothing else on rows may look at them."""
         axes = {self.axis_of(value) for value in (*op.indices, op.value)}
-        if not op.accumulate or len(axes) != 1 or axes & {None} or min(axes, default=0) >= len(op.indices[0].shape):  # type: ignore[type-var, operator]
+        axis = axes.pop()
+        if not op.accumulate or axes or axis is None or axis >= len(op.indices[0].shape):
             return False
-        return self.fits([Touch(op.region, position, True, True)])
+        return self.fits([RowAccess(op.region, position, True, True)])
 
     def axis_of(self, value: Value) -> int | None:
         """Along which its rows are, of a value on rows or, by its shape, of one from before."""
@@ -203,8 +204,8 @@ class Rowwise:
         return True
 
     def common_axis(self, op: Apply) -> int | None:
-        found = {self.axes[v.id] for v in op.operands if v.id in self.axes} or {self.axis_in(op.out)}
-        return found.pop() if len(found) == 1 else None
+        found = {self.axes[v.id] for v in op.operands if v.id in self.axes}
+        return self.axis_in(op.out) if not found else found.pop() if len(found) == 1 else None
 
     def reduce(self, op: Apply) -> bool:
         (operand,) = op.operands
@@ -247,12 +248,14 @@ class Rowwise:
         """What a product on rows calls the axis."""
         return self.labels[op.out.id]
 
-    def read_again(self, touch: Touch) -> None:
+    def read_again(self, touch: RowAccess) -> None:
         """Rows read again what was read whole before: raises `OutOfOrder` where that is no longer there."""
         for place in (Place.BEFORE, Place.ROWS):
             for _, other in self.met([touch], place):
                 if clash(touch, other) and (
-                    other.position > touch.position if place is Place.BEFORE else not same_rows(touch, other, self.extent)
+                    other.position > touch.position
+                    if place is Place.BEFORE
+                    else not same_rows(touch, other, self.extent)
                 ):
                     raise OutOfOrder
 
@@ -265,14 +268,14 @@ def decides(op: Operation) -> bool:
     return any(isinstance(inner, Guard) for inner in walk((op,)))
 
 
-def clash(one: Touch, other: Touch) -> bool:
+def clash(one: RowAccess, other: RowAccess) -> bool:
     """Whether the order of two accesses matters. (Sums may be added in any order.)"""
     if not (one.is_write or other.is_write) or (one.adds and other.adds):
         return False
     return overlap(one.region, other.region)
 
 
-def same_rows(one: Touch, other: Touch, extent: int) -> bool:
+def same_rows(one: RowAccess, other: RowAccess, extent: int) -> bool:
     """Whether two accesses on rows touch nothing in common but in the same row (sufficient tests)."""
     if one.axis is None or other.axis is None:
         return False

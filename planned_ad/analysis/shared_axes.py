@@ -116,4 +116,3 @@ def moved_axis(view: View, shape: tuple[int, ...], axis: int) -> int | None:
         return None
     step = found.steps[along[0]]
     return along[0] if step[axis] == 1 and not any(step[:axis] + step[axis + 1 :]) else None
-

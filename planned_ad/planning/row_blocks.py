@@ -10,7 +10,20 @@
 ...     return e / e.sum(axis=1, keepdims=True)
 >>> tape = simplify(primal(trace(normalised, (np.zeros((4096, 64)),)).tape))
 >>> print(brief(tape))
+v0: float64[4096, 64] = x[...]
+v1: float64[4096, 64] = exp(v0)
+v2: float64[4096] = reduce_sum(v1, axes=(1,))
+v4: float64[4096, 64] = view(v2, view={+0 [4096, 64] by [1, 0]})
+v5: float64[4096, 64] = divide(v1, v4)
+result#1[...] = v5
 >>> print(brief(in_row_blocks(tape)))
+for i0 in range(0, 256, 1):
+    v6: float64[16, 64] = x[16*i0:16*i0 + 16, :]
+    v7: float64[16, 64] = exp(v6)
+    v8: float64[16] = reduce_sum(v7, axes=(1,))
+    v9: float64[16, 64] = view(v8, view={+0 [16, 64] by [1, 0]})
+    v10: float64[16, 64] = divide(v7, v9)
+    result#1[16*i0:16*i0 + 16, :] = v10
 
 Requires a simplified tape; ensures the same numbers, but that sums along the axis are made of those of the blocks.
 
@@ -22,20 +35,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from ..analysis.rowwise import TOTALS, OutOfOrder, Place, Rowwise, Touch, clash, decides, row_bounds
-from ..analysis.shared_axes import AxisOf, SharedAxes, is_many, moved_axis
+from ..analysis.rowwise import OutOfOrder, Place, RowAccess, Rowwise, clash, decides, row_bounds
+from ..analysis.shared_axes import AxisOf, SharedAxes, is_many
+from ..passes.dead_code import drop_dead
 from ..passes.inline import end_of_indices
-from ..regions.affine import Extent, loop_index
-from ..regions.regions import Region, View, c_strides, compose, contiguous, decompose
+from ..regions.affine import loop_index
+from ..regions.regions import Region, View, contiguous
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt
-from ..tape.tape import Apply, Load, Loop, Operation, Scatter, Store, Tape, Value
+from ..tape.tape import Apply, Load, Loop, Operation, Store, Tape, Value, walk
 from .anchors import decide_anchors
+from .row_writer import Parted, RowWriter
 
 WORTH = 1 << 18  # bytes that are not kept whole: below, they stay in a cache anyway
 BLOCK_NBYTES = 1 << 14  # of what is kept of one block: half of a cache of the first level
@@ -45,41 +60,51 @@ LANES = 8  # rows, at least, for that
 PAYS = 3  # operations on numbers, at least, for each that has to be moved for it
 LINE = 16  # rows, at least, where rows are columns of memory: two lines of a cache
 CLASSES = 4  # of axes that are tried, those with most bytes first
+PHASES = 3  # of rows between totals, of which one may be worth it where the first is not
+MOST_OPERATIONS = 4000  # of a tape: longer ones are scalar code
 AGAIN = 6  # times that a tape is parted
 
 
 def in_row_blocks(tape: Tape) -> Tape:
-    """Requires a simplified tape; ensures the same numbers (sums reassociated). The same tape where nothing is large."""
+    """Requires a simplified tape; ensures the same numbers (sums reassociated); the same tape if nothing is large."""
     for _ in range(AGAIN):
-        if total_nbytes(tape.operations) < WORTH:
-            return tape
-        found = parted(tape)
+        made = sum(op.out.nbytes for op in tape.operations if isinstance(op, Apply))
+        large = made >= WORTH and len(tape.operations) <= MOST_OPERATIONS
+        found = with_rows_in_a_loop(tape) if large else None
         if found is None:
-            return tape
+            break
         tape = found
     return tape
 
 
-def total_nbytes(operations: Sequence[Operation]) -> int:
-    return sum(op.out.nbytes for op in operations if isinstance(op, Apply))
-
-
-def parted(tape: Tape) -> Tape | None:
+def with_rows_in_a_loop(tape: Tape) -> Tape | None:
     """The tape with the rows of one class of axes in a loop; None where no class is worth it."""
     kept = frozenset(decide_anchors(tape).reasons)
-    local = frozenset(b.id for b in tape.buffers if not b.visible)
-    found = [*candidates(tape, SharedAxes(tape.operations, local), kept)]
-    found += candidates(tape, SharedAxes(tape.operations), kept)
+    before = whole_nbytes(tape, kept)
+    written = frozenset(region.buffer for op in tape.operations for region in op.writes)
+    local = frozenset(id for id in written if not tape.buffers[id].visible)
+    found: list[RowBlocks] = []
+    for through in dict.fromkeys((written, local, frozenset[int]())):
+        found += ways_to_part(tape, SharedAxes(tape.operations, through), kept)
     for blocks in sorted(found, key=lambda blocks: -blocks.saved):
         if blocks.saved >= WORTH:
             try:
-                return blocks.written()
+                changed = drop_dead(blocks.written())
             except OutOfOrder:
                 continue
+            if whole_nbytes(changed, decide_anchors(changed).reasons) + WORTH <= before:
+                return changed
     return None
 
 
-def candidates(tape: Tape, shared: SharedAxes, kept: frozenset[int]) -> Iterator[RowBlocks]:
+def whole_nbytes(tape: Tape, kept: Container[int]) -> int:
+    """Of all values and memory of a tape that have a place of their own."""
+    values = sum(v.nbytes for op in walk(tape.operations) for v in op.outputs if v.id in kept)
+    used = {region.buffer for op in walk(tape.operations) for region in (*op.reads, *op.writes)}
+    return values + sum(tape.buffers[id].nbytes for id in used if not tape.buffers[id].visible)
+
+
+def ways_to_part(tape: Tape, shared: SharedAxes, kept: frozenset[int]) -> Iterator[RowBlocks]:
     """The tape parted along the axes that have most bytes."""
     weights: Counter[tuple[AxisOf, int]] = Counter()
     for op in tape.operations:
@@ -92,8 +117,11 @@ def candidates(tape: Tape, shared: SharedAxes, kept: frozenset[int]) -> Iterator
             if is_many(n):
                 weights[shared.root_of_memory(buffer.id, stride), n] += buffer.nbytes
     for (root, extent), nbytes in weights.most_common(CLASSES):
-        if nbytes >= WORTH:
-            yield RowBlocks(tape, shared, root, extent, kept)
+        before = needed_before(tape.operations)
+        for _ in range(PHASES if nbytes >= WORTH else 0):
+            blocks = RowBlocks(tape, shared, root, extent, kept, before)
+            yield blocks
+            before |= blocks.rowwise.axes.keys() | blocks.rowwise.totals.keys()
 
 
 class RowBlocks:
@@ -103,10 +131,18 @@ class RowBlocks:
     `local`: buffers that only rows use, by their extents: one block of them is enough.
     """
 
-    def __init__(self, tape: Tape, shared: SharedAxes, root: AxisOf, extent: int, kept: frozenset[int]) -> None:
+    def __init__(
+        self,
+        tape: Tape,
+        shared: SharedAxes,
+        root: AxisOf,
+        extent: int,
+        kept: frozenset[int],
+        before: frozenset[int],
+    ) -> None:
         self.tape, self.extent, self.kept = tape, extent, kept
         self.made = {v.id: (position, op) for position, op in enumerate(tape.operations) for v in op.outputs}
-        self.rowwise = Rowwise(tape.operations, tape.buffers, shared, root, self.extent, needed_before(tape.operations))
+        self.rowwise = Rowwise(tape.operations, tape.buffers, shared, root, extent, before)
         self.rowwise.part()
         self.stored: dict[int, Value] = {}
         self.again: dict[int, Operation] = {}  # by position
@@ -144,7 +180,7 @@ class RowBlocks:
             self.need(operand)
 
     def is_overwritten(self, region: Region, position: int) -> bool:
-        read = Touch(region, position, False)
+        read = RowAccess(region, position, False)
         touches = (t for found in self.rowwise.touches.values() for t in found.get(region.buffer, ()))
         return any(touch.position > position and clash(read, touch) for touch in touches)
 
@@ -153,7 +189,9 @@ class RowBlocks:
     def written(self) -> Tape:
         """The tape, in this order."""
         tape, builder = self.tape, rebuilt(self.tape)
-        before, after = ([k for k, p in enumerate(self.rowwise.places) if p is place] for place in (Place.BEFORE, Place.AFTER))
+        before, after = (
+            [k for k, p in enumerate(self.rowwise.places) if p is place] for place in (Place.BEFORE, Place.AFTER)
+        )
         for k in before:
             builder.emit(tape.operations[k])
         totals = {id: self.memory(builder, value, "total") for id, value in self.rowwise.totals.items()}
@@ -162,14 +200,14 @@ class RowBlocks:
             self.start(builder, self.made[id][1], buffer)
         count = self.count()
         small = {id: self.small(builder, id, axis, count) for id, axis in self.local.items()}
-        last = self.is_last()
+        last, parted = self.is_last(), Parted(self.tape, self.rowwise, self.made, self.kept)
         index = end_of_indices(tape.operations)
         line = next(iter(self.at(Place.ROWS))).line
-        body = BlockWriter(self, builder, count, loop_index(index) * count, totals, stored, small, last).block()
+        body = RowWriter(parted, builder, count, loop_index(index) * count, totals, stored, small, last).block()
         builder.emit(Loop(index=index, start=0, step=1, trips=self.extent // count, body=body, line=line))
         rest = self.extent % count
         if rest:
-            for op in BlockWriter(self, builder, rest, self.extent - rest, totals, stored, small, last).block():
+            for op in RowWriter(parted, builder, rest, self.extent - rest, totals, stored, small, last).block():
                 builder.emit(op)
         for id, buffer in {**totals, **stored}.items():
             value = self.made[id][1].outputs[0]
@@ -197,14 +235,16 @@ class RowBlocks:
 
     def only_on_rows(self) -> dict[int, int]:
         """Memory of which each row is used by that row alone: its numbers, with the axis of its buffer."""
-        found = {}
-        touches = self.rowwise.touches
+        found, touches = {}, self.rowwise.touches
+        loaded = {region.buffer for op in self.again.values() for region in op.reads}
         for id, rows in touches[Place.ROWS].items():
             buffer = self.tape.buffers[id]
-            if buffer.kind != "local" or id in touches[Place.BEFORE] or id in touches[Place.AFTER]:
+            if buffer.kind != "local" or id in loaded or id in touches[Place.BEFORE] or id in touches[Place.AFTER]:
                 continue
             step = max(map(abs, buffer.view.strides), default=0)
-            axes = [k for k, s in enumerate(buffer.view.strides) if s == step > 0 and buffer.view.shape[k] == self.extent]
+            axes = [
+                k for k, s in enumerate(buffer.view.strides) if s == step > 0 and buffer.view.shape[k] == self.extent
+            ]
             if len(axes) == 1 and all(is_row(touch, step, buffer.low) for touch in rows):
                 found[id] = axes[0]
         return found
@@ -259,249 +299,13 @@ class RowBlocks:
         builder.store(builder.buffers[buffer].whole, builder.constant(number, op.out.dtype))
 
 
-@dataclass
-class BlockWriter:
-    """Writes the operations on rows for `count` rows from row `first` on.
-
-    `last`: rows are the last axis of what is made here, so that neighbours in memory are the same part of several rows.
-    """
-
-    blocks: RowBlocks
-    builder: TapeBuilder
-    count: int
-    first: Extent
-    totals: dict[int, int]
-    stored: dict[int, int]
-    small: dict[int, int]  # memory of one block, in place of buffers
-    last: bool
-    names: dict[int, Value] = field(default_factory=dict)
-    shown: dict[tuple[int, int], Value] = field(default_factory=dict)  # rows of values from before
-    turned: dict[Region, Value] = field(default_factory=dict)  # memory that was copied so that rows are the last axis
-    found: list[tuple[int, Operation]] = field(default_factory=list)  # with the position that they come from
-    position: int = 0
-
-    def block(self) -> tuple[Operation, ...]:
-        rowwise = self.blocks.rowwise
-        for position, (op, place) in enumerate(zip(rowwise.operations, rowwise.places)):
-            if place is Place.ROWS:
-                self.position, self.builder.line = position, op.line
-                self.write(op)
-        return tuple(op for _, op in sorted(self.found, key=lambda item: item[0]))
-
-    def emit(self, op: Operation, position: int | None = None) -> None:
-        self.found.append((self.position if position is None else position, op))
-
-    def write(self, op: Operation) -> None:
-        axes = self.blocks.rowwise.axes
-        match op:
-            case Load():
-                self.emit(replace(op, out=self.new(op.out), region=self.rows_of_region(op.region, axes[op.out.id])))
-                self.keep_whole(op)
-            case Store():
-                axis = self.blocks.rowwise.store_axis(op)
-                assert axis is not None
-                region = self.rows_of_region(op.region, axis)
-                self.emit(replace(op, region=region, value=self.names.get(op.value.id, op.value)))
-            case Scatter():
-                axis = next(axes[v.id] for v in (op.value, *op.indices) if v.id in axes)
-                indices = tuple(self.turned_back(self.rows(v, axis), axis) for v in op.indices)
-                self.emit(replace(op, indices=indices, value=self.turned_back(self.rows(op.value, axis), axis)))
-            case Apply():
-                self.apply(op)
-
-    # Layouts.
-
-    def order(self, rank: int, axis: int) -> list[int]:
-        """The axes of what has its rows along `axis`, in the order that they have here."""
-        return [*(k for k in range(rank) if k != axis), axis] if self.last else list(range(rank))
-
-    def laid_out(self, items: Sequence[int], axis: int) -> tuple[int, ...]:
-        """Something of each axis, in the order of here."""
-        return tuple(items[k] for k in self.order(len(items), axis))
-
-    def shape(self, shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
-        return self.laid_out((*shape[:axis], self.count, *shape[axis + 1 :]), axis)
-
-    def turned_back(self, value: Value, axis: int) -> Value:
-        """A value of here in the order of the program."""
-        order = self.order(len(value.shape), axis)
-        if order == sorted(order):
-            return value
-        places = [order.index(k) for k in range(len(order))]
-        strides = contiguous(value.shape).strides
-        return self.view(value, View(0, tuple(value.shape[k] for k in places), tuple(strides[k] for k in places)))
-
-    def view(self, value: Value, view: View, position: int | None = None) -> Value:
-        out = self.builder.new_value(view.shape, value.dtype)
-        parameters = (("view", view),)
-        line = self.builder.line
-        self.emit(Apply(out=out, primitive="view", operands=(value,), parameters=parameters, line=line), position)
-        return out
-
-    def new(self, value: Value) -> Value:
-        """What a value on rows is called here."""
-        shape = self.shape(value.shape, self.blocks.rowwise.axes[value.id])
-        self.names[value.id] = self.builder.new_value(shape, value.dtype)
-        return self.names[value.id]
-
-    def rows_of_view(self, view: View, axis: int) -> View:
-        offset = view.offset + self.first * view.strides[axis]
-        return View(offset, self.shape(view.shape, axis), self.laid_out(view.strides, axis))
-
-    def rows_of_region(self, region: Region, axis: int) -> Region:
-        if region.buffer not in self.small:
-            return Region(region.buffer, self.rows_of_view(region.view, axis))
-        view, low = region.view, self.blocks.tape.buffers[region.buffer].low
-        if not self.last:
-            return Region(self.small[region.buffer], View(view.offset, self.shape(view.shape, axis), view.strides))
-        assert isinstance(view.offset, int)
-        strides = tuple(1 if k == axis else s * self.count for k, s in enumerate(view.strides))
-        small = View((view.offset - low) * self.count, self.shape(view.shape, axis), self.laid_out(strides, axis))
-        return Region(self.small[region.buffer], small)
-
-    # Operations.
-
-    def apply(self, op: Apply) -> None:
-        operands, parameters = self.operands(op)
-        total = op.out.id in self.totals
-        if total:
-            out = self.builder.new_value(op.out.shape, op.out.dtype)
-            self.emit(replace(op, out=out, operands=operands, parameters=parameters))
-            self.add(op, out)
-            return
-        axis = self.blocks.rowwise.axes[op.out.id]
-        if RULES[op.primitive].kind == "gather" and self.last:  # whose rest comes last
-            shape = (*op.out.shape[:axis], self.count, *op.out.shape[axis + 1 :])
-            found = self.builder.new_value(shape, op.out.dtype)
-            self.emit(replace(op, out=found, operands=operands))
-            strides = contiguous(shape).strides
-            self.names[op.out.id] = self.view(found, View(0, self.laid_out(shape, axis), self.laid_out(strides, axis)))
-        else:
-            self.emit(replace(op, out=self.new(op.out), operands=operands, parameters=parameters))
-        self.keep_whole(op)
-
-    def keep_whole(self, op: Load | Apply) -> None:
-        """Rows of what comes after needs the whole of go there."""
-        if op.out.id in self.stored:
-            whole = Region(self.stored[op.out.id], contiguous(op.out.shape))
-            region = self.rows_of_region(whole, self.blocks.rowwise.axes[op.out.id])
-            self.emit(Store(region=region, value=self.names[op.out.id], line=op.line))
-
-    def operands(self, op: Apply) -> tuple[tuple[Value, ...], tuple[tuple[str, object], ...]]:
-        rowwise, kind = self.blocks.rowwise, RULES[op.primitive].kind
-        if kind == "view":
-            (operand,) = op.operands
-            return (self.names[operand.id],), (("view", self.view_of(op, rowwise.axes[operand.id])),)
-        if kind == "contract":
-            return self.factors(op)
-        if kind == "gather":
-            source, *indices = op.operands
-            axis = rowwise.axes[op.out.id]
-            return (source, *(self.turned_back(self.rows(v, axis), axis) for v in indices)), op.parameters
-        if kind == "reduce":
-            (operand,) = op.operands
-            axis = rowwise.axis_of(operand)
-            assert axis is not None
-            order = self.order(len(operand.shape), axis)
-            axes = tuple(sorted(order.index(k) for k in op.params["axes"]))
-            return (self.rows(operand, axis),), tuple((n, axes if n == "axes" else p) for n, p in op.parameters)
-        axis = rowwise.axes[op.out.id]
-        return tuple(self.rows(v, axis) if v.shape else v for v in op.operands), op.parameters
-
-    def view_of(self, op: Apply, axis: int) -> View:
-        """The view of an operand with rows along `axis`, as both are laid out here."""
-        view, shape = op.params["view"], op.operands[0].shape
-        moved, steps = moved_axis(view, shape, axis), decompose(view, shape)
-        assert moved is not None and steps is not None
-        order = self.order(len(shape), axis)
-        here = c_strides(self.shape(shape, axis))
-        strides = [here[order.index(k)] for k in range(len(shape))]
-        offset = sum(start * s for start, s in zip(steps.start, strides))
-        moves = [sum(move * s for move, s in zip(step, strides)) for step in steps.steps]
-        return View(offset, self.shape(view.shape, moved), self.laid_out(moves, moved))
-
-    def factors(self, op: Apply) -> tuple[tuple[Value, ...], tuple[tuple[str, object], ...]]:
-        """Of a product, whose labels follow the axes."""
-        label, labels = self.blocks.rowwise.label_of(op), op.params
-        operands, names = [], {}
-        for value, name in zip(op.operands, ("a_labels", "b_labels")):
-            there = label in labels[name]
-            operands.append(self.rows(value, labels[name].index(label)) if there else value)
-            names[name] = self.laid_out(labels[name], labels[name].index(label)) if there else labels[name]
-        out = labels["out_labels"]
-        names["out_labels"] = self.laid_out(out, out.index(label)) if label in out else out
-        return tuple(operands), tuple((n, names[n]) for n, _ in op.parameters)
-
-    def add(self, op: Apply, part: Value) -> None:
-        """A part of a total, to what there is of it."""
-        whole = Region(self.totals[op.out.id], contiguous(op.out.shape))
-        combine = TOTALS.get(op.primitive, "add")
-        if combine == "add":
-            self.emit(Store(region=whole, value=part, accumulate=True, line=op.line))
-            return
-        before, after = (self.builder.new_value(part.shape, part.dtype) for _ in range(2))
-        self.emit(Load(out=before, region=whole, line=op.line))
-        self.emit(Apply(out=after, primitive=combine, operands=(before, part), line=op.line))
-        self.emit(Store(region=whole, value=after, line=op.line))
-
-    # What comes from before.
-
-    def rows(self, value: Value, axis: int) -> Value:
-        """The rows of a value along an axis: of one on rows, or of one from before, as it is shown there."""
-        if value.id in self.blocks.rowwise.axes:
-            return self.names[value.id]
-        if (value.id, axis) not in self.shown:
-            self.shown[value.id, axis] = self.show(value, axis)
-        return self.shown[value.id, axis]
-
-    def show(self, value: Value, axis: int) -> Value:
-        """Rows of a value from before: loaded again, or of what is kept."""
-        base, view = value, contiguous(value.shape)
-        position, op = self.blocks.made[value.id]
-        while isinstance(op, Apply) and op.primitive == "view" and base.id not in self.blocks.kept:
-            inner = compose(op.params["view"], view)
-            if inner is None:
-                break
-            base, view = op.operands[0], inner
-            position, op = self.blocks.made[base.id]
-        if isinstance(op, Load) and base.id not in self.blocks.kept:
-            seen = compose(op.region.view, view)
-            if seen is not None:
-                region = Region(op.region.buffer, seen)
-                self.blocks.rowwise.read_again(Touch(region, position, False, False, axis))
-                return self.loaded(self.rows_of_region(region, axis), position)
-        return self.view(base, self.rows_of_view(view, axis))
-
-    def loaded(self, region: Region, position: int) -> Value:
-        """What memory holds at a position; where rows are the last axis and are not next to one another there, turned."""
-        dtype, view = self.builder.buffers[region.buffer].dtype, region.view
-        moving = [k for k, (n, s) in enumerate(zip(view.shape, view.strides)) if s and n > 1]
-        if not self.last or view.strides[-1] in (0, 1) or len(moving) < 2:
-            out = self.builder.new_value(view.shape, dtype)
-            self.emit(Load(out=out, region=region, line=self.builder.line), position)
-            return out
-        part = View(view.offset, tuple(view.shape[k] for k in moving), tuple(view.strides[k] for k in moving))
-        key = Region(region.buffer, part)
-        if key not in self.turned:
-            out, again = (self.builder.new_value(part.shape, dtype) for _ in range(2))
-            copy = self.builder.new_buffer("local", "turned", dtype, contiguous(part.shape)).whole
-            line = self.builder.line
-            self.emit(Load(out=out, region=key, line=line), position)
-            self.emit(Store(region=copy, value=out, line=line), position)
-            self.emit(Load(out=again, region=copy, line=line), position)
-            self.turned[key] = again
-        strides = dict(zip(moving, contiguous(part.shape).strides))
-        whole = View(0, view.shape, tuple(strides.get(k, 0) for k in range(len(view.shape))))
-        return self.view(self.turned[key], whole, position)
-
-
 def distinct(region: Region) -> int:
     """How many elements a region has, each counted once, where it has more than one for a row."""
     extents = [n for n, stride in zip(region.view.shape, region.view.strides) if stride and n > 1]
     return math.prod(extents) if len(extents) > 1 else 0
 
 
-def is_row(touch: Touch, step: int, low: int) -> bool:
+def is_row(touch: RowAccess, step: int, low: int) -> bool:
     """Whether an access on rows is to those of memory that begins at `low` and has rows of `step` elements."""
     if touch.axis is None or touch.region.view.strides[touch.axis] != step:
         return False

@@ -1,0 +1,193 @@
+"""Rows in blocks: the same derivatives by the interpreter, whatever the sizes of blocks, and little memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+from planned_ad.calls.entries import entry_tape
+from planned_ad.calls.kinds import KINDS
+from planned_ad.planner import plan_memory
+from planned_ad.planning import row_blocks
+from planned_ad.planning.row_blocks import in_row_blocks
+from planned_ad.tape.interpret import interpret
+from planned_ad.tape.tape import Load, Loop, Tape, walk
+from planned_ad.tape.verify import verify
+from planned_ad.trace import Trace, trace
+
+from .oracle import assert_close, check_gradient, memories_for, shadows_in
+from .random_programs import function_of
+
+LABELS = np.random.default_rng(3).integers(0, 5, 23)
+
+
+def softmax(x, y):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return np.sum(e / e.sum(axis=1, keepdims=True) * y)
+
+
+def log_likelihood(x, y):
+    d = (x[:, None, :] - y[None, :4]) * np.exp(y[:4])
+    q = -0.5 * np.sum(d * d, axis=2)
+    m = q.max(axis=1, keepdims=True)
+    return np.sum(np.log(np.sum(np.exp(q - m), axis=1)) + m[:, 0]) - np.sum(y)
+
+
+def rotation(x, y):
+    angle = np.sqrt(np.sum(x * x, axis=1, keepdims=True))
+    axis, c = x / angle, np.cos(angle)
+    turned = c * y + np.sin(angle) * np.cross(axis, y) + (1 - c) * axis * np.sum(axis * y, axis=1, keepdims=True)
+    return np.sum((turned[:, :2] / (10.0 + turned[:, 2:3])) ** 2)
+
+
+def in_place(x, y):
+    x *= np.sin(y)
+    x[:, 1:] += x[:, :-1] * y[:, 1:]
+    t = np.tanh(x)
+    x[...] = t * x
+    return np.sum(t * y + x**3)
+
+
+def normalised(x, y):
+    z = (x - x.mean(axis=0)) / (0.1 + x.std(axis=0))
+    return np.sum(np.tanh(z) ** 2 * y) + np.max(z * y)
+
+
+def looked_up(x, y):
+    rows = np.sin(y[LABELS[: len(x)] % len(y)])
+    return np.sum(rows * np.exp(x)) + np.sum(x[:, 0] * rows[:, 1] ** 2)
+
+
+def products(x, y):
+    hidden = np.tanh(x @ y[:3].T)
+    return np.sum(np.exp(-hidden) @ y[:3] * x) + np.sum((x.T @ np.cos(x)) ** 2)
+
+
+def pairs(x, y):
+    d = x[:, None, :] - x[None, :, :]
+    return np.sum(1.0 / np.sqrt(np.sum(d * d, axis=2) + 0.1)) + np.sum(y * x)
+
+
+def columns(x, y):
+    a, b = x.T, y.T
+    return np.sum(np.exp(a * b).sum(axis=0) * np.log(1.0 + (a * a).sum(axis=0)))
+
+
+def twice(x, y):
+    p = np.exp(x) / np.sum(np.exp(x))
+    return np.sum(np.log(p) * y) + np.sum(p * p, axis=1) @ y[:, 0]
+
+
+PROGRAMS = [softmax, log_likelihood, rotation, in_place, normalised, looked_up, products, pairs, columns, twice]
+
+
+@pytest.fixture(params=[(64, 3), (200, 0), (700, 0)], ids=["rows first", "rows last", "larger blocks"])
+def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Everything is worth it, in blocks of a few rows."""
+    nbytes, pays = request.param
+    for name, number in dict(WORTH=1, BLOCK_NBYTES=nbytes, PAYS=pays, LANES=2, LINE=1, MOST_NBYTES=1 << 30).items():
+        monkeypatch.setattr(row_blocks, name, number)
+    yield
+
+
+def arguments(f: Callable, rows: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(rows)
+    return rng.normal(size=(rows, 3)) + 0.2, rng.normal(size=(rows, 3))
+
+
+def run(tape: Tape, traced: Trace, args: tuple) -> dict:
+    memories = memories_for(verify(tape), traced, tuple(np.copy(a) for a in args), {}, [])
+    interpret(tape, memories)
+    written = {id: np.copy(memories[id]) for id in tape.arguments if not tape.buffers[id].shadow_of}
+    return {**written, **shadows_in(tape, memories)}
+
+
+def assert_same(f: Callable, *args: np.ndarray) -> Tape:
+    traced = trace(f, tuple(np.copy(a) for a in args))
+    plain = entry_tape(traced, KINDS["gradient"], False)
+    parted = in_row_blocks(plain)
+    expected, found = run(plain, traced, args), run(parted, traced, args)
+    assert expected.keys() == found.keys()
+    for id, numbers in expected.items():
+        assert_close(found[id], numbers, f"buffer {id}")
+    return parted
+
+
+@pytest.mark.parametrize("rows", [22, 23])
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_the_same_numbers(f: Callable, rows: int, small: None) -> None:
+    parted = assert_same(f, *arguments(f, rows))
+    assert any(isinstance(op, Loop) for op in parted.operations)
+
+
+@pytest.mark.parametrize("f", [log_likelihood, rotation, in_place])
+def test_compiled(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, number in dict(WORTH=1, BLOCK_NBYTES=500, PAYS=0).items():
+        monkeypatch.setattr(row_blocks, name, number)
+    check_gradient(f, *arguments(f, 23), every_call=False)
+
+
+def test_random_programs(small: None) -> None:
+    rng, loops = np.random.default_rng(5), 0
+    for _ in range(40):
+        f = function_of(random_program(rng))
+        loops += any(isinstance(op, Loop) for op in assert_same(f, *arguments(f, 7)).operations)
+    assert loops >= 20
+
+
+def random_program(rng: np.random.Generator) -> str:
+    """A few statements on rows, in and out of place, with totals in between."""
+    names, lines = ["x", "y"], []
+    for k in range(rng.integers(4, 12)):
+        a, b = rng.choice(names, 2)
+        i = rng.integers(3)
+        new = f"v{k}"
+        lines.append(
+            rng.choice(
+                [
+                    f"{new} = np.sin({a}) * {b}",
+                    f"{new} = {a} + 0.3 * {b}[:, {i}:{i + 1}]",
+                    f"{new} = {a} * np.sum({b}, axis=1, keepdims=True)",
+                    f"{new} = {a} - np.mean({b}, axis=0)",
+                    f"{new} = np.tanh({a}) * np.sum({b} * {b})",
+                    f"{new} = {a}.copy(); {new}[:, {i}] *= {b}[:, {2 - i}]",
+                    f"{new} = np.zeros_like({a}); {new}[:, 1:] = {b}[:, :-1]",
+                    f"{new} = {a} @ ({b}.T @ {b}) * 0.01",
+                    f"{new} = {a}[::-1] * 0.5 + np.cos({b})",
+                    f"{new} = np.where({a} > 0.1, {b}, {a} * {b})",
+                    f"x[:, {i}] = np.sin({a}[:, {2 - i}]); {new} = x * {b}",
+                    f"x += 0.1 * {a}; {new} = {b}",
+                    f"{new} = x[{i}] * {a}",
+                ]
+            )
+        )
+        names.append(new)
+    lines.append(f"return np.sum(np.tanh({names[-1]})) + np.sum(np.sin({names[-2]}) * {rng.choice(names)})")
+    return "def f(x, y):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def test_what_only_rows_use_is_never_whole() -> None:
+    rng = np.random.default_rng(0)
+    args = rng.normal(size=(600, 200)), rng.normal(size=(600, 200))
+    plan = plan_memory(entry_tape(trace(softmax, args), KINDS["gradient"], False))
+    assert plan.workspace_nbytes < 40_000  # 1.9 MB for `e` and what is made of it, each whole
+    whole = [op for op in plan.tape.operations if isinstance(op, Load) and op.out.size > 200]
+    assert not whole and sum(isinstance(op, Loop) for op in walk(plan.tape.operations)) == 1
+
+
+def test_what_is_small_stays_as_it_is() -> None:
+    tape = entry_tape(trace(softmax, (np.zeros((20, 30)), np.zeros((20, 30)))), KINDS["gradient"], False)
+    assert in_row_blocks(tape) is tape
+
+
+def test_columns_of_memory_are_not_rows() -> None:
+    """Sums over the first axis are known before the next pass: a loop over the second axis would read columns."""
+
+    def f(x):
+        return np.sum(np.exp(x - x.mean(axis=0)) ** 2)
+
+    tape = entry_tape(trace(f, (np.ones((40_000, 4)),)), KINDS["gradient"], False)
+    loops = [op for op in in_row_blocks(tape).operations if isinstance(op, Loop)]
+    assert all(op.trips > 4 for op in loops)
