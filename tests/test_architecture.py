@@ -17,7 +17,7 @@ ORDER = """
     tracing.loops tracing.replacements trace
     passes passes.vectorise differentiate.keep differentiate custom
     planning planner kernels.llvm kernels.maths kernels.nests kernels.library kernels.entry kernels
-    calls.outside calls.check calls plan compiling
+    calls.outside calls.check calls pictures plan compiling
     functional functional.sparse transforms enzyme testing __main__
 """
 STAGES = ORDER.split()

@@ -210,10 +210,15 @@ def loaded_entry(
     )
 
 
-def emission(memory: MemoryPlan, buffers: Sequence[int], on_tape: dict[int, int]) -> EmitKernel:
+def emission(
+    memory: MemoryPlan,
+    buffers: Sequence[int],
+    on_tape: dict[int, int],
+    emitter_of: Callable[..., KernelEmitter] = KernelEmitter,
+) -> EmitKernel:
     """What emits the kernel of a plan, which knows each buffer on the tape by an address of its own."""
     own = [id for id in buffers if id != TAPE_BUFFER]
-    emitter = KernelEmitter(memory, cut(memory.steps), (*own, *on_tape), memory.workspace_nbytes)
+    emitter = emitter_of(memory, cut(memory.steps), (*own, *on_tape), memory.workspace_nbytes)
 
     def emit(builder: Any, context: Any, leaves: Sequence[Any], workspace: Any) -> Any:
         found = [leaf for id, leaf in zip(buffers, leaves) if id != TAPE_BUFFER]

@@ -117,16 +117,19 @@ class KernelEmitter:
 
     def emit_steps(self, builder: ir.IRBuilder, steps: list[Step], pointers: Pointers) -> None:
         for step in steps:
-            if isinstance(step, Nest):
-                self.emit_nest(builder, step, pointers)
-            elif isinstance(step, LibraryStep):
-                LIBRARY[step.operation.primitive](builder, step, pointers)
-            elif isinstance(step, LoopStep):
-                self.emit_loop(builder, step, pointers)
-            elif isinstance(step, BranchStep):
-                self.emit_branch(builder, step, pointers)
-            else:
-                self.emit_guard(builder, step, pointers)
+            self.emit_step(builder, step, pointers)
+
+    def emit_step(self, builder: ir.IRBuilder, step: Step, pointers: Pointers) -> None:
+        if isinstance(step, Nest):
+            self.emit_nest(builder, step, pointers)
+        elif isinstance(step, LibraryStep):
+            LIBRARY[step.operation.primitive](builder, step, pointers)
+        elif isinstance(step, LoopStep):
+            self.emit_loop(builder, step, pointers)
+        elif isinstance(step, BranchStep):
+            self.emit_branch(builder, step, pointers)
+        else:
+            self.emit_guard(builder, step, pointers)
 
     def emit_nest(self, builder: ir.IRBuilder, nest: Nest, pointers: Pointers) -> None:
         """A nest in place; one that occurs several times, but for where its memory is, as one function."""
