@@ -75,9 +75,7 @@ def wait_x86(builder: ir.IRBuilder) -> None:
 
 def wait_arm(builder: ir.IRBuilder) -> None:
     whole_system = I32(15)
-    builder.call(
-        builder.module.declare_intrinsic("llvm.aarch64.isb", (), ir.FunctionType(VOID, [I32])), [whole_system]
-    )
+    builder.call(builder.module.declare_intrinsic("llvm.aarch64.isb", (), ir.FunctionType(VOID, [I32])), [whole_system])
 
 
 @dataclass

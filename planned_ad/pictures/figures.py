@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..planning.schedule import MemoryPlan
-from .memory_map import COLOURS, memory_blocks, reverse_begins
+from .memory_map import COLOURS, memory_blocks, reverse_begins, spans_of
 from .schedule_picture import SWEEPS, step_label
 from .schedule_rows import schedule_rows
 
@@ -36,12 +36,13 @@ def plot_memory_map(plan: MemoryPlan, title: str, ax: Any) -> Any:
     """The memory map on `ax`."""
     ax = axes_for(ax, 3.5)
     seen = set()
-    for block in memory_blocks(plan):
+    spans = spans_of(memory_blocks(plan))
+    for block, (first, width) in spans.items():
         colour, label = COLOURS[block.kind]
-        width, label = block.last - block.first + 1, "" if block.kind in seen else label
+        label = "" if block.kind in seen else label
         seen.add(block.kind)
         ax.bar(
-            block.first, block.nbytes, width, block.offset, align="edge", color=colour, alpha=0.75,
+            first, block.nbytes, width, block.offset, align="edge", color=colour, alpha=0.75,
             edgecolor="black", linewidth=0.5, label=label or None,
         )  # fmt: skip
     turn = reverse_begins(plan)

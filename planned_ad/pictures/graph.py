@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..python.source import Line
 from ..regions.regions import contains, overlap
-from ..tape.listing import beside, operation_rows
+from ..tape.listing import beside, name, operation_rows, typed
 from ..tape.tape import Constant, Operation, Tape
 from .layers import layered
 from .markup import BLUE, CODE, PINK, Markup, element, joined_markup, picture
@@ -18,10 +18,14 @@ LETTERS = 30  # of its text
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """An operation, in the words of the listing; a loop or branch is one, with all that is inside."""
+class GraphNode:
+    """An operation, in the words of the listing; a loop or branch is one, with all that is inside.
+
+    `text`: without the type that `whole` has.
+    """
 
     text: str
+    whole: str
     line: Line
     sweep: str
 
@@ -35,14 +39,17 @@ class Arc:
     through_memory: bool
 
 
-def dependence_graph(tape: Tape) -> tuple[list[Node], list[Arc]]:
+def dependence_graph(tape: Tape) -> tuple[list[GraphNode], list[Arc]]:
     """The operations outside of loops but for constants, and what each needs."""
     numbered = [(k, op) for k, op in enumerate(tape.operations) if not isinstance(op, Constant)]
     operations = [op for _, op in numbered]
     nodes = []
     for position, op in numbered:
         text = next(iter(operation_rows(op, tape.buffers)))[0]
-        nodes.append(Node(text, op.line, "reverse" if position >= tape.turn else "primal"))
+        short = text
+        for value in op.outputs:
+            short = short.replace(f"{typed(value)} = ", f"{name(value)} = ")
+        nodes.append(GraphNode(short, text, op.line, "reverse" if position >= tape.turn else "primal"))
     made = {value.id: k for k, op in enumerate(operations) for value in op.outputs}
     arcs: dict[tuple[int, int], Arc] = {}
     for k, op in enumerate(operations):
@@ -88,17 +95,18 @@ def graph_picture(tape: Tape) -> Markup:
     return picture(width, height, *parts, label=f"dependence graph of {len(nodes)} operations")
 
 
-def node_shape(node: Node, x: float, y: float) -> Markup:
+def node_shape(node: GraphNode, x: float, y: float) -> Markup:
     text = node.text if len(node.text) <= LETTERS else node.text[: LETTERS - 1] + "…"
+    title = element("title", f"{node.whole}\n{beside(node.line)}".strip())
     box = element(
-        "rect", element("title", f"{node.text}\n{beside(node.line)}".strip()), x=x - BOX / 2, y=y - HIGH / 2, width=BOX,
+        "rect", title, x=x - BOX / 2, y=y - HIGH / 2, width=BOX,
         height=HIGH, rx=4, fill=PINK if node.sweep == "reverse" else BLUE, fill_opacity="0.75",
     )  # fmt: skip
-    name = element(
+    inside = element(
         "text", text, x=x, y=y + 3.5, font_size=10, font_family=CODE, text_anchor="middle", fill="#000",
         pointer_events="none",
     )  # fmt: skip
-    return joined_markup([box, name])
+    return joined_markup([box, inside])
 
 
 def arc_shape(points: Sequence[tuple[float, float]], arc: Arc) -> Markup:

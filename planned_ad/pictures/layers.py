@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 SWEEPS_OF_ORDER = 6  # over the layers, down and up in turns
 
 
 @dataclass(frozen=True, slots=True)
 class Layered:
-    """`layers`: nodes from left to right, the first layer first; `chains`: of each arc, the nodes that it goes through."""
+    """`layers`: nodes from left to right, the first layer first; `chains`: of each arc, the nodes on its way."""
 
     layers: list[list[int]]
     chains: list[list[int]]
@@ -48,20 +49,23 @@ def untangled(layers: list[list[int]], chains: Sequence[Sequence[int]]) -> list[
     above: dict[int, list[int]] = {}
     below: dict[int, list[int]] = {}
     for chain in chains:
-        for a, b in zip(chain, chain[1:]):
+        for a, b in pairwise(chain):
             above.setdefault(b, []).append(a)
             below.setdefault(a, []).append(b)
     for turn in range(SWEEPS_OF_ORDER):
         downwards = turn % 2 == 0
-        neighbours = above if downwards else below
         for number in range(1, len(layers)) if downwards else range(len(layers) - 2, -1, -1):
             beside = layers[number - 1 if downwards else number + 1]
-            place = {node: (k + 0.5) / len(beside) for k, node in enumerate(beside)}
-            own = {node: (k + 0.5) / len(layers[number]) for k, node in enumerate(layers[number])}
-
-            def average(node: int, place: dict[int, float] = place, own: dict[int, float] = own) -> float:
-                found = [place[n] for n in neighbours.get(node, ()) if n in place]
-                return sum(found) / len(found) if found else own[node]
-
-            layers[number].sort(key=average)
+            layers[number] = in_order_of_neighbours(layers[number], beside, above if downwards else below)
     return layers
+
+
+def in_order_of_neighbours(layer: list[int], beside: list[int], neighbours: dict[int, list[int]]) -> list[int]:
+    """A layer in the order of where the neighbours of its nodes stand in the one beside it, on average."""
+    place = {node: (k + 0.5) / len(beside) for k, node in enumerate(beside)}
+
+    def average(position: int) -> float:
+        found = [place[n] for n in neighbours.get(layer[position], ()) if n in place]
+        return sum(found) / len(found) if found else (position + 0.5) / len(layer)
+
+    return [layer[position] for position in sorted(range(len(layer)), key=average)]

@@ -1,4 +1,4 @@
-"""HTML and SVG as text, without scripts, style sheets or anything from elsewhere: what notebooks keep and show anywhere.
+"""HTML and SVG as text, without scripts, style sheets or anything from elsewhere: what notebooks keep, and show.
 
 >>> element("b", "x < y", title="a line")
 '<b title="a line">x &lt; y</b>'
@@ -23,7 +23,7 @@ class Markup(str):
 def element(tag: str, *children: str, **attributes: object) -> Markup:
     """An element; children are escaped unless they are `Markup`; `font_size=3` is the attribute `font-size`."""
     written = "".join(
-        f' {name.rstrip("_").replace("_", "-")}="{html.escape(attribute(value))}"'
+        f' {name.rstrip("_").replace("_", "-")}="{html.escape(written_attribute(value))}"'
         for name, value in attributes.items()
         if value is not None
     )
@@ -31,7 +31,7 @@ def element(tag: str, *children: str, **attributes: object) -> Markup:
     return Markup(f"<{tag}{written}>{inside}</{tag}>")
 
 
-def attribute(value: object) -> str:
+def written_attribute(value: object) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
@@ -45,8 +45,8 @@ def picture(width: float, height: float, *children: Markup, label: str) -> Marku
         "svg",
         *children,
         xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {attribute(width)} {attribute(height)}",
-        style=f"max-width:{attribute(width)}px;width:100%;height:auto;display:block;font-family:{FONT}",
+        viewBox=f"0 0 {written_attribute(width)} {written_attribute(height)}",
+        style=f"max-width:{written_attribute(width)}px;width:100%;height:auto;display:block;font-family:{FONT}",
         role="img",
         aria_label=label,
     )
@@ -57,20 +57,27 @@ def words(x: float, y: float, text: str, size: float = 11.0, **attributes: objec
     return element("text", text, x=x, y=y, font_size=size, fill="currentColor", **attributes)
 
 
-def folded(title: str, *children: Markup, is_open: bool = False) -> Markup:
+def foldable(title: str, *children: Markup, is_open: bool = False) -> Markup:
     """A part of a page that is opened by a click."""
     summary = element("summary", title, style="cursor:pointer;font-weight:600;margin:0.4em 0")
     return element("details", summary, *children, open="" if is_open else None)
 
 
-def table(head: list[str], rows: list[list[Markup]]) -> Markup:
-    """Cells are markup; the first columns hold numbers where their cells say so."""
-    cell = "padding:1px 8px;vertical-align:top;text-align:left"
+def html_table(head: list[str], rows: list[list[Markup]]) -> Markup:
+    """Cells are markup, and none is broken into lines."""
+    cell = "padding:1px 8px;vertical-align:top;text-align:left;white-space:nowrap"
     top = joined_markup([element("th", text, style=cell) for text in head])
     body = joined_markup([element("tr", *(element("td", c, style=cell) for c in row)) for row in rows])
-    return element("table", element("thead", element("tr", top)), element("tbody", body), style="border-collapse:collapse")
+    return element(
+        "table",
+        element("thead", element("tr", top)),
+        element("tbody", body),
+        style="border-collapse:collapse;color:inherit",
+    )
 
 
 def code_lines(texts: list[str]) -> Markup:
     """Lines of a program, one below the other."""
-    return joined_markup([element("div", element("code", t, style=f"font-family:{CODE};white-space:pre")) for t in texts])
+    return joined_markup(
+        [element("div", element("code", t, style=f"font-family:{CODE};white-space:pre;font-size:90%")) for t in texts]
+    )

@@ -1,9 +1,9 @@
 """`plan.profile(*args)`: where the time of a call goes, measured.
 
-Two more kernels are made of the same steps, with readings of the processor's clock between them (`kernels/timed.py`): in
-one around each step outside of loops, in the other around the steps inside, which share the time that their loop takes in
-the first. Each runs many times on copies of the arguments, and what is told of a step is the mean of the middle half. The call itself is
-timed as it is, without clocks.
+Two more kernels are made of the same steps, with readings of the processor's clock between (`kernels/timed.py`): in one
+around each step outside of loops, in the other around the steps inside, which share the time that their loop takes in
+the first. Each runs many times on copies of the arguments, and what is told of a step is the mean of the middle half.
+The call itself is timed as it is, without clocks, in turns with the others.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ def measured_profile(
     whole = WholeCalls(lambda: functools.partial(call, *copied(arguments), **copied(keywords)), writes_arguments(entry))
     until = time.perf_counter() + seconds
     while len(whole.seconds) < FEWEST or (time.perf_counter() < until and len(whole.seconds) < MOST):
-        for measured in (*kernels, whole):  # in turns, so that what else the machine does concerns all alike
+        for measured in kernels:
             measured.once()
+        whole.once()
     outer = kernels[0]
     per_call = dict(zip((r.number for r in rows if r.depth == 0), outer.middle_seconds()))
     runs = dict.fromkeys(per_call, 1)

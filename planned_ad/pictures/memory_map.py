@@ -17,11 +17,11 @@ COLOURS = {
     "value": (BLUE, "between steps"),
     "array": (GREEN, "the program's own"),
 }
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 720.0, 240.0, 64.0, 26.0, 34.0
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 720.0, 250.0, 64.0, 36.0, 34.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class MapBlock:
     """A place in the workspace, and from which step to which it is taken.
 
     Attributes
@@ -45,7 +45,7 @@ class Block:
     about: str
 
 
-def memory_blocks(plan: MemoryPlan) -> list[Block]:
+def memory_blocks(plan: MemoryPlan) -> list[MapBlock]:
     """All places, by the step that they begin at."""
     names, rows = slot_names(plan), schedule_rows(plan)
     kept: dict[Memory, Cached] = {
@@ -61,7 +61,7 @@ def memory_blocks(plan: MemoryPlan) -> list[Block]:
             about = f"cached: {cached.reason}   line {cached.line}: {cached.source}"
         kind = "cached" if cached is not None else "value" if memory.kind == "slot" else "array"
         name, nbytes = memory_name(plan, names, memory), plan.sizes[memory]
-        block = Block(name=name, kind=kind, offset=offset, nbytes=nbytes, first=first, last=last, about=about)
+        block = MapBlock(name=name, kind=kind, offset=offset, nbytes=nbytes, first=first, last=last, about=about)
         found.append(block)
     return sorted(found, key=lambda b: (b.first, b.offset, b.last))
 
@@ -85,20 +85,34 @@ def memory_picture(plan: MemoryPlan) -> Markup:
 
     drawn = sorted(sorted(blocks, key=lambda b: -b.nbytes)[:MOST_BLOCKS], key=lambda b: (b.first, b.offset))
     parts = [frame(floor)]
-    parts += [block_shape(b, LEFT + b.first * across, floor, across, up) for b in drawn]
+    spans = spans_of(blocks)
+    parts += [block_shape(b, LEFT + spans[b][0] * across, floor, spans[b][1] * across, up) for b in drawn]
     turn = reverse_begins(plan)
     if turn is not None:
         x = LEFT + turn * across
-        parts.append(
-            element("line", x1=x, x2=x, y1=TOP - 4, y2=floor, stroke="currentColor", stroke_dasharray="4 3")
-        )
-        parts.append(words(x + 4, TOP + 8, "reverse sweep", 10.0))
+        parts.append(element("line", x1=x, x2=x, y1=TOP - 12, y2=floor, stroke="currentColor", stroke_dasharray="4 3"))
+        parts.append(words(x + 4, TOP - 4, "reverse sweep", 10.0))
     parts += axes_of_map(steps, across, floor, plan.workspace_nbytes)
     parts += legend([kind for kind in COLOURS if any(b.kind == kind for b in drawn)])
     shown = picture(WIDTH, HEIGHT, *parts, label=f"memory map of {len(blocks)} places")
     if len(drawn) < len(blocks):
         return joined_markup([shown, element("p", f"The {len(drawn)} largest of {len(blocks)} places.")])
     return shown
+
+
+def spans_of(blocks: Sequence[MapBlock]) -> dict[MapBlock, tuple[float, float]]:
+    """Where each begins, and how long it is, in steps; one that takes the place of another in a step halves it."""
+    born = {(block.offset, block.first) for block in blocks}
+    died = {(block.offset, block.last) for block in blocks if block.first < block.last}
+    found = {}
+    for block in blocks:
+        begin, end = float(block.first), block.last + 1.0
+        if block.first < block.last and (block.offset, block.last) in born:
+            end -= 0.5
+        if (block.offset, block.first) in died:
+            begin += 0.5
+        found[block] = begin, end - begin
+    return found
 
 
 def frame(floor: float) -> Markup:
@@ -108,14 +122,13 @@ def frame(floor: float) -> Markup:
     )  # fmt: skip
 
 
-def block_shape(block: Block, x: float, floor: float, across: float, up: float) -> Markup:
+def block_shape(block: MapBlock, x: float, floor: float, width: float, up: float) -> Markup:
     """A rectangle, with what it is where the pointer rests on it, and its name where there is room."""
-    width = max((block.last - block.first + 1) * across, 1.0)
+    width = max(width, 1.0)
     height = max(block.nbytes * up, 1.0)
     y = floor - block.offset * up - height
-    about = (
-        f"{block.name}: {bytes_text(block.nbytes)} at {block.offset}, steps {block.first} to {block.last}\n{block.about}"
-    )
+    where = f"{bytes_text(block.nbytes)} at {block.offset}, steps {block.first} to {block.last}"
+    about = f"{block.name}: {where}\n{block.about}"
     shape = element(
         "rect", element("title", about.strip()), x=x, y=y, width=width, height=height,
         fill=COLOURS[block.kind][0], fill_opacity="0.75", stroke="currentColor", stroke_width="0.5",

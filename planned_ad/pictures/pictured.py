@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 from ..calls.kinds import KINDS
 from ..calls.parameters import usual_kind
 from ..errors import ArgumentError
-from ..python.options import one_of
 from .figures import plot_memory_map, plot_steps
 from .graph import graph_picture
-from .markup import FONT, Markup, element, folded
+from .markup import FONT, Markup, element, foldable
 from .measurement import measured_profile
 from .memory_map import memory_picture
 from .profile import Profile
@@ -90,8 +89,8 @@ def plan_html(plan: Pictured) -> Markup:
     return element(
         "div",
         Markup(plan.explain()._repr_html_()),
-        folded("Memory over time", memory_picture(memory), is_open=True),
-        folded("Schedule", schedule_html(memory)),
-        folded("Dependences", graph_picture(memory.tape)),
+        foldable("Memory over time", memory_picture(memory), is_open=True),
+        foldable("Schedule", schedule_html(memory)),
+        foldable("Dependences", graph_picture(memory.tape)),
         style=f"font-family:{FONT};line-height:1.4",
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .figures import Bar, plot_bars
-from .markup import FONT, Markup, element, joined_markup, table
+from .markup import FONT, Markup, element, html_table, joined_markup
 from .schedule_picture import MOST_ROWS, SWEEPS, bar, left_out, lines_cell, step_cells, step_label, sweeps_legend
 from .schedule_rows import StepRow, beside_lines
 from .units import bytes_text, seconds_text
@@ -80,12 +80,11 @@ class Profile:
             taken, share = seconds_text(step.seconds), f"{100 * self.share(step):.0f} %"
             rows.append((taken, share, moved, rate, str(step.runs), what))
         widths = [max(len(row[k]) for row in rows) for k in range(5)]
-        lines = [self.title]
-        for row, step in zip(rows, (None, *self.steps)):
-            lines.append("  ".join([*(text.rjust(width) for text, width in zip(row, widths)), row[5]]))
-            if step is not None:
-                indent = " " * (sum(widths) + 2 * len(widths) + 2 * step.row.depth + 4)
-                lines += [indent + text for text in beside_lines(step.row.lines)]
+        written = ["  ".join([*(t.rjust(width) for t, width in zip(row, widths)), row[5]]) for row in rows]
+        lines = [self.title, written[0]]
+        for text, step in zip(written[1:], self.steps):
+            indent = " " * (sum(widths) + 2 * len(widths) + 2 * step.row.depth + 4)
+            lines += [text, *(indent + line for line in beside_lines(step.row.lines))]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -107,11 +106,9 @@ def profile_html(profile: Profile) -> str:
         [*step_cells(step.row), time_cell(profile, step, most), moved_text(step), runs_text(step), lines_cell(step.row)]
         for step in profile.steps[:MOST_ROWS]
     ]
-    shown = table(["", "step", "time", "bytes moved", "runs", "lines"], rows)
+    shown = html_table(["", "step", "time", "bytes moved", "runs", "lines"], rows)
     title = element("p", element("b", profile.title))
-    return element(
-        "div", title, shown, *left_out(profile.steps), sweeps_legend(), style=f"font-family:{FONT}"
-    )
+    return element("div", title, shown, *left_out(profile.steps), sweeps_legend(), style=f"font-family:{FONT}")
 
 
 def time_cell(profile: Profile, step: TimedStep, most: float) -> Markup:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..planning.schedule import MemoryPlan
-from .markup import BLUE, PINK, Markup, code_lines, element, joined_markup, table
+from .markup import BLUE, PINK, Markup, code_lines, element, html_table, joined_markup
 from .schedule_rows import StepRow, beside_lines, schedule_rows
 from .units import bytes_text
 
@@ -19,7 +19,7 @@ def schedule_html(plan: MemoryPlan) -> Markup:
     rows = schedule_rows(plan)
     most = max((row.nbytes * (row.runs or 1) for row in rows), default=0)
     cells = [[*step_cells(row), moved_cell(row, most), lines_cell(row)] for row in rows[:MOST_ROWS]]
-    shown = table(["", "step", "bytes moved", "lines"], cells)
+    shown = html_table(["", "step", "bytes moved", "lines"], cells)
     return joined_markup([shown, *left_out(rows), sweeps_legend()])
 
 

@@ -144,27 +144,32 @@ def traffic(step: Step) -> int:
                 match item:
                     case Read():
                         if (item.memory, item.view) not in seen:
-                            total += elements(item.view) * item.dtype.itemsize
+                            total += distinct_elements(item.view) * item.dtype.itemsize
                         seen.add((item.memory, item.view))
                     case GatherRead():
                         total += size * item.dtype.itemsize
                     case Write():
-                        width = width_of(step, item.source)
-                        total += (size if item.indices else elements(item.view)) * width * (1 + item.accumulate)
+                        width = register_width(step, item.source)
+                        total += (
+                            (size if item.indices else distinct_elements(item.view)) * width * (1 + item.accumulate)
+                        )
                     case Reduce():
-                        total += elements(item.view) * item.dtype.itemsize
+                        total += distinct_elements(item.view) * item.dtype.itemsize
             return total
         case LibraryStep():
-            return sum(elements(view) * dtype.itemsize for _, view, dtype in step.operands) + step.operation.out.nbytes
+            return (
+                sum(distinct_elements(view) * dtype.itemsize for _, view, dtype in step.operands)
+                + step.operation.out.nbytes
+            )
     return 0
 
 
-def elements(view: View) -> int:
+def distinct_elements(view: View) -> int:
     """How many elements a view shows, those that it repeats once."""
     return math.prod(extent for extent, stride in zip(view.shape, view.strides) if stride)
 
 
-def width_of(nest: Nest, register: int) -> int:
+def register_width(nest: Nest, register: int) -> int:
     return nest.items[register].dtype.itemsize  # type: ignore[union-attr]
 
 
