@@ -1,4 +1,4 @@
-"""Whether equations and inequalities over the integers can hold together, beside what isl says, and all points tried."""
+"""Whether equations and inequalities over integers can hold together: beside what isl says, and all points tried."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ def test_no_point_is_missed():
     proven = 0
     for seed in range(60):
         equations, inequalities = in_a_box(random_system(seed), -2, 3)
-        holds = any(
-            all(at(e, p) == 0 for e in equations) and all(at(i, p) >= 0 for i in inequalities) for p in points
-        )
+        holds = any(all(at(e, p) == 0 for e in equations) and all(at(i, p) >= 0 for i in inequalities) for p in points)
         claimed = impossible(equations, inequalities)
         assert not (claimed and holds), seed
         proven += claimed
