@@ -9,6 +9,7 @@ import inspect
 import operator
 import sys
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -18,6 +19,7 @@ from . import caching
 from .caching.listing import as_table
 from .compiling import compile
 from .errors import PlannedADError
+from .pictures.markup import FONT
 
 STANDARD: dict[type, Any] = {float: 1.0, complex: 1.0 + 1.0j}  # by annotation, of parameters without another example
 EXPLAIN = """\
@@ -78,7 +80,8 @@ def explain_function(asked: argparse.Namespace) -> None:
     if asked.profile:
         print(f"\n{plan.profile(*args, kind=asked.kind, **kwargs)}")
     if asked.html is not None:
-        asked.html.write_text(f"<!doctype html><meta charset=utf-8><title>{plan!r}</title>{plan._repr_html_()}")
+        head = f"<!doctype html><meta charset=utf-8><title>{escape(repr(plan))}</title>"
+        asked.html.write_text(f"{head}<body style='font-family:{FONT};margin:2em'>{plan._repr_html_()}", "utf-8")
         print(f"\nwritten: {asked.html}")
 
 

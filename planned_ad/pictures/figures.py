@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..planning.schedule import MemoryPlan
-from .memory_map import COLOURS, memory_blocks, reverse_begins, spans_of
+from .memory_map import COLOURS, loop_spans, memory_blocks, reverse_begins, spans_of
 from .schedule_picture import SWEEPS, step_label
 from .schedule_rows import schedule_rows
 
@@ -48,11 +48,27 @@ def plot_memory_map(plan: MemoryPlan, title: str, ax: Any) -> Any:
     turn = reverse_begins(plan)
     if turn is not None:
         ax.axvline(turn, color="gray", linestyle="--")
+    top = max(plan.workspace_nbytes, 1)
+    for first, last in loop_spans(plan):
+        ax.annotate(
+            "", (first, 1.03 * top), (last + 1, 1.03 * top), arrowprops={"arrowstyle": "|-|", "mutation_scale": 3}
+        )
+        ax.text((first + last + 1) / 2, 1.05 * top, "loop", fontsize="small", ha="center")
     ax.set_xlim(0, max(len(schedule_rows(plan)), 1))
-    ax.set_ylim(0, max(plan.workspace_nbytes, 1))
+    ax.set_ylim(0, 1.12 * top)
     ax.set(xlabel="step of the schedule", ylabel="byte of the workspace", title=title)
+    for block, (first, width) in spans.items():
+        if block.nbytes > top / 20:
+            ax.text(
+                first + width / 2,
+                block.offset + block.nbytes / 2,
+                block.name,
+                fontsize="small",
+                ha="center",
+                va="center",
+            )
     if seen:
-        ax.legend(fontsize="small")
+        ax.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
     return ax
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..planning.schedule import Cached, Memory, MemoryPlan
+from ..planning.schedule import Cached, LoopStep, Memory, MemoryPlan
 from ..planning.schedule_listing import memory_name, slot_names
 from .markup import BLUE, GREEN, ORANGE, Markup, element, joined_markup, picture, words
 from .schedule_rows import beside_lines, schedule_rows
@@ -17,7 +17,7 @@ COLOURS = {
     "value": (BLUE, "between steps"),
     "array": (GREEN, "the program's own"),
 }
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 720.0, 250.0, 64.0, 36.0, 34.0
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 720.0, 266.0, 64.0, 52.0, 34.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +74,20 @@ def reverse_begins(plan: MemoryPlan) -> int | None:
     return later[0].number if later and forward else None
 
 
+def loop_spans(plan: MemoryPlan) -> list[tuple[int, int]]:
+    """Of the loops that are in no other: the loop itself, as a step, and the last step inside of it."""
+    found: list[tuple[int, int]] = []
+    is_inside = False
+    for row in schedule_rows(plan):
+        if row.depth == 0:
+            is_inside = isinstance(row.step, LoopStep)
+            if is_inside:
+                found.append((row.number, row.number))
+        elif is_inside:
+            found[-1] = found[-1][0], row.number
+    return found
+
+
 def memory_picture(plan: MemoryPlan) -> Markup:
     """The map as SVG: steps from left to right, the workspace from its first byte upwards."""
     blocks = memory_blocks(plan)
@@ -90,14 +104,22 @@ def memory_picture(plan: MemoryPlan) -> Markup:
     turn = reverse_begins(plan)
     if turn is not None:
         x = LEFT + turn * across
-        parts.append(element("line", x1=x, x2=x, y1=TOP - 12, y2=floor, stroke="currentColor", stroke_dasharray="4 3"))
-        parts.append(words(x + 4, TOP - 4, "reverse sweep", 10.0))
+        parts.append(element("line", x1=x, x2=x, y1=TOP - 28, y2=floor, stroke="currentColor", stroke_dasharray="4 3"))
+        parts.append(words(x + 4, TOP - 20, "reverse sweep", 10.0))
+    parts += [bracket(LEFT + first * across, LEFT + (last + 1) * across) for first, last in loop_spans(plan)]
     parts += axes_of_map(steps, across, floor, plan.workspace_nbytes)
     parts += legend([kind for kind in COLOURS if any(b.kind == kind for b in drawn)])
     shown = picture(WIDTH, HEIGHT, *parts, label=f"memory map of {len(blocks)} places")
     if len(drawn) < len(blocks):
         return joined_markup([shown, element("p", f"The {len(drawn)} largest of {len(blocks)} places.")])
     return shown
+
+
+def bracket(start: float, stop: float) -> Markup:
+    """Above the map, what a loop takes of it."""
+    path = f"M {start + 2:.1f} {TOP - 2} v -5 H {stop - 2:.1f} v 5"
+    line = element("path", d=path, fill="none", stroke="currentColor", stroke_opacity="0.6")
+    return joined_markup([line, words((start + stop) / 2, TOP - 9, "loop", 10.0, text_anchor="middle")])
 
 
 def spans_of(blocks: Sequence[MapBlock]) -> dict[MapBlock, tuple[float, float]]:

@@ -9,7 +9,7 @@ from ..calls.parameters import usual_kind
 from ..errors import ArgumentError
 from .figures import plot_memory_map, plot_steps
 from .graph import graph_picture
-from .markup import FONT, Markup, element, foldable
+from .markup import Markup, element, foldable
 from .measurement import measured_profile
 from .memory_map import memory_picture
 from .profile import Profile
@@ -92,5 +92,5 @@ def plan_html(plan: Pictured) -> Markup:
         foldable("Memory over time", memory_picture(memory), is_open=True),
         foldable("Schedule", schedule_html(memory)),
         foldable("Dependences", graph_picture(memory.tape)),
-        style=f"font-family:{FONT};line-height:1.4",
+        style="line-height:1.4",
     )

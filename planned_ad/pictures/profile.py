@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .figures import Bar, plot_bars
-from .markup import FONT, Markup, element, html_table, joined_markup
+from .markup import Markup, element, html_table, joined_markup
 from .schedule_picture import MOST_ROWS, SWEEPS, bar, left_out, lines_cell, step_cells, step_label, sweeps_legend
 from .schedule_rows import StepRow, beside_lines
 from .units import bytes_text, seconds_text
@@ -108,7 +108,7 @@ def profile_html(profile: Profile) -> str:
     ]
     shown = html_table(["", "step", "time", "bytes moved", "runs", "lines"], rows)
     title = element("p", element("b", profile.title))
-    return element("div", title, shown, *left_out(profile.steps), sweeps_legend(), style=f"font-family:{FONT}")
+    return element("div", title, shown, *left_out(profile.steps), sweeps_legend())
 
 
 def time_cell(profile: Profile, step: TimedStep, most: float) -> Markup:
