@@ -15,7 +15,7 @@ import planned_ad
 from planned_ad import errors
 from planned_ad.pictures.graph import dependence_graph, graph_picture
 from planned_ad.pictures.layers import layered
-from planned_ad.pictures.memory_map import LEFT, WIDTH, memory_blocks, memory_picture, reverse_begins
+from planned_ad.pictures.memory_map import LEFT, WIDTH, loop_spans, memory_blocks, memory_picture, reverse_begins
 from planned_ad.pictures.schedule_rows import schedule_rows
 from planned_ad.planning.schedule import walk_steps
 
@@ -121,6 +121,9 @@ def test_what_is_cached_is_told_apart(sweeps_plan) -> None:
     rows = schedule_rows(memory)
     assert turn is not None and all(row.sweep == "reverse" for row in rows[turn:] if row.depth == 0)
     assert all(block.first < turn <= block.last for block in cached)
+    loops = [(row.number, row.number + len(row.step.steps)) for row in rows if row.has_steps]
+    assert loop_spans(memory) == loops and len(loops) == 2
+    assert memory_picture(memory).count(">loop<") == 2
 
 
 def test_an_empty_workspace_says_so() -> None:
@@ -166,6 +169,11 @@ def test_the_graph_of_a_tape() -> None:
     drawing = ElementTree.fromstring(graph_picture(plan.memory("call").tape))
     assert len(list(drawing.iter(f"{SVG}rect"))) == len(nodes)
     assert len(list(drawing.iter(f"{SVG}path"))) == len(arcs)
+
+
+def test_large_graphs_are_not_drawn() -> None:
+    plan = planned_ad.compile(lambda x: sum(np.sin(x[k]) * x[k - 1] for k in range(40)), np.ones(40), unroll=50)
+    assert "operations are drawn; this one has" in graph_picture(plan.memory().tape)
 
 
 def test_arcs_go_down_one_layer_at_a_time() -> None:

@@ -160,7 +160,7 @@ def grouped_sources(sources: tuple[Source, ...]) -> list[str]:
     for s in sources:
         groups.setdefault((s.file, s.line, s.source), []).append(s.what)
     return [
-        f"{', '.join(dict.fromkeys(names))}   {basename(file)}:{line}  {source}"
+        ", ".join(dict.fromkeys(names)) + (f"   {basename(file)}:{line}  {source}" if line else ", by no line of yours")
         for (file, line, source), names in groups.items()
     ]
 

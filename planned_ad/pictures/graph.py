@@ -76,9 +76,10 @@ def writers(before: Sequence[Operation], op: Operation) -> set[int]:
 
 def graph_picture(tape: Tape) -> Markup:
     """The graph as SVG, from the arguments down; a note where it is too large to be drawn."""
+    count = sum(not isinstance(op, Constant) for op in tape.operations)
+    if count > MOST_NODES:
+        return element("p", f"Graphs of at most {MOST_NODES} operations are drawn; this one has {count:,}.")
     nodes, arcs = dependence_graph(tape)
-    if len(nodes) > MOST_NODES:
-        return element("p", f"Graphs of at most {MOST_NODES} operations are drawn; this one has {len(nodes)}.")
     drawn = layered(len(nodes), [(arc.source, arc.target) for arc in arcs])
     widths = [sum(BOX if n < len(nodes) else GAP for n in layer) + GAP * (len(layer) + 1) for layer in drawn.layers]
     width = max(widths, default=BOX)
