@@ -26,6 +26,7 @@ from .functional import plan_derivatives as _plan_derivatives  # noqa: F401 (reg
 from .functional import quadrature as _quadrature  # noqa: F401 (with `solvers`, registers what stands for SciPy's)
 from .functional.sparse.sparse import sparse_hessian, sparse_jacobian
 from .functional.vectorized import vectorize
+from .pictures.profile import Profile
 from .plan import Plan
 from .python.structure import Const
 from .python.versions import show_versions
@@ -43,6 +44,7 @@ __all__ = [
     "Forward",
     "ForwardWithPrimal",
     "Plan",
+    "Profile",
     "Reverse",
     "ReverseWithPrimal",
     "autodiff",
