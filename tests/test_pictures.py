@@ -15,6 +15,7 @@ import planned_ad
 from planned_ad import errors
 from planned_ad.pictures.graph import dependence_graph, graph_picture
 from planned_ad.pictures.layers import layered
+from planned_ad.pictures.measurement import timed_entry
 from planned_ad.pictures.memory_map import LEFT, WIDTH, loop_spans, memory_blocks, memory_picture, reverse_begins
 from planned_ad.pictures.schedule_rows import schedule_rows
 from planned_ad.planning.schedule import walk_steps
@@ -206,6 +207,14 @@ def test_a_profile_finds_the_step_that_takes_long() -> None:
     tags = Tags()
     tags.feed(profile._repr_html_())
     assert not tags.open and sum(name == "tr" for name, _ in tags.found) == 1 + len(profile.steps)
+
+
+def test_timed_steps_are_the_same_code() -> None:
+    """As fast as without clocks: vectors that do not fit in registers lie on an aligned stack."""
+    plan = planned_ad.compile(lambda x: np.sum(np.tanh(np.exp(np.sin(x)))), np.zeros(64), check=False)
+    code = timed_entry(plan._variants[0].entry("gradient"), False).entry.call.llvm()
+    (number,) = re.findall(r"^define .*gradient\.timed\.kernel.* #(\d+) \{", code, re.MULTILINE)
+    assert re.search(rf"^attributes #{number} = .*alignstack=64", code, re.MULTILINE)
 
 
 def test_a_profile_of_loops(sweeps_plan) -> None:
