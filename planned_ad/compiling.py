@@ -11,7 +11,7 @@ from .calls.conversions import read_example
 from .calls.parameters import is_scalar_loss
 from .errors import ArgumentError, NotDifferentiableError
 from .plan import KNOWN, Plan, known_or_new
-from .python.options import function, one_of, whole_number
+from .python.options import one_of, takes_function, whole_number
 from .python.type_variables import Result
 from .tape.guards import decides
 from .tape.tape import Scatter, Store, walk
@@ -78,7 +78,7 @@ def compile(
     convert : bool
         Take arguments that are not quite like the example: lists, integers or float32 where the plan takes float64,
         other strides, arrays of PyTorch and JAX. They are copied, or read where they lie, as `explain().fallbacks`
-        counts; such calls take some tens of microseconds. What would lose something is refused; shadows are never
+        counts; such calls take about a hundred microseconds. What would lose something is refused; shadows are never
         converted. In the example, too, arrays of other libraries are read as NumPy's. By default all that is refused.
 
     Returns
@@ -113,7 +113,7 @@ def compile(
     >>> plan.gradient(np.array([1.0, 2.0, 3.0]))
     array([2., 4., 2.])
     """
-    function("compile", f)
+    takes_function("compile", f)
     one_of("on_branch", on_branch, ("retrace", "raise"))
     if example_kwargs is not None and not isinstance(example_kwargs, dict):
         raise ArgumentError(f"example_kwargs is a dict of arguments by name, not {type(example_kwargs).__name__}")
