@@ -24,6 +24,7 @@ from .enzyme.annotations import (
 from .enzyme.autodiff import autodiff, gradient
 from .functional import plan_derivatives as _plan_derivatives  # noqa: F401 (registers what plans offer)
 from .functional import quadrature as _quadrature  # noqa: F401 (with `solvers`, registers what stands for SciPy's)
+from .functional.function import Function, function
 from .functional.sparse.sparse import sparse_hessian, sparse_jacobian
 from .functional.vectorized import vectorize
 from .plan import Plan
@@ -42,6 +43,7 @@ __all__ = [
     "Explanation",
     "Forward",
     "ForwardWithPrimal",
+    "Function",
     "Plan",
     "Reverse",
     "ReverseWithPrimal",
@@ -53,6 +55,7 @@ __all__ = [
     "custom_rule",
     "errors",
     "fori_loop",
+    "function",
     "grad",
     "gradient",
     "hessian",
