@@ -89,6 +89,17 @@ class Function(Generic[Arguments, Result]):
         args, kwargs = self._read(args, kwargs)
         return self._plans.of(args, kwargs)
 
+    def joined(self, parameters: Sequence[Any], rows: Sequence[Any]) -> tuple[tuple, dict[str, Any]]:
+        """The arguments of a call, by position and by keyword: those without rows in order, and those with rows."""
+        kinds = self._parameters.parameters
+        names = [name for name in kinds if name not in self.sums_over]
+        if len(parameters) > len(names):
+            raise ArgumentError(f"{self._name} takes {', '.join(names)} besides rows; {len(parameters)} were given")
+        given = dict(zip(names, parameters)) | dict(zip(self.sums_over, rows))
+        by_position = [name for name in given if kinds[name].kind is inspect.Parameter.POSITIONAL_ONLY]
+        args = tuple(given[name] for name in kinds if name in by_position)
+        return args, {name: value for name, value in given.items() if name not in by_position}
+
     def __repr__(self) -> str:
         return f"<planned_ad.function({self._name}): plans of {len(self._plans)} signatures>"
 
