@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from distributed import Client, Future, get_client
 
 from ..errors import ArgumentError
 from ..functional.function import Function
 from ..python.structure import flatten
 from .sums import FAN_IN, Shipped, SumOverParts, Total, combined, of_part, tree
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
 
 MOST_SENT = 1 << 20  # bytes of parameters that go with the tasks, through the scheduler: a step less to wait for
 
@@ -26,6 +28,8 @@ class DaskSum(SumOverParts):
     """A sum over parts of data on a cluster. Made by `dask_sum`."""
 
     def __init__(self, function: Function, parts: Any, client: Client | None, fan_in: int):
+        from distributed import get_client
+
         self._client = get_client() if client is None else client
         self._parts = list(chunks(parts)) if is_chunked(parts) else list(parts)
         super().__init__(function, self._parts)
@@ -36,6 +40,8 @@ class DaskSum(SumOverParts):
         self._function = self._submit("function", made, self._shipped)
 
     def _on_workers(self, part: Any) -> Future:
+        from distributed import Future
+
         if isinstance(part, Future):
             return part
         if hasattr(part, "__dask_graph__"):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import joblib
+from typing import TYPE_CHECKING, Any
 
 from ..functional.function import Function
 from .sums import OnDisk, SumOverParts, Total, of_shipped, tree
+
+if TYPE_CHECKING:
+    import joblib
 
 
 class JoblibSum(SumOverParts):
@@ -21,7 +22,9 @@ class JoblibSum(SumOverParts):
         self._parts = [self._files.part(part) for part in parts]
 
     def _total(self, parameters: tuple, with_gradient: bool) -> Total:
-        run = joblib.delayed(of_shipped)
+        from joblib import delayed
+
+        run = delayed(of_shipped)
         return tree(self._parallel(run(self._shipped, parameters, part, with_gradient) for part in self._parts))
 
 

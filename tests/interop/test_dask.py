@@ -33,21 +33,19 @@ def client() -> Iterator[Any]:
         yield client
 
 
-def kill(client: Any) -> None:
-    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
-
-
 def test_a_worker_that_is_killed_in_the_middle(client: Any, tmp_path: Path) -> None:
     total = dask_sum(loss(), loaders(tmp_path / "killed"), client, fan_in=3)
     found = total.value_and_gradient(THETA)
     assert (tmp_path / "killed").exists()
     assert_close(found, expected())
     # Then while steps run: each gives the same bits.
-    killer = threading.Timer(0.2, kill, [client])
+    before = client.run(os.getpid)
+    killer = threading.Timer(0.2, os.kill, [next(iter(before.values())), signal.SIGKILL])
     killer.start()
     end = time.monotonic() + 1.5
     while killer.is_alive() or time.monotonic() < end:
         assert same_bits(total.value_and_gradient(THETA), found)
+    assert client.run(os.getpid) != before
 
 
 def test_parts_of_every_kind(client: Any) -> None:
