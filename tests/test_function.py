@@ -189,7 +189,7 @@ def test_what_is_no_sum_is_refused(f: Any, theta: np.ndarray) -> None:
     rows = RowArguments(f.__name__, ["rows"], [1], ((theta, ROWS), {}))
     parts_of = [f(theta, ROWS[a:b]) for a, b in ((0, 16), (16, 20), (20, 24), (24, 28), (28, 29), (29, 30))]
     with pytest.raises(ArgumentError, match=f"{f.__name__} must be a sum over the rows of rows: .* it is"):
-        check_value(rows, f, sum(parts_of))
+        check_value(rows, f, 30, sum(parts_of))
         check_few_rows(rows, f)
 
 
@@ -208,8 +208,31 @@ def limited(theta: Any, rows: Any) -> Any:
 def test_a_function_that_counts_rows_is_refused_when_there_are_as_many() -> None:
     g = planned_ad.function(limited, sums_over="rows", largest=16)
     g.gradient(THETA, ROWS[:15])
-    with pytest.raises(ArgumentError, match="of all 30 rows"):
+    with pytest.raises(ArgumentError, match="of the first 30 rows"):
         g.gradient(THETA, ROWS)
+
+
+PENALTY: Any = 0.0
+WEIGHT = np.array([0.0])
+
+
+def may_be_penalised(theta: Any, rows: Any) -> Any:
+    return np.sum((rows @ theta) ** 2) + PENALTY * np.sum(theta**2) + np.sum(WEIGHT * theta)
+
+
+def test_it_is_tried_again_when_what_is_outside_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    g = planned_ad.function(may_be_penalised, sums_over="rows", largest=16)
+    for change in (
+        lambda: monkeypatch.setattr(f"{__name__}.PENALTY", 1.0),
+        lambda: WEIGHT.fill(1.0),
+        lambda: monkeypatch.setattr(f"{__name__}.WEIGHT", np.ones(1)),
+    ):
+        np.testing.assert_allclose(g.gradient(THETA, ROWS[:16]), 2 * ROWS[:16].T @ (ROWS[:16] @ THETA), rtol=1e-12)
+        change()
+        with pytest.raises(ArgumentError, match="must be a sum"):
+            g.gradient(THETA, ROWS[:16])
+        monkeypatch.undo()
+        WEIGHT.fill(0.0)
 
 
 def test_it_is_tried_once_for_each_size() -> None:
@@ -220,9 +243,10 @@ def test_it_is_tried_once_for_each_size() -> None:
         return np.sum((rows @ theta) ** 2)
 
     g = planned_ad.function(f, sums_over="rows", largest=4, frozen="calls")
-    for _ in range(3):
-        g.gradient(THETA, ROWS)
-    assert calls.count(30) == 1 and calls.count(5) == 4  # two cuts, and rows that differ or do not
+    for count in (30, 30, 29, 18, 16):
+        g.gradient(THETA, ROWS[:count])
+    assert max(calls) == 16 and calls.count(16) == 1  # four parts of the largest size
+    assert calls.count(5) == 4  # two cuts, and rows that differ or do not
 
 
 def logarithms(theta: Any, rows: Any) -> Any:

@@ -26,10 +26,11 @@ from ..python.type_variables import Arguments, Result
 from ..tracing.record.recorder import Recorder
 from .by_signature import BySignature
 from .row_sums import RowArguments, gradient_sum, parts, rows_of, unmarked
-from .sum_check import check_few_rows, check_value
+from .sum_check import FoundSum, check_few_rows, check_value
 from .transformed import recorder_of
 
 LARGEST = 4096
+FULL_PARTS = 4  # of the largest size, on which it is tried whether a function is a sum
 PLAIN = (np.ndarray, float, int)
 
 
@@ -54,7 +55,7 @@ class Function(Generic[Arguments, Result]):
         self.function, self.sums_over, self._options = function, tuple(sums_over), options or {}
         self._largest = 4 ** ((largest.bit_length() - 1) // 2)
         self._plans = BySignature(self._compiled)
-        self._checked: weakref.WeakKeyDictionary[Plan, set[int]] = weakref.WeakKeyDictionary()
+        self._found_sums: weakref.WeakKeyDictionary[Plan, FoundSum] = weakref.WeakKeyDictionary()
         functools.update_wrapper(self, function)
         if sums_over:
             self._parameters = inspect.signature(getattr(function, "py_func", function))
@@ -154,18 +155,25 @@ class Function(Generic[Arguments, Result]):
         first_of = {b - a: (a, b) for a, b in reversed(cuts)}  # of each size
         plans = {size: self._plans.of(*rows.part(*cut)) for size, cut in first_of.items()}
         bare = rows.unmarked
-        given = ((plans[b - a], *bare.part(a, b)) for a, b in cuts)
-        value, gradient = (total_value(given), None) if call == "_call" else total_gradient(given, after(out))
-        self._check(plans[cuts[0][1]], bare, value)
-        return value if call == "_call" else (value, gradient)
+        calls = [(plans[b - a], a, b) for a, b in cuts]
+        if self._options.get("check", True):
+            self._check(calls, bare)
+        if call == "_call":
+            return total_value(given_to(calls, bare))
+        return total_gradient(given_to(calls, bare), after(out))
 
-    def _check(self, plan: Plan, rows: RowArguments, value: float) -> None:
-        """Try whether it is a sum, at first use of a plan, and when twice as many rows are passed as ever before."""
-        known = self._checked.setdefault(plan, set())
-        if rows.count.bit_length() not in known and self._options.get("check", True):
-            check_value(rows, self.function, value)
+    def _check(self, calls: list[tuple[Plan, int, int]], rows: RowArguments) -> None:
+        """Try whether it is a sum, unless that was tried before for so many rows."""
+        most = FULL_PARTS * self._largest
+        plan, size = calls[0][0], min(rows.count, most + 1).bit_length()
+        found = self._found_sums.get(plan)
+        if found is None or not found.holds(plan):
+            found = FoundSum()
+        if size not in found.sizes:
+            tried = calls if rows.count <= most else calls[:FULL_PARTS]
+            check_value(rows, self.function, tried[-1][2], total_value(given_to(tried, rows)))
             check_few_rows(rows, self.function)
-            known.add(rows.count.bit_length())
+            self._found_sums[plan] = found.also(plan, size)
 
 
 def after(out: Any) -> tuple:
@@ -174,6 +182,11 @@ def after(out: Any) -> tuple:
 
 
 Calls = Iterable[tuple[Plan, tuple, dict[str, Any]]]  # plans with their arguments
+
+
+def given_to(plans: Iterable[tuple[Plan, int, int]], rows: RowArguments) -> Calls:
+    """Plans with the arguments that have these rows."""
+    return ((plan, *rows.part(start, stop)) for plan, start, stop in plans)
 
 
 def total_value(calls: Calls) -> Any:
@@ -232,8 +245,10 @@ def function(
     Raises
     ------
     planned_ad.errors.ArgumentError
-        At the call: `f` is no sum over rows. That is tried, with numbers: at the first call of a signature, on all rows
-        and on five of them near the arguments, and again when twice as many rows are passed as ever before.
+        At the call: `f` is no sum over rows. That is tried, with numbers: at the first call of a signature on five rows
+        and near the arguments, and on all rows (at most four times `largest`); again for twice as many, and when what
+        it finds outside has changed. A function that counts its rows, and does something else for more than that, is
+        not found out; `check=False` tries nothing.
 
     Notes
     -----

@@ -37,7 +37,7 @@ class DaskSum(SumOverParts):
             raise ArgumentError("dask_sum: the client is asynchronous; make one that is not")
         self._fan_in = fan_in
         self._held = [self._on_workers(part) for part in self._parts]
-        self._function = self._submit("function", made, self._shipped)
+        self._function = self._submit("function", unshipped, self._shipped)
 
     def _on_workers(self, part: Any) -> Future:
         from distributed import Future
@@ -69,7 +69,7 @@ def handed(item: Any) -> Any:
     return item
 
 
-def made(shipped: Shipped) -> Function:
+def unshipped(shipped: Shipped) -> Function:
     return shipped.get()
 
 

@@ -140,7 +140,7 @@ class Shipped:
     """A function as bytes: each process makes it once, and keeps the plans that it compiles for it."""
 
     def __init__(self, function: Function):
-        self.content = pickled(function)
+        self.content = function_bytes(function)
         self.name = hashlib.blake2b(self.content, digest_size=16).hexdigest()
 
     def get(self) -> Function:
@@ -158,7 +158,7 @@ _FUNCTIONS: collections.OrderedDict[str, Function] = collections.OrderedDict()
 _LOCK = threading.Lock()
 
 
-def pickled(function: Function) -> bytes:
+def function_bytes(function: Function) -> bytes:
     """By value what cannot be imported, where cloudpickle is installed (joblib and Dask bring it)."""
     try:
         import cloudpickle
