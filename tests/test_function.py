@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,14 @@ def test_pickles() -> None:
     assert (g.function, g.sums_over, g._largest) == (powers, ("x",), 16)
 
 
+def test_nothing_holds_it() -> None:
+    g = planned_ad.function(squares, sums_over=("rows", "targets"), largest=16)
+    g.plan(THETA, ROWS, TARGETS)
+    gone = weakref.ref(g)
+    del g
+    assert gone() is None
+
+
 def test_threads_wait_for_one_plan() -> None:
     made, begun = [], threading.Event()
 
@@ -84,9 +93,9 @@ def test_threads_wait_for_one_plan() -> None:
         made.append(args)
         return object()
 
-    kept = BySignature[object](make)
+    kept = BySignature[object]()
     found: list[object] = []
-    threads = [threading.Thread(target=lambda: found.append(kept.of((X,), {}))) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: found.append(kept.of(make, (X,), {}))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -96,10 +105,10 @@ def test_threads_wait_for_one_plan() -> None:
 
 def test_what_was_compiled_first_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("planned_ad.functional.by_signature.MOST_SIGNATURES", 2)
-    kept = BySignature[tuple](lambda args, kwargs: args)
+    kept = BySignature[tuple]()
     arrays = [np.zeros(n) for n in (1, 2, 3)]
     for array in arrays:
-        kept.of((array,), {})
+        kept.of(lambda args, kwargs: args, (array,), {})
     assert len(kept) == 2 and [kept.known((array,)) for array in arrays] == [None, *((array,) for array in arrays[1:])]
 
 

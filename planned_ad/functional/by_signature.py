@@ -17,10 +17,9 @@ MOST_SIGNATURES = 256  # beyond them, what was compiled first is dropped
 
 
 class BySignature(Generic[Made]):
-    """What `make` compiles for arguments by position and by keyword; threads that ask for the same wait for one."""
+    """What is compiled for arguments by position and by keyword; threads that ask for the same wait for one."""
 
-    def __init__(self, make: Callable[[tuple, dict[str, Any]], Made]):
-        self._make = make
+    def __init__(self) -> None:
         self._found: dict[Any, Made] = {}
         self._lock = threading.RLock()
 
@@ -31,8 +30,8 @@ class BySignature(Generic[Made]):
         """What there is for these arguments, if they are plain arrays and numbers."""
         return self._found.get((*map(kind_of, args), share_memory(args)))
 
-    def of(self, args: tuple, kwargs: dict[str, Any]) -> Made:
-        """What there is for arguments like these; compiled at the first time."""
+    def of(self, make: Callable[[tuple, dict[str, Any]], Made], args: tuple, kwargs: dict[str, Any]) -> Made:
+        """What there is for arguments like these; made at the first time."""
         plain = not kwargs and all(type(a) in (np.ndarray, float) for a in args)
         key = (*map(kind_of, args), share_memory(args)) if plain else signature(args, kwargs)
         found = self._found.get(key)
@@ -40,7 +39,7 @@ class BySignature(Generic[Made]):
             with self._lock:
                 found = self._found.get(key)
                 if found is None:
-                    found = self._found[key] = self._make(args, kwargs)
+                    found = self._found[key] = make(args, kwargs)
                     if len(self._found) > MOST_SIGNATURES:
                         del self._found[next(iter(self._found))]
         return found

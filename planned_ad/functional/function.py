@@ -9,7 +9,7 @@ import sys
 import types
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic
+from typing import Any, Generic, overload
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class Function(Generic[Arguments, Result]):
     ):
         self.function, self.sums_over, self._options = function, tuple(sums_over), options or {}
         self._largest = 4 ** ((largest.bit_length() - 1) // 2)
-        self._plans = BySignature(self._compiled)
+        self._plans = BySignature[Plan]()
         self._found_sums: weakref.WeakKeyDictionary[Plan, FoundSum] = weakref.WeakKeyDictionary()
         functools.update_wrapper(self, function)
         if sums_over:
@@ -88,7 +88,7 @@ class Function(Generic[Arguments, Result]):
     def plan(self, *args: Any, **kwargs: Any) -> Plan:
         """The plan for arguments like these; compiled at the first time."""
         args, kwargs = self._read(args, kwargs)
-        return self._plans.of(args, kwargs)
+        return self._plans.of(self._compiled, args, kwargs)
 
     def joined(self, parameters: Sequence[Any], rows: Sequence[Any]) -> tuple[tuple, dict[str, Any]]:
         """The arguments of a call, by position and by keyword: those without rows in order, and those with rows."""
@@ -145,7 +145,7 @@ class Function(Generic[Arguments, Result]):
             return self._summed(call, self._rows(args, kwargs), out)
         plan = None if kwargs else self._plans.known(args)
         if plan is None:
-            plan = self._plans.of(args, kwargs)
+            plan = self._plans.of(self._compiled, args, kwargs)
             args, kwargs = tuple(map(unmarked, args)), {key: unmarked(a) for key, a in kwargs.items()}
         return getattr(plan, call)(*args, *after(out), **kwargs)
 
@@ -153,7 +153,7 @@ class Function(Generic[Arguments, Result]):
         """The sum of what a call on each part of the rows gives."""
         cuts = list(parts(rows.count, self._largest))
         first_of = {b - a: (a, b) for a, b in reversed(cuts)}  # of each size
-        plans = {size: self._plans.of(*rows.part(*cut)) for size, cut in first_of.items()}
+        plans = {size: self._plans.of(self._compiled, *rows.part(*cut)) for size, cut in first_of.items()}
         bare = rows.unmarked
         calls = [(plans[b - a], a, b) for a, b in cuts]
         if self._options.get("check", True):
@@ -214,6 +214,14 @@ def passed_again(plan: Plan, gradient: Any) -> tuple:
     return tuple(found for found, parameter in zip(several, shadows) if parameter.is_passed)
 
 
+@overload
+def function(
+    f: Callable[Arguments, Result], *, sums_over: str | Sequence[str] = (), largest: int = LARGEST, **options: Any
+) -> Function[Arguments, Result]: ...
+@overload
+def function(
+    f: None = None, *, sums_over: str | Sequence[str] = (), largest: int = LARGEST, **options: Any
+) -> Callable[[Callable[Arguments, Result]], Function[Arguments, Result]]: ...
 def function(
     f: Callable[Arguments, Result] | None = None,
     *,

@@ -27,12 +27,12 @@ class Runs:
 
     def __init__(self, primal: Transformed):
         self.primal = primal
-        self.halves = BySignature(self._compiled)
+        self.halves = BySignature[tuple[Forward, Reverse]]()
 
     def run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, TapePullback]:
         """What the function returns, and its pullback."""
         chosen = positions(self.primal, len(args))
-        forward, reverse = self.halves.of(args, kwargs)
+        forward, reverse = self.halves.of(self._compiled, args, kwargs)
         tape = forward.tape()
         result = forward(*args, tape, **kwargs)
         return result, TapePullback(self.primal, reverse, tape, [args[number] for number in chosen], result)

@@ -60,7 +60,7 @@ class Transformed(Generic[Arguments, Given]):
         self.__signature__ = self.signature()
         self.inactive: frozenset[int] = frozenset()  # leaves of the arguments, by number, that are constant
         self.linear: Any = None  # for those that return a function: the value and that function
-        self._plans = BySignature(lambda args, kwargs: Plan(self, args, default_options(), kwargs))
+        self._plans = BySignature[Plan]()
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Given:
         frame = sys._getframe(1)
@@ -100,7 +100,7 @@ class Transformed(Generic[Arguments, Given]):
 
     def plan(self, *args: Any, **kwargs: Any) -> Plan:
         """The plan for arguments like these; compiled at the first time."""
-        return self._plans.of(args, kwargs)
+        return self._plans.of(lambda a, k: Plan(self, a, default_options(), k), args, kwargs)
 
     def __repr__(self) -> str:
         return f"<planned_ad.{self.__name__}>"

@@ -238,7 +238,7 @@ class SparseDerivative:
         made = make()
         self.__name__ = self.__qualname__ = made.__name__
         self.__wrapped__, self.__signature__ = made.function, made.__signature__
-        self._calls = BySignature(self._compiled)
+        self._calls = BySignature[SparseCall]()
 
     def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         recorder = recorder_of((*args, *kwargs.values()), sys._getframe(1))
@@ -251,7 +251,7 @@ class SparseDerivative:
 
     def plan(self, *args: Any, **kwargs: Any) -> SparseCall:
         """The compiled derivative for arguments like these."""
-        return self._calls.of(args, kwargs)
+        return self._calls.of(self._compiled, args, kwargs)
 
     def _compiled(self, args: tuple, kwargs: dict[str, Any]) -> SparseCall:
         made = self._make()
