@@ -80,6 +80,8 @@ REFUSED = {
     "masked": (np.ma.masked_array(X, [True, False, False]), ArgumentError),
     "masks in a list": ([np.ma.masked_array(X)], ArgumentError),
     "objects": (X.astype(object), DtypeError),
+    "integers that are no floats": (np.array([1, 2, 2**53 + 1]), DtypeError),
+    "the largest integers": (np.array([1, 2, 2**64 - 1], np.uint64), DtypeError),
     "text": (["1", "2", "3"], ArgumentError),
 }
 
@@ -119,6 +121,15 @@ def test_integers_stay_integers() -> None:
     np.testing.assert_array_equal(plan.gradient(X, [0, 2]), [1, 0, 1])
     np.testing.assert_array_equal(plan.gradient(X, np.array([1, 1], np.uint8)), [0, 2, 0])
     for given in ([0.0, 2.0], [0, 1 << 40], np.array([0, 1])):
+        with pytest.raises(DtypeError):
+            plan.gradient(X, given)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.bool_])
+def test_floats_are_never_cut(dtype: type) -> None:
+    plan = planned_ad.compile(lambda x, k: np.sum(x * k), (X, np.ones(3, dtype)), convert=True)
+    np.testing.assert_array_equal(plan.gradient(X, [1, 0, 1]), [1, 0, 1])
+    for given in ([1.5, 0.0, 1.0], [1, 0, 300]):
         with pytest.raises(DtypeError):
             plan.gradient(X, given)
 

@@ -170,14 +170,15 @@ def exact_cast(array: np.ndarray, dtype: np.dtype, is_weak: bool) -> np.ndarray 
 
     Python's own numbers (`is_weak`) have no precision of their own, as for NumPy.
     """
-    if np.can_cast(array.dtype, dtype, "safe"):
-        return array.astype(dtype)
-    if not is_weak or array.dtype.kind not in "fi" or (array.dtype.kind == "f" and dtype.kind not in "fc"):
+    is_safe = np.can_cast(array.dtype, dtype, "safe")
+    is_float = array.dtype.kind == "f"
+    if not is_safe and (not is_weak or array.dtype.kind not in "fi" or (is_float and dtype.kind not in "fc")):
         return None
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         cast = array.astype(dtype)
-    holds = np.array_equal(np.isfinite(cast), np.isfinite(array)) if dtype.kind in "fc" else np.array_equal(cast, array)
-    return cast if holds else None
+        if array.dtype.kind in "iu":  # beyond 2**53, not all are floats
+            return cast if np.array_equal(cast.real.astype(array.dtype), array) else None
+    return cast if is_safe or np.array_equal(np.isfinite(cast), np.isfinite(array)) else None
 
 
 PYTHON_NUMBERS = (float, int)
