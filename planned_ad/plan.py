@@ -405,7 +405,7 @@ class Plan(Pictured, Generic[Result]):
 
 def _slow_path(plan: Plan, row: CallKind, variant: Variant, *arguments: Any, **keywords: Any) -> Any:
     def called(trace: Trace) -> Call:
-        return Call(trace, row, arguments, keywords)
+        return Call(trace, row, arguments, keywords, plan._options["convert"])
 
     try:
         raise_pending()  # of a callback in the call that has just been tried

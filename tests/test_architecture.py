@@ -18,7 +18,7 @@ ORDER = """
     passes passes.vectorise differentiate.keep differentiate custom
     planning planner kernels.llvm kernels.maths kernels.nests kernels.library kernels.entry kernels
     calls.outside calls.check calls pictures plan compiling
-    functional functional.sparse transforms enzyme testing __main__
+    functional functional.sparse transforms enzyme testing interop __main__
 """
 STAGES = ORDER.split()
 STAGE = {name: number for number, name in enumerate(STAGES)}

@@ -38,6 +38,7 @@ from ..tape.captured import fixed_ranges
 from ..tape.guards import decides
 from ..tape.tape import Tape
 from ..trace import Trace
+from .conversions import Conversions
 from .kinds import SPLIT, CallKind, Role
 from .outside.watch import Watch
 from .parameters import TAPE_BUFFER, Parameter, is_scalar_loss, lone_floats, parameters_of, text_signature
@@ -66,7 +67,7 @@ class Entry:
     call: BuiltCall
     kept: KeptLayout | None = None  # of a half of a split plan: the layout of its tape
     reruns: tuple[Rerun, ...] = ()  # loops that the reverse sweep runs again
-    copied: set[str] = field(default_factory=set)  # arguments that calls have had to copy, since they are not aligned
+    conversions: Conversions = field(default_factory=Conversions)  # of what calls have been passed
 
     def of(self, *roles: Role) -> list[Parameter]:
         """Its parameters in some of the roles."""

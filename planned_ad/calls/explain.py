@@ -243,7 +243,7 @@ def fallbacks(entry: Entry) -> tuple[str, ...]:
         if isinstance(step, LibraryStep) and may_allocate(step):
             op = step.operation
             found.append(f"{op.primitive} by LAPACK, which may allocate at this size: {op.line}  {op.line.text}")
-    found += [f"{path} has been passed not aligned to its dtype: such calls copy it" for path in sorted(entry.copied)]
+    found += entry.conversions.notes()
     if not entry.call.fast_path:
         found.append("the call path checks arguments in Python: object headers are not laid out as expected here")
     for step in entry.memory.steps:
