@@ -75,15 +75,17 @@ __all__ = [
     "while_loop",
 ]
 
+_LATER = ("interop", "testing")
+
 
 def __getattr__(name: str) -> Any:
-    """`planned_ad.testing`, which nobody pays for who does not use it."""
-    if name == "testing":
+    """`planned_ad.testing` and `planned_ad.interop`, which nobody pays for who does not use them."""
+    if name in _LATER:
         import importlib
 
-        return importlib.import_module("planned_ad.testing")
+        return importlib.import_module(f"planned_ad.{name}")
     raise AttributeError(f"module 'planned_ad' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__", "testing"])
+    return sorted([*__all__, *_LATER, "__version__"])

@@ -1,0 +1,125 @@
+"""What an adapter asks of a plan: arrays and numbers in, one array or number out, and its second derivative."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..calls.parameters import LEAF, arguments_with_leaves, is_scalar_loss
+from ..errors import UnsupportedError
+from ..functional.plan_derivatives import ByPosition
+from ..passes.boundary import written_arguments
+from ..plan import Plan
+from ..python.signatures import bind
+from ..transforms import hvp
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operand:
+    """An argument, or the result.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        'array', 'float' or 'static'.
+    shape : tuple of int
+    dtype : numpy.dtype or None
+        None of what is static.
+    active : bool
+    """
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    dtype: np.dtype | None
+    active: bool = True
+
+
+class PlainPlan:
+    """A plan of arrays and numbers that returns one floating array or number, and writes to no argument.
+
+    Attributes
+    ----------
+    plan : Plan
+    operands : tuple of Operand
+    active : tuple of int
+        Positions of the operands that there are derivatives by.
+    result : Operand
+    is_loss : bool
+        Whether the result is a number, of which there is a gradient.
+    """
+
+    def __init__(self, plan: Plan, caller: str):
+        if not isinstance(plan, Plan):
+            raise UnsupportedError(f"{caller} takes a plan, planned_ad.compile(f, example), not {type(plan).__name__}")
+        trace = plan._variants[0].trace
+        of_arguments = list(arguments_with_leaves(trace))
+        containers = [name for name, (child, _) in zip(trace.names, of_arguments) if child is not LEAF and child != LEAF]
+        if containers or any(leaf.is_pairs for leaf in trace.leaves):
+            raise UnsupportedError(f"{caller}: arguments are real arrays and numbers; {trace.name} takes others")
+        if trace.result_structure != LEAF or len(trace.tape.results) != 1 or trace.tape.results[0].dtype.kind != "f":
+            raise UnsupportedError(f"{caller}: {trace.name} has to return one floating array or number")
+        if written_arguments(trace.tape) and not plan._options["preserve_args"]:
+            raise UnsupportedError(f"{caller}: {trace.name} writes to its arguments; compile it with preserve_args=True")
+        value = trace.tape.results[0]
+        self.plan, self.caller = plan, caller
+        self.operands = tuple(
+            Operand(
+                name=name,
+                kind=leaf.kind,
+                shape=tuple(leaf.shape),
+                dtype=leaf.dtype or (np.dtype(float) if leaf.kind == "float" else None),
+                active=leaf.active,
+            )
+            for name, (_, (leaf,)) in zip(trace.names, of_arguments)
+        )
+        self.active = tuple(k for k, operand in enumerate(self.operands) if operand.active)
+        kind = "array" if trace.result_kinds[0] == "array" else "float"
+        self.result = Operand(name="value", kind=kind, shape=tuple(value.shape), dtype=value.dtype)
+        self.is_loss = is_scalar_loss(trace)
+
+    def value_and_gradients(self, *args: Any) -> tuple[Any, tuple]:
+        """Of a loss: the value, and new arrays with the gradient by each active argument."""
+        value, found = self.plan.value_and_gradient(*args)
+        return value, found if len(self.active) > 1 else (found,)
+
+    def pullbacks(self, args: Sequence[Any], cotangent: Any) -> tuple:
+        """The cotangents of the active arguments, in new arrays."""
+        found = self.plan.pullback(*args, cotangent=cotangent)
+        return found if len(self.active) > 1 else (found,)
+
+    @functools.cached_property
+    def curvature(self) -> Plan:
+        """The derivative of the pullback, as a plan.
+
+        Of `(*args, cotangent, *directions)`, one direction for each active argument: the cotangents of these arguments
+        and of `cotangent`, for directions as cotangents of what the pullback gives. With `s(x, c) = sum(f(x) * c)` the
+        pullback is `s_x`, and what follows from it is `(s_xx v, s_cx v)`: the Hessian of `s` times `(v, 0)`.
+        """
+        plan, trace = self.plan, self.plan._variants[0].trace
+        example, _ = bind(plan._f, plan._example, plan._example_kwargs)
+        like = [self.result, *(self.operands[k] for k in self.active)]
+        more = (np.ones(operand.shape, operand.dtype) if operand.shape else 1.0 for operand in like)
+        own = {"preserve_args": False, "memory_limit": None, "differentiate": False}
+        function = curvature_of(ByPosition(plan._f, trace), len(self.operands), self.active)
+        return Plan(function, (*example, *more), plan._options | own)
+
+
+def curvature_of(f: Callable[..., Any], count: int, active: tuple[int, ...]) -> Callable[..., tuple]:
+    """The function of `PlainPlan.curvature`, for `f` of `count` arguments."""
+
+    def weighted(*given: Any) -> Any:
+        return np.sum(f(*given[:count]) * given[count])
+
+    hessian_vector = hvp(weighted, (*active, count))
+
+    def curvature(*given: Any) -> Any:
+        cotangent, directions = given[count], given[count + 1 :]
+        return hessian_vector(*given[: count + 1], (*directions, 0.0 * cotangent))
+
+    return curvature

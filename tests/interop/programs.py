@@ -1,0 +1,26 @@
+"""Functions that the adapters are tested with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+X = np.linspace(0.5, 1.5, 10)
+W = np.linspace(-1.0, 2.0, 10)
+
+
+def rosenbrock(x):
+    return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def waves(x, t, n, w):
+    """An array of an array, a number, a static number, and an array."""
+    return np.sin(x * t) ** n * w
+
+
+def branching(x):
+    return np.sum(x**3) if x[0] > 0 else np.sum(np.cos(x))
+
+
+def writing(x):
+    x *= 2.0
+    return np.sum(x**2)
