@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from ..calls.arguments import same_static
 from ..calls.parameters import LEAF, arguments_with_leaves, is_scalar_loss
-from ..errors import UnsupportedError
+from ..errors import ArgumentError, UnsupportedError
 from ..functional.plan_derivatives import ByPosition
 from ..passes.boundary import written_arguments
 from ..plan import Plan
 from ..python.signatures import bind
+
+from ..regions.regions import c_strides
 from ..transforms import hvp
 
 
@@ -31,6 +34,10 @@ class Operand:
     dtype : numpy.dtype or None
         None of what is static.
     active : bool
+    is_contiguous : bool
+        In the order of C.
+    value : object
+        What is static.
     """
 
     name: str
@@ -38,6 +45,8 @@ class Operand:
     shape: tuple[int, ...]
     dtype: np.dtype | None
     active: bool = True
+    is_contiguous: bool = True
+    value: Any = None
 
 
 class PlainPlan:
@@ -75,6 +84,8 @@ class PlainPlan:
                 shape=tuple(leaf.shape),
                 dtype=leaf.dtype or (np.dtype(float) if leaf.kind == "float" else None),
                 active=leaf.active,
+                is_contiguous=tuple(leaf.strides) == c_strides(tuple(leaf.shape)) or leaf.kind != "array",
+                value=leaf.value if leaf.kind == "static" else None,
             )
             for name, (_, (leaf,)) in zip(trace.names, of_arguments)
         )
@@ -82,6 +93,31 @@ class PlainPlan:
         kind = "array" if trace.result_kinds[0] == "array" else "float"
         self.result = Operand(name="value", kind=kind, shape=tuple(value.shape), dtype=value.dtype)
         self.is_loss = is_scalar_loss(trace)
+
+    @property
+    def variables(self) -> list[Operand]:
+        """The operands that are not static."""
+        return [operand for operand in self.operands if operand.kind != "static"]
+
+    def check_contiguous(self) -> None:
+        """Refuse arrays in another order than C's."""
+        for operand in self.operands:
+            if not operand.is_contiguous:
+                raise UnsupportedError(f"{self.caller}: {operand.name} was not C-contiguous when the plan was compiled")
+
+    def without_static(self, args: Sequence[Any]) -> list[Any]:
+        """Of all arguments those of `variables`; the others have to be what the plan was compiled for."""
+        if len(args) != len(self.operands):
+            raise ArgumentError(f"{self.caller}: {len(self.operands)} arguments, not {len(args)}")
+        for operand, value in zip(self.operands, args):
+            if operand.kind == "static" and not same_static(operand.value, value):
+                raise ArgumentError(f"{self.caller}: {operand.name} is {value!r}, and was {operand.value!r}")
+        return [value for operand, value in zip(self.operands, args) if operand.kind != "static"]
+
+    def with_static(self, values: Sequence[Any]) -> list[Any]:
+        """All arguments, from those of `variables`."""
+        given = iter(values)
+        return [operand.value if operand.kind == "static" else next(given) for operand in self.operands]
 
     def value_and_gradients(self, *args: Any) -> tuple[Any, tuple]:
         """Of a loss: the value, and new arrays with the gradient by each active argument."""

@@ -7,11 +7,11 @@ import pytest
 
 import planned_ad
 from planned_ad.errors import ArgumentError, ShapeError, UnsupportedError
-from planned_ad.interop import torch_function
 
 from .programs import W, X, branching, rosenbrock, waves, writing
 
 torch = pytest.importorskip("torch")
+torch_function = planned_ad.interop.torch_function
 
 
 def given(x: np.ndarray):

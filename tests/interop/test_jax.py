@@ -1,0 +1,91 @@
+"""Plans as functions of JAX's arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import planned_ad
+from planned_ad.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
+
+from .programs import W, X, branching, rosenbrock, waves
+
+jax = pytest.importorskip("jax")
+jax_function = planned_ad.interop.jax_function
+jnp = jax.numpy
+
+
+@pytest.fixture(scope="module", autouse=True)
+def double_precision():
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+@pytest.fixture(scope="module")
+def f():
+    return jax_function(planned_ad.compile(rosenbrock, X))
+
+
+def in_jax(x):
+    return jnp.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def close(one, other) -> None:
+    np.testing.assert_allclose(one, other, rtol=1e-10)
+
+
+def test_values_and_two_derivatives(f) -> None:
+    scaled = [lambda x, g=g: jnp.exp(-1e-3 * g(x)) for g in (f, in_jax)]
+    close(f(X), in_jax(X))
+    for derivative in (jax.value_and_grad, lambda g: jax.grad(lambda x: jax.grad(g)(x) @ W)):
+        own, other = (jax.jit(derivative(g))(X) for g in scaled)
+        jax.tree.map(close, own, other)
+
+
+def test_batches(f) -> None:
+    batch = np.linspace(-1, 2, 60).reshape(2, 3, 10)
+    for one in (f, jax.grad(f), jax.grad(lambda x: jax.grad(f)(x) @ W)):
+        found = jax.vmap(jax.vmap(one))(batch)
+        close(found, [[one(x) for x in rows] for rows in batch])
+    close(jax.vmap(f)(batch[:0, 0]), np.zeros(0))
+
+
+def test_arrays_of_several_arguments() -> None:
+    f = jax_function(planned_ad.compile(waves, (X, 2.0, 3, planned_ad.Const(W))))
+
+    def other(x, t, n, w):
+        return jnp.sin(x * t) ** n * w
+
+    def second(g):
+        def loss(x, t):
+            return jnp.sum(jnp.cos(g(x, t, 3, W)))
+
+        return jax.grad(lambda x, t: sum(map(jnp.sum, jax.grad(loss, (0, 1))(x, t))), (0, 1))
+
+    close(f(X, 1.7, 3, W), other(X, 1.7, 3, W))
+    jax.tree.map(close, second(f)(X, 1.7), second(other)(X, 1.7))
+    with pytest.raises(ArgumentError, match="n is 4, and was 3"):
+        f(X, 1.7, 4, W)
+
+
+def test_another_branch_is_recorded_from_compiled_code() -> None:
+    f = jax_function(planned_ad.compile(branching, X))
+    gradient = jax.jit(jax.vmap(jax.grad(f)))
+    close(gradient(np.stack([X, -X, X])), [3 * X**2, np.sin(X), 3 * X**2])
+
+
+def test_a_branch_that_is_refused_is_an_error_of_jax() -> None:
+    f = jax_function(planned_ad.compile(branching, X, on_branch="raise"))
+    with pytest.raises(Exception, match="BranchError"):
+        jax.block_until_ready(f(-X))
+
+
+def test_what_is_refused(f) -> None:
+    with pytest.raises(DtypeError, match="is float32"):
+        f(X.astype("f4"))
+    with pytest.raises(ShapeError):
+        f(X[1:])
+    with pytest.raises(UnsupportedError, match="C-contiguous"):
+        jax_function(planned_ad.compile(lambda x: np.sum(x**2), np.ones((2, 3), order="F")))
