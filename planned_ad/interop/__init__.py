@@ -7,6 +7,7 @@ HOMES = {
     "jax_function": "jax",
     "least_squares": "scipy",
     "minimize": "scipy",
+    "pytensor_function": "pytensor",
     "root": "scipy",
     "torch_function": "torch",
 }

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 from ..calls.kernel_functions import KernelFunction
 from ..errors import DtypeError, ShapeError
 from ..plan import Plan
-from .plain_plans import Operand, PlainPlan
-from .xla_handler import Handler, kernel_order
+from .plain_plans import Operand, PlainPlan, kernel_order
+from .xla_handler import Handler
 
 HANDLERS: list[Handler] = []  # XLA never forgets one
 

@@ -13,6 +13,8 @@ from ..calls.arguments import same_static
 from ..calls.parameters import LEAF, arguments_with_leaves, is_scalar_loss
 from ..errors import ArgumentError, UnsupportedError
 from ..functional.plan_derivatives import ByPosition
+from ..kernels.entry.callspec import ArraySpec
+from ..kernels.entry.native_calls import NativeParameter
 from ..passes.boundary import written_arguments
 from ..plan import Plan
 from ..python.signatures import bind
@@ -159,3 +161,13 @@ def curvature_of(f: Callable[..., Any], count: int, active: tuple[int, ...]) -> 
         return hessian_vector(*given[: count + 1], (*directions, 0.0 * cotangent))
 
     return curvature
+
+
+def is_output(parameter: NativeParameter) -> bool:
+    """Whether a kernel writes to it, which writes to no argument."""
+    return parameter.is_output or (isinstance(parameter.spec, ArraySpec) and parameter.spec.writeable)
+
+
+def kernel_order(outputs: Sequence[Operand]) -> list[int]:
+    """How a kernel orders what it gives: arrays, then numbers."""
+    return sorted(range(len(outputs)), key=lambda k: outputs[k].kind != "array")

@@ -14,12 +14,11 @@ import numpy as np
 from llvmlite import ir
 
 from ..calls.kernel_functions import KernelFunction
-from ..kernels.entry.callspec import ArraySpec
-from ..kernels.entry.native_calls import BROKEN_GUARD, NativeParameter
+from ..kernels.entry.native_calls import BROKEN_GUARD
 from ..kernels.llvm.addresses import pointer_at
 from ..kernels.llvm.codelibrary import compile_module
 from ..kernels.llvm.types import I8, I32, I64, POINTER, memory_type
-from .plain_plans import Operand
+from .plain_plans import Operand, is_output
 
 EXTENSION, API, ARGS, RETS = 8, 16, 72, 112  # of a frame; ARGS and RETS: tables of buffers
 DATA, RANK, DIMS = 24, 32, 40  # of a buffer
@@ -40,7 +39,7 @@ class Handler:
     ----------
     function : KernelFunction
     inputs, outputs : sequence of Operand
-        Of XLA's buffers: arrays and numbers, in the order of the kernel; see `kernel_order`.
+        Of XLA's buffers: arrays and numbers, in the order of the kernel; see `plain_plans.kernel_order`.
     learn : callable
         The same call from Python, on arrays and numbers: it records a branch that the kernel does not know.
     """
@@ -109,7 +108,7 @@ class Handler:
 
     def emit_call(self, builder: ir.IRBuilder, table: ir.Value) -> ir.Value:
         """Call the kernel with what the table points to; what it adds to begins with zeros."""
-        parameters = self.function._native.parameters
+        parameters = self.function.parameters
         of_inputs, of_outputs = iter(range(len(self.inputs))), iter(range(len(self.inputs), len(parameters)))
         arguments = []
         for parameter in parameters:
@@ -125,15 +124,6 @@ class Handler:
 
 
 LEARN_TYPE = ir.FunctionType(POINTER, [POINTER.as_pointer()])
-
-
-def is_output(parameter: NativeParameter) -> bool:
-    return parameter.is_output or (isinstance(parameter.spec, ArraySpec) and parameter.spec.writeable)
-
-
-def kernel_order(outputs: Sequence[Operand]) -> list[int]:
-    """How a kernel orders what it gives: arrays, then numbers."""
-    return sorted(range(len(outputs)), key=lambda k: outputs[k].kind != "array")
 
 
 def nbytes(operand: Operand) -> int:
