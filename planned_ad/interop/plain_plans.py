@@ -169,5 +169,5 @@ def is_output(parameter: NativeParameter) -> bool:
 
 
 def kernel_order(outputs: Sequence[Operand]) -> list[int]:
-    """How a kernel orders what it gives: arrays, then numbers."""
+    """How a kernel orders what it gives: arrays, then numbers; of each, derivatives by arguments, then the result."""
     return sorted(range(len(outputs)), key=lambda k: outputs[k].kind != "array")

@@ -41,7 +41,7 @@ def pytensor_function(plan: Plan) -> Callable[..., Any]:
     """
     ops = Operations(plan)
     op = ops.value_and_gradient if ops.plain.is_loss else ops.value
-    return lambda *args: op.make_node(*ops.plain.without_static(args)).outputs[0]
+    return lambda *args: op.make_node(*ops.plain.without_static(args)).outputs[-1]
 
 
 class PlanOp(Op):
@@ -96,11 +96,11 @@ class Operations:
 
         def both(*given: Any) -> tuple:
             value, gradients = plain.value_and_gradients(*plain.with_static(given))
-            return value, *gradients
+            return *gradients, value
 
         def of_both(given: Sequence[Any], found: Sequence[Any], cotangents: Sequence[Any]) -> list:
-            scale, *directions = (c if is_there(c) else None for c in cotangents)
-            totals = [0 if scale is None else scale * gradient for gradient in found[1:]]
+            *directions, scale = (c if is_there(c) else None for c in cotangents)
+            totals = [0 if scale is None else scale * gradient for gradient in found[:-1]]
             if any(d is not None for d in directions):
                 filled = [pt.zeros(a.shape, a.dtype) if d is None else d for a, d in zip(active, directions)]
                 totals = [t + more for t, more in zip(totals, self.curvature(*given, pt.constant(np.ones((), result.dtype)), *filled))]
@@ -116,7 +116,7 @@ class Operations:
         def of_value(given: Sequence[Any], found: Sequence[Any], cotangents: Sequence[Any]) -> list:
             return self.pullback.make_node(*given, cotangents[0]).outputs
 
-        self.value_and_gradient = PlanOp(lambda: kernel.value_and_gradient, inputs, [result, *active], both, of_both)
+        self.value_and_gradient = PlanOp(lambda: kernel.value_and_gradient, inputs, [*active, result], both, of_both)
         self.pullback = PlanOp(lambda: kernel.pullback, [*inputs, result], active, pulled, of_pullback)
         self.value = PlanOp(lambda: kernel.value, inputs, [result], lambda *x: (plan(*plain.with_static(x)),), of_value)
 

@@ -17,10 +17,16 @@ def waves(x, t, n, w):
     return np.sin(x * t) ** n * w
 
 
-def branching(x):
-    return np.sum(x**3) if x[0] > 0 else np.sum(np.cos(x))
+def branching(power):
+    """Of each power a function of its own, whose branches no other test has recorded."""
+    return lambda x: np.sum(x**power) if x[0] > 0 else np.sum(np.cos(x))
 
 
 def writing(x):
     x *= 2.0
     return np.sum(x**2)
+
+
+def likelihood(x, s):
+    """A number of an array and a number, whose derivatives are all different."""
+    return np.sum(np.cos(x) * np.exp(s)) + s**3

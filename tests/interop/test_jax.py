@@ -8,7 +8,7 @@ import pytest
 import planned_ad
 from planned_ad.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
 
-from .programs import W, X, branching, rosenbrock, waves
+from .programs import W, X, branching, likelihood, rosenbrock, waves
 
 jax = pytest.importorskip("jax")
 jax_function = planned_ad.interop.jax_function
@@ -44,6 +44,19 @@ def test_values_and_two_derivatives(f) -> None:
         jax.tree.map(close, own, other)
 
 
+def test_a_loss_of_an_array_and_a_number() -> None:
+    f = jax_function(planned_ad.compile(likelihood, (X, 0.5)))
+
+    def second(g):
+        return jax.grad(lambda x, s: sum(map(jnp.sum, jax.grad(lambda *a: g(*a) ** 2, (0, 1))(x, s))), (0, 1))
+
+    def other(x, s):
+        return jnp.sum(jnp.cos(x) * jnp.exp(s)) + s**3
+
+    for derivative in (lambda g: jax.value_and_grad(g, (0, 1)), second):
+        jax.tree.map(close, derivative(f)(X, 0.7), derivative(other)(X, 0.7))
+
+
 def test_batches(f) -> None:
     batch = np.linspace(-1, 2, 60).reshape(2, 3, 10)
     for one in (f, jax.grad(f), jax.grad(lambda x: jax.grad(f)(x) @ W)):
@@ -71,13 +84,13 @@ def test_arrays_of_several_arguments() -> None:
 
 
 def test_another_branch_is_recorded_from_compiled_code() -> None:
-    f = jax_function(planned_ad.compile(branching, X))
+    f = jax_function(planned_ad.compile(branching(4), X))
     gradient = jax.jit(jax.vmap(jax.grad(f)))
-    close(gradient(np.stack([X, -X, X])), [3 * X**2, np.sin(X), 3 * X**2])
+    close(gradient(np.stack([X, -X, X])), [4 * X**3, np.sin(X), 4 * X**3])
 
 
 def test_a_branch_that_is_refused_is_an_error_of_jax() -> None:
-    f = jax_function(planned_ad.compile(branching, X, on_branch="raise"))
+    f = jax_function(planned_ad.compile(branching(5), X, on_branch="raise"))
     with pytest.raises(Exception, match="BranchError"):
         jax.block_until_ready(f(-X))
 

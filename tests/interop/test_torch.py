@@ -8,7 +8,7 @@ import pytest
 import planned_ad
 from planned_ad.errors import ArgumentError, ShapeError, UnsupportedError
 
-from .programs import W, X, branching, rosenbrock, waves, writing
+from .programs import W, X, branching, likelihood, rosenbrock, waves, writing
 
 torch = pytest.importorskip("torch")
 torch_function = planned_ad.interop.torch_function
@@ -46,6 +46,13 @@ def test_second_derivatives_by_all_arguments_of_an_array() -> None:
     assert torch.autograd.gradgradcheck(lambda x, t, w: f(x, t, 3, w), (x, t, w))
 
 
+def test_a_loss_of_an_array_and_a_number() -> None:
+    f = torch_function(planned_ad.compile(likelihood, (X, 0.5)))
+    x, s = given(X), given(np.array(0.7))
+    assert torch.autograd.gradcheck(f, (x, s))
+    assert torch.autograd.gradgradcheck(f, (x, s))
+
+
 def test_gradients_are_arrays_of_their_own(plan) -> None:
     x, f = given(X), torch_function(plan)
     loss = f(x)
@@ -73,7 +80,7 @@ def test_a_write_between_the_sweeps_is_noticed() -> None:
 
 
 def test_another_branch_is_traced(plan) -> None:
-    f = torch_function(planned_ad.compile(branching, X))
+    f = torch_function(planned_ad.compile(branching(3), X))
     x = given(-X)
     f(x).backward()
     np.testing.assert_allclose(x.grad, np.sin(X), rtol=1e-14)
