@@ -3,12 +3,15 @@
 from typing import Any
 
 HOMES = {
+    "LossClassifier": "sklearn",
+    "LossRegressor": "sklearn",
     "casadi_function": "casadi",
     "jax_function": "jax",
     "least_squares": "scipy",
     "minimize": "scipy",
     "pytensor_function": "pytensor",
     "root": "scipy",
+    "solve_ivp": "odes",
     "torch_function": "torch",
 }
 

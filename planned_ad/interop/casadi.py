@@ -109,9 +109,7 @@ int {name}(const double **arg, double **res, casadi_int *iw, double *w, int mem)
 """
 
 
-def c_function(
-    name: str, symbol: str, kernel: KernelFunction, inputs: Sequence[Used], outputs: Sequence[Used]
-) -> str:
+def c_function(name: str, symbol: str, kernel: KernelFunction, inputs: Sequence[Used], outputs: Sequence[Used]) -> str:
     """A function as CasADi looks for it in a library: that which `plan.export` has written, of copies."""
     read = iter([f"x{k}" for k, (_, is_read) in enumerate(inputs) if is_read])
     given = [k for k, (_, is_given) in enumerate(outputs) if is_given]

@@ -103,7 +103,10 @@ class Operations:
             totals = [0 if scale is None else scale * gradient for gradient in found[:-1]]
             if any(d is not None for d in directions):
                 filled = [pt.zeros(a.shape, a.dtype) if d is None else d for a, d in zip(active, directions)]
-                totals = [t + more for t, more in zip(totals, self.curvature(*given, pt.constant(np.ones((), result.dtype)), *filled))]
+                totals = [
+                    t + more
+                    for t, more in zip(totals, self.curvature(*given, pt.constant(np.ones((), result.dtype)), *filled))
+                ]
             return totals
 
         def of_pullback(given: Sequence[Any], found: Sequence[Any], cotangents: Sequence[Any]) -> list:
@@ -126,9 +129,7 @@ class Operations:
         active = [operand for operand in inputs if operand.active]
         plan, own = plain.curvature, len(inputs)
         given, found = [*inputs, plain.result, *active], [*active, plain.result]
-        return PlanOp(
-            lambda: plan.kernel.value, given, found, lambda *x: plan(*plain.with_static(x[:own]), *x[own:])
-        )
+        return PlanOp(lambda: plan.kernel.value, given, found, lambda *x: plan(*plain.with_static(x[:own]), *x[own:]))
 
     def curvature(self, *given: Any) -> list:
         return self.second.make_node(*given).outputs
