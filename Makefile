@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet
 
-.PHONY: demo test lint notebooks bench docs clean
+.PHONY: demo test lint notebooks bench docs site dist clean
 
 demo: $(VENV)/installed
 	@$(BIN)/python demo/old_faithful.py
@@ -28,9 +28,24 @@ notebooks: $(VENV)/installed-test
 bench: $(VENV)/installed-bench
 	@cd asv_bench && ../$(BIN)/asv machine --yes >/dev/null && ../$(BIN)/asv run --python=same --quick --show-stderr
 
-docs: $(VENV)/installed
+# Writes the generated pages and the picture, then the site: build/site/index.html.
+docs: $(VENV)/installed-docs
 	@$(BIN)/python docs/generate_supported.py
 	@$(BIN)/python docs/generate_coverage.py
+	@$(BIN)/python docs/generate_figure.py
+	@$(MAKE) --no-print-directory site
+
+# A warning, a link that leads nowhere or a page that is not in mkdocs.yml fails.
+site: $(VENV)/installed-docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# The wheel, by way of the source distribution, in build/dist; the demo runs with it in an environment of its own.
+dist: $(VENV)/installed-test
+	@rm -rf build/dist build/clean
+	@$(BIN)/python -m build --outdir build/dist >/dev/null
+	@$(BIN)/python -m venv build/clean
+	@build/clean/bin/python -m pip --disable-pip-version-check --no-input install --quiet build/dist/*.whl
+	@build/clean/bin/python demo/old_faithful.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
@@ -47,6 +62,10 @@ $(VENV)/installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/installed-test: pyproject.toml $(VENV)/installed
 	@$(PIP) --editable '.[test]'
+	@touch $@
+
+$(VENV)/installed-docs: pyproject.toml $(VENV)/installed
+	@$(PIP) --editable '.[docs]'
 	@touch $@
 
 $(VENV)/installed-bench: pyproject.toml $(VENV)/installed

@@ -11,9 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import planned_ad
+
 ROOT = Path(__file__).parent.parent
-PROGRAM = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.DOTALL)
-PAGES = ["README.md", *(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs").rglob("*.md")))]
+PROGRAM = re.compile(r"```python\n(.*?)```\n(?:(?:<!--[^\n]*-->\n|\n)*```text\n(.*?)```)?", re.DOTALL)
+PAGES = ["README.md", *(page.relative_to(ROOT).as_posix() for page in sorted((ROOT / "docs").rglob("*.md")))]
 NEEDED = {"odes": "scipy", "pymc": "nutpie"}  # by pages of other packages, where these are called otherwise
 
 
@@ -75,10 +77,62 @@ def test_the_whole_coverage_page(coverage_page):
     assert COVERAGE["page"]() == coverage_page, "run `make docs`"
 
 
-def test_links_lead_somewhere():
-    for page in [*PAGES, "CONTRIBUTING.md", "CHANGELOG.md"]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / page).read_text()):
-            assert ((ROOT / page).parent / target).exists(), f"{page}: {target}"
+LINK = re.compile(r"\]\(([^)#:\s]*)(#[^)\s]*)?\)")
+
+
+def places(page):
+    """What the headings of a page are called in links."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {"#" + re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_lead_somewhere(page):
+    for target, place in LINK.findall((ROOT / page).read_text()):
+        file = (ROOT / page).parent / target if target else ROOT / page
+        assert file.exists(), f"{page}: {target}"
+        assert not place or place in places(file), f"{page}: {target}{place}"
+
+
+def test_the_readme_is_short_and_begins_with_the_commands():
+    text = (ROOT / "README.md").read_text()
+    assert len(text.split()) < 1000
+    assert re.match(r"# planned_ad\n\n```sh\nmake demo .*\nmake test .*\n```\n", text)
+
+
+SITE = "https://example.org/planned_ad/"
+
+
+def test_package_indices_show_no_link_that_leads_nowhere():
+    """They know no repository: links lead to the site, which has a page for each, or are gone."""
+    described = runpy.run_path(str(ROOT / "setup.py"))["described"]
+    text = (ROOT / "README.md").read_text()
+    assert not re.search(r"\]\(|<!--", described(text, None))
+    there = re.findall(r"\]\(([^)]*)\)", described(text, SITE))
+    assert len(there) == len(LINK.findall(text)) and all(link.startswith(SITE) for link in there)
+    navigation = (ROOT / "mkdocs.yml").read_text()
+    for page in there:
+        name = page.removeprefix(SITE)
+        assert name.replace(".html", ".md") in navigation if name.endswith("html") else (ROOT / "docs" / name).exists()
+
+
+def test_the_picture_is_that_of_the_example():
+    figure = runpy.run_path(str(ROOT / "docs" / "generate_figure.py"))
+    assert figure["TARGET"].read_text() == figure["picture"](*figure["example"]()), "run `make docs`"
+
+
+def test_each_page_is_in_the_navigation_of_the_site():
+    """Those of docs/interop/ are found by themselves."""
+    named = set(re.findall(r": ([\w/]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
+    pages = {page.removeprefix("docs/") for page in PAGES if not page.startswith(("README", "docs/interop/"))}
+    notebooks = {f"notebooks/{file.stem}.md" for file in (ROOT / "notebooks").glob("*.ipynb")}
+    assert named == pages | notebooks | {"CHANGELOG.md", "CONTRIBUTING.md"}
+
+
+def test_the_reference_has_each_public_name():
+    listed = set(re.findall(r"^::: planned_ad\.(\w+)", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE))
+    assert listed == {*planned_ad.__all__, "testing"}
 
 
 NAMED_FILE = re.compile(r"`([\w./-]+\.py)`")

@@ -1,4 +1,4 @@
-"""Known traps, each as a test: what the README lists under "Known limits", and what people expect otherwise."""
+"""Known traps, each as a test: what docs/limits.md lists under "What else people trip over"."""
 
 from __future__ import annotations
 

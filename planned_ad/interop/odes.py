@@ -89,7 +89,7 @@ class Adjoint:
     def __init__(self, pulled: Callable[..., list], result: Any, start: float, size: int, options: dict[str, Any]):
         self.pulled, self.result, self.start, self.size, self.options = pulled, result, start, size, options
 
-    def __call__(self, cotangents: Any) -> tuple[np.ndarray, tuple]:
+    def __call__(self, cotangents: Any) -> tuple[Any, tuple]:
         times, solution = self.result.t, self.result.sol
         cotangents = np.asarray(cotangents, float)
         if cotangents.shape != self.result.y.shape:

@@ -69,17 +69,13 @@ class PlainPlan:
             raise UnsupportedError(f"{caller} takes a plan, planned_ad.compile(f, example), not {type(plan).__name__}")
         trace = plan._variants[0].trace
         of_arguments = list(arguments_with_leaves(trace))
-        containers = [
-            name for name, (child, _) in zip(trace.names, of_arguments) if child is not LEAF and child != LEAF
-        ]
+        containers = [name for name, (child, _) in zip(trace.names, of_arguments) if child != LEAF]
         if containers or any(leaf.is_pairs for leaf in trace.leaves):
             raise UnsupportedError(f"{caller}: arguments are real arrays and numbers; {trace.name} takes others")
         if trace.result_structure != LEAF or len(trace.tape.results) != 1 or trace.tape.results[0].dtype.kind != "f":
             raise UnsupportedError(f"{caller}: {trace.name} has to return one floating array or number")
         if written_arguments(trace.tape) and not plan._options["preserve_args"]:
-            raise UnsupportedError(
-                f"{caller}: {trace.name} writes to its arguments; compile it with preserve_args=True"
-            )
+            raise UnsupportedError(f"{caller}: {trace.name} writes to arguments; compile it with preserve_args=True")
         value = trace.tape.results[0]
         self.plan, self.caller = plan, caller
         self.operands = tuple(

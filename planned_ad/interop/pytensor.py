@@ -103,10 +103,8 @@ class Operations:
             totals = [0 if scale is None else scale * gradient for gradient in found[:-1]]
             if any(d is not None for d in directions):
                 filled = [pt.zeros(a.shape, a.dtype) if d is None else d for a, d in zip(active, directions)]
-                totals = [
-                    t + more
-                    for t, more in zip(totals, self.curvature(*given, pt.constant(np.ones((), result.dtype)), *filled))
-                ]
+                one = pt.constant(np.ones((), result.dtype))
+                totals = [t + more for t, more in zip(totals, self.curvature(*given, one, *filled))]
             return totals
 
         def of_pullback(given: Sequence[Any], found: Sequence[Any], cotangents: Sequence[Any]) -> list:

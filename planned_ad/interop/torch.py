@@ -96,9 +96,7 @@ class Curvature(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *directions: torch.Tensor) -> tuple:
-        raise UnsupportedError(
-            "torch_function: third derivatives; planned_ad.grad and its like take them of each other"
-        )
+        raise UnsupportedError("torch_function: there is no third derivative; planned_ad.grad and its like nest")
 
 
 def array(operand: Operand, value: Any) -> Any:

@@ -29,7 +29,7 @@ INTERNAL = 13  # a code of errors
 LEARN = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
 FAILED = b"planned_ad: a branch that could not be recorded, no memory, or a function that failed\0"
 
-numbers = itertools.count()
+counter = itertools.count()
 
 
 class Handler:
@@ -49,16 +49,14 @@ class Handler:
     ):
         self.function, self.inputs, self.outputs, self.learn = function, inputs, outputs, learn
         self.callback = LEARN(self.learnt)
-        self.symbol = f"planned_ad.xla.{next(numbers)}"
+        self.symbol = f"planned_ad.xla.{next(counter)}"
         self.library = compile_module(self.symbol, self.emit)
         self.address = self.library.address(self.symbol)
 
     def learnt(self, pointers: Any) -> int:
         """Record the branch of these inputs; a message where that cannot be done."""
         try:
-            kinds = ((np.ctypeslib.as_ctypes_type(o.dtype) * max(1, int(np.prod(o.shape)))) for o in self.inputs)
-            memory = (np.frombuffer(kind.from_address(pointers[k])).view for k, kind in enumerate(kinds))
-            arrays = [view(o.dtype)[: int(np.prod(o.shape))].reshape(o.shape) for o, view in zip(self.inputs, memory)]
+            arrays = [memory_at(pointers[k], operand) for k, operand in enumerate(self.inputs)]
             self.learn(*(a.copy() if o.kind == "array" else a.item() for o, a in zip(self.inputs, arrays)))
         except Exception as error:
             self.message = ctypes.create_string_buffer(f"{type(error).__name__}: {error}".encode())
@@ -129,6 +127,12 @@ LEARN_TYPE = ir.FunctionType(POINTER, [POINTER.as_pointer()])
 def nbytes(operand: Operand) -> int:
     assert operand.dtype is not None
     return int(np.prod(operand.shape)) * operand.dtype.itemsize
+
+
+def memory_at(address: int, operand: Operand) -> np.ndarray:
+    size = nbytes(operand)
+    numbers = np.frombuffer((ctypes.c_char * size).from_address(address), np.uint8) if size else np.zeros(0, np.uint8)
+    return numbers.view(operand.dtype).reshape(operand.shape)
 
 
 def word(builder: ir.IRBuilder, base: ir.Value, offset: int, kind: ir.Type = I64) -> ir.Value:
