@@ -15,9 +15,11 @@ from ..calls.export import c_compiler
 from ..calls.kernel_functions import KernelFunction
 from ..errors import UnsupportedError
 from ..plan import Plan
-from .plain_plans import Operand, PlainPlan, is_output, kernel_order
+from .plain_plans import PlainOperand, PlainPlan, is_output, kernel_order
 
-Used = tuple[Operand, bool]  # an input, and whether the kernel reads it; an output, and whether it is not simply zero
+Used = tuple[
+    PlainOperand, bool
+]  # an input, and whether the kernel reads it; an output, and whether it is not simply zero
 
 
 def casadi_function(plan: Plan, name: str = "model", folder: str | os.PathLike[str] | None = None) -> Any:

@@ -13,10 +13,10 @@ import jax.numpy as jnp
 from ..calls.kernel_functions import KernelFunction
 from ..errors import DtypeError, ShapeError
 from ..plan import Plan
-from .plain_plans import Operand, PlainPlan, kernel_order
-from .xla_handler import Handler
+from .plain_plans import PlainOperand, PlainPlan, kernel_order
+from .xla_handler import XLAHandler
 
-HANDLERS: list[Handler] = []  # XLA never forgets one
+HANDLERS: list[XLAHandler] = []  # XLA never forgets one
 
 
 def jax_function(plan: Plan) -> Callable[..., jax.Array]:
@@ -121,11 +121,11 @@ class Calls:
 
 
 def foreign(
-    kernel: KernelFunction, inputs: Sequence[Operand], outputs: Sequence[Operand], learn: Callable[..., Any]
+    kernel: KernelFunction, inputs: Sequence[PlainOperand], outputs: Sequence[PlainOperand], learn: Callable[..., Any]
 ) -> Callable[..., list]:
     """A kernel as an operation of XLA, of inputs in order; its outputs in order, as a list."""
     order = kernel_order(outputs)
-    handler = Handler(kernel, inputs, [outputs[k] for k in order], learn)
+    handler = XLAHandler(kernel, inputs, [outputs[k] for k in order], learn)
     HANDLERS.append(handler)
     jax.ffi.register_ffi_target(handler.symbol, jax.ffi.pycapsule(ctypes.c_void_p(handler.address)), platform="cpu")
 
@@ -140,7 +140,7 @@ def foreign(
     return call
 
 
-def check(operand: Operand, value: jax.Array) -> None:
+def check(operand: PlainOperand, value: jax.Array) -> None:
     if value.dtype != operand.dtype:
         advice = "; jax.config.update('jax_enable_x64', True) has JAX keep it" * (operand.dtype == jnp.float64)
         raise DtypeError(f"jax_function: {operand.name} is {value.dtype}, and the plan's {operand.dtype}{advice}")

@@ -23,7 +23,7 @@ from ..transforms import hvp
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operand:
+class PlainOperand:
     """An argument, or the result.
 
     Attributes
@@ -56,10 +56,10 @@ class PlainPlan:
     Attributes
     ----------
     plan : Plan
-    operands : tuple of Operand
+    operands : tuple of PlainOperand
     active : tuple of int
         Positions of the operands that there are derivatives by.
-    result : Operand
+    result : PlainOperand
     is_loss : bool
         Whether the result is a number, of which there is a gradient.
     """
@@ -79,7 +79,7 @@ class PlainPlan:
         value = trace.tape.results[0]
         self.plan, self.caller = plan, caller
         self.operands = tuple(
-            Operand(
+            PlainOperand(
                 name=name,
                 kind=leaf.kind,
                 shape=tuple(leaf.shape),
@@ -92,11 +92,11 @@ class PlainPlan:
         )
         self.active = tuple(k for k, operand in enumerate(self.operands) if operand.active)
         kind = "array" if trace.result_kinds[0] == "array" else "float"
-        self.result = Operand(name="value", kind=kind, shape=tuple(value.shape), dtype=value.dtype)
+        self.result = PlainOperand(name="value", kind=kind, shape=tuple(value.shape), dtype=value.dtype)
         self.is_loss = is_scalar_loss(trace)
 
     @property
-    def variables(self) -> list[Operand]:
+    def variables(self) -> list[PlainOperand]:
         """The operands that are not static."""
         return [operand for operand in self.operands if operand.kind != "static"]
 
@@ -167,6 +167,6 @@ def is_output(parameter: NativeParameter) -> bool:
     return parameter.is_output or (isinstance(parameter.spec, ArraySpec) and parameter.spec.writeable)
 
 
-def kernel_order(outputs: Sequence[Operand]) -> list[int]:
+def kernel_order(outputs: Sequence[PlainOperand]) -> list[int]:
     """How a kernel orders what it gives: arrays, then numbers; of each, derivatives by arguments, then the result."""
     return sorted(range(len(outputs)), key=lambda k: outputs[k].kind != "array")

@@ -19,7 +19,7 @@ from pytensor.link.numba.dispatch.basic import numba_njit
 from ..calls.kernel_functions import KernelFunction
 from ..errors import BranchError, DtypeError, ShapeError
 from ..plan import Plan
-from .plain_plans import Operand, PlainPlan, is_output, kernel_order
+from .plain_plans import PlainOperand, PlainPlan, is_output, kernel_order
 
 Rule = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], list]  # of inputs, outputs and cotangents
 
@@ -50,8 +50,8 @@ class PlanOp(Op):
     def __init__(
         self,
         kernel: Callable[[], KernelFunction],
-        inputs: Sequence[Operand],
-        outputs: Sequence[Operand],
+        inputs: Sequence[PlainOperand],
+        outputs: Sequence[PlainOperand],
         run: Callable[..., Sequence[Any]],
         rule: Rule | None = None,
     ):

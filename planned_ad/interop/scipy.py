@@ -38,7 +38,7 @@ def minimize(f: Plan | Callable[..., Any], x0: Any, args: tuple = (), method: st
     --------
     >>> import numpy as np
     >>> from planned_ad.interop import minimize
-    >>> minimize(lambda x, a: np.sum((x - a) ** 4), np.zeros(2), (3.0,), method="trust-ncg").x.round(2)
+    >>> minimize(lambda x, a: np.sum(np.cosh(x - a)), np.zeros(2), (3.0,), method="trust-ncg").x.round(2)
     array([3., 3.])
     """
     plan, x0, shaped = planned("minimize", f, x0, args)

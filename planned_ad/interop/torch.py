@@ -10,7 +10,7 @@ import torch
 
 from ..errors import ArgumentError, UnsupportedError
 from ..plan import Plan
-from .plain_plans import Operand, PlainPlan
+from .plain_plans import PlainOperand, PlainPlan
 
 
 def torch_function(plan: Plan) -> Callable[..., torch.Tensor]:
@@ -31,7 +31,7 @@ def torch_function(plan: Plan) -> Callable[..., torch.Tensor]:
 
     def call(*args: Any) -> torch.Tensor:
         if not torch.is_grad_enabled() or not any(isinstance(a, torch.Tensor) and a.requires_grad for a in args):
-            return tensor(plain.result, plan(*arrays(plain, args)))
+            return tensor(plain.result, plan(*to_arrays(plain, args)))
         for k in constant:
             if k < len(args) and isinstance(args[k], torch.Tensor) and args[k].requires_grad:
                 raise ArgumentError(f"torch_function: {plain.operands[k].name} is constant, but requires a gradient")
@@ -48,24 +48,24 @@ class PlanFunction(torch.autograd.Function):
         ctx.plain = plain
         save(ctx, args)
         if not plain.is_loss:
-            return tensor(plain.result, plain.plan(*arrays(plain, args)))
-        value, ctx.gradients = plain.value_and_gradients(*arrays(plain, args))
+            return tensor(plain.result, plain.plan(*to_arrays(plain, args)))
+        value, ctx.gradients = plain.value_and_gradients(*to_arrays(plain, args))
         return tensor(plain.result, value)
 
     @staticmethod
     def backward(ctx: Any, cotangent: torch.Tensor) -> tuple:
         plain = ctx.plain
         if torch.is_grad_enabled():  # the graph of this sweep is wanted
-            found = Pullback.apply(plain, cotangent, *saved(ctx))
+            found = PullbackFunction.apply(plain, cotangent, *saved(ctx))
         elif plain.is_loss:  # new arrays: what PyTorch is given it may write to
             scale = cotangent.item()
             found = [tensor(plain.operands[k], g * scale) for k, g in zip(plain.active, ctx.gradients)]
         else:
-            found = Pullback.forward(None, plain, cotangent, *saved(ctx))
+            found = PullbackFunction.forward(None, plain, cotangent, *saved(ctx))
         return None, *among_all(plain, found)
 
 
-class Pullback(torch.autograd.Function):
+class PullbackFunction(torch.autograd.Function):
     """The pullback of a plan, as a function that has a derivative itself."""
 
     @staticmethod
@@ -73,24 +73,24 @@ class Pullback(torch.autograd.Function):
         if ctx is not None:
             ctx.plain = plain
             save(ctx, (cotangent, *args))
-        found = plain.pullbacks(arrays(plain, args), array(plain.result, cotangent.contiguous()))
+        found = plain.pullbacks(to_arrays(plain, args), to_array(plain.result, cotangent.contiguous()))
         return tuple(tensor(plain.operands[k], g) for k, g in zip(plain.active, found))
 
     @staticmethod
     def backward(ctx: Any, *directions: torch.Tensor) -> tuple:
         cotangent, *args = saved(ctx)
-        of_cotangent, *found = Curvature.apply(ctx.plain, len(args), cotangent, *args, *directions)
+        of_cotangent, *found = CurvatureFunction.apply(ctx.plain, len(args), cotangent, *args, *directions)
         return None, of_cotangent, *among_all(ctx.plain, found)
 
 
-class Curvature(torch.autograd.Function):
+class CurvatureFunction(torch.autograd.Function):
     """The derivative of the pullback, by the cotangent and the active arguments; it has none."""
 
     @staticmethod
     def forward(ctx: Any, plain: PlainPlan, count: int, cotangent: torch.Tensor, *given: Any) -> tuple:
-        of_result = array(plain.result, cotangent.contiguous())
-        directions = [array(plain.operands[k], d.contiguous()) for k, d in zip(plain.active, given[count:])]
-        *found, of_cotangent = plain.curvature(*arrays(plain, given[:count]), of_result, *directions)
+        of_result = to_array(plain.result, cotangent.contiguous())
+        directions = [to_array(plain.operands[k], d.contiguous()) for k, d in zip(plain.active, given[count:])]
+        *found, of_cotangent = plain.curvature(*to_arrays(plain, given[:count]), of_result, *directions)
         of_active = (tensor(plain.operands[k], g) for k, g in zip(plain.active, found))
         return tensor(plain.result, of_cotangent), *of_active
 
@@ -99,18 +99,18 @@ class Curvature(torch.autograd.Function):
         raise UnsupportedError("torch_function: there is no third derivative; planned_ad.grad and its like nest")
 
 
-def array(operand: Operand, value: Any) -> Any:
+def to_array(operand: PlainOperand, value: Any) -> Any:
     """A tensor as what a plan takes, in the same memory; all else as it is."""
     if not isinstance(value, torch.Tensor):
         return value
     return value.item() if operand.kind == "float" else value.detach().numpy()
 
 
-def arrays(plain: PlainPlan, args: Sequence[Any]) -> list[Any]:
-    return [*map(array, plain.operands, args), *args[len(plain.operands) :]]
+def to_arrays(plain: PlainPlan, args: Sequence[Any]) -> list[Any]:
+    return [*map(to_array, plain.operands, args), *args[len(plain.operands) :]]
 
 
-def tensor(operand: Operand, value: Any) -> torch.Tensor:
+def tensor(operand: PlainOperand, value: Any) -> torch.Tensor:
     return torch.from_numpy(np.asarray(value, operand.dtype))
 
 

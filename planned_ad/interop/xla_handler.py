@@ -18,7 +18,7 @@ from ..kernels.entry.native_calls import BROKEN_GUARD
 from ..kernels.llvm.addresses import pointer_at
 from ..kernels.llvm.codelibrary import compile_module
 from ..kernels.llvm.types import I8, I32, I64, POINTER, memory_type
-from .plain_plans import Operand, is_output
+from .plain_plans import PlainOperand, is_output
 
 EXTENSION, API, ARGS, RETS = 8, 16, 72, 112  # of a frame; ARGS and RETS: tables of buffers
 DATA, RANK, DIMS = 24, 32, 40  # of a buffer
@@ -32,20 +32,24 @@ FAILED = b"planned_ad: a branch that could not be recorded, no memory, or a func
 counter = itertools.count()
 
 
-class Handler:
+class XLAHandler:
     """Runs a kernel on the buffers of a frame, once for each item of their leading batch axes.
 
     Parameters
     ----------
     function : KernelFunction
-    inputs, outputs : sequence of Operand
+    inputs, outputs : sequence of PlainOperand
         Of XLA's buffers: arrays and numbers, in the order of the kernel; see `plain_plans.kernel_order`.
     learn : callable
         The same call from Python, on arrays and numbers: it records a branch that the kernel does not know.
     """
 
     def __init__(
-        self, function: KernelFunction, inputs: Sequence[Operand], outputs: Sequence[Operand], learn: Callable[..., Any]
+        self,
+        function: KernelFunction,
+        inputs: Sequence[PlainOperand],
+        outputs: Sequence[PlainOperand],
+        learn: Callable[..., Any],
     ):
         self.function, self.inputs, self.outputs, self.learn = function, inputs, outputs, learn
         self.callback = LEARN(self.learnt)
@@ -56,7 +60,7 @@ class Handler:
     def learnt(self, pointers: Any) -> int:
         """Record the branch of these inputs; a message where that cannot be done."""
         try:
-            arrays = [memory_at(pointers[k], operand) for k, operand in enumerate(self.inputs)]
+            arrays = [array_of_buffer(pointers[k], operand) for k, operand in enumerate(self.inputs)]
             self.learn(*(a.copy() if o.kind == "array" else a.item() for o, a in zip(self.inputs, arrays)))
         except Exception as error:
             self.message = ctypes.create_string_buffer(f"{type(error).__name__}: {error}".encode())
@@ -124,15 +128,15 @@ class Handler:
 LEARN_TYPE = ir.FunctionType(POINTER, [POINTER.as_pointer()])
 
 
-def nbytes(operand: Operand) -> int:
+def nbytes(operand: PlainOperand) -> int:
     assert operand.dtype is not None
     return int(np.prod(operand.shape)) * operand.dtype.itemsize
 
 
-def memory_at(address: int, operand: Operand) -> np.ndarray:
+def array_of_buffer(address: int, operand: PlainOperand) -> np.ndarray:
     size = nbytes(operand)
-    numbers = np.frombuffer((ctypes.c_char * size).from_address(address), np.uint8) if size else np.zeros(0, np.uint8)
-    return numbers.view(operand.dtype).reshape(operand.shape)
+    found: Any = (ctypes.c_uint8 * size).from_address(address) if size else ()
+    return np.asarray(found, np.uint8).view(operand.dtype or np.uint8).reshape(operand.shape)
 
 
 def word(builder: ir.IRBuilder, base: ir.Value, offset: int, kind: ir.Type = I64) -> ir.Value:
