@@ -30,10 +30,10 @@ def torch_function(plan: Plan) -> Callable[..., torch.Tensor]:
     constant = [k for k in range(len(plain.operands)) if k not in plain.active]
 
     def call(*args: Any) -> torch.Tensor:
-        if not torch.is_grad_enabled() or not any(isinstance(a, torch.Tensor) and a.requires_grad for a in args):
+        if not torch.is_grad_enabled():
             return tensor(plain.result, plan(*to_arrays(plain, args)))
         for k in constant:
-            if k < len(args) and isinstance(args[k], torch.Tensor) and args[k].requires_grad:
+            if k < len(args) and getattr(args[k], "requires_grad", False):
                 raise ArgumentError(f"torch_function: {plain.operands[k].name} is constant, but requires a gradient")
         return PlanFunction.apply(plain, *args)
 
@@ -47,7 +47,7 @@ class PlanFunction(torch.autograd.Function):
     def forward(ctx: Any, plain: PlainPlan, *args: Any) -> torch.Tensor:
         ctx.plain = plain
         save(ctx, args)
-        if not plain.is_loss:
+        if not (plain.is_loss and any(ctx.needs_input_grad)):
             return tensor(plain.result, plain.plan(*to_arrays(plain, args)))
         value, ctx.gradients = plain.value_and_gradients(*to_arrays(plain, args))
         return tensor(plain.result, value)
@@ -114,18 +114,23 @@ def tensor(operand: PlainOperand, value: Any) -> torch.Tensor:
     return torch.from_numpy(np.asarray(value, operand.dtype))
 
 
-def among_all(plain: PlainPlan, found: Sequence[Any]) -> list[Any]:
+def among_all(plain: PlainPlan, found: Sequence[Any]) -> Sequence[Any]:
     """What there is of active arguments, and None for each of the others."""
+    if len(found) == len(plain.operands):
+        return found
     gradients = dict(zip(plain.active, found))
     return [gradients.get(k) for k in range(len(plain.operands))]
 
 
 def save(ctx: Any, args: Sequence[Any]) -> None:
     """Tensors as PyTorch keeps them, which notices writes to them."""
-    ctx.save_for_backward(*(a for a in args if isinstance(a, torch.Tensor)))
-    ctx.others = [None if isinstance(a, torch.Tensor) else (a,) for a in args]
+    tensors = [a for a in args if isinstance(a, torch.Tensor)]
+    ctx.save_for_backward(*tensors)
+    ctx.others = None if len(tensors) == len(args) else [None if isinstance(a, torch.Tensor) else (a,) for a in args]
 
 
-def saved(ctx: Any) -> list[Any]:
+def saved(ctx: Any) -> Sequence[Any]:
+    if ctx.others is None:
+        return ctx.saved_tensors
     tensors = iter(ctx.saved_tensors)
     return [next(tensors) if other is None else other[0] for other in ctx.others]

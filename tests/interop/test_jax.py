@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.calls.export import c_compiler
 from planned_ad.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
+from planned_ad.interop import xla_handler as layout
 
 from .programs import W, X, branching, likelihood, rosenbrock, waves
 
@@ -102,3 +106,31 @@ def test_what_is_refused(f) -> None:
         f(X[1:])
     with pytest.raises(UnsupportedError, match="C-contiguous"):
         jax_function(planned_ad.compile(lambda x: np.sum(x**2), np.ones((2, 3), order="F")))
+
+
+LAYOUT = """#include <stdio.h>
+#include "xla/ffi/api/c_api.h"
+#define AT(type, field) printf("%zu ", offsetof(XLA_FFI_##type, field))
+int main(void) {
+  AT(CallFrame, extension_start); AT(CallFrame, api); AT(CallFrame, args.args); AT(CallFrame, rets.rets);
+  AT(Buffer, data); AT(Buffer, rank); AT(Buffer, dims);
+  AT(Extension_Base, type); AT(Metadata_Extension, metadata); AT(Metadata, api_version.minor_version);
+  AT(Api, api_version.minor_version); AT(Api, XLA_FFI_Error_Create);
+  printf("%d %d %d", XLA_FFI_Extension_Metadata, XLA_FFI_Error_Code_INTERNAL, XLA_FFI_API_MAJOR);
+}
+"""
+
+
+@pytest.mark.skipif(c_compiler() is None, reason="no C compiler")
+def test_the_layout_is_that_of_the_header(tmp_path) -> None:
+    (tmp_path / "layout.c").write_text(LAYOUT)
+    include = f"-I{jax.ffi.include_dir()}"
+    subprocess.run([c_compiler(), include, "-o", tmp_path / "layout", tmp_path / "layout.c"], check=True)
+    printed = subprocess.run([tmp_path / "layout"], capture_output=True, text=True, check=True).stdout
+    assert [int(number) for number in printed.split()] == [
+        *(layout.EXTENSION, layout.API, layout.ARGS, layout.RETS),
+        *(layout.DATA, layout.RANK, layout.DIMS),
+        *(layout.EXTENSION_TYPE, layout.METADATA, layout.MINOR_VERSION),
+        *(layout.API_MINOR, layout.CREATE_ERROR),
+        *(layout.IS_METADATA, layout.INTERNAL, 0),
+    ]
