@@ -15,7 +15,7 @@ from ..calls.export import c_compiler
 from ..calls.kernel_functions import KernelFunction
 from ..errors import UnsupportedError
 from ..plan import Plan
-from .plain_plans import PlainOperand, PlainPlan, is_output, kernel_order
+from .plain_plans import PlainOperand, PlainPlan, kernel_slots
 
 Used = tuple[
     PlainOperand, bool
@@ -113,13 +113,12 @@ int {name}(const double **arg, double **res, casadi_int *iw, double *w, int mem)
 
 def c_function(name: str, symbol: str, kernel: KernelFunction, inputs: Sequence[Used], outputs: Sequence[Used]) -> str:
     """A function as CasADi looks for it in a library: that which `plan.export` has written, of copies."""
-    read = iter([f"x{k}" for k, (_, is_read) in enumerate(inputs) if is_read])
+    read = [k for k, (_, is_read) in enumerate(inputs) if is_read]
     given = [k for k, (_, is_given) in enumerate(outputs) if is_given]
-    order = iter(kernel_order([outputs[k][0] for k in given]))
     arguments = []
-    for parameter in kernel.parameters:
-        memory = f"y{given[next(order)]}" if is_output(parameter) else next(read)
-        arguments.append(f"*{memory}" if parameter.is_number else memory)
+    for slot in kernel_slots(kernel, [inputs[k][0] for k in read], [outputs[k][0] for k in given]):
+        memory = f"y{given[slot.number]}" if slot.is_output else f"x{read[slot.number]}"
+        arguments.append(f"*{memory}" if slot.parameter.is_number else memory)
     sizes_in, sizes_out = ([sum(operand.shape) if operand.shape else 1 for operand, _ in o] for o in (inputs, outputs))
     body = [f"double *x{k} = numbers(&rest, arg[{k}], {n});" for k, n in enumerate(sizes_in) if inputs[k][1]]
     body += [f"double *y{k} = numbers(&rest, 0, {sizes_out[k]});" for k in given]

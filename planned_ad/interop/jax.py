@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from ..calls.kernel_functions import KernelFunction
 from ..errors import DtypeError, ShapeError
 from ..plan import Plan
-from .plain_plans import PlainOperand, PlainPlan, kernel_order
+from .plain_plans import PlainOperand, PlainPlan
 from .xla_handler import XLAHandler
 
 HANDLERS: list[XLAHandler] = []  # XLA never forgets one
@@ -123,9 +123,8 @@ class Calls:
 def foreign(
     kernel: KernelFunction, inputs: Sequence[PlainOperand], outputs: Sequence[PlainOperand], learn: Callable[..., Any]
 ) -> Callable[..., list]:
-    """A kernel as an operation of XLA, of inputs in order; its outputs in order, as a list."""
-    order = kernel_order(outputs)
-    handler = XLAHandler(kernel, inputs, [outputs[k] for k in order], learn)
+    """A kernel as an operation of XLA, whose outputs are a list."""
+    handler = XLAHandler(kernel, inputs, outputs, learn)
     HANDLERS.append(handler)
     jax.ffi.register_ffi_target(handler.symbol, jax.ffi.pycapsule(ctypes.c_void_p(handler.address)), platform="cpu")
 
@@ -133,9 +132,8 @@ def foreign(
         args = tuple(map(jnp.asarray, args))
         for operand, value in zip(inputs, args):
             check(operand, value)
-        results = [jax.ShapeDtypeStruct(outputs[k].shape, outputs[k].dtype) for k in order]
-        found = jax.ffi.ffi_call(handler.symbol, results, vmap_method="broadcast_all")(*args)
-        return [found[order.index(k)] for k in range(len(outputs))]
+        results = [jax.ShapeDtypeStruct(operand.shape, operand.dtype) for operand in outputs]
+        return list(jax.ffi.ffi_call(handler.symbol, results, vmap_method="broadcast_all")(*args))
 
     return call
 

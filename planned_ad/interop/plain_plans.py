@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..calls.arguments import same_static
+from ..calls.kernel_functions import KernelFunction
 from ..calls.parameters import LEAF, arguments_with_leaves, is_scalar_loss
 from ..errors import ArgumentError, UnsupportedError
 from ..functional.plan_derivatives import ByPosition
@@ -162,11 +163,33 @@ def curvature_of(f: Callable[..., Any], count: int, active: tuple[int, ...]) -> 
     return curvature
 
 
-def is_output(parameter: NativeParameter) -> bool:
-    """Whether a kernel writes to it, which writes to no argument."""
-    return parameter.is_output or (isinstance(parameter.spec, ArraySpec) and parameter.spec.writeable)
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A parameter of a kernel's C function, and which input or output it is.
+
+    A number is in double precision there, whatever the operand's dtype.
+    """
+
+    parameter: NativeParameter
+    operand: PlainOperand
+    number: int
+    is_output: bool
 
 
-def kernel_order(outputs: Sequence[PlainOperand]) -> list[int]:
-    """How a kernel orders what it gives: arrays, then numbers; of each, derivatives by arguments, then the result."""
-    return sorted(range(len(outputs)), key=lambda k: outputs[k].kind != "array")
+def kernel_slots(kernel: KernelFunction, inputs: Sequence[PlainOperand], outputs: Sequence[PlainOperand]) -> list[Slot]:
+    """What a kernel that writes to no argument takes: inputs in order; outputs that are arrays, then numbers.
+
+    Of these, derivatives by arguments come before the result.
+    """
+    given = iter(enumerate(inputs))
+    found = iter(sorted(enumerate(outputs), key=lambda output: output[1].kind != "array"))
+    slots = []
+    for parameter in kernel.parameters:
+        is_output = parameter.is_output or parameter.spec.is_written
+        number, operand = next(found if is_output else given)
+        is_array = isinstance(parameter.spec, ArraySpec) and not parameter.is_output
+        if is_array != (operand.kind == "array") or (is_array and parameter.dtype != operand.dtype):
+            raise UnsupportedError(f"{operand.name} is not passed as {operand.dtype}: {kernel.declaration}")
+        slots.append(Slot(parameter, operand, number, is_output))
+    assert next(given, None) is None and next(found, None) is None
+    return slots

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Callable, Sequence
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from pytensor.link.numba.dispatch.basic import numba_njit
 from ..calls.kernel_functions import KernelFunction
 from ..errors import BranchError, DtypeError, ShapeError
 from ..plan import Plan
-from .plain_plans import PlainOperand, PlainPlan, is_output, kernel_order
+from .plain_plans import PlainOperand, PlainPlan, kernel_slots
 
 Rule = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], list]  # of inputs, outputs and cotangents
 
@@ -143,22 +142,26 @@ KEPT: list[PlanOp] = []  # compiled code holds addresses in their kernels
 @numba_funcify.register(PlanOp)
 def compiled_operation(op: PlanOp, **options: Any) -> Any:
     """The operation for Numba's mode, arrays in and new arrays out: its kernel, called as C calls it."""
-    parameters = op.kernel().parameters
-    types = [ctypes.c_double if p.is_number and p.dtype == float else ctypes.c_void_p for p in parameters]
-    given, found = iter(zip(op.inputs, count())), iter(kernel_order(op.outputs))
-    lines, arguments = [], []
-    for parameter in parameters:
-        if is_output(parameter):
-            arguments.append(f"y{next(found)}.ctypes")
-            continue
-        operand, k = next(given)
-        if operand.kind == "array":
-            lines += [f"x{k} = np.ascontiguousarray(x{k})"] if operand.shape else []
-            lines += [f"if x{k}.shape != {operand.shape}: raise ShapeError('{operand.name} is not {operand.shape}')"]
-        arguments.append(f"x{k}.ctypes" if operand.kind == "array" else f"x{k}.item()")
-    lines += [f"y{k} = np.zeros({o.shape}, np.{o.dtype})" for k, o in enumerate(op.outputs)]
-    lines += [f"status = kernel({', '.join(arguments)})", "if status != 0: raise BranchError(message)"]
-    lines += [f"return {', '.join(f'y{k}' for k in range(len(op.outputs)))}"]
+    slots = kernel_slots(op.kernel(), op.inputs, op.outputs)
+    types = [
+        np.ctypeslib.as_ctypes_type(s.parameter.dtype) if s.parameter.is_number else ctypes.c_void_p for s in slots
+    ]
+    checks, results, arguments, returned = [], [], [], [f"y{k}" for k in range(len(op.outputs))]
+    for slot in slots:
+        operand, k = slot.operand, slot.number
+        if slot.is_output:
+            results.append(f"y{k} = np.zeros({operand.shape}, np.{slot.parameter.dtype})")
+            if operand.dtype != slot.parameter.dtype:
+                returned[k] = f"np.asarray(np.{operand.dtype}(y{k}.item()))"
+            arguments.append(f"y{k}.ctypes")
+        elif operand.kind == "array":
+            checks += [f"x{k} = np.ascontiguousarray(x{k})"] if operand.shape else []
+            checks += [f"if x{k}.shape != {operand.shape}: raise ShapeError('{operand.name} is not {operand.shape}')"]
+            arguments.append(f"x{k}.ctypes")
+        else:
+            arguments.append(f"x{k}.item()")
+    lines = [*checks, *results, f"status = kernel({', '.join(arguments)})"]
+    lines += ["if status != 0: raise BranchError(message)", f"return {', '.join(returned)}"]
     source = "\n    ".join([f"def call({', '.join(f'x{k}' for k in range(len(op.inputs)))}):", *lines])
     names = {
         "np": np, "kernel": ctypes.CFUNCTYPE(ctypes.c_int32, *types)(op.kernel().address),

@@ -18,7 +18,7 @@ from ..kernels.entry.native_calls import BROKEN_GUARD
 from ..kernels.llvm.addresses import pointer_at
 from ..kernels.llvm.codelibrary import compile_module
 from ..kernels.llvm.types import I8, I32, I64, POINTER, memory_type
-from .plain_plans import PlainOperand, is_output
+from .plain_plans import PlainOperand, kernel_slots
 
 EXTENSION, API, ARGS, RETS = 8, 16, 72, 112  # of a frame; ARGS and RETS: tables of buffers
 DATA, RANK, DIMS = 24, 32, 40  # of a buffer
@@ -39,7 +39,7 @@ class XLAHandler:
     ----------
     function : KernelFunction
     inputs, outputs : sequence of PlainOperand
-        Of XLA's buffers: arrays and numbers, in the order of the kernel; see `plain_plans.kernel_order`.
+        Of XLA's buffers: arrays and numbers; see `plain_plans.kernel_slots`.
     learn : callable
         The same call from Python, on arrays and numbers: it records a branch that the kernel does not know.
     """
@@ -110,19 +110,36 @@ class XLAHandler:
 
     def emit_call(self, builder: ir.IRBuilder, table: ir.Value) -> ir.Value:
         """Call the kernel with what the table points to; what it adds to begins with zeros."""
-        parameters = self.function.parameters
-        of_inputs, of_outputs = iter(range(len(self.inputs))), iter(range(len(self.inputs), len(parameters)))
-        arguments = []
-        for parameter in parameters:
-            number = next(of_outputs if is_output(parameter) else of_inputs)
+        arguments, cells = [], []
+        for slot in kernel_slots(self.function, self.inputs, self.outputs):
+            number = slot.number + slot.is_output * len(self.inputs)
             place = builder.load(builder.gep(table, [I64(number)]))
-            if parameter.is_number:
-                place = builder.load(builder.bitcast(place, memory_type(parameter.dtype).as_pointer()))
-            elif is_output(parameter):
-                zero(builder, place, nbytes(self.outputs[number - len(self.inputs)]))
-            arguments.append(place)
-        kernel = ir.FunctionType(I32, [parameter.type for parameter in parameters])
-        return builder.call(pointer_at(builder, "address", self.function.address, kernel), arguments)
+            if slot.operand.kind == "array":
+                if slot.is_output:
+                    zero(builder, place, nbytes(slot.operand))
+                arguments.append(place)
+                continue
+            own, other = (memory_type(dtype) for dtype in (slot.parameter.dtype, slot.operand.dtype) if dtype)
+            place = builder.bitcast(place, other.as_pointer())
+            if slot.is_output:
+                with builder.goto_entry_block():  # once, not for each item of a batch
+                    cells.append((builder.alloca(own), place))
+                builder.store(own(0.0), cells[-1][0])
+                arguments.append(builder.bitcast(cells[-1][0], POINTER))
+            else:
+                arguments.append(as_type(builder, builder.load(place), own))
+        kernel = ir.FunctionType(I32, [parameter.type for parameter in self.function.parameters])
+        status = builder.call(pointer_at(builder, "address", self.function.address, kernel), arguments)
+        for cell, place in cells:
+            builder.store(as_type(builder, builder.load(cell), place.type.pointee), place)
+        return status
+
+
+def as_type(builder: ir.IRBuilder, number: ir.Value, kind: ir.Type) -> ir.Value:
+    """A number in single or double precision."""
+    if number.type == kind:
+        return number
+    return builder.fptrunc(number, kind) if isinstance(kind, ir.FloatType) else builder.fpext(number, kind)
 
 
 LEARN_TYPE = ir.FunctionType(POINTER, [POINTER.as_pointer()])

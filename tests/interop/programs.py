@@ -27,6 +27,9 @@ def writing(x):
     return np.sum(x**2)
 
 
+SINGLE = [lambda x: np.sum(np.cos(x)) ** 2, lambda x: np.cos(x)]  # a number, and an array, of single precision too
+
+
 def likelihood(x, s):
     """A number of an array and a number, whose derivatives are all different."""
     return np.sum(np.cos(x) * np.exp(s)) + s**3

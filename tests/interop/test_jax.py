@@ -12,7 +12,7 @@ from planned_ad.calls.export import c_compiler
 from planned_ad.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
 from planned_ad.interop import xla_handler as layout
 
-from .programs import W, X, branching, likelihood, rosenbrock, waves
+from .programs import SINGLE, W, X, branching, likelihood, rosenbrock, waves
 
 jax = pytest.importorskip("jax")
 jax_function = planned_ad.interop.jax_function
@@ -61,12 +61,25 @@ def test_a_loss_of_an_array_and_a_number() -> None:
         jax.tree.map(close, derivative(f)(X, 0.7), derivative(other)(X, 0.7))
 
 
+@pytest.mark.parametrize("program, other", list(zip(SINGLE, [lambda x: jnp.sum(jnp.cos(x)) ** 2, jnp.cos])))
+def test_single_precision(program, other) -> None:
+    x = X.astype("f4")
+    f = jax_function(planned_ad.compile(program, x))
+    gradients = [jax.grad(lambda x, g=g: jnp.sum(g(x) ** 2)) for g in (f, other)]
+    curvatures = [jax.grad(lambda x, g=g: g(x) @ x) for g in gradients]
+    for own, true in ((f, other), gradients, curvatures):
+        assert own(x).dtype == np.float32
+        np.testing.assert_allclose(own(x), true(x), rtol=1e-4)
+
+
 def test_batches(f) -> None:
     batch = np.linspace(-1, 2, 60).reshape(2, 3, 10)
     for one in (f, jax.grad(f), jax.grad(lambda x: jax.grad(f)(x) @ W)):
         found = jax.vmap(jax.vmap(one))(batch)
         close(found, [[one(x) for x in rows] for rows in batch])
     close(jax.vmap(f)(batch[:0, 0]), np.zeros(0))
+    many = np.repeat(batch[0], 200_000, axis=0)  # for which no stack would be deep enough
+    close(jax.vmap(f)(many)[-1], f(batch[0, -1]))
 
 
 def test_arrays_of_several_arguments() -> None:

@@ -10,7 +10,7 @@ import pytest
 import planned_ad
 from planned_ad.errors import BranchError, DtypeError, ShapeError
 
-from .programs import W, X, branching, likelihood, waves
+from .programs import SINGLE, W, X, branching, likelihood, waves
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -52,6 +52,20 @@ def test_arrays_of_several_arguments(mode) -> None:
     found = compiled([x, t], results[:5], mode)(X, 1.7)
     for one, other in zip(found, compiled([x, t], results[5:], "FAST_COMPILE")(X, 1.7)):
         np.testing.assert_allclose(one, other, rtol=1e-10)
+
+
+@pytest.mark.parametrize("program, other", list(zip(SINGLE, [lambda x: pt.sum(pt.cos(x)) ** 2, lambda x: pt.cos(x)])))
+def test_single_precision(program, other) -> None:
+    x, results = pt.fvector("x"), []
+    for f in (pytensor_function(planned_ad.compile(program, X.astype("f4"))), other):
+        loss = (f(x) ** 2).sum()
+        gradient = pytensor.grad(loss, x)
+        results.append([loss, gradient, pytensor.grad((gradient * x).sum(), x)])
+    true = compiled([x], results[1], "FAST_COMPILE")(X.astype("f4"))
+    for mode in MODES:
+        for one, expected in zip(compiled([x], results[0], mode)(X.astype("f4")), true):
+            assert one.dtype == np.float32
+            np.testing.assert_allclose(one, expected, rtol=1e-4)
 
 
 def test_what_is_refused() -> None:

@@ -8,7 +8,7 @@ import pytest
 import planned_ad
 from planned_ad.errors import ArgumentError, ShapeError, UnsupportedError
 
-from .programs import W, X, branching, likelihood, rosenbrock, waves, writing
+from .programs import SINGLE, W, X, branching, likelihood, rosenbrock, waves, writing
 
 torch = pytest.importorskip("torch")
 torch_function = planned_ad.interop.torch_function
@@ -51,6 +51,18 @@ def test_a_loss_of_an_array_and_a_number() -> None:
     x, s = given(X), given(np.array(0.7))
     assert torch.autograd.gradcheck(f, (x, s))
     assert torch.autograd.gradgradcheck(f, (x, s))
+
+
+@pytest.mark.parametrize("program, other", list(zip(SINGLE, [lambda x: torch.sum(torch.cos(x)) ** 2, torch.cos])))
+def test_single_precision(program, other) -> None:
+    found = []
+    for f in (torch_function(planned_ad.compile(program, X.astype("f4"))), other):
+        x = given(X.astype("f4"))
+        (gradient,) = torch.autograd.grad((f(x) ** 2).sum(), x, create_graph=True)
+        found.append([gradient, *torch.autograd.grad((gradient * x).sum(), x)])
+    for own, true in zip(*found):
+        assert own.dtype == torch.float32
+        np.testing.assert_allclose(own.detach(), true.detach(), rtol=1e-4)
 
 
 def test_gradients_are_arrays_of_their_own(plan) -> None:
