@@ -121,7 +121,7 @@ def test_files_are_short_enough_to_read() -> None:
 
 # Names of classes and functions that still mean two things; none may be added. NumPy's own names, of what implements
 # them, do not count.
-IMPLEMENTS = {"implements", "of_complex"}  # decorators of what stands for a function of NumPy
+IMPLEMENTS = {"implements", "of_complex", "calls"}  # decorators of what stands for a function of NumPy or SciPy
 TWO_MEANINGS = """
     Active Call Comparison CompiledCall Copy Derivative Exits Leaf Made Memory
     Outside Place Position Segment Snapshot Watch Write add at

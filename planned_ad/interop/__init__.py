@@ -3,9 +3,19 @@
 from typing import Any
 
 HOMES = {
+    "casadi_function": "casadi",
     "dask_sum": "dask",
     "executor_sum": "futures",
+    "jax_function": "jax",
     "joblib_sum": "joblib",
+    "least_squares": "scipy",
+    "LossClassifier": "sklearn",
+    "LossRegressor": "sklearn",
+    "minimize": "scipy",
+    "pytensor_function": "pytensor",
+    "root": "scipy",
+    "solve_ivp": "odes",
+    "torch_function": "torch",
 }
 
 
