@@ -74,8 +74,8 @@ class XLAHandler:
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         with builder.if_then(builder.icmp_unsigned("!=", word(builder, frame, EXTENSION), I64(0))):
             emit_metadata(builder, frame)
-        buffers = [element(builder, frame, ARGS, k) for k in range(len(self.inputs))]
-        buffers += [element(builder, frame, RETS, k) for k in range(len(self.outputs))]
+        buffers = [pointer_in(builder, frame, ARGS, k) for k in range(len(self.inputs))]
+        buffers += [pointer_in(builder, frame, RETS, k) for k in range(len(self.outputs))]
         operands = [*self.inputs, *self.outputs]
         starts = [pointer(builder, buffer, DATA) for buffer in buffers]
         table = builder.alloca(POINTER, size=I64(len(operands)))
@@ -164,7 +164,7 @@ def pointer(builder: ir.IRBuilder, base: ir.Value, offset: int) -> ir.Value:
     return builder.inttoptr(word(builder, base, offset), POINTER)
 
 
-def element(builder: ir.IRBuilder, frame: ir.Value, offset: int, number: int) -> ir.Value:
+def pointer_in(builder: ir.IRBuilder, frame: ir.Value, offset: int, number: int) -> ir.Value:
     return pointer(builder, pointer(builder, frame, offset), 8 * number)
 
 

@@ -74,10 +74,10 @@ class StepRow:
 
 def schedule_rows(plan: MemoryPlan) -> list[StepRow]:
     """All steps, in the order of the listing."""
-    return list(rows_of(plan.steps, 0, 0, 1))
+    return list(rows_of_steps(plan.steps, 0, 0, 1))
 
 
-def rows_of(steps: Sequence[Step], number: int, depth: int, runs: int | None) -> Iterator[StepRow]:
+def rows_of_steps(steps: Sequence[Step], number: int, depth: int, runs: int | None) -> Iterator[StepRow]:
     for step in steps:
         yield StepRow(
             number=number,
@@ -92,7 +92,7 @@ def rows_of(steps: Sequence[Step], number: int, depth: int, runs: int | None) ->
         )
         number += 1
         for block in step.blocks if isinstance(step, LoopStep | BranchStep) else ():
-            for row in rows_of(block, number, depth + 1, runs_inside(step, runs)):
+            for row in rows_of_steps(block, number, depth + 1, runs_inside(step, runs)):
                 yield row
                 number = row.number + 1
 
