@@ -24,8 +24,10 @@ from .enzyme.annotations import (
 from .enzyme.autodiff import autodiff, gradient
 from .functional import plan_derivatives as _plan_derivatives  # noqa: F401 (registers what plans offer)
 from .functional import quadrature as _quadrature  # noqa: F401 (with `solvers`, registers what stands for SciPy's)
+from .functional.function import Function, function
 from .functional.sparse.sparse import sparse_hessian, sparse_jacobian
 from .functional.vectorized import vectorize
+from .pictures.profile import Profile
 from .plan import Plan
 from .python.structure import Const
 from .python.versions import show_versions
@@ -42,7 +44,9 @@ __all__ = [
     "Explanation",
     "Forward",
     "ForwardWithPrimal",
+    "Function",
     "Plan",
+    "Profile",
     "Reverse",
     "ReverseWithPrimal",
     "autodiff",
@@ -53,6 +57,7 @@ __all__ = [
     "custom_rule",
     "errors",
     "fori_loop",
+    "function",
     "grad",
     "gradient",
     "hessian",
@@ -75,15 +80,17 @@ __all__ = [
     "while_loop",
 ]
 
+_LATER = ("interop", "testing")
+
 
 def __getattr__(name: str) -> Any:
-    """`planned_ad.testing`, which nobody pays for who does not use it."""
-    if name == "testing":
+    """`planned_ad.testing` and `planned_ad.interop`, which nobody pays for who does not use them."""
+    if name in _LATER:
         import importlib
 
-        return importlib.import_module("planned_ad.testing")
+        return importlib.import_module(f"planned_ad.{name}")
     raise AttributeError(f"module 'planned_ad' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__", "testing"])
+    return sorted([*__all__, *_LATER, "__version__"])

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .analysis.activity import activity
+from .calls.conversions import read_example
 from .calls.parameters import is_scalar_loss
 from .errors import ArgumentError, NotDifferentiableError
 from .plan import KNOWN, Plan, known_or_new
-from .python.options import function, one_of, whole_number
+from .python.options import one_of, takes_function, whole_number
 from .python.type_variables import Result
 from .tape.guards import decides
 from .tape.tape import Scatter, Store, walk
@@ -31,6 +32,7 @@ def compile(
     memory_limit: int | None = None,
     check: bool = True,
     frozen: Sequence[str] = (),
+    convert: bool = False,
 ) -> Plan[Result]:
     """Trace `f` once, plan its memory, and compile it with its derivatives.
 
@@ -73,6 +75,11 @@ def compile(
         Names outside of `f` (globals, variables that it closes over, `"model.table"`) that are taken for constant, with
         all that they lead to. Each call looks at all others: arrays are read from their own memory, and what else has
         changed since `f` was traced has it traced again (with `on_branch="raise"`, raises BranchError).
+    convert : bool
+        Take arguments that are not quite like the example: lists, integers or float32 where the plan takes float64,
+        other strides, arrays of PyTorch and JAX. They are copied, or read where they lie, as `explain().fallbacks`
+        counts; such calls take about a hundred microseconds. What would lose something is refused; shadows are never
+        converted. In the example, too, arrays of other libraries are read as NumPy's. By default all that is refused.
 
     Returns
     -------
@@ -106,11 +113,13 @@ def compile(
     >>> plan.gradient(np.array([1.0, 2.0, 3.0]))
     array([2., 4., 2.])
     """
-    function("compile", f)
+    takes_function("compile", f)
     one_of("on_branch", on_branch, ("retrace", "raise"))
     if example_kwargs is not None and not isinstance(example_kwargs, dict):
         raise ArgumentError(f"example_kwargs is a dict of arguments by name, not {type(example_kwargs).__name__}")
     arguments = example_args if type(example_args) is tuple else (example_args,)
+    if convert:
+        arguments, example_kwargs = read_example(arguments), read_example(example_kwargs)
     options = default_options() | {
         "on_branch": on_branch,
         "preserve_args": preserve_args,
@@ -121,6 +130,7 @@ def compile(
         "memory_limit": None if memory_limit is None else whole_number("memory_limit, in bytes,", memory_limit),
         "check": check,
         "frozen": (frozen,) if isinstance(frozen, str) else tuple(frozen),
+        "convert": bool(convert),
     }
     plan, is_new = known_or_new(f, arguments, options, example_kwargs)
     if not is_new:

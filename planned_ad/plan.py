@@ -17,12 +17,13 @@ from .calls.export import Exported, export
 from .calls.kernel_functions import Kernel
 from .calls.kinds import KINDS, CallKind
 from .calls.known_plans import KnownPlans, Unpickled, Wanted, identity_of, wanted
-from .calls.parameters import is_scalar_loss
+from .calls.parameters import usual_kind
 from .calls.replay import Call
 from .calls.split_calls import Forward, Reverse, SignatureOf, run_reverse
 from .calls.stored_plans import is_decided, numbers_in
 from .calls.variants import Variant, add_variant, replay
 from .errors import ArgumentError
+from .pictures.pictured import Pictured
 from .planning.schedule import MemoryPlan
 from .planning.schedule_listing import plan_listing
 from .python import examples
@@ -82,7 +83,7 @@ def called(derived: Any, args: tuple, out: Any) -> Any:
     return derived(*args, *(out if isinstance(out, tuple) else () if out is None else (out,)))
 
 
-class Plan(Generic[Result]):
+class Plan(Pictured, Generic[Result]):
     """A compiled function with its derivatives. Made by `planned_ad.compile`.
 
     The methods below are replaced, on each plan, by built-in functions compiled for the example's arguments:
@@ -350,7 +351,7 @@ class Plan(Generic[Result]):
         if whole_number("variant", variant) >= len(self._variants):
             raise ArgumentError(f"variant is less than {len(self._variants)}, the number of traces, not {variant}")
         chosen = self._variants[variant]
-        return chosen.entry(kind or ("gradient" if is_scalar_loss(chosen.trace) else "pullback"))
+        return chosen.entry(kind or usual_kind(chosen.trace))
 
     def explain(self, kind: str | None = None, variant: int = 0) -> Explanation:
         """What a kind of call caches, reloads and recomputes, why, and in how many bytes.
@@ -391,9 +392,6 @@ class Plan(Generic[Result]):
         first = self._variants[0].trace
         return f"<planned_ad.Plan of {first.name}({', '.join(first.names)})>"
 
-    def _repr_html_(self) -> str:
-        return self.explain()._repr_html_()
-
     def __reduce__(self) -> tuple:
         example = examples.picklable((self._example, self._example_kwargs))
         return _compile_again, (self._f, example, self._options, self._variants[0].checked, identity_of(self))
@@ -407,7 +405,7 @@ class Plan(Generic[Result]):
 
 def _slow_path(plan: Plan, row: CallKind, variant: Variant, *arguments: Any, **keywords: Any) -> Any:
     def called(trace: Trace) -> Call:
-        return Call(trace, row, arguments, keywords)
+        return Call(trace, row, arguments, keywords, plan._options["convert"])
 
     try:
         raise_pending()  # of a callback in the call that has just been tried

@@ -41,6 +41,7 @@ import numpy as np
 from .errors import ArgumentError, CapturedWriteError, PlannedADError, TraceError, UnrollLimitError, UnsupportedError
 from .python.namespace import Namespace
 from .python.outside_changes import has_changes
+from .python.progress import tell
 from .python.shadows import ShadowGlobals
 from .python.signatures import Signature, bind
 from .python.source import Line
@@ -187,6 +188,7 @@ def trace(
     failure: Exception | None = None
     for _ in range(MOST_RUNS):
         recorder = Recorder(max_operations, unroll, max_steps, decisions, outside, LoopFlow)
+        tell(recorder.progress)
         try:
             traced = _trace_once(f, args, dict(kwargs or {}), recorder)
         except Restart:

@@ -17,8 +17,8 @@ ORDER = """
     tracing.loops tracing.replacements trace
     passes passes.vectorise differentiate.keep differentiate custom
     planning planner kernels.llvm kernels.maths kernels.nests kernels.library kernels.entry kernels
-    calls.outside calls.check calls plan compiling
-    functional functional.sparse transforms enzyme testing __main__
+    calls.outside calls.check calls pictures plan compiling
+    functional functional.sparse transforms enzyme testing interop __main__
 """
 STAGES = ORDER.split()
 STAGE = {name: number for number, name in enumerate(STAGES)}
@@ -121,7 +121,7 @@ def test_files_are_short_enough_to_read() -> None:
 
 # Names of classes and functions that still mean two things; none may be added. NumPy's own names, of what implements
 # them, do not count.
-IMPLEMENTS = {"implements", "of_complex"}  # decorators of what stands for a function of NumPy
+IMPLEMENTS = {"implements", "of_complex", "calls"}  # decorators of what stands for a function of NumPy or SciPy
 TWO_MEANINGS = """
     Active Call Comparison CompiledCall Copy Derivative Exits Leaf Made Memory
     Outside Place Position Segment Snapshot Watch Write add at

@@ -12,7 +12,7 @@ from tests.tolerances import DIFFERENCES
 
 sys.path.append(str(Path(__file__).parents[1] / "asv_bench"))
 
-from benchmarks import allocations, batch, compiling, fourier, loop_checks, peers, sparse, speed
+from benchmarks import allocations, batch, compiling, fourier, loop_checks, peers, sparse, speed, sums
 from benchmarks.measure import compiled, example, zeros_like
 from benchmarks.programs import PROGRAMS
 
@@ -128,6 +128,16 @@ def test_sparse_hessians_are_measured(monkeypatch):
     assert benchmark.track_first_call("chained_loop") > 0
     _, found = sparse.minimised(100, "trust-krylov")
     np.testing.assert_allclose(found.x, np.ones(100), atol=1e-5)
+
+
+def test_sums_over_data(monkeypatch):
+    monkeypatch.setattr(sums, "ROWS", 100)
+    for engine in ("one_process", "threads"):
+        suite = sums.Sums()
+        suite.setup("network", engine)
+        value, gradient = suite.step(suite.theta)
+        assert value > 0 and [g.shape for g in gradient] == [t.shape for t in suite.theta]
+        suite.teardown("network", engine)
 
 
 def test_fourier():

@@ -134,3 +134,17 @@ def test_what_needs_python_is_refused_by_name(tmp_path):
     with pytest.raises(ArgumentError, match="calls are of value, gradient"):
         plan.export(tmp_path / "d", calls=["hessian"])
     assert list(tmp_path.iterdir()) == []
+
+
+def test_exported_kernels_keep_vectors_on_an_aligned_stack():
+    """The one caller of a kernel has it written out inside, where the kernel's own alignment would be lost."""
+    from planned_ad.calls.export import exported_function
+    from planned_ad.kernels.entry.exported import emit_exported
+    from planned_ad.kernels.llvm.addresses import OpenModule
+
+    plan = planned_ad.compile(lambda x: np.sum(np.tanh(np.exp(np.sin(x)))), np.zeros(64), check=False)
+    module = OpenModule("exported")
+    emit_exported(module, exported_function(plan._variants, "model_gradient", "gradient"))
+    for name in ("model_gradient", "model_gradient.kernel0", "model_gradient.body0"):
+        definition = next(line for line in str(module).splitlines() if "define" in line and f'"{name}"' in line)
+        assert "alignstack(64)" in definition

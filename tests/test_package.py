@@ -18,6 +18,7 @@ def test_dir_shows_the_public_names() -> None:
 
 def test_testing_needs_no_import_of_its_own() -> None:
     code = "import sys, planned_ad; assert 'planned_ad.testing' not in sys.modules; planned_ad.testing.check_plan"
+    code += "; assert 'planned_ad.interop' not in sys.modules; planned_ad.interop.minimize"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

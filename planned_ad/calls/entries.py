@@ -16,7 +16,7 @@ from ..differentiate.keep.rooms import capacities, last_with_room
 from ..differentiate.keep.split import split
 from ..differentiate.reverse import reverse
 from ..errors import NotDifferentiableError
-from ..kernels.emit import KernelEmitter, cut, flops, scratch_nbytes
+from ..kernels.emit import KernelEmitter, cut, flops, scratch_nbytes, weight_of
 from ..kernels.entry.callpath import BuiltCall, EmitKernel, compiled_call, loaded_call
 from ..kernels.entry.callspec import CallSpec
 from ..kernels.llvm.codelibrary import Compiled, Optimization
@@ -33,10 +33,12 @@ from ..passes.short_loops import write_out_short_loops
 from ..passes.vectorise.vectorise import vectorise
 from ..planner import plan_memory
 from ..planning.schedule import MemoryPlan
+from ..python.progress import stage
 from ..tape.captured import fixed_ranges
 from ..tape.guards import decides
 from ..tape.tape import Tape
 from ..trace import Trace
+from .conversions import Conversions
 from .kinds import SPLIT, CallKind, Role
 from .outside.watch import Watch
 from .parameters import TAPE_BUFFER, Parameter, is_scalar_loss, lone_floats, parameters_of, text_signature
@@ -65,7 +67,7 @@ class Entry:
     call: BuiltCall
     kept: KeptLayout | None = None  # of a half of a split plan: the layout of its tape
     reruns: tuple[Rerun, ...] = ()  # loops that the reverse sweep runs again
-    copied: set[str] = field(default_factory=set)  # arguments that calls have had to copy, since they are not aligned
+    conversions: Conversions = field(default_factory=Conversions)  # of what calls have been passed
 
     def of(self, *roles: Role) -> list[Parameter]:
         """Its parameters in some of the roles."""
@@ -74,7 +76,8 @@ class Entry:
 
 def entry_tape(trace: Trace, row: CallKind, preserve_args: bool, room: int = 1) -> Tape:
     """The tape that an entry runs: traced, on private copies where needed, differentiated, simplified."""
-    return finished(differentiated(trace, row, preserve_args, room=room))
+    with stage(f"differentiating {trace.name}"):
+        return finished(differentiated(trace, row, preserve_args, room=room))
 
 
 def limited_tape(
@@ -210,10 +213,15 @@ def loaded_entry(
     )
 
 
-def emission(memory: MemoryPlan, buffers: Sequence[int], on_tape: dict[int, int]) -> EmitKernel:
+def emission(
+    memory: MemoryPlan,
+    buffers: Sequence[int],
+    on_tape: dict[int, int],
+    emitter_of: Callable[..., KernelEmitter] = KernelEmitter,
+) -> EmitKernel:
     """What emits the kernel of a plan, which knows each buffer on the tape by an address of its own."""
     own = [id for id in buffers if id != TAPE_BUFFER]
-    emitter = KernelEmitter(memory, cut(memory.steps), (*own, *on_tape), memory.workspace_nbytes)
+    emitter = emitter_of(memory, cut(memory.steps), (*own, *on_tape), memory.workspace_nbytes)
 
     def emit(builder: Any, context: Any, leaves: Sequence[Any], workspace: Any) -> Any:
         found = [leaf for id, leaf in zip(buffers, leaves) if id != TAPE_BUFFER]
@@ -234,7 +242,8 @@ def compiled_parts(
     watch: Watch | None = None,
 ) -> EntryParts:
     """Plan and compile one entry; `kept`: of a half of a split plan; `watch`: over what the trace relies on."""
-    memory = plan_memory(tape)
+    with stage(f"planning {len(tape.operations):,} operations"):
+        memory = plan_memory(tape)
     if kept is not None:
         again = () if row.writes_tape else kept.recomputed()
         memory = replace(memory, cached=kept.cached(), recomputed=again)
@@ -251,13 +260,15 @@ def compiled_parts(
         watch=None if watch is None or watch.table is None else watch,
     )
     emit = emission(memory, buffers, {} if kept is None else kept.offsets_in(tape))
+    with stage(f"making machine code of {sum(map(weight_of, memory.steps)):,} operations"):
+        compiled = compiled_call(row.name, spec, emit, optimization=OPTIMIZATION)
     return EntryParts(
         tape=tape,
         memory=memory,
         parameters=parameters,
         buffers=buffers,
         spec=replace(spec, watch=None),
-        compiled=compiled_call(row.name, spec, emit, optimization=OPTIMIZATION),
+        compiled=compiled,
         is_watched=spec.watch is not None,
         kept=kept,
         reruns=reruns,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 from dataclasses import dataclass
 from os.path import basename
 
@@ -119,38 +120,38 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td style='text-align:right'>{c.nbytes}</td>"
-            f"<td>{html.escape(basename(c.file))}:{c.line}</td>"
-            f"<td style='text-align:left'><code>{html.escape(c.source)}</code></td>"
-            f"<td style='text-align:left'>{html.escape(c.reason)}</td></tr>"
-            for c in self.cached
+            f"<tr><td style='text-align:right'>{sum(sizes)}</td>"
+            f"<td style='text-align:right'>{len(sizes)}</td>"
+            f"<td>{html.escape(basename(file))}:{line}</td>"
+            f"<td style='text-align:left'><code>{html.escape(source)}</code></td>"
+            f"<td style='text-align:left'>{html.escape(reason)}</td></tr>"
+            for (file, line, source, reason), sizes in by_line(self.cached).items()
         )
-        table = (
-            f"<table><tr><th>bytes</th><th>line</th><th>source</th><th>why it is cached</th></tr>{rows}</table>"
-            if rows
-            else "<p>Nothing is cached.</p>"
-        )
-        rest = str(self).split("\ncached:", 1)[0]
-        return f"<div><p><b>{html.escape(rest)}</b></p>{table}<pre>{html.escape(self._below_cached())}</pre></div>"
-
-    def _below_cached(self) -> str:
-        lines = str(self).splitlines()
-        start = next((k for k, text in enumerate(lines) if k > 1 and not text.startswith("  ")), len(lines))
-        return "\n".join(lines[start:])
+        head = "".join(f"<th>{title}</th>" for title in ("bytes", "values", "line", "source", "why it is cached"))
+        table = f"<table style='color:inherit'><tr>{head}</tr>{rows}</table>" if rows else "<p>Nothing is cached.</p>"
+        first, rest = str(self).split("\ncached:", 1)
+        below = itertools.dropwhile(lambda line: line.startswith("  "), rest.split("\n")[1:])  # what the table lacks
+        title, more = html.escape(first).replace("\n", "<br>"), html.escape("\n".join(below))
+        return f"<div><p><b>{title}</b></p>{table}<pre>{more}</pre></div>"
 
 
 def count(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 
-def grouped_cached(cached: tuple[Cached, ...]) -> list[str]:
-    """One row for each line and reason."""
+def by_line(cached: tuple[Cached, ...]) -> dict[tuple[str, int, str, str], list[int]]:
+    """The sizes of what is cached, by file, line, source and reason."""
     groups: dict[tuple[str, int, str, str], list[int]] = {}
     for c in cached:
         groups.setdefault((c.file, c.line, c.source, c.reason), []).append(c.nbytes)
+    return groups
+
+
+def grouped_cached(cached: tuple[Cached, ...]) -> list[str]:
+    """One row for each line and reason."""
     return [
         f"{sum(sizes)} bytes ({count(len(sizes), 'value')})  {basename(file)}:{line}  {source}\n      {reason}"
-        for (file, line, source, reason), sizes in groups.items()
+        for (file, line, source, reason), sizes in by_line(cached).items()
     ]
 
 
@@ -159,7 +160,7 @@ def grouped_sources(sources: tuple[Source, ...]) -> list[str]:
     for s in sources:
         groups.setdefault((s.file, s.line, s.source), []).append(s.what)
     return [
-        f"{', '.join(dict.fromkeys(names))}   {basename(file)}:{line}  {source}"
+        ", ".join(dict.fromkeys(names)) + (f"   {basename(file)}:{line}  {source}" if line else ", by no line of yours")
         for (file, line, source), names in groups.items()
     ]
 
@@ -242,7 +243,7 @@ def fallbacks(entry: Entry) -> tuple[str, ...]:
         if isinstance(step, LibraryStep) and may_allocate(step):
             op = step.operation
             found.append(f"{op.primitive} by LAPACK, which may allocate at this size: {op.line}  {op.line.text}")
-    found += [f"{path} has been passed not aligned to its dtype: such calls copy it" for path in sorted(entry.copied)]
+    found += entry.conversions.notes()
     if not entry.call.fast_path:
         found.append("the call path checks arguments in Python: object headers are not laid out as expected here")
     for step in entry.memory.steps:

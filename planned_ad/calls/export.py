@@ -112,9 +112,13 @@ def check_callees(entry: Entry) -> None:
             )
 
 
+def c_compiler() -> str | None:
+    return next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+
+
 def linked(object_path: Path) -> Path | None:
     """A shared library of the object file, where there is a C compiler."""
-    compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+    compiler = c_compiler()
     if compiler is None or sys.platform == "win32":
         return None
     library = object_path.with_suffix(".dylib" if sys.platform == "darwin" else ".so")

@@ -161,6 +161,11 @@ class KernelFunction:
     def declaration(self) -> str:
         return self._native.declaration
 
+    @property
+    def parameters(self) -> tuple[NativeParameter, ...]:
+        """Of the C function."""
+        return self._native.parameters
+
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """From Python: as compiled code calls it, by way of Numba."""
         return self.dispatcher(*args, **keywords)

@@ -246,6 +246,11 @@ def is_scalar_loss(trace: Trace) -> bool:
     return len(values) == 1 and values[0].shape == () and values[0].dtype.kind == "f"
 
 
+def usual_kind(trace: Trace) -> str:
+    """The kind of call that a plan tells of unless it is asked for another."""
+    return "gradient" if is_scalar_loss(trace) else "pullback"
+
+
 def is_certain(trace: Trace) -> bool:
     """Whether all calls return what this trace does: none takes another branch."""
     return not any(map(decides, trace.tape.operations))

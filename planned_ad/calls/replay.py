@@ -22,6 +22,7 @@ from ..tape.captured import named_in
 from ..trace import ArgumentLeaf, Trace
 from .arguments import check_arguments, check_array, check_overlaps, check_shadow
 from .check.returned import rebound_value
+from .conversions import UNALIGNED, Conversion, converted, converted_array
 from .entries import Entry
 from .kinds import ARGUMENT, COTANGENT, RESULT, SHADOW, TANGENT, TAPE, CallKind
 from .parameters import TAPE_BUFFER, Parameter, Place, new_array, shadowed, strides_of
@@ -38,16 +39,22 @@ class CotangentShapeError(ShapeError):
 class Call:
     """One call on the slow path: what was passed, where it lies in memory, and what is to be returned."""
 
-    def __init__(self, trace: Trace, row: CallKind, arguments: Sequence[Any], keywords: dict[str, Any]):
+    def __init__(
+        self, trace: Trace, row: CallKind, arguments: Sequence[Any], keywords: dict[str, Any], converts: bool = False
+    ):
         self.trace, self.row = trace, row
         self.name = row.title.format(name=trace.name)
         self.own: list[Any] = []
+        self.converts = converts
+        self.converted: dict[int, Conversion] = {}  # by the number of a leaf of the arguments
         self.extra, self.keywords = list(arguments), dict(keywords)
         if row.takes_arguments:
             passed = trace.signature.gather(arguments, keywords, self._complete(), self.name)
             self.own, self.extra, self.keywords = passed
         self.tape = self._take_tape() if row.is_half else None
         if row.takes_arguments:
+            if converts:
+                self.own, self.converted = converted(trace, self.own, self.name)
             self.leaves = check_arguments(trace, self.own, self.name)
         else:
             self.leaves = [in_place_of(leaf) for leaf in trace.leaves]
@@ -87,6 +94,7 @@ class Call:
     def place(self, entry: Entry, preserve_args: bool = False) -> Placed:
         """Find or make the memory of everything that `entry` needs; checked, nothing written."""
         placed = Placed(entry, named_in(entry.tape))
+        placed.converted += [(self.trace.leaves[number].path, what) for number, what in self.converted.items()]
         passed = [p for p in entry.parameters if p.is_passed and p.role not in (ARGUMENT, TAPE)]
         given = {id(p): value for p, value in zip(passed, self.bound(entry, passed))}
         for parameter in entry.parameters:
@@ -160,10 +168,17 @@ class Call:
     # Memory, by role. Each gives what stands for the parameter afterwards.
 
     def place_argument(self, parameter: Parameter, given: Any, placed: Placed, preserve_args: bool) -> Finish:
-        for place, (leaf, value) in zip(parameter.places, self._leaves_of(parameter)):
+        start = self._start(parameter)
+        for number, (place, (leaf, value)) in enumerate(zip(parameter.places, self._leaves_of(parameter)), start):
             if place.buffer is None:
                 continue
             is_copied = place.is_written and leaf.is_fresh
+            conversion = self.converted.get(number)
+            if conversion is not None and conversion.is_copy and place.is_written and leaf.kind == "array":
+                raise ArgumentError(
+                    f"{self.name}: {self.trace.name} writes to {leaf.path}, which was passed {conversion.what} and "
+                    f"would be copied; pass an array as in the example, or compile with preserve_args=True"
+                )
             memory = value if leaf.kind == "array" else np.array(value, leaf.dtype)
             placed.memory[place.buffer.id] = restored(value, value.strides) if is_copied else memory
             if isinstance(value, np.ndarray):
@@ -221,6 +236,11 @@ class Call:
             if place.kind == "float":
                 placed.memory[place.buffer.id] = np.array(self.number(value, place.path), place.buffer.dtype)
                 continue
+            if self.converts and not parameter.structure.children:
+                layout = place.buffer.dtype, place.buffer.shape, strides_of(place.buffer)
+                value, conversion = converted_array(value, *layout, place.path, self.name)
+                if conversion is not None:
+                    placed.converted.append((place.path, conversion))
             try:
                 found = check_array(
                     value, place.buffer.dtype, place.buffer.shape, strides_of(place.buffer), place.path, self.name,
@@ -292,6 +312,7 @@ class Placed:
     def __init__(self, entry: Entry, named: Sequence[tuple[str, np.ndarray, bool]]):
         self.entry = entry
         self.memory: dict[int, Any] = {}
+        self.converted: list[tuple[str, Conversion]] = []
         self.copies: list[tuple[Place, np.ndarray, np.ndarray]] = []  # in place of arrays that are not aligned
         self.named: Named = [*named]
         self.finish: list[Finish] = []  # of what is passed
@@ -311,6 +332,8 @@ class Placed:
             pointers[TAPE_BUFFER] = block.__array_interface__["data"][0]
         status = entry.call.run([pointers[id] for id in entry.buffers])
         if status == 0:
+            for path, conversion in self.converted:
+                entry.conversions.add(path, conversion)
             for place, array, copy in self.copies:
                 if place.is_written:
                     array[...] = copy
@@ -326,7 +349,7 @@ class Placed:
             array = None if place.buffer is None else self.memory[place.buffer.id]
             if array is not None and not array.flags.aligned:
                 self.copies.append((place, array, restored(array, array.strides)))
-                self.entry.copied.add(place.path)
+                self.converted.append((place.path, UNALIGNED))
 
     def result(self) -> Any:
         """What the call returns."""

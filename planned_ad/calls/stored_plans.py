@@ -47,7 +47,7 @@ from .outside.watch import Watch
 
 UNABLE = (NotPortable, pickle.PickleError, TypeError, AttributeError, ValueError, RecursionError, ImportError)
 DATA_KINDS = "fiub"  # of arrays whose numbers are data at run time
-NOT_KEYED = ("differentiate",)  # an option that is set by what the trace returns
+NOT_KEYED = ("differentiate", "convert")  # set by what the trace returns; matters to calls only
 
 
 @dataclass(frozen=True, slots=True, eq=False)

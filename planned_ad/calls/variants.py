@@ -13,6 +13,7 @@ from ..caching.folders import belonging_to
 from ..differentiate.keep.rooms import MORE
 from ..errors import BranchError, PlannedADError
 from ..planning.schedule import guard_steps
+from ..python.progress import stage
 from ..python.source import Line
 from ..tape.found_outside import Outside
 from ..tape.guards import (
@@ -109,8 +110,9 @@ class Variant:
         with belonging_to(self.trace.line.file):
             parts = None if self.stored is None else find_entry(self.stored, row)
             if parts is None:
-                tape, reruns = limited_tape(self.trace, row, self.preserve_args, self._memory_limit, self.room)
-                parts = compiled_parts(self.trace, row, tape, reruns, watch=self.watch)
+                with stage(f"compiling {row.name} of {self.trace.name}"):
+                    tape, reruns = limited_tape(self.trace, row, self.preserve_args, self._memory_limit, self.room)
+                    parts = compiled_parts(self.trace, row, tape, reruns, watch=self.watch)
                 if self.stored is not None:
                     put_entry(self.stored, row, parts)
             return loaded_entry(self.trace, row, parts, self._slow_path(row), self.watch)
@@ -120,9 +122,10 @@ class Variant:
         return self._with_room(self.room * MORE)
 
     def _halves(self) -> dict[str, Entry]:
-        return build_halves(
-            self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner, self.watch, self.room
-        )
+        with stage(f"compiling both halves of {self.trace.name}"):
+            return build_halves(
+                self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner, self.watch, self.room
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +187,8 @@ def add_variant(
     tracing = {name: options[name] for name in ("max_operations", "unroll", "max_steps")}
     tracing |= {"known": known, "stretched": plan._stretched, "outside": Outside(frozen=tuple(options["frozen"]))}
     try:
-        traced, found = traced_and_checked(plan._f, args, kwargs, check, tracing)
+        with stage(f"tracing {getattr(plan._f, '__name__', 'a function')}"):
+            traced, found = traced_and_checked(plan._f, args, kwargs, check, tracing)
     except TooFewSteps as error:
         more_steps(plan, error.line, MOST_EXAMPLE_STEPS)
         return add_variant(plan, args, kwargs, known, checked)

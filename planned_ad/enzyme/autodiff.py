@@ -20,11 +20,12 @@ from ..calls.entries import Entry
 from ..calls.kinds import sweep
 from ..compiling import default_options
 from ..errors import ArgumentError, NotDifferentiableError, UnsupportedError
+from ..functional.by_signature import kind_of, share_memory, signature
 from ..functional.derivatives import Jacobian
-from ..functional.transformed import kind_of, recorder_of, share_memory, signature
+from ..functional.transformed import recorder_of
 from ..plan import Plan
 from ..python.shadows import ShadowGlobals
-from ..python.structure import Const, Leaf, flatten, is_object_class
+from ..python.structure import Const, Leaf, is_object_class
 from ..trace import Trace
 from .annotations import Active, BatchDuplicated, Duplicated, DuplicatedNoNeed, Mode
 from .sweeps import Outcome, entry_of, passed_after, swept
@@ -290,8 +291,7 @@ def shadows_of(annotation: Annotation) -> tuple[Any, ...] | None:
 
 def plan_of(function: Callable[..., Any], arguments: Sequence[Any]) -> Plan:
     """The plan for a function and arguments like these; traced at the first time."""
-    _, structure = flatten(tuple(arguments))
-    key = (IdentityKey(function), signature(tuple(arguments), {}), structure.inactive_leaves)
+    key = (IdentityKey(function), signature(tuple(arguments), {}))
     with _lock:
         found = _plans.get(key)
         if found is not None:

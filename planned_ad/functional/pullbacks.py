@@ -15,7 +15,8 @@ from ..compiling import default_options
 from ..errors import ArgumentError
 from ..plan import Plan
 from ..python.structure import Const, Structure, flatten
-from .transformed import Transformed, is_active, positions, signature
+from .by_signature import BySignature
+from .transformed import Transformed, is_active, positions
 
 
 class Runs:
@@ -26,20 +27,21 @@ class Runs:
 
     def __init__(self, primal: Transformed):
         self.primal = primal
-        self.halves: dict[Any, tuple[Forward, Reverse]] = {}
+        self.halves = BySignature[tuple[Forward, Reverse]]()
 
     def run(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Any, TapePullback]:
         """What the function returns, and its pullback."""
-        key = signature(args, kwargs)
         chosen = positions(self.primal, len(args))
-        if key not in self.halves:
-            example = tuple(arg if number in chosen else Const(arg) for number, arg in enumerate(args))
-            constant = {name: Const(arg) for name, arg in kwargs.items()}
-            self.halves[key] = Plan(self.primal, example, default_options(), constant).split()
-        forward, reverse = self.halves[key]
+        forward, reverse = self.halves.of(self._compiled, args, kwargs)
         tape = forward.tape()
         result = forward(*args, tape, **kwargs)
         return result, TapePullback(self.primal, reverse, tape, [args[number] for number in chosen], result)
+
+    def _compiled(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Forward, Reverse]:
+        chosen = positions(self.primal, len(args))
+        example = tuple(arg if number in chosen else Const(arg) for number, arg in enumerate(args))
+        constant = {name: Const(arg) for name, arg in kwargs.items()}
+        return Plan(self.primal, example, default_options(), constant).split()
 
 
 class TapePullback:

@@ -29,6 +29,7 @@ from ..tracing.record.recorder import Recorder
 from ..tracing.replacements.results import with_plain_lists
 from ..tracing.values.array_tracer import ArrayTracer
 from ..tracing.values.scalar_tracer import ScalarTracer
+from .by_signature import BySignature
 from .segments import Segment
 
 Argnums = int | Sequence[int]
@@ -47,7 +48,7 @@ class Transformed(Generic[Arguments, Given]):
     extra: str | None = None  # an argument more than the function has
 
     def __init__(self, function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False):
-        checks.function(f"planned_ad.{self.name}", function)
+        checks.takes_function(f"planned_ad.{self.name}", function)
         if not isinstance(has_aux, bool | np.bool_):
             raise ArgumentError(f"planned_ad.{self.name}: has_aux is True or False, not {checks.shown(has_aux)}")
         chosen = checks.numbers_of("argnums", argnums)
@@ -59,12 +60,12 @@ class Transformed(Generic[Arguments, Given]):
         self.__signature__ = self.signature()
         self.inactive: frozenset[int] = frozenset()  # leaves of the arguments, by number, that are constant
         self.linear: Any = None  # for those that return a function: the value and that function
-        self._plans: dict[Any, Plan] = {}
+        self._plans = BySignature[Plan]()
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Given:
         frame = sys._getframe(1)
         if not kwargs and type(frame.f_globals) is not ShadowGlobals:
-            found = self._plans.get((*map(kind_of, args), share_memory(args)))  # plain arrays and numbers
+            found = self._plans.known(args)
             if found is not None:
                 return found(*args)
         recorder = recorder_of((*args, *kwargs.values()), frame)
@@ -99,12 +100,7 @@ class Transformed(Generic[Arguments, Given]):
 
     def plan(self, *args: Any, **kwargs: Any) -> Plan:
         """The plan for arguments like these; compiled at the first time."""
-        plain = not kwargs and all(type(a) in (np.ndarray, float) for a in args)
-        key = (*map(kind_of, args), share_memory(args)) if plain else signature(args, kwargs)
-        found = self._plans.get(key)
-        if found is None:
-            found = self._plans[key] = Plan(self, args, default_options(), kwargs)
-        return found
+        return self._plans.of(lambda a, k: Plan(self, a, default_options(), k), args, kwargs)
 
     def __repr__(self) -> str:
         return f"<planned_ad.{self.__name__}>"
@@ -140,31 +136,6 @@ def recorder_of(items: Sequence[Any], frame: types.FrameType) -> Recorder | None
         if type(item) is ArrayTracer or type(item) is ScalarTracer:
             return item.recorder
     return None
-
-
-def signature(args: tuple, kwargs: dict[str, Any]) -> Any:
-    """What plans are told apart by."""
-    leaves, structure = flatten((args, kwargs))
-    return structure, tuple(map(kind_of, leaves)), share_memory(leaves)
-
-
-def share_memory(leaves: Sequence[Any]) -> bool:
-    """Whether arrays may have memory in common, so that a write to one is seen in another."""
-    arrays = [leaf for leaf in leaves if type(leaf) is np.ndarray]
-    return any(np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[:k])
-
-
-def kind_of(leaf: Any) -> Any:
-    kind = type(leaf)
-    if kind is np.ndarray:
-        return leaf.dtype, leaf.shape, leaf.strides
-    if kind is float or isinstance(leaf, np.floating) or kind in (ArrayTracer, ScalarTracer):
-        return kind
-    try:
-        hash(leaf)
-    except Exception:  # whatever its class says
-        return id(leaf)
-    return kind, leaf
 
 
 class Tree:

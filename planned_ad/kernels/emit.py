@@ -41,7 +41,7 @@ from .library.native_callees import FIRST_GUARD, emit_call, in_python, may_leave
 from .library.scans import emit_nonzero, emit_scan
 from .library.sorting import emit_argsort
 from .llvm.places import Pointers, loop
-from .llvm.types import I32, I64, POINTER, STACK_ALIGNMENT, constant, memory_type
+from .llvm.types import I32, I64, POINTER, align_stack, constant, memory_type
 from .nests.access import load_one
 from .nests.nests import NestEmitter
 
@@ -99,7 +99,7 @@ class KernelEmitter:
         function = ir.Function(module, kind, name)
         function.linkage = "internal"
         function.attributes.add("noinline")
-        function.attributes.alignstack = STACK_ALIGNMENT
+        align_stack(function)
         for argument in function.args:
             argument.add_attribute("noalias")
         builder = ir.IRBuilder(function.append_basic_block("entry"))
@@ -117,16 +117,19 @@ class KernelEmitter:
 
     def emit_steps(self, builder: ir.IRBuilder, steps: list[Step], pointers: Pointers) -> None:
         for step in steps:
-            if isinstance(step, Nest):
-                self.emit_nest(builder, step, pointers)
-            elif isinstance(step, LibraryStep):
-                LIBRARY[step.operation.primitive](builder, step, pointers)
-            elif isinstance(step, LoopStep):
-                self.emit_loop(builder, step, pointers)
-            elif isinstance(step, BranchStep):
-                self.emit_branch(builder, step, pointers)
-            else:
-                self.emit_guard(builder, step, pointers)
+            self.emit_step(builder, step, pointers)
+
+    def emit_step(self, builder: ir.IRBuilder, step: Step, pointers: Pointers) -> None:
+        if isinstance(step, Nest):
+            self.emit_nest(builder, step, pointers)
+        elif isinstance(step, LibraryStep):
+            LIBRARY[step.operation.primitive](builder, step, pointers)
+        elif isinstance(step, LoopStep):
+            self.emit_loop(builder, step, pointers)
+        elif isinstance(step, BranchStep):
+            self.emit_branch(builder, step, pointers)
+        else:
+            self.emit_guard(builder, step, pointers)
 
     def emit_nest(self, builder: ir.IRBuilder, nest: Nest, pointers: Pointers) -> None:
         """A nest in place; one that occurs several times, but for where its memory is, as one function."""
@@ -238,7 +241,7 @@ def nest_function(module: ir.Module, name: str, nest: Nest, memories: list[Memor
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * len(memories)), name)
     function.linkage = "internal"
     function.attributes.add("noinline")
-    function.attributes.alignstack = STACK_ALIGNMENT
+    align_stack(function)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     NestEmitter(builder, nest, Pointers(dict(zip(memories, function.args)))).emit()
     builder.ret_void()

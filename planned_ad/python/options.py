@@ -35,7 +35,7 @@ def numbers_of(name: str, value: Any, what: str = "an integer or a sequence of i
         raise ArgumentError(f"{name} is {what}, not {shown(value)}") from None
 
 
-def function(name: str, value: Any) -> None:
+def takes_function(name: str, value: Any) -> None:
     """Refuse what cannot be called."""
     if not callable(value):
         raise ArgumentError(f"{name} takes a function, not {type(value).__name__}")

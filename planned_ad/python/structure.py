@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .complex_parts import ComplexArray, complex_parts, is_complex_kind, kind_of_parts, whole_of_parts
+from .complex_parts import PART, ComplexArray, complex_parts, is_complex_kind, kind_of_parts, whole_of_parts
 from .shadows import is_user_class, real_class
 
 
@@ -42,6 +42,9 @@ class Const:
 
     def __repr__(self) -> str:
         return f"Const({self.value!r})"
+
+
+END = object()  # of what there is no more of
 
 
 class Leaf:
@@ -96,9 +99,14 @@ class Structure:
             For more or fewer leaves than the structure has.
         """
         leaves = list(leaves)
-        if len(leaves) != self.leaf_count:
+        rest = iter(leaves)
+        try:
+            found, is_done = _build(self, rest, []), next(rest, END) is END
+        except StopIteration:
+            is_done = False
+        if not is_done:
             raise ValueError(f"{self} has {self.leaf_count} leaves, and {len(leaves)} were given")
-        return _build(self, iter(leaves), [])
+        return found
 
     def __repr__(self) -> str:
         parts = [repr(child) for child in self.children]
@@ -151,26 +159,54 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     objects: dict[int, tuple[int, Any]] = {}  # by identity; holding them keeps the ids theirs
 
     def visit(node: Any, is_active: bool) -> Structure:
+        kind: Any = type(node)
         if isinstance(node, Const):
             return visit(node.value, False)
-        parts = None if is_leaf is not None and is_leaf(node) else parts_of(node)
-        is_foreign = type(node) is types.MethodType and id(node.__self__) not in objects
-        if parts is None or is_foreign:
-            leaves.append(node)
-            label = "array" if isinstance(node, np.ndarray) else node.__class__.__name__
-            return Structure(kind=Leaf, label=label, is_active=is_active)
+        if is_leaf is not None and is_leaf(node):
+            return leaf(node, is_active)
+        if kind is np.ndarray:  # the usual kinds first: what other libraries take apart fast too
+            if node.dtype not in PART:
+                leaves.append(node)
+                return ARRAY_LEAF if is_active else INACTIVE_ARRAY_LEAF
+        elif kind is tuple or kind is list:
+            children = tuple([visit(value, is_active) for value in node])
+            return Structure(kind=kind, keys=tuple(range(len(children))), children=children)
+        elif kind is dict:
+            children = tuple([visit(value, is_active) for value in node.values()])
+            return Structure(kind=dict, keys=tuple(node), children=children)
+        elif kind in PLAIN:
+            return leaf(node, is_active)
+        parts = parts_of(node)
+        if parts is None or (kind is types.MethodType and id(node.__self__) not in objects):
+            return leaf(node, is_active)
         kind = kind_of_node(node)
         if is_object_class(kind):
             if id(node) in objects:
                 return Structure(kind=Repeated, keys=(len(objects) - objects[id(node)][0],))
             objects[id(node)] = len(objects), node
-        children = tuple(visit(value, is_active) for _, value in parts)
+        children = tuple([visit(value, is_active) for _, value in parts])
         return Structure(kind=kind, keys=tuple(key for key, _ in parts), children=children)
+
+    def leaf(node: Any, is_active: bool) -> Structure:
+        leaves.append(node)
+        return leaf_structure("array" if isinstance(node, np.ndarray) else node.__class__.__name__, is_active)
 
     try:
         return leaves, visit(tree, True)
     except RecursionError:
         raise ValueError("a container contains itself, or nests too deeply to be taken apart") from None
+
+
+PLAIN = frozenset({float, int, bool, str, np.float64})  # leaves that are asked for nothing
+
+
+@functools.cache
+def leaf_structure(label: str, is_active: bool) -> Structure:
+    """Of a leaf: leaves that say the same are one object."""
+    return Structure(kind=Leaf, label=label, is_active=is_active)
+
+
+ARRAY_LEAF, INACTIVE_ARRAY_LEAF = leaf_structure("array", True), leaf_structure("array", False)
 
 
 def flatten_arguments(arguments: Sequence[Any]) -> tuple[list[Any], Structure]:
@@ -301,6 +337,10 @@ def _build(structure: Structure, leaves: Iterator[Any], objects: list[Any]) -> A
     kind: Any = structure.kind
     if kind is Leaf:
         return next(leaves)
+    if kind is tuple or kind is list:
+        return kind([_build(child, leaves, objects) for child in structure.children])
+    if kind is dict:
+        return {key: _build(child, leaves, objects) for key, child in zip(structure.keys, structure.children)}
     if kind is type(None):
         return None
     if kind is Repeated:
@@ -314,8 +354,6 @@ def _build(structure: Structure, leaves: Iterator[Any], objects: list[Any]) -> A
     values = [_build(child, leaves, objects) for child in structure.children]
     if is_complex_kind(kind):
         return whole_of_parts(kind, values)
-    if kind is tuple or kind is list:
-        return kind(values)
     if issubclass(kind, dict):
         return kind(zip(structure.keys, values))
     return kind(*values) if kind is types.MethodType else tuple.__new__(kind, values)

@@ -19,6 +19,7 @@ import numpy as np
 from ...custom.custom import CustomFunction
 from ...errors import TraceError
 from ...python.examples import copied_together
+from ...python.progress import stage
 from ...python.shadows import is_library
 from ...python.signatures import bind
 from ...python.structure import flatten, flatten_arguments, is_object_class, paths
@@ -95,7 +96,8 @@ def traced_and_checked(
     start = time.perf_counter()
     comparison = Comparison(f, args, kwargs, traced)
     try:
-        difference = comparison.difference(seconds)
+        with stage(f"comparing {traced.name} with its trace"):
+            difference = comparison.difference(seconds)
     except NotComparable as reason:
         return traced, Checked(left_out=str(reason), seconds=time.perf_counter() - start)
     if difference is None:

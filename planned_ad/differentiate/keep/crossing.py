@@ -25,7 +25,7 @@ class Crossing(Choice):
     `whole`: buffers that cross.
     """
 
-    most_nodes = 1000
+    most_nodes = 20_000  # a second
 
     def __init__(self, tape: Tape, primal: Sequence[Operation], sweep: Sequence[Operation]):
         super().__init__(v.id for op in walk(tuple(sweep)) for v in read_exactly(op))

@@ -24,10 +24,11 @@ from ...regions.regions import Region, View, c_strides, contiguous
 from ...tape.captured import known_in
 from ...tape.tape import Buffer, Tape, Value
 from ...tracing.record.recorder import Recorder
+from ..by_signature import BySignature
 from ..derivatives import Gradient, has_complex, writes_outside
 from ..plan_derivatives import transformed_of
 from ..segments import each
-from ..transformed import Argnums, Call, Transformed, recorder_of, signature
+from ..transformed import Argnums, Call, Transformed, recorder_of
 from .colouring import canonical, distance_1, source_of_entries, source_of_symmetric_entries, star
 from .sparsity import pattern
 
@@ -237,7 +238,7 @@ class SparseDerivative:
         made = make()
         self.__name__ = self.__qualname__ = made.__name__
         self.__wrapped__, self.__signature__ = made.function, made.__signature__
-        self._calls: dict[Any, SparseCall] = {}
+        self._calls = BySignature[SparseCall]()
 
     def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         recorder = recorder_of((*args, *kwargs.values()), sys._getframe(1))
@@ -250,12 +251,11 @@ class SparseDerivative:
 
     def plan(self, *args: Any, **kwargs: Any) -> SparseCall:
         """The compiled derivative for arguments like these."""
-        key = signature(args, kwargs)
-        found = self._calls.get(key)
-        if found is None:
-            made = self._make()
-            found = self._calls[key] = SparseCall(made, Plan(made, args, default_options(), kwargs))
-        return found
+        return self._calls.of(self._compiled, args, kwargs)
+
+    def _compiled(self, args: tuple, kwargs: dict[str, Any]) -> SparseCall:
+        made = self._make()
+        return SparseCall(made, Plan(made, args, default_options(), kwargs))
 
     def __repr__(self) -> str:
         return f"<planned_ad.{self.__name__}>"

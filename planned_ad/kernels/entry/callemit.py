@@ -12,7 +12,7 @@ import numpy as np
 from llvmlite import ir
 
 from ..llvm.addresses import integer_at, pointer_at
-from ..llvm.types import STACK_ALIGNMENT
+from ..llvm.types import align_stack
 from ..nests.overlaps import overlap_bits
 from . import headers
 from .callspec import (
@@ -43,8 +43,7 @@ def emit_kernel_function(module: ir.Module, symbol: str, spec: CallSpec) -> ir.F
     count = len(spec.leaves) + spec.outputs
     function = ir.Function(module, ir.FunctionType(INT32, [POINTER] * (count + 1)), symbol)
     function.linkage = "internal"
-    function.attributes.add("nounwind")
-    function.attributes.alignstack = STACK_ALIGNMENT
+    align_stack(function)
     unaliased = iter(spec.unaliased())
     for leaf, argument in zip((*spec.leaves, *[FloatSpec()] * spec.outputs), function.args):
         if not isinstance(leaf, ArraySpec):
@@ -62,6 +61,7 @@ def emit_kernel_function(module: ir.Module, symbol: str, spec: CallSpec) -> ir.F
 def emit_entry(module: ir.Module, symbol: str, kernel: ir.Function) -> None:
     """Emit ``int32 kernel(void** leaf_pointers, void* workspace)``, for callers outside this module."""
     function = ir.Function(module, ir.FunctionType(INT32, [POINTER.as_pointer(), POINTER]), symbol)
+    align_stack(function)  # the kernel may be written out in here
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     table, workspace = function.args
     pointers = [builder.load(builder.gep(table, [INT64(leaf)])) for leaf in range(len(kernel.args) - 1)]

@@ -20,7 +20,7 @@ from ..library.native_callees import CALLEE_FAILED, FIRST_GUARD
 from ..library.routines import PREFIX as LIBRARY
 from ..llvm.addresses import OpenModule
 from ..llvm.codelibrary import MachineCode, Optimization, linkable_machine
-from ..llvm.types import I8, I32, I64, POINTER
+from ..llvm.types import I8, I32, I64, POINTER, align_stack
 from ..maths.scalar_library import PREFIX as SCIPY
 from .callemit import emit_entry, emit_kernel_function
 from .callpath import EmitKernel
@@ -84,6 +84,7 @@ def emit_exported(module: ir.Module, exported: ExportedFunction) -> None:
         entries[-1].linkage = "internal"
     kinds = [*(p.type for p in exported.parameters), POINTER]
     function = ir.Function(module, ir.FunctionType(I32, kinds), exported.symbol)
+    align_stack(function)  # the kernels may be written out in here
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     *arguments, workspace = function.args
     leaves, cells = emit_leaves(builder, exported.parameters, arguments)

@@ -9,7 +9,7 @@ import numpy as np
 from llvmlite import ir
 
 from ..llvm.places import loop
-from ..llvm.types import I32, I64, STACK_ALIGNMENT, element_constant, memory_type, splat
+from ..llvm.types import I32, I64, align_stack, element_constant, memory_type, splat
 from .butterflies import Complex
 
 VOID = ir.VoidType()
@@ -37,7 +37,7 @@ class Routine:
         self.number = memory_type(kind.dtype)
         signature = ir.FunctionType(VOID, [self.type_of(letter) for letter in letters])
         function = ir.Function(module, signature, symbol)
-        function.attributes.alignstack = STACK_ALIGNMENT
+        align_stack(function)
         self.arguments = function.args
         self.builder = ir.IRBuilder(function.append_basic_block("entry"))
 

@@ -13,6 +13,15 @@ POINTER = I8.as_pointer()
 STACK_ALIGNMENT = 64
 
 
+def align_stack(function: ir.Function) -> None:
+    """Have what a function keeps on the stack not cross cache lines; also where only others are written out in it.
+
+    llvmlite does not print the alignment where there is no other attribute.
+    """
+    function.attributes.add("nounwind")
+    function.attributes.alignstack = STACK_ALIGNMENT
+
+
 def register_type(dtype: np.dtype, lanes: int = 1) -> ir.Type:
     """The type of one number, or of a vector of `lanes` numbers."""
     if dtype.kind == "f":

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...errors import ConversionError, TraceError, UnrollLimitError, UnsupportedError
 from ...python.complex_parts import is_complex_array
+from ...python.progress import LOGGER
 from ...python.source import Line, current_line
 from ...regions.affine import Ragged
 from ...regions.regions import View, c_strides, is_injective
@@ -31,6 +32,9 @@ from .scopes import Decisions, Restart, Scopes, Site
 from .statement_watch import Watch
 from .storage import Storage
 from .traced import TRACERS, NotAnOperand, Traced
+
+WARNS_AT = 20_000  # operations: a second
+MANY_OF_A_LINE = 1000
 
 
 class Recorder:
@@ -65,6 +69,7 @@ class Recorder:
         self.builder = RecordingBuilder()
         self.namespace: Any = None  # what the traced code sees
         self.max_operations = max_operations
+        self._look_at = min(WARNS_AT, max_operations)  # operations, of the loop or branch being recorded
         self.unroll = unroll
         self.max_steps = max_steps
         self.whiles: list[Any] = []  # the `while` loops being recorded
@@ -99,12 +104,30 @@ class Recorder:
             raise Restart
         if self.flow.sites:
             self.flow.notice(sys._getframe(1))
-        if len(builder.operations) > self.max_operations:
-            self._stop()
+        if len(builder.operations) > self._look_at:
+            self._look()
 
-    def _stop(self) -> None:
-        lines: Counter[Line] = Counter(op.line for op in walk(tuple(self.builder.operations)))
-        line, count = lines.most_common(1)[0]
+    def progress(self) -> str:
+        """How far it is."""
+        return f"{len(self.builder.operations):,} operations at {self.builder.line}"
+
+    def _look(self) -> None:
+        """At what a trace is made of that has become long: a warning first, then the limit."""
+        line, count = Counter(op.line for op in walk(tuple(self.builder.operations))).most_common(1)[0]
+        if len(self.builder.operations) > self.max_operations:
+            self._stop(line, count)
+        self._look_at = self.max_operations
+        decisions = self.scopes.decisions
+        if count > MANY_OF_A_LINE and not decisions.warned:
+            decisions.warned = True
+            reasons = [f" The loop at {loop.line} {loop.reason}." for loop in decisions.reported()]
+            LOGGER.warning(
+                "the trace has %s operations so far, %s of them from %s: `%s`, in a loop that is being unrolled.%s "
+                "Tracing and compiling may take long; it ends in an error at max_operations=%s.",
+                f"{WARNS_AT:,}", f"{count:,}", line, line.text, "".join(reasons[:1]), f"{self.max_operations:,}",
+            )  # fmt: skip
+
+    def _stop(self, line: Line, count: int) -> None:
         reasons = [f" The loop at {loop.line} {loop.reason}." for loop in self.scopes.decisions.reported()]
         raise UnrollLimitError(
             f"the trace has more than {self.max_operations:,} operations; {count:,} of them come from {line}: "

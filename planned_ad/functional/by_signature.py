@@ -1,0 +1,70 @@
+"""What is compiled once for each signature of arguments: structure, shapes, dtypes, strides, static arguments."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ..python.structure import flatten
+from ..tracing.values.array_tracer import ArrayTracer
+from ..tracing.values.scalar_tracer import ScalarTracer
+
+Made = TypeVar("Made")
+MOST_SIGNATURES = 256  # beyond them, what was compiled first is dropped
+
+
+class BySignature(Generic[Made]):
+    """What is compiled for arguments by position and by keyword; threads that ask for the same wait for one."""
+
+    def __init__(self) -> None:
+        self._found: dict[Any, Made] = {}
+        self._lock = threading.RLock()
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def known(self, args: tuple) -> Made | None:
+        """What there is for these arguments, if they are plain arrays and numbers."""
+        return self._found.get((*map(kind_of, args), share_memory(args)))
+
+    def of(self, make: Callable[[tuple, dict[str, Any]], Made], args: tuple, kwargs: dict[str, Any]) -> Made:
+        """What there is for arguments like these; made at the first time."""
+        plain = not kwargs and all(type(a) in (np.ndarray, float) for a in args)
+        key = (*map(kind_of, args), share_memory(args)) if plain else signature(args, kwargs)
+        found = self._found.get(key)
+        if found is None:
+            with self._lock:
+                found = self._found.get(key)
+                if found is None:
+                    found = self._found[key] = make(args, kwargs)
+                    if len(self._found) > MOST_SIGNATURES:
+                        del self._found[next(iter(self._found))]
+        return found
+
+
+def signature(args: tuple, kwargs: dict[str, Any]) -> Any:
+    """What plans are told apart by."""
+    leaves, structure = flatten((args, kwargs))
+    return structure, structure.inactive_leaves, tuple(map(kind_of, leaves)), share_memory(leaves)
+
+
+def share_memory(leaves: Sequence[Any]) -> bool:
+    """Whether arrays may have memory in common, so that a write to one is seen in another."""
+    arrays = [leaf for leaf in leaves if type(leaf) is np.ndarray]
+    return any(np.may_share_memory(a, b) for k, a in enumerate(arrays) for b in arrays[:k])
+
+
+def kind_of(leaf: Any) -> Any:
+    kind = type(leaf)
+    if kind is np.ndarray:
+        return leaf.dtype, leaf.shape, leaf.strides
+    if kind is float or isinstance(leaf, np.floating) or kind in (ArrayTracer, ScalarTracer):
+        return kind
+    try:
+        hash(leaf)
+    except Exception:  # whatever its class says
+        return id(leaf)
+    return kind, leaf
