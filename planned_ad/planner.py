@@ -28,7 +28,8 @@ Primal and reverse sweep have become one loop over registers, `r0` to `r3`, and 
 
 Requires a simplified tape; ensures that each access finds the number that the tape means. In order:
 
-0. `reciprocals`, `early_uses`: divisions as products; computing from what is about to be overwritten before it is.
+0. `row_blocks`: work on large arrays in blocks of rows, so that what is only used there is never whole.
+   `reciprocals`, `early_uses`: divisions as products; computing from what is about to be overwritten before it is.
 1. `anchors`: for each value, reload, recompute or keep (alias and overwrite analysis on regions).
 2. `placement`: fuse operations into loop nests, in an order that keeps every dependence.
 3. `layout`: pack slots and local buffers by lifetime.
@@ -57,7 +58,8 @@ def plan_memory(tape: Tape) -> MemoryPlan:
     the number that the tape means; every slot lies in the workspace and overlaps no other that is alive.
     Cost: near linear in the operations for unrolled scalar code.
     """
-    tape = use_early(multiply_by_reciprocals(in_row_blocks(tape)))
+    tape, blocked = in_row_blocks(tape)
+    tape = use_early(multiply_by_reciprocals(tape))
     anchors = decide_anchors(tape)
     placement = place(tape, anchors)
     used, _ = lifetimes_in(placement.steps)
@@ -80,6 +82,7 @@ def plan_memory(tape: Tape) -> MemoryPlan:
         reloaded=sources(anchors, placement.reloaded),
         workspace_nbytes=workspace,
         lower_bound_nbytes=bound,
+        blocked=blocked,
     )
 
 

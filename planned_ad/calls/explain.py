@@ -9,7 +9,7 @@ from os.path import basename
 
 from ..analysis.activity import activity
 from ..differentiate.keep.memory_limit import Rerun
-from ..planning.schedule import Cached, LibraryStep, Source, walk_steps
+from ..planning.schedule import BlockedRows, Cached, LibraryStep, Source, walk_steps
 from ..python.complex_parts import WHOLE
 from ..tape.captured import captured_in
 from ..tape.tape import Guard
@@ -46,6 +46,8 @@ class Explanation:
         Values that the reverse sweep computes again, or finds unchanged in memory.
     reruns : tuple of Rerun
         Loops whose iterations the reverse sweep runs again to keep a memory limit: `.iterations`, `.times`.
+    blocked : tuple of BlockedRows
+        Work on large arrays that is done in blocks of rows: `.rows`, `.together`, and `.nbytes` that are never whole.
     workspace_bytes, lower_bound_bytes : int
         Size of the one workspace, and the least that any layout of this schedule needs.
     guards : tuple of GuardNote
@@ -68,6 +70,7 @@ class Explanation:
     recomputed: tuple[Source, ...]
     reloaded: tuple[Source, ...]
     reruns: tuple[Rerun, ...]
+    blocked: tuple[BlockedRows, ...]
     workspace_bytes: int
     lower_bound_bytes: int
     guards: tuple[GuardNote, ...]
@@ -93,9 +96,10 @@ class Explanation:
                 lines.append(f"{title}: {', '.join(names)}")
         lines.append(f"cached: {self.cached_bytes} bytes" + (":" if self.cached else ""))
         lines += [f"  {text}" for text in grouped_cached(self.cached)]
-        if self.reruns:
-            lines.append("run again:")
-            lines += [f"  {r}   {basename(r.line.file)}:{r.line.number}  {r.line.text}" for r in self.reruns]
+        for title, notes in (("run again", self.reruns), ("in blocks", self.blocked)):
+            if notes:
+                lines.append(f"{title}:")
+                lines += [f"  {n}   {basename(n.line.file)}:{n.line.number}  {n.line.text}" for n in notes]
         for title, found in (("recomputed", self.recomputed), ("reloaded", self.reloaded)):
             if found:
                 lines.append(f"{title}:")
@@ -182,6 +186,7 @@ def explain(trace: Trace, entry: Entry, variants: int, checked: Checked, watch: 
         recomputed=memory.recomputed,
         reloaded=memory.reloaded,
         reruns=entry.reruns,
+        blocked=memory.blocked,
         workspace_bytes=memory.workspace_nbytes,
         lower_bound_bytes=memory.lower_bound_nbytes,
         guards=tuple(guards),

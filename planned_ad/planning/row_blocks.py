@@ -16,7 +16,10 @@ v2: float64[4096] = reduce_sum(v1, axes=(1,))
 v4: float64[4096, 64] = view(v2, view={+0 [4096, 64] by [1, 0]})
 v5: float64[4096, 64] = divide(v1, v4)
 result#1[...] = v5
->>> print(brief(in_row_blocks(tape)))
+>>> blocked, (note,) = in_row_blocks(tape)
+>>> print(note)
+16 of 4096 rows at a time; 2121600 bytes are never whole
+>>> print(brief(blocked))
 for i0 in range(0, 256, 1):
     v6: float64[16, 64] = x[16*i0:16*i0 + 16, :]
     v7: float64[16, 64] = exp(v6)
@@ -51,6 +54,7 @@ from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.tape import Apply, Load, Loop, Operation, Store, Tape, Value, walk
 from .anchors import decide_anchors
 from .row_writer import Parted, RowWriter
+from .schedule import BlockedRows
 
 WORTH = 1 << 18  # bytes that are not kept whole: below, they stay in a cache anyway
 BLOCK_NBYTES = 1 << 14  # of what is kept of one block: half of a cache of the first level
@@ -65,19 +69,24 @@ MOST_OPERATIONS = 4000  # of a tape: longer ones are scalar code
 AGAIN = 6  # times that a tape is parted
 
 
-def in_row_blocks(tape: Tape) -> Tape:
-    """Requires a simplified tape; ensures the same numbers (sums reassociated); the same tape if nothing is large."""
+def in_row_blocks(tape: Tape) -> tuple[Tape, tuple[BlockedRows, ...]]:
+    """The tape with loops over blocks of rows, and what these are; the same tape if nothing is large.
+
+    Requires a simplified tape; ensures the same numbers (sums reassociated).
+    """
+    notes: list[BlockedRows] = []
     for _ in range(AGAIN):
         made = sum(op.out.nbytes for op in tape.operations if isinstance(op, Apply))
         large = made >= WORTH and len(tape.operations) <= MOST_OPERATIONS
         found = with_rows_in_a_loop(tape) if large else None
         if found is None:
             break
-        tape = found
-    return tape
+        tape, note = found
+        notes.append(note)
+    return tape, tuple(notes)
 
 
-def with_rows_in_a_loop(tape: Tape) -> Tape | None:
+def with_rows_in_a_loop(tape: Tape) -> tuple[Tape, BlockedRows] | None:
     """The tape with the rows of one class of axes in a loop; None where no class is worth it."""
     kept = frozenset(decide_anchors(tape).reasons)
     before = whole_nbytes(tape, kept)
@@ -92,8 +101,10 @@ def with_rows_in_a_loop(tape: Tape) -> Tape | None:
                 changed = drop_dead(blocks.written())
             except OutOfOrder:
                 continue
-            if whole_nbytes(changed, decide_anchors(changed).reasons) + WORTH <= before:
-                return changed
+            less = before - whole_nbytes(changed, decide_anchors(changed).reasons)
+            if less >= WORTH:
+                line = blocks.at(Place.ROWS)[0].line
+                return changed, BlockedRows(rows=blocks.extent, together=blocks.count(), nbytes=less, line=line)
     return None
 
 

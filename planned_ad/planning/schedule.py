@@ -240,6 +240,19 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BlockedRows:
+    """Work that is done for `together` of `rows` rows at a time; `nbytes` of what is made there are never whole."""
+
+    rows: int
+    together: int
+    nbytes: int
+    line: Line
+
+    def __str__(self) -> str:
+        return f"{self.together} of {self.rows} rows at a time; {self.nbytes} bytes are never whole"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPlan:
     """Steps, where each slot and local buffer lies in the workspace, and the reasons for what is kept.
 
@@ -257,6 +270,7 @@ class MemoryPlan:
     reloaded: tuple[Source, ...]
     workspace_nbytes: int
     lower_bound_nbytes: int
+    blocked: tuple[BlockedRows, ...] = ()
 
     @property
     def cached_nbytes(self) -> int:
