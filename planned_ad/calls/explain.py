@@ -96,10 +96,10 @@ class Explanation:
                 lines.append(f"{title}: {', '.join(names)}")
         lines.append(f"cached: {self.cached_bytes} bytes" + (":" if self.cached else ""))
         lines += [f"  {text}" for text in grouped_cached(self.cached)]
-        for title, notes in (("run again", self.reruns), ("in blocks", self.blocked)):
-            if notes:
+        for title, loops in (("run again", self.reruns), ("in blocks", self.blocked)):
+            if loops:
                 lines.append(f"{title}:")
-                lines += [f"  {n}   {basename(n.line.file)}:{n.line.number}  {n.line.text}" for n in notes]
+                lines += [f"  {n}   {basename(n.line.file)}:{n.line.number}  {n.line.text}" for n in loops]
         for title, found in (("recomputed", self.recomputed), ("reloaded", self.reloaded)):
             if found:
                 lines.append(f"{title}:")
