@@ -80,7 +80,24 @@ def twice(x, y):
     return np.sum(np.log(p) * y) + np.sum(p * p, axis=1) @ y[:, 0]
 
 
+def descended(x, y):
+    w = np.array([0.1, -0.2, 0.3])
+    for _ in range(40):
+        r = np.tanh(np.exp(x * 0.1) @ w) - y[:, 0]
+        w = w - 0.01 * (x.T @ r)
+    return np.sum(w * w)
+
+
+def stepped(x, y):
+    for _ in range(30):
+        e = np.exp(-x * x)
+        x = x + 0.1 * e / np.sum(e, axis=1, keepdims=True) * y
+        x[:, 1] *= 0.9
+    return np.sum(x**2)
+
+
 PROGRAMS = [softmax, log_likelihood, rotation, in_place, normalised, looked_up, products, pairs, columns, twice]
+IN_LOOPS = [descended, stepped]
 
 
 @pytest.fixture(params=[(64, 3), (200, 0), (700, 0)], ids=["rows first", "rows last", "larger blocks"])
@@ -123,7 +140,14 @@ def test_the_same_numbers(f: Callable, rows: int, small: int) -> None:
     assert any(isinstance(op, Loop) for op in parted.operations) or small > 500  # then hardly anything is saved
 
 
-@pytest.mark.parametrize("f", [log_likelihood, rotation, in_place])
+@pytest.mark.parametrize("f", IN_LOOPS)
+def test_in_loops(f: Callable, small: int) -> None:
+    loops = [op for op in walk(assert_same(f, *arguments(f, 22)).operations) if isinstance(op, Loop)]
+    inner = [op for loop in loops for op in loop.body if isinstance(op, Loop)]
+    assert inner or f is descended or small > 500  # where hardly anything would be whole
+
+
+@pytest.mark.parametrize("f", [log_likelihood, rotation, in_place, *IN_LOOPS])
 def test_compiled(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, number in dict(WORTH=1, BLOCK_NBYTES=500, PAYS=0).items():
         monkeypatch.setattr(row_blocks, name, number)

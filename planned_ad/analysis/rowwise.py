@@ -17,6 +17,7 @@ from ..rules.table import RULES
 from ..tape.tape import Apply, Buffer, Constant, Guard, IndexValue, Load, Operation, Scatter, Store, Value, walk
 from .shared_axes import AxisOf, SharedAxes, moved_axis
 
+MOST_WHOLE = 1 << 15  # bytes of what a product takes or gives whole, for each block anew
 TOTALS = {"reduce_sum": "add", "reduce_max": "maximum", "reduce_min": "minimum"}
 
 
@@ -235,7 +236,8 @@ class Rowwise:
         if len(found) != 1:
             return False
         (label,) = found
-        if any(names.count(label) > 1 for names in labels):
+        whole = [v for v, names in zip((*op.operands, op.out), (*labels, out)) if label not in names]
+        if any(names.count(label) > 1 for names in labels) or any(v.nbytes > MOST_WHOLE for v in whole):
             return False
         self.labels[op.out.id] = label
         if label in out:

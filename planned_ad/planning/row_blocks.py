@@ -68,6 +68,8 @@ PHASES = 3  # of rows between totals, of which one may be worth it where the fir
 MOST_OPERATIONS = 4000  # of a tape: longer ones are scalar code
 AGAIN = 6  # times that a tape is parted
 
+Path = tuple[tuple[int, int], ...]
+
 
 def in_row_blocks(tape: Tape) -> tuple[Tape, tuple[BlockedRows, ...]]:
     """The tape with loops over blocks of rows, and what these are; the same tape if nothing is large.
@@ -76,9 +78,8 @@ def in_row_blocks(tape: Tape) -> tuple[Tape, tuple[BlockedRows, ...]]:
     """
     notes: list[BlockedRows] = []
     for _ in range(AGAIN):
-        made = sum(op.out.nbytes for op in tape.operations if isinstance(op, Apply))
-        large = made >= WORTH and len(tape.operations) <= MOST_OPERATIONS
-        found = with_rows_in_a_loop(tape) if large else None
+        large = [path for path, block in blocks_of(tape.operations) if is_large(block)]
+        found = next(filter(None, (with_rows_in_a_loop(tape, path) for path in large)), None)
         if found is None:
             break
         tape, note = found
@@ -86,21 +87,57 @@ def in_row_blocks(tape: Tape) -> tuple[Tape, tuple[BlockedRows, ...]]:
     return tape, tuple(notes)
 
 
-def with_rows_in_a_loop(tape: Tape) -> tuple[Tape, BlockedRows] | None:
-    """The tape with the rows of one class of axes in a loop; None where no class is worth it."""
+def blocks_of(operations: Sequence[Operation], around: Path = ()) -> Iterator[tuple[Path, Sequence[Operation]]]:
+    """All blocks of a tape, and how they are reached: positions of operations, and numbers of their blocks."""
+    yield around, operations
+    for position, op in enumerate(operations):
+        for number, block in enumerate(op.blocks):
+            yield from blocks_of(block, (*around, (position, number)))
+
+
+def is_large(block: Sequence[Operation]) -> bool:
+    return sum(op.out.nbytes for op in block if isinstance(op, Apply)) >= WORTH and len(block) <= MOST_OPERATIONS
+
+
+def block_at(operations: tuple[Operation, ...], path: Path) -> tuple[Operation, ...]:
+    for position, number in path:
+        operations = operations[position].blocks[number]
+    return operations
+
+
+def with_block_at(operations: tuple[Operation, ...], path: Path, block: tuple[Operation, ...]) -> tuple[Operation, ...]:
+    """Operations with another block in place of one."""
+    if not path:
+        return block
+    (position, number), *rest = path
+    op = operations[position]
+    blocks = list(op.blocks)
+    blocks[number] = with_block_at(blocks[number], tuple(rest), block)
+    return (*operations[:position], op.with_blocks(*blocks), *operations[position + 1 :])
+
+
+def with_rows_in_a_loop(tape: Tape, path: Path) -> tuple[Tape, BlockedRows] | None:
+    """The tape with the rows of one class of axes of a block in a loop; None where no class is worth it."""
     kept = frozenset(decide_anchors(tape).reasons)
     before = whole_nbytes(tape, kept)
-    written = frozenset(region.buffer for op in tape.operations for region in op.writes)
+    inner = tape
+    if path:
+        operations = block_at(tape.operations, path)
+        inner = replace(tape, operations=operations, turn=len(operations), results=())
+    written = frozenset(region.buffer for op in inner.operations for region in op.writes)
     local = frozenset(id for id in written if not tape.buffers[id].visible)
     found: list[RowBlocks] = []
     for through in dict.fromkeys((written, local, frozenset[int]())):
-        found += ways_to_part(tape, SharedAxes(tape.operations, through), kept)
+        found += ways_to_part(inner, SharedAxes(inner.operations, through), kept, is_inner=bool(path))
     for blocks in sorted(found, key=lambda blocks: -blocks.saved):
         if blocks.saved >= WORTH:
             try:
-                changed = drop_dead(blocks.written())
+                parted = blocks.written(rebuilt(tape), end_of_indices(tape.operations))
             except OutOfOrder:
                 continue
+            operations = with_block_at(tape.operations, path, parted.operations)
+            turn = tape.turn if path else parted.turn
+            changed = drop_dead(replace(tape, buffers=parted.buffers, operations=operations, turn=turn))
             less = before - whole_nbytes(changed, decide_anchors(changed).reasons)
             if less >= WORTH:
                 line = blocks.at(Place.ROWS)[0].line
@@ -115,7 +152,7 @@ def whole_nbytes(tape: Tape, kept: Container[int]) -> int:
     return values + sum(tape.buffers[id].nbytes for id in used if not tape.buffers[id].visible)
 
 
-def ways_to_part(tape: Tape, shared: SharedAxes, kept: frozenset[int]) -> Iterator[RowBlocks]:
+def ways_to_part(tape: Tape, shared: SharedAxes, kept: frozenset[int], is_inner: bool) -> Iterator[RowBlocks]:
     """The tape parted along the axes that have most bytes."""
     weights: Counter[tuple[AxisOf, int]] = Counter()
     for op in tape.operations:
@@ -130,13 +167,13 @@ def ways_to_part(tape: Tape, shared: SharedAxes, kept: frozenset[int]) -> Iterat
     for (root, extent), nbytes in weights.most_common(CLASSES):
         before = needed_before(tape.operations)
         for _ in range(PHASES if nbytes >= WORTH else 0):
-            blocks = RowBlocks(tape, shared, root, extent, kept, before)
+            blocks = RowBlocks(tape, shared, root, extent, kept, before, is_inner)
             yield blocks
             before |= blocks.rowwise.axes.keys() | blocks.rowwise.totals.keys()
 
 
 class RowBlocks:
-    """A tape parted along one class of axes: what goes before, on rows and after.
+    """A tape, or a block of one, parted along one class of axes: what goes before, on rows and after.
 
     `stored`: values on rows that are needed whole; `again`: operations that are done again for what comes after;
     `local`: buffers that only rows use, by their extents: one block of them is enough.
@@ -150,6 +187,7 @@ class RowBlocks:
         extent: int,
         kept: frozenset[int],
         before: frozenset[int],
+        is_inner: bool,
     ) -> None:
         self.tape, self.extent, self.kept = tape, extent, kept
         self.made = {v.id: (position, op) for position, op in enumerate(tape.operations) for v in op.outputs}
@@ -162,7 +200,8 @@ class RowBlocks:
                 self.need(value)
         for value in tape.results:
             self.need(value)
-        self.local = self.only_on_rows()
+        # What an iteration of a loop around finds in memory, one before may have left there.
+        self.local = {} if is_inner else self.only_on_rows()
 
     @property
     def saved(self) -> int:
@@ -197,9 +236,9 @@ class RowBlocks:
 
     # Writing.
 
-    def written(self) -> Tape:
-        """The tape, in this order."""
-        tape, builder = self.tape, rebuilt(self.tape)
+    def written(self, builder: TapeBuilder, index: int) -> Tape:
+        """The tape, in this order; `index`: that of the new loop."""
+        tape = self.tape
         before, after = (
             [k for k, p in enumerate(self.rowwise.places) if p is place] for place in (Place.BEFORE, Place.AFTER)
         )
@@ -212,7 +251,6 @@ class RowBlocks:
         count = self.count()
         small = {id: self.small(builder, id, axis, count) for id, axis in self.local.items()}
         last, parted = self.is_last(), Parted(self.tape, self.rowwise, self.made, self.kept)
-        index = end_of_indices(tape.operations)
         line = next(iter(self.at(Place.ROWS))).line
         body = RowWriter(parted, builder, count, loop_index(index) * count, totals, stored, small, last).block()
         builder.emit(Loop(index=index, start=0, step=1, trips=self.extent // count, body=body, line=line))
@@ -285,10 +323,11 @@ class RowBlocks:
 
     def base(self, value: Value) -> Value:
         """What a value is a view of."""
-        _, op = self.made[value.id]
-        while isinstance(op, Apply) and op.primitive == "view" and value.id not in self.kept:
-            value = op.operands[0]
+        while value.id in self.made and value.id not in self.kept:
             _, op = self.made[value.id]
+            if not isinstance(op, Apply) or op.primitive != "view":
+                break
+            value = op.operands[0]
         return value
 
     def small(self, builder: TapeBuilder, id: int, axis: int, count: int) -> int:

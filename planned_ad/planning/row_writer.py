@@ -225,23 +225,21 @@ class RowWriter:
         return self.shown[value.id, axis]
 
     def show(self, value: Value, axis: int) -> Value:
-        """Rows of a value from before: loaded again, or of what is kept."""
-        base, view = value, contiguous(value.shape)
-        position, op = self.parted.made[value.id]
-        while isinstance(op, Apply) and op.primitive == "view" and base.id not in self.parted.kept:
-            inner = compose(op.params["view"], view)
-            if inner is None:
-                break
-            base, view = op.operands[0], inner
-            position, op = self.parted.made[base.id]
-        if isinstance(op, Load) and base.id not in self.parted.kept:
-            seen = compose(op.region.view, view)
-            if seen is not None:
+        """Rows of a value from before: loaded or computed again, or of what is kept."""
+        base, view, made = value, contiguous(value.shape), self.parted.made
+        while base.id in made and base.id not in self.parted.kept:
+            position, op = made[base.id]
+            if isinstance(op, Load) and (seen := compose(op.region.view, view)) is not None:
                 region = Region(op.region.buffer, seen)
                 self.parted.rowwise.read_again(RowAccess(region, position, False, False, axis))
                 return self.loaded(self.rows_of_region(region, axis), position)
-        if is_elementwise(op) and base is value and base.id not in self.parted.kept:
-            return self.computed_again(op, axis)
+            if is_elementwise(op) and base is value:
+                return self.computed_again(op, axis)
+            inner = compose(op.params["view"], view) if isinstance(op, Apply) and op.primitive == "view" else None
+            if inner is None:
+                break
+            assert isinstance(op, Apply)
+            base, view = op.operands[0], inner
         return self.view(base, self.rows_of_view(view, axis))
 
     def computed_again(self, op: Apply, axis: int) -> Value:
