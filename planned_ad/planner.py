@@ -45,20 +45,31 @@ from .planning.anchors import Anchors, decide_anchors
 from .planning.layout import lay_out, lifetimes_in
 from .planning.placement import Placement
 from .planning.placing import place
-from .planning.row_blocks import in_row_blocks
-from .planning.schedule import Cached, Memory, MemoryPlan, Source, walk_steps
+from .planning.row_blocks import WORTH, in_row_blocks
+from .planning.schedule import BlockedRows, Cached, Memory, MemoryPlan, Source, walk_steps
 from .python.source import Line
 from .tape.tape import Apply, Constant, Tape, Value, walk
 
 
 def plan_memory(tape: Tape) -> MemoryPlan:
-    """Plan `tape`.
+    """Plan `tape`, in blocks of rows where that takes much less memory.
 
     Requires a simplified tape whose results are stored to buffers of kind 'result'. Ensures: each access finds
     the number that the tape means; every slot lies in the workspace and overlaps no other that is alive.
     Cost: near linear in the operations for unrolled scalar code.
     """
-    tape, blocked = in_row_blocks(tape)
+    plan = plan_as_it_is(tape)
+    if plan.workspace_nbytes < WORTH:
+        return plan
+    changed, blocked = in_row_blocks(tape)
+    if not blocked:
+        return plan
+    smaller = plan_as_it_is(changed, blocked)
+    return smaller if 2 * smaller.workspace_nbytes <= plan.workspace_nbytes else plan
+
+
+def plan_as_it_is(tape: Tape, blocked: tuple[BlockedRows, ...] = ()) -> MemoryPlan:
+    """The plan of a tape as it is; `blocked`: what is said of its loops over blocks of rows."""
     tape = use_early(multiply_by_reciprocals(tape))
     anchors = decide_anchors(tape)
     placement = place(tape, anchors)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from planned_ad import planner
 from planned_ad.calls.entries import entry_tape
 from planned_ad.calls.kinds import KINDS
 from planned_ad.planner import plan_memory
@@ -147,11 +148,14 @@ def test_in_loops(f: Callable, small: int) -> None:
     assert inner or f is descended or small > 500  # where hardly anything would be whole
 
 
-@pytest.mark.parametrize("f", [log_likelihood, rotation, in_place, *IN_LOOPS])
+@pytest.mark.parametrize("f", [log_likelihood, rotation, stepped])
 def test_compiled(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, number in dict(WORTH=1, BLOCK_NBYTES=500, PAYS=0).items():
         monkeypatch.setattr(row_blocks, name, number)
-    check_gradient(f, *arguments(f, 23), every_call=False)
+    monkeypatch.setattr(planner, "WORTH", 1)
+    plan = check_gradient(f, *arguments(f, 61), every_call=False)
+    assert plan.explain().blocked or f is stepped  # whose loop keeps more than a block saves
+    assert "rows at a time" in str(plan.explain()) or f is stepped
 
 
 def test_random_programs(small: int) -> None:
