@@ -65,7 +65,7 @@ PAYS = 3  # operations on numbers, at least, for each that has to be moved for i
 LINE = 16  # rows, at least, where rows are columns of memory: two lines of a cache
 CLASSES = 4  # of axes that are tried, those with most bytes first
 PHASES = 3  # of rows between totals, of which one may be worth it where the first is not
-MOST_OPERATIONS = 4000  # of a tape: longer ones are scalar code
+MOST_OPERATIONS = 1000  # of a block: longer ones are mostly scalar code, and trying costs time
 AGAIN = 6  # times that a tape is parted
 
 Path = tuple[tuple[int, int], ...]
