@@ -61,7 +61,11 @@ class MachineCode(NamedTuple):
     @classmethod
     def of(cls, module: ir.Module, optimization: Optimization) -> MachineCode:
         """What was made from the same text before, for this processor and by this LLVM; else made now, and stored."""
-        text = normalize_ir_text(str(module))
+        return cls.of_text(str(module), optimization)
+
+    @classmethod
+    def of_text(cls, text: str, optimization: Optimization) -> MachineCode:
+        text = normalize_ir_text(text)
         key = store.key_of("code", text, optimization, processor())
         found = cls.found(key)
         return cls.made(text, optimization).put(key) if found is None else found
@@ -249,6 +253,20 @@ def compile_module(
 ) -> CodeLibrary:
     """`compiled_module`, loaded. ``address(symbol)`` of the library is that of a function."""
     return compiled_module(symbol, emit, optimization).load()
+
+
+@functools.lru_cache(256)
+def shared_code(text: str, optimization: Optimization) -> MachineCode:
+    """The machine code of a module without cells, which many have the same text of."""
+    with global_compiler_lock:
+        return MachineCode.of_text(text, optimization)
+
+
+@functools.lru_cache(64)
+def shared_library(code: MachineCode) -> CodeLibrary:
+    """The library of such a module, which is in memory once as long as it is among the last ones asked for."""
+    with global_compiler_lock:
+        return CodeLibrary(code)
 
 
 _lasting: dict[str, CodeLibrary] = {}
