@@ -314,7 +314,7 @@ class CallEmitter(ObjectEmitter):
         overflow = self._alloca(INT32)
         convert = self._c_api("PyLong_AsLongLongAndOverflow", INT64, [POINTER, INT32.as_pointer()])
         number = builder.call(convert, [value, overflow])
-        equal = builder.icmp_signed("==", number, self._integer(spec.value))
+        equal = builder.icmp_signed("==", number, self._integer(int(spec.value)))  # type: ignore[call-overload]
         fits = builder.icmp_signed("==", builder.load(overflow), INT32(0))
         builder.cbranch(builder.and_(equal, fits), matched, self.slow)
         builder.position_at_end(matched)

@@ -1,7 +1,7 @@
 """The call path: a built-in function that checks its arguments in machine code and runs a kernel.
 
 Two pieces of code: the kernel, and the entry, which knows nothing of it but what kinds of arguments there are. Entries
-of the same text are compiled once, and are in memory once; each call has a table of its own for it, in its ``__self__``.
+of the same text are compiled once, and are in memory once; each call has a table of its own for it: its ``__self__``.
 
 Requires a `CallSpec` and something that emits the kernel; ensures that a call whose arguments are exactly what the
 specification says costs some tens of nanoseconds and allocates nothing, and that every other call reaches a Python slow

@@ -2,8 +2,9 @@
 
 Machine code that checks an argument reads these fields directly. The offsets are those of the standard 64-bit builds of
 CPython 3.11 to 3.13 and of NumPy 2; they are part of both projects' binary interfaces (``PyArrayObject_fields``,
-``PyArray_Descr``, ``PyListObject``, ``PyTupleObject``, ``PyBytesObject``, ``PyFloatObject``). Free-threaded and debug builds put other
-fields first, so `supported` reads known objects through the offsets, and everything that depends on them asks it.
+``PyArray_Descr``, ``PyListObject``, ``PyTupleObject``, ``PyBytesObject``, ``PyFloatObject``). Free-threaded and debug
+builds put other fields first, so `supported` reads known objects through the offsets, and everything that depends on
+them asks it.
 """
 
 import ctypes

@@ -40,10 +40,11 @@ class Referent:
 
 
 class OpenModule(ir.Module):
-    """A module that refers to what is outside of it."""
+    """A module that refers to what is outside of it; one that `stands_alone` to data only, and to C's functions."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, stands_alone: bool = False) -> None:
         super().__init__(name)
+        self.stands_alone = stands_alone
         self.referents: dict[str, Referent] = {}  # by the name of the cell
         self._cells: dict[tuple, ir.GlobalVariable] = {}
 

@@ -235,14 +235,17 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, wanted: Optim
 
 
 def compiled_module(
-    symbol: str, emit: Callable[[ir.Module], None], optimization: Optimization | None = None
+    symbol: str,
+    emit: Callable[[ir.Module], None],
+    optimization: Optimization | None = None,
+    stands_alone: bool = False,
 ) -> Compiled:
     """Let `emit` fill an empty module, and compile it.
 
     Symbols need be unique in their module only: each library has an engine of its own.
     """
     with global_compiler_lock:
-        module = OpenModule(symbol)
+        module = OpenModule(symbol, stands_alone)
         emit(module)
         symbols = tuple(name for name in module.globals if name.startswith(tuple(REGISTERED)))
         return Compiled(MachineCode.of(module, optimization or Optimization()), module.referents, symbols)
@@ -279,6 +282,6 @@ def lasting_address(symbol: str, emit: Callable[[ir.Module], None], optimization
             key = store.key_of("lasting", symbol, store.own_files(), processor())
             code = MachineCode.found(key)
             if code is None:
-                code = compiled_module(symbol, emit, optimization).code.put(key)
+                code = compiled_module(symbol, emit, optimization, stands_alone=True).code.put(key)
             _lasting[symbol] = Compiled(code, {}).load()
         return _lasting[symbol].address(symbol)
