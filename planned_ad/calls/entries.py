@@ -29,9 +29,10 @@ from ..passes.inline import lower_calls
 from ..passes.invariants import hoist_invariants
 from ..passes.pipeline import simplify
 from ..passes.products import lower_products
-from ..passes.shifts import without_shifts
+from ..passes.rewrite import rewrite
 from ..passes.short_loops import write_out_short_loops
 from ..passes.vectorise.vectorise import vectorise
+from ..passes.zero_cotangents import without_zero_cotangents
 from ..planner import plan_memory
 from ..planning.schedule import MemoryPlan
 from ..python.progress import stage
@@ -118,7 +119,7 @@ def differentiated(
         early = written_before_guards(tape, last_with_room(tape, rooms))
         if early:
             tape = privatise(tape, early, write_back=True)
-    tape = prepared(hoist_invariants(write_out_short_loops(vectorise(tape)), loads=True))
+    tape = prepared(rewrite(hoist_invariants(write_out_short_loops(vectorise(tape)), loads=True)))
     if not row.is_reverse:
         return primal(tape)
     if row.of_loss:
@@ -137,7 +138,7 @@ def differentiated(
 def finished(tape: Tape) -> Tape:
     """`tape` simplified, and in the forms that run fast."""
     tape = results_in_place(simplify(lower_calls(tape)))
-    shifted = without_shifts(tape)
+    shifted = without_zero_cotangents(tape)
     tape = tape if shifted is tape else simplify(shifted)
     for passed in (lower_products, lower_products, gather_form):  # twice: what repeats, then what has become small
         changed = passed(tape)

@@ -1,4 +1,4 @@
-"""The derivative by a largest number that only shifts is zero, and is not computed.
+"""Cotangents that are zero are not computed with: of largest numbers that only shift, and what shadows begin with.
 
 >>> import numpy as np
 >>> from planned_ad.differentiate.reverse import reverse
@@ -29,7 +29,7 @@ v21 = strong_divide(v15, v20)
 v24: float64[9] = multiply(v19, v21)
 v25: float64[9] = add(v12, v24)
 dx#1[...] = v25
->>> print(brief(simplify(without_shifts(tape))))
+>>> print(brief(simplify(without_zero_cotangents(tape))))
 v0: float64[9] = x[...]
 v1 = reduce_max(v0, axes=(0,))
 v2: float64[9] = subtract(v0, v1)
@@ -44,7 +44,8 @@ dx#1[...] = v12
 Requires a verified tape; ensures the same operations up to the turn, and after it the same in real arithmetic.
 
 The cotangent of a largest (or smallest) number is shared by those that are as large: it is what is divided by their
-number. `analysis.sums_of_products` finds it to be zero; in floating arithmetic it is a rounding error.
+number. `analysis.sums_of_products` finds it to be zero; in floating arithmetic it is a rounding error. And where the
+zero that a shadow begins with is added to, the sum is what is added (a zero may get another sign).
 """
 
 from __future__ import annotations
@@ -53,26 +54,25 @@ from dataclasses import replace
 
 from ..analysis.sums_of_products import SumsOfProducts
 from ..tape.builder import TapeBuilder, rebuilt
-from ..tape.tape import Apply, Operation, Store, Tape, Value, renamed, walk
+from ..tape.tape import Apply, Constant, Operation, Store, Tape, Value, renamed, walk
 from .rewrite import contiguous_repeat
 
 KEEP_ZERO = {"view", "negative", "reduce_sum", "cast", "divide", "strong_divide"}  # by the first operand
 MULTIPLY = {"multiply", "strong_multiply", "contract"}  # zero where either is: a cotangent of zero gives zero
 
 
-def without_shifts(tape: Tape) -> Tape:
+def without_zero_cotangents(tape: Tape) -> Tape:
     """Requires a verified tape; ensures the same up to the turn, and after it the same in real arithmetic."""
     reverse = tape.operations[tape.turn :]
     made = {value.id: op for op in walk(tape.operations) for value in op.outputs}
-    zeros = {op.out.id for op in walk(reverse) if isinstance(op, Apply) and shares_zero(op, made)}
-    if not zeros:
+    swept = [op for op in walk(reverse) if isinstance(op, Apply)]
+    zeros = {op.out.id for op in swept if shares_zero(op, made)}
+    if not zeros and not any(added_to_zero(op, made) for op in swept):
         return tape
-    writer = ZeroWriter(rebuilt(tape), zeros)
-    swept = writer.builder.block(reverse, writer.write)
+    writer = ZeroWriter(rebuilt(tape), zeros, made)
+    written = writer.builder.block(reverse, writer.write)
     results = tuple(map(writer.named, tape.results))
-    return replace(
-        tape, operations=(*tape.operations[: tape.turn], *writer.builder.operations, *swept), results=results
-    )
+    return replace(tape, operations=(*tape.operations[: tape.turn], *written), results=results)
 
 
 def shares_zero(op: Apply, made: dict[int, Operation]) -> bool:
@@ -89,11 +89,21 @@ def shares_zero(op: Apply, made: dict[int, Operation]) -> bool:
     return is_count and SumsOfProducts(made, flags.shape, counted.params["axes"]).vanishes(cotangent)
 
 
-class ZeroWriter:
-    """Writes a sweep in which some values are zero."""
+def added_to_zero(op: Apply, made: dict[int, Operation]) -> Value | None:
+    """The other summand, where one is the number 0."""
+    if op.primitive == "add":
+        for one, other in (op.operands, op.operands[::-1]):
+            constant = made.get(one.id)
+            if isinstance(constant, Constant) and constant.data.ndim == 0 and not constant.data:
+                return other if other.shape == op.out.shape else None
+    return None
 
-    def __init__(self, builder: TapeBuilder, zeros: set[int]) -> None:
-        self.builder, self.zeros = builder, zeros
+
+class ZeroWriter:
+    """Writes a sweep in which some values are zero. `made`: what makes each value."""
+
+    def __init__(self, builder: TapeBuilder, zeros: set[int], made: dict[int, Operation]) -> None:
+        self.builder, self.zeros, self.made = builder, zeros, made
         self.renamed: dict[int, Value] = {}
 
     def named(self, value: Value) -> Value:
@@ -117,6 +127,10 @@ class ZeroWriter:
         """Whether nothing has to be computed for it."""
         found = [v.id in self.zeros for v in op.operands]
         if op.out.id in self.zeros:
+            return True
+        summand = added_to_zero(op, self.made)
+        if summand is not None and summand.id not in self.zeros:
+            self.renamed[op.out.id] = self.named(summand)
             return True
         if (op.primitive in KEEP_ZERO and found[0]) or (op.primitive in MULTIPLY and any(found)):
             self.zeros.add(op.out.id)
