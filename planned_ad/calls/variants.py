@@ -55,6 +55,7 @@ class PlanOfTraces(Protocol):
     _options: dict[str, Any]
     _lock: Any
     _variants: list[Variant]
+    _asked: dict[str, Callable[[Trace], None]]
     _stretched: set[Line]
     _exact: set[Line]
 
@@ -200,7 +201,9 @@ def add_variant(
 
 
 def added(plan: PlanOfTraces, traced: Trace, checked: Checked, stored: StoredTrace | None) -> Variant:
-    """The variant of a trace, as the plan's last one."""
+    """The variant of a trace, as the plan's last one, unless somebody who uses the plan refuses it."""
+    for refuse in plan._asked.values():
+        refuse(traced)
     limits = plan._options["preserve_args"], plan._options["memory_limit"]
     variant = Variant(traced, checked, *limits, plan._slow_path, plan, stored=stored)
     plan._variants.append(variant)

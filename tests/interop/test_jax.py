@@ -12,7 +12,7 @@ from planned_ad.calls.export import c_compiler
 from planned_ad.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
 from planned_ad.interop import xla_handler as layout
 
-from .programs import SINGLE, W, X, branching, likelihood, rosenbrock, waves
+from .programs import SINGLE, W, X, branching, likelihood, rosenbrock, waves, writing_late
 
 jax = pytest.importorskip("jax")
 jax_function = planned_ad.interop.jax_function
@@ -110,6 +110,14 @@ def test_a_branch_that_is_refused_is_an_error_of_jax() -> None:
     f = jax_function(planned_ad.compile(branching(5), X, on_branch="raise"))
     with pytest.raises(Exception, match="BranchError"):
         jax.block_until_ready(f(-X))
+
+
+def test_another_branch_that_writes_is_an_error_of_jax() -> None:
+    f = jax_function(planned_ad.compile(writing_late(4), X))
+    x = jnp.asarray(-X)
+    with pytest.raises(Exception, match="writes to arguments"):
+        jax.block_until_ready(f(x))
+    np.testing.assert_array_equal(x, -X)
 
 
 def test_what_is_refused(f) -> None:
