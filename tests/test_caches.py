@@ -16,6 +16,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+import scipy.fft
 
 import planned_ad
 from planned_ad import caching
@@ -111,6 +112,24 @@ def test_what_has_changed_outside_is_not_found(monkeypatch):
     np.testing.assert_allclose(again.gradient(X), [4, 5, 6])
     NUMBERS[:] = 7.0
     np.testing.assert_allclose(planned_ad.compile(by_numbers, X).gradient(X), [7, 7, 7])
+
+
+ACTIVATION = np.sin
+LIBRARY = np.fft
+
+
+def by_activation(x):
+    return LIBRARY.fft(ACTIVATION(x))[0].real
+
+
+def test_a_name_for_something_else_of_a_library_is_not_found(monkeypatch):
+    plan = planned_ad.compile(by_activation, X)
+    assert planned_ad.compile(by_activation, X) is plan
+    monkeypatch.setitem(globals(), "ACTIVATION", np.cos)
+    np.testing.assert_allclose(plan.gradient(X), -np.sin(X))  # each call looks
+    plan = planned_ad.compile(by_activation, X)
+    monkeypatch.setitem(globals(), "LIBRARY", scipy.fft)  # only `compile` does
+    assert planned_ad.compile(by_activation, X) is not plan
 
 
 def test_numbers_that_decide_a_branch_are_compared():
@@ -262,6 +281,12 @@ def test_a_process_that_is_killed_while_it_writes(found):
         "view": [([1, 2, 3], True), ([4, 5, 6], False)],
         "order": [([1, 2, 0], True), ([1, 2, 0], False), ([0, 1, 2], True)],
         "closure": [([1, 2, 4], True), ([1, 2, 4], False), ([0.75, 3, 12], True), ([1, 2, 4], False)],
+        "ufunc": [
+            *((np.round(np.cos(X), 9).tolist(), traced) for traced in (True, False)),
+            (np.round(-np.sin(X), 9).tolist(), True),
+        ],
+        "tool": [*((np.round(np.exp(X), 9).tolist(), traced) for traced in (True, False)), ([2, 1, 0.5], True)],
+        "library": [([4, 4.5, 5.5], True), ([4, 4.5, 5.5], False), ([4, 2, 1], True)],
         "sign": [([1, 1, 1], True), ([1, 1, 1], False), ([2, 2, 2], True), ([1, 1, 1], True)],
         "options": [(np.round(LOSS, 9).tolist(), traced) for traced in (True, False, True)],
         "solve": [([0.0704, -0.0192, -0.1984], traced) for traced in (True, False)],

@@ -84,15 +84,10 @@ class Walk:
         if not is_there:
             self.row(watchtable.item(items, key, None, False))
             self.see(path, ("missing",), "not there")
-        elif not self.is_fixed(value):
-            self.row(watchtable.item(items, key, value, in_order=in_order))
+        else:
+            if not is_library_module(value):
+                self.row(watchtable.item(items, key, value, in_order=in_order))
             self.visit(value, path)
-
-    def is_fixed(self, value: object) -> bool:
-        found = is_fixed(value)
-        if found:
-            self.fixed.append(value)
-        return found
 
     def row(self, row: Row) -> None:
         if len(self.rows) < MOST_ROWS:
@@ -111,7 +106,11 @@ class Walk:
     def visit(self, obj: Any, path: str) -> None:
         """What is found at `path`, and all that it leads to."""
         kind = type(obj)
-        if self.is_frozen(path) or self.is_fixed(obj):
+        if self.is_frozen(path):
+            return
+        if is_fixed(obj):
+            self.fixed.append(obj)
+            self.see(path, ("library", Same(obj)), f"another {kind.__name__}", False)
             return
         if kind in (float, complex, *PLAIN) or isinstance(obj, np.generic):
             if kind is str:
@@ -196,9 +195,9 @@ class Walk:
             except ValueError:
                 self.row(watchtable.cell_of(cell))
                 continue
-            if not self.is_fixed(value):
+            if not is_library_module(value):
                 self.row(watchtable.cell_of(cell, value))
-                self.visit(value, name)
+            self.visit(value, name)
 
     def is_used(self, name: object) -> bool:
         return type(name) is not str or self.names.any_attribute or name in self.names.names
@@ -223,7 +222,7 @@ class Walk:
                     continue
                 if self.is_frozen(f"{base.__name__}.{name}"):
                     continue
-                if not is_special and not self.is_fixed(value):  # what it hides may be reached by `super`
+                if not is_special and not is_library_module(value):  # what it hides may be reached by `super`
                     self.row(watchtable.attribute(base if name in known else cls, name, value))
                 known.add(name)
                 self.visit(value, f"{base.__name__}.{name}")
@@ -283,9 +282,8 @@ class Walk:
             self.row(watchtable.slot_of(obj, found))
             self.see(path, ("missing",), "not there")
             return
-        if not self.is_fixed(value):
-            self.row(watchtable.slot_of(obj, found, value))
-            self.visit(value, path)
+        self.row(watchtable.slot_of(obj, found, value))
+        self.visit(value, path)
 
     # Containers.
 
@@ -381,14 +379,19 @@ VISITORS: dict[type, Callable[[Walk, Any, str], None]] = {
 
 
 def is_fixed(value: object) -> bool:
-    """Whether a name for this is never bound to anything else, as those of libraries and what is in them."""
+    """Whether what this leads to never changes: a library, and what is in it."""
     if isinstance(value, types.ModuleType):
-        return is_library(value.__name__, getattr(value, "__file__", None))
+        return is_library_module(value)
     if isinstance(value, types.BuiltinFunctionType):
         return isinstance(value.__self__, types.ModuleType) or value.__self__ is None
     if isinstance(value, np.ufunc | np.dtype | types.MethodDescriptorType | types.WrapperDescriptorType):
         return True
     return is_library_value(value)
+
+
+def is_library_module(value: object) -> bool:
+    """Whether it is a library, as `np`. A call does not look whether its name is bound to another one, `compile` does."""
+    return isinstance(value, types.ModuleType) and is_library(value.__name__, getattr(value, "__file__", None))
 
 
 def is_library_value(value: object) -> bool:

@@ -74,9 +74,12 @@ class Watch:
         self._look()
         return not self._table.alive or (watchtable.supported() and self._table.holds())
 
-    def holds(self) -> bool:
-        """Whether everything has the value that it had; if so, the table knows the objects of now."""
-        if self.is_same():
+    def holds(self, in_full: bool = False) -> bool:
+        """Whether everything has the value that it had; if so, the table knows the objects of now.
+
+        `in_full`: also what names of libraries are bound to, which the table does not know.
+        """
+        if self.is_same() and not in_full:
             return True
         walk = self._walk(self._names)
         if [s.key for s in walk.seen] != [s.key for s in self._seen]:
