@@ -13,6 +13,7 @@ from ..caching.folders import belonging_to
 from ..differentiate.keep.rooms import MORE
 from ..errors import BranchError, PlannedADError
 from ..planning.schedule import guard_steps
+from ..python.made import first_function
 from ..python.progress import stage
 from ..python.source import Line
 from ..tape.found_outside import Outside
@@ -123,10 +124,10 @@ class Variant:
         return self._with_room(self.room * MORE)
 
     def _halves(self) -> dict[str, Entry]:
-        with stage(f"compiling both halves of {self.trace.name}"):
-            return build_halves(
-                self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner, self.watch, self.room
-            )
+        limits = self.preserve_args, self._memory_limit
+        own = self._slow_path, self._owner, self.watch, self.room, self.stored
+        with belonging_to(self.trace.line.file), stage(f"compiling both halves of {self.trace.name}"):
+            return build_halves(self.trace, *limits, *own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +213,7 @@ def added(plan: PlanOfTraces, traced: Trace, checked: Checked, stored: StoredTra
 
 def file_of(f: object) -> str:
     """Where a function is defined; empty where there is no telling."""
-    return getattr(getattr(f, "__code__", None), "co_filename", "")
+    return getattr(getattr(first_function(f), "__code__", None), "co_filename", "")
 
 
 # For what is outside now: others were traced for a flag or a number that has changed.
