@@ -66,6 +66,8 @@ class PlainPlan:
     result : PlainOperand
     is_loss : bool
         Whether the result is a number, of which there is a gradient.
+    has_numbers : bool
+        Whether an operand is a number.
     """
 
     def __init__(self, plan: Plan, caller: str):
@@ -91,6 +93,7 @@ class PlainPlan:
         kind = "array" if trace.result_kinds[0] == "array" else "float"
         self.result = PlainOperand(name="value", kind=kind, shape=tuple(value.shape), dtype=value.dtype)
         self.is_loss = is_scalar_loss(trace)
+        self.has_numbers = any(operand.kind == "float" for operand in self.operands)
 
     @property
     def variables(self) -> list[PlainOperand]:

@@ -82,6 +82,27 @@ def test_batches(f) -> None:
     close(jax.vmap(f)(many)[-1], f(batch[0, -1]))
 
 
+def test_forward_mode(f) -> None:
+    pushed = jax_function(planned_ad.compile(rosenbrock, X), mode="forward")
+    jax.tree.map(close, jax.jvp(pushed, (X,), (W,)), jax.jvp(in_jax, (X,), (W,)))
+    close(jax.jit(jax.jacfwd(pushed))(X), jax.grad(f)(X))
+    arrays = jax_function(planned_ad.compile(waves, (X, 2.0, 3, planned_ad.Const(W))), mode="forward")
+
+    def other(x, t):
+        return jnp.sin(x * t) ** 3 * W
+
+    for g in (other, lambda x, t: arrays(x, t, 3, W)):
+        found = jax.jvp(g, (X, 1.7), (W, 0.3)), jax.jacfwd(g, (0, 1))(X, 1.7)
+        expected = (jax.jvp(other, (X, 1.7), (W, 0.3)), jax.jacfwd(other, (0, 1))(X, 1.7))
+        jax.tree.map(close, found, expected)
+    batch = np.stack([X, 2 * X])
+    close(jax.vmap(lambda x: jax.jvp(pushed, (x,), (W,))[1])(batch), jax.vmap(jax.grad(f))(batch) @ W)
+    branches = jax_function(planned_ad.compile(branching(6), X), mode="forward")
+    close(jax.jvp(branches, (-X,), (W,))[1], np.sin(X) @ W)
+    with pytest.raises(planned_ad.errors.ArgumentError, match="mode"):
+        jax_function(planned_ad.compile(rosenbrock, X), mode="both")
+
+
 def test_arrays_of_several_arguments() -> None:
     f = jax_function(planned_ad.compile(waves, (X, 2.0, 3, planned_ad.Const(W))))
 
