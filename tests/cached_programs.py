@@ -29,9 +29,6 @@ FACTOR = 2.0
 TABLE = np.array([1.0, 2.0, 3.0])
 VIEW = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]])[:, 0]
 ORDER = np.array([2, 0, 1])
-ACTIVATION = np.sin
-TRANSFORMS = np.cumsum
-TOOLS = [np.exp]
 
 
 def loss(x):
@@ -61,18 +58,6 @@ def with_solve(x):
     return np.sum(np.linalg.solve(np.outer(x, x) + np.eye(3), x))
 
 
-def activated(x):
-    return np.sum(ACTIVATION(x))
-
-
-def by_tool(x):
-    return np.sum(TOOLS[0](x))
-
-
-def transformed(x):
-    return np.sum(TRANSFORMS(x) * x)
-
-
 def from_file(x):
     return np.sum(np.loadtxt(os.environ["PLANNED_AD_TEST_TABLE"]) * x)
 
@@ -83,6 +68,10 @@ def by_view(x):
 
 def power(n):
     return lambda x: np.sum(x**n)
+
+
+def applied(f):
+    return lambda x: np.sum(f(x))
 
 
 def child(work: Callable[[], Any]) -> Any:
@@ -185,9 +174,7 @@ def changed(folder: Path) -> Any:
         "view": [compiled_in_child(by_view, VIEW=np.array(v)[::2]) for v in ([1.0, 0, 2, 0, 3], [4.0, 0, 5, 0, 6])],
         "order": [compiled_in_child(in_order, ORDER=np.array(v)) for v in ([2, 0, 1], [2, 0, 1], [0, 1, 2])],
         "closure": [compiled_in_child(power(n)) for n in (2, 2, 3, 2)],
-        "ufunc": [compiled_in_child(activated, ACTIVATION=v) for v in (np.sin, np.sin, np.cos)],
-        "tool": [compiled_in_child(by_tool, TOOLS=[v]) for v in (np.exp, np.exp, np.log)],
-        "library": [compiled_in_child(transformed, TRANSFORMS=v) for v in (np.cumsum, np.cumsum, np.flip)],
+        "function": [compiled_in_child(applied(f)) for f in (np.square, np.square, np.positive, np.square)],
         "sign": [child(lambda s=s: gradient(by_sign, s * X)) for s in (1, 1, -1, 1)],
         "options": [child(lambda n=n: gradient(loss, unroll=n)) for n in (16, 16, 1)],
         "solve": [compiled_in_child(with_solve) for _ in range(2)],

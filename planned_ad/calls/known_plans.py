@@ -174,7 +174,7 @@ class KnownPlans(Generic[PlanType]):
             if (
                 made_for.numbers in ("", numbers() if made_for.numbers else "")
                 and watch.is_complete()
-                and watch.holds(in_full=True)
+                and watch.holds()
             ):
                 return plan
         return None

@@ -42,7 +42,7 @@ from ..trace import Trace
 from ..tracing.record.scopes import Decisions
 from .check.checked import Checked
 from .entries import EntryParts
-from .kinds import CallKind
+from .kinds import SPLIT, CallKind
 from .outside.portraits import NotPortable, importable_name
 from .outside.sightings import PLAIN
 from .outside.watch import Watch
@@ -260,7 +260,7 @@ def put_entry(stored: StoredTrace, row: CallKind, parts: EntryParts) -> None:
 
 def find_halves(stored: StoredTrace) -> tuple[Halves, EntryParts, EntryParts, KeptLayout] | None:
     """What was stored of a split plan, and the layout that its parts refer to, which is yet to be made."""
-    found, layout = found_under(stored, SPLIT_NAME)
+    found, layout = found_under(stored, SPLIT.name)
     if found is None or not fits(stored, found[0]):
         return None
     forward, reverse, halves = found
@@ -268,10 +268,7 @@ def find_halves(stored: StoredTrace) -> tuple[Halves, EntryParts, EntryParts, Ke
 
 
 def put_halves(stored: StoredTrace, halves: Halves, forward: EntryParts, reverse: EntryParts) -> None:
-    put_under(stored, SPLIT_NAME, forward, reverse, halves)
-
-
-SPLIT_NAME = "split"
+    put_under(stored, SPLIT.name, forward, reverse, halves)
 
 
 def fits(stored: StoredTrace, parts: EntryParts) -> bool:
@@ -293,7 +290,7 @@ def found_under(stored: StoredTrace, name: str) -> tuple[Any, KeptLayout]:
 def put_under(stored: StoredTrace, name: str, *what: Any) -> None:
     """Put this beside a stored trace, unless the code of an entry in it belongs to this process."""
     entries = [parts for parts in what if isinstance(parts, EntryParts)]
-    if any(referent.kind == "address" for parts in entries for referent in parts.compiled.referents.values()):
+    if any(parts.compiled.is_of_process for parts in entries):
         return
     with contextlib.suppress(*UNABLE):
         met = stored.met()
@@ -343,9 +340,7 @@ class ProgramPickler(pickle.Pickler):
 class ProgramUnpickler(pickle.Unpickler):
     """Finds it again."""
 
-    def __init__(
-        self, contents: bytes, met: Sequence[object], outside: Outside, layout: KeptLayout | None = None
-    ):
+    def __init__(self, contents: bytes, met: Sequence[object], outside: Outside, layout: KeptLayout | None = None):
         super().__init__(io.BytesIO(contents))
         self.met, self.outside, self.layout = met, outside, layout
 

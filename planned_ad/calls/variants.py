@@ -124,10 +124,11 @@ class Variant:
         return self._with_room(self.room * MORE)
 
     def _halves(self) -> dict[str, Entry]:
-        limits = self.preserve_args, self._memory_limit
-        own = self._slow_path, self._owner, self.watch, self.room, self.stored
         with belonging_to(self.trace.line.file), stage(f"compiling both halves of {self.trace.name}"):
-            return build_halves(self.trace, *limits, *own)
+            return build_halves(
+                self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner, self.watch,
+                self.room, self.stored,
+            )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

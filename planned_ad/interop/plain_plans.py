@@ -148,7 +148,7 @@ class PlainPlan:
 
 
 def check_plain(caller: str, preserves: bool, trace: Trace) -> None:
-    """Refuse what an adapter cannot pass on: asked of each trace, since another branch may do what the first did not."""
+    """Refuse what an adapter cannot pass on: asked of each trace, since branches differ."""
     containers = [name for name, (child, _) in zip(trace.names, arguments_with_leaves(trace)) if child != LEAF]
     if containers or any(leaf.is_pairs for leaf in trace.leaves):
         raise UnsupportedError(f"{caller}: arguments are real arrays and numbers; {trace.name} takes others")

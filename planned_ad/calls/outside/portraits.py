@@ -115,10 +115,8 @@ def key_told(key: Any, numbers: dict[int, int]) -> Any:
         return ("array", repr(key[3]))
     if kind == "again":
         return ("again", repr(numbers[id(key[1].object)]))
-    if kind in ("class", "instance", "module", "function"):
+    if kind in ("class", "instance", "module", "function", "library"):
         return (kind, importable_name(key[1].object))
-    if kind == "library":
-        return (kind, library_name(key[1].object))
     if kind == "code":
         return ("code", code_digest(key[1]))
     return value_told(key)
@@ -144,30 +142,19 @@ def importable_name(obj: Any) -> str:
     """The name under which another process finds the same class, function or module."""
     if isinstance(obj, types.ModuleType):
         return obj.__name__
+    if isinstance(obj, np.dtype):
+        return repr(obj)
+    if isinstance(obj, types.MethodDescriptorType | types.WrapperDescriptorType):
+        return f"{importable_name(obj.__objclass__)}.{obj.__name__}"
     module, name = getattr(obj, "__module__", None), getattr(obj, "__qualname__", None)
+    if isinstance(obj, np.ufunc):
+        module, name = "numpy" if hasattr(np, obj.__name__) else "scipy.special", obj.__name__
     found: Any = sys.modules.get(module) if isinstance(module, str) else None
     for part in str(name).split("."):
         found = getattr(found, part, None)
     if found is not obj:
         raise NotPortable(f"{obj!r} is not found under its name")
     return f"{module}:{name}"
-
-
-def library_name(obj: Any) -> str:
-    """What something of a library is called there: it is the same in another process of the same versions."""
-    if isinstance(obj, np.dtype):
-        return f"dtype {obj.descr}"
-    if isinstance(obj, types.MethodDescriptorType | types.WrapperDescriptorType):
-        return f"{importable_name(obj.__objclass__)}.{obj.__name__}"
-    if isinstance(obj, np.ufunc):
-        modules = [sys.modules[name] for name in OF_UFUNCS if name in sys.modules]
-        for module in modules:
-            if getattr(module, obj.__name__, None) is obj:
-                return f"{module.__name__}:{obj.__name__}"
-    return importable_name(obj)
-
-
-OF_UFUNCS = ("numpy", "scipy.special", "numpy.linalg._umath_linalg")  # which do not know where they are
 
 
 def code_digest(code: types.CodeType) -> str:

@@ -28,6 +28,7 @@ class Watch:
 
     outside: Outside
     _table: WatchTable = field(default_factory=WatchTable)
+    _lasting: WatchTable = field(default_factory=WatchTable)  # of what calls take for granted
     _names: UsedNames = field(default_factory=UsedNames)
     _seen: list[Sighting] = field(default_factory=list)
     _notes: tuple[str, ...] = ()
@@ -61,6 +62,7 @@ class Watch:
                 return
             walk = self._first_walk()
             self._table.fill(walk.rows)
+            self._lasting.fill(walk.lasting)
             self._seen, self._walked, self._notes = walk.seen, self.outside.version, tuple(dict.fromkeys(walk.notes))
 
     @property
@@ -74,17 +76,15 @@ class Watch:
         self._look()
         return not self._table.alive or (watchtable.supported() and self._table.holds())
 
-    def holds(self, in_full: bool = False) -> bool:
-        """Whether everything has the value that it had; if so, the table knows the objects of now.
-
-        `in_full`: also what names of libraries are bound to, which the table does not know.
-        """
-        if self.is_same() and not in_full:
+    def holds(self) -> bool:
+        """Whether everything has the value that it had; if so, the table knows the objects of now."""
+        if self.is_same() and (not self._lasting.alive or (watchtable.supported() and self._lasting.holds())):
             return True
         walk = self._walk(self._names)
         if [s.key for s in walk.seen] != [s.key for s in self._seen]:
             return False
         self._table.fill(walk.rows)
+        self._lasting.fill(walk.lasting)
         self._seen = walk.seen
         return True
 
