@@ -16,12 +16,10 @@ from ..errors import ArgumentError, UnsupportedError
 from ..functional.plan_derivatives import ByPosition
 from ..kernels.entry.callspec import ArraySpec
 from ..kernels.entry.native_calls import NativeParameter
-from ..passes.boundary import written_arguments
+from ..passes.boundary import first_write, written_arguments
 from ..plan import Plan
 from ..python.signatures import bind
-from ..python.source import Line
 from ..regions.regions import c_strides
-from ..tape.tape import Tape, walk
 from ..trace import Trace
 from ..transforms import hvp
 
@@ -154,18 +152,12 @@ def check_plain(caller: str, preserves: bool, trace: Trace) -> None:
         raise UnsupportedError(f"{caller}: arguments are real arrays and numbers; {trace.name} takes others")
     if trace.result_structure != LEAF or len(trace.tape.results) != 1 or trace.tape.results[0].dtype.kind != "f":
         raise UnsupportedError(f"{caller}: {trace.name} has to return one floating array or number")
-    if written_arguments(trace.tape) and not preserves:
-        line = first_write(trace.tape)
+    written = [] if preserves else written_arguments(trace.tape)
+    if written:
+        line = first_write(trace.tape, written[0])
         raise UnsupportedError(
             f"{caller}: {trace.name} writes to arguments ({line}: `{line.text}`); compile it with preserve_args=True"
         )
-
-
-def first_write(tape: Tape) -> Line:
-    """Where a program that writes to an argument first does so."""
-    written = set(written_arguments(tape))
-    writes = [op for op in walk(tape.operations) if not written.isdisjoint(region.buffer for region in op.writes)]
-    return min(writes, key=lambda op: len(op.blocks)).line  # that within a loop, rather than the loop
 
 
 def curvature_of(f: Callable[..., Any], count: int, active: tuple[int, ...]) -> Callable[..., tuple]:
