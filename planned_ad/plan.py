@@ -105,6 +105,7 @@ class Plan(Pictured, Generic[Result]):
         self._f, self._options = f, options
         self._lock = threading.RLock()
         self._variants: list[Variant] = []
+        self._asked: dict[str, Callable[[Trace], None]] = {}  # what refuses traces, by who has had it asked
         self._stretched: set[Line] = set()  # lines of whose lengths, or masks, a trace knows less: see `trace`
         self._exact: set[Line] = set()  # lines whose masks are traced for each number of elements that they choose
         self._derivatives: dict[Any, Any] = {}
@@ -323,6 +324,16 @@ class Plan(Pictured, Generic[Result]):
         return export(self, path, example, calls, cpu)
 
     # Variants.
+
+    def _ask(self, who: str, refuse: Callable[[Trace], None]) -> None:
+        """Ask each trace that there is, and each one to come: `refuse` raises where `who` cannot use the plan with it.
+
+        A trace that is refused becomes no variant, whoever calls the plan: compiled code tries all variants.
+        """
+        with self._lock:
+            for variant in self._variants:
+                refuse(variant.trace)
+            self._asked[who] = refuse
 
     def _slow_path(self, row: CallKind, variant: Variant) -> Callable[..., Any]:
         return functools.partial(_slow_path, self, row, variant)

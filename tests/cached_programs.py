@@ -95,11 +95,16 @@ def child(work: Callable[[], Any]) -> Any:
 
 def gradient(f: Callable, x: np.ndarray = X, **options: Any) -> tuple[list[float], bool]:
     """The gradient, and whether the function was traced for it."""
+    return counted(lambda: planned_ad.compile(f, np.zeros_like(x) + x, **options).gradient(x))
+
+
+def counted(work: Callable[[], np.ndarray]) -> tuple[list[float], bool]:
+    """An array, and whether a function was traced for it."""
     traced = []
     trace = variants.traced_and_checked
     variants.traced_and_checked = lambda *a: traced.append(1) or trace(*a)
     try:
-        found = planned_ad.compile(f, np.zeros_like(x) + x, **options).gradient(x)
+        found = work()
     finally:
         variants.traced_and_checked = trace
     return found.tolist(), bool(traced)
@@ -174,6 +179,47 @@ def changed(folder: Path) -> Any:
         "options": [child(lambda n=n: gradient(loss, unroll=n)) for n in (16, 16, 1)],
         "solve": [compiled_in_child(with_solve) for _ in range(2)],
     }
+
+
+def by_split(f: Callable) -> np.ndarray:
+    forward, reverse = planned_ad.compile(f, X).split()
+    tape = forward.tape()
+    forward(X, tape)
+    return reverse(tape)
+
+
+def product(x, y):
+    return np.sum(x * y**2)
+
+
+FORMS: dict[str, Callable[[Callable], np.ndarray]] = {
+    "grad": lambda f: planned_ad.grad(f)(X),
+    "value_and_grad": lambda f: planned_ad.value_and_grad(f)(X)[1],
+    "hvp": lambda f: planned_ad.hvp(f)(X, np.ones(3)),
+    "plan.hvp": lambda f: planned_ad.compile(f, X).hvp(X, np.ones(3)),
+    "vjp": lambda f: planned_ad.vjp(f)(X)[1](1.0),
+    "split": by_split,
+    "grad of grad": lambda f: planned_ad.grad(lambda x: np.sum(planned_ad.grad(f)(x)))(X),
+}
+
+
+def derived(folder: Path) -> Any:
+    """Derivatives as functions, of a function that has changed, or another derivative of the same function."""
+
+    def found(form: Callable[[Callable], np.ndarray], f: Callable = scaled, factor: float = 2.0) -> Any:
+        def work() -> Any:
+            globals()["FACTOR"] = factor
+            return counted(lambda: form(f))
+
+        return child(work)
+
+    answers = {name: [found(form, factor=v) for v in (2.0, 2.0, 3.0)] for name, form in FORMS.items()}
+    answers["closure"] = [found(FORMS["grad"], power(n)) for n in (3, 3, 4)]
+    by_argument = [lambda f, k=k: planned_ad.grad(f, k)(X, 1 + X) for k in (0, 0, 1)]
+    answers["argnums"] = [found(form, product) for form in by_argument]
+    by_library = [lambda f, g=g: planned_ad.grad(lambda x: np.sum(g(x)))(X) for g in (np.sin, np.sin, np.cos)]
+    answers["library"] = [found(form) for form in by_library]
+    return answers
 
 
 def edited(folder: Path) -> Any:
@@ -259,7 +305,7 @@ def beside(folder: Path) -> Any:
     return {"found": found, "listed": sorted(set(listed)), "removed": removed, "left": planned_ad.caching.total_size()}
 
 
-SCENARIOS = (eight, killed, changed, edited, asked, spoilt, refused, beside)
+SCENARIOS = (eight, killed, changed, derived, edited, asked, spoilt, refused, beside)
 
 if __name__ == "__main__":
     answers = {}

@@ -308,6 +308,23 @@ def test_never_an_old_gradient(found, what, expected):
     assert list(map(outcome, found["changed"][what])) == expected
 
 
+def test_derivatives_as_functions_are_found_and_never_old_ones(found):
+    derived = dict(found["derived"])
+    special = {name: derived.pop(name) for name in ("closure", "argnums", "library")}
+    for form, answers in derived.items():
+        of_hessian = "hvp" in form or form == "grad of grad"
+        first = [4.0, 4.0, 4.0] if of_hessian else [2.0, 4.0, 8.0]
+        changed = [1.5 * g for g in first]
+        assert [g for g, _ in map(outcome, answers)] == [first, first, changed], form
+        assert [traced for _, traced in answers] == [True, False, True], form
+    cubes, fourths = (3 * X**2).tolist(), (4 * X**3).tolist()
+    assert list(map(outcome, special["closure"])) == [(cubes, True), (cubes, False), (fourths, True)]
+    by_x, by_y = ((1 + X) ** 2).tolist(), (2 * X * (1 + X)).tolist()
+    assert list(map(outcome, special["argnums"])) == [(by_x, True), (by_x, False), (by_y, True)]
+    sines, cosines = np.round(np.cos(X), 9).tolist(), np.round(-np.sin(X), 9).tolist()
+    assert list(map(outcome, special["library"])) == [(sines, True), (sines, False), (cosines, True)]
+
+
 def test_a_function_that_is_edited(found):
     expected = [([2, 2, 2], True), ([2, 2, 2], False), ([3, 3, 3], True), ([15, 15, 15], True)]
     assert list(map(outcome, found["edited"])) == expected

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from planned_ad.calls import kinds
 from planned_ad.calls.entries import entry_tape
 from planned_ad.planner import plan_memory
-from planned_ad.planning.layout import ALIGNMENT, Arena, lay_out, may_reuse
+from planned_ad.planning.layout import ALIGNMENT, Arena, Uses, lay_out, may_reuse
 from planned_ad.planning.schedule import (
     GatherRead,
     LibraryStep,
@@ -51,7 +51,7 @@ def check_layout(plan: MemoryPlan) -> None:
         old, new = (a, b) if first_a < first_b else (b, a)
         step = plan.lifetimes[old][1]
         assert step == plan.lifetimes[new][0], f"{old} and {new} overlap"
-        assert may_reuse(list(walk_steps(plan.steps)), step, old, new, plan.sizes)
+        assert may_reuse(Uses(list(walk_steps(plan.steps))[step]), old, new, plan.sizes)
 
 
 def accesses(plan: MemoryPlan) -> Iterator[tuple[int, Memory, bool]]:

@@ -10,12 +10,13 @@ from typing import Any
 from ..differentiate.keep.split import split
 from ..errors import ArgumentError
 from ..trace import Trace
-from .entries import Entry, build_entry, limited_tape
+from .entries import Entry, compiled_parts, limited_tape, loaded_entry
 from .kinds import KINDS, SPLIT, CallKind
 from .outside.watch import Watch
 from .parameters import shadowed
 from .replay import Call
 from .split_tape import KeptLayout, TapeMemory
+from .stored_plans import StoredTrace, find_halves, put_halves
 
 FORWARD, REVERSE = KINDS["forward"], KINDS["reverse"]
 
@@ -101,15 +102,27 @@ def build_halves(
     owner: object,
     watch: Watch,
     room: int,
+    stored: StoredTrace | None,
 ) -> dict[str, Entry]:
-    """Plan and compile both halves for one trace."""
-    tape, reruns = limited_tape(trace, SPLIT, preserve_args, memory_limit, room)
-    halves = split(tape)
-    layout = KeptLayout(halves, owner, trace, preserve_args, len(shadowed(trace)))
-    forward = build_entry(trace, FORWARD, halves.forward, slow_path(FORWARD), reruns, layout, watch)
-    reverse = build_entry(trace, REVERSE, halves.reverse, slow_path(REVERSE), reruns, layout)
-    layout.reverse = reverse
-    return {FORWARD.name: forward, REVERSE.name: reverse}
+    """Plan and compile both halves for one trace, or load them."""
+    own = owner, trace, preserve_args, len(shadowed(trace))
+    found = None if stored is None else find_halves(stored)
+    if found is not None:
+        halves, forward, reverse, layout = found
+        layout.__init__(halves, *own)  # type: ignore[misc]
+    else:
+        tape, reruns = limited_tape(trace, SPLIT, preserve_args, memory_limit, room)
+        halves = split(tape)
+        layout = KeptLayout(halves, *own)
+        forward = compiled_parts(trace, FORWARD, halves.forward, reruns, layout, watch)
+        reverse = compiled_parts(trace, REVERSE, halves.reverse, reruns, layout)
+        if stored is not None:
+            put_halves(stored, halves, forward, reverse)
+    layout.reverse = loaded_entry(trace, REVERSE, reverse, slow_path(REVERSE), None)
+    return {
+        FORWARD.name: loaded_entry(trace, FORWARD, forward, slow_path(FORWARD), watch),
+        REVERSE.name: layout.reverse,
+    }
 
 
 def filled_by(plan: object, name: str, tape: Any) -> KeptLayout:

@@ -30,8 +30,10 @@ import numpy as np
 import scipy
 
 from ..caching import folders, store
+from ..differentiate.keep.split import Halves
 from ..kernels.entry import headers
 from ..kernels.llvm.codelibrary import processor
+from ..python.made import MadeOf
 from ..python.signatures import bind
 from ..python.structure import Structure, flatten_arguments
 from ..tape.found_outside import Outside
@@ -40,10 +42,11 @@ from ..trace import Trace
 from ..tracing.record.scopes import Decisions
 from .check.checked import Checked
 from .entries import EntryParts
-from .kinds import CallKind
+from .kinds import SPLIT, CallKind
 from .outside.portraits import NotPortable, importable_name
 from .outside.sightings import PLAIN
 from .outside.watch import Watch
+from .split_tape import KeptLayout
 
 UNABLE = (NotPortable, pickle.PickleError, TypeError, AttributeError, ValueError, RecursionError, ImportError)
 DATA_KINDS = "fiub"  # of arrays whose numbers are data at run time
@@ -100,7 +103,10 @@ class StoredTrace:
 
 def request_for(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any], options: dict[str, Any]) -> Request | None:
     """What to look for; None where nothing is ever stored."""
-    if folders.folder_now() is None or type(f) not in (types.FunctionType, types.MethodType) or options["frozen"]:
+    is_made = isinstance(f, MadeOf) and f.is_pure
+    if folders.folder_now() is None or options["frozen"]:
+        return None
+    if type(f) not in (types.FunctionType, types.MethodType) and not is_made:
         return None
     try:
         arguments, signature = bind(f, args, kwargs)
@@ -114,7 +120,8 @@ def request_for(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any], opti
         portrait = Watch(outside).portrait()
         chosen = sorted((name, value) for name, value in options.items() if name not in NOT_KEYED)
         told = (structure_told(structure), sorted(signature.by_name), replace(signature, by_name=frozenset()))
-        key = store.key_of("trace", versions(), portrait.digest, f.__module__, described, told, chosen)
+        modules = [met.__module__ for met in portrait.met if type(met) is types.FunctionType]
+        key = store.key_of("trace", versions(), portrait.digest, modules, described, told, chosen)
     except UNABLE:
         return None
     return Request(key, portrait.met, tuple(leaves))
@@ -242,25 +249,55 @@ def globals_at(recipe: tuple, given: Sequence[Any]) -> dict[str, Any]:
 
 def find_entry(stored: StoredTrace, row: CallKind) -> EntryParts | None:
     """The compiled entry of a stored trace."""
-    contents = store.find(store.key_of(stored.key, row.name))
-    if contents is None:
-        return None
-    try:
-        parts = ProgramUnpickler(contents, stored.met(), stored.trace.outside).load()
-    except (*UNABLE, KeyError, IndexError, EOFError):
-        return None
-    return parts if parts.is_watched == (stored.watch.table is not None) else None
+    found, _ = found_under(stored, row.name)
+    return found[0] if found is not None and fits(stored, found[0]) else None
 
 
 def put_entry(stored: StoredTrace, row: CallKind, parts: EntryParts) -> None:
     """Store a compiled entry, unless its machine code or derivative rules belong to this process."""
-    if parts.compiled.is_of_process or parts.kept is not None:
+    put_under(stored, row.name, parts)
+
+
+def find_halves(stored: StoredTrace) -> tuple[Halves, EntryParts, EntryParts, KeptLayout] | None:
+    """What was stored of a split plan, and the layout that its parts refer to, which is yet to be made."""
+    found, layout = found_under(stored, SPLIT.name)
+    if found is None or not fits(stored, found[0]):
+        return None
+    forward, reverse, halves = found
+    return halves, forward, reverse, layout
+
+
+def put_halves(stored: StoredTrace, halves: Halves, forward: EntryParts, reverse: EntryParts) -> None:
+    put_under(stored, SPLIT.name, forward, reverse, halves)
+
+
+def fits(stored: StoredTrace, parts: EntryParts) -> bool:
+    return parts.is_watched == (stored.watch.table is not None)
+
+
+def found_under(stored: StoredTrace, name: str) -> tuple[Any, KeptLayout]:
+    """What was put beside a stored trace under a name; None where there is nothing."""
+    layout: KeptLayout = object.__new__(KeptLayout)
+    contents = store.find(store.key_of(stored.key, name))
+    if contents is None:
+        return None, layout
+    try:
+        return ProgramUnpickler(contents, stored.met(), stored.trace.outside, layout).load(), layout
+    except (*UNABLE, KeyError, IndexError, EOFError):
+        return None, layout
+
+
+def put_under(stored: StoredTrace, name: str, *what: Any) -> None:
+    """Put this beside a stored trace, unless the code of an entry in it belongs to this process."""
+    entries = [parts for parts in what if isinstance(parts, EntryParts)]
+    if any(parts.compiled.is_of_process for parts in entries):
         return
     with contextlib.suppress(*UNABLE):
         met = stored.met()
-        require_met(parts.tape, met)
-        contents = pickled(replace(parts, spec=replace(parts.spec, fixed=())), met)
-        store.put(store.key_of(stored.key, row.name), contents)
+        for parts in entries:
+            require_met(parts.tape, met)
+        told = [replace(p, spec=replace(p.spec, fixed=())) if isinstance(p, EntryParts) else p for p in what]
+        store.put(store.key_of(stored.key, name), pickled(told, met))
 
 
 # Objects of the program.
@@ -288,7 +325,7 @@ class ProgramPickler(pickle.Pickler):
             return "met", number
         if type(obj) is str and obj in self.files:
             return "file", self.files[obj]
-        if type(obj) is Outside or type(obj) is Decisions:  # what is found out again where it is needed
+        if type(obj) in (Outside, Decisions, KeptLayout):  # what is found out again where it is needed
             return (type(obj).__name__,)
         return None
 
@@ -303,9 +340,9 @@ class ProgramPickler(pickle.Pickler):
 class ProgramUnpickler(pickle.Unpickler):
     """Finds it again."""
 
-    def __init__(self, contents: bytes, met: Sequence[object], outside: Outside):
+    def __init__(self, contents: bytes, met: Sequence[object], outside: Outside, layout: KeptLayout | None = None):
         super().__init__(io.BytesIO(contents))
-        self.met, self.outside = met, outside
+        self.met, self.outside, self.layout = met, outside, layout
 
     def persistent_load(self, recipe: Any) -> object:
         if recipe[0] == "met":
@@ -314,6 +351,8 @@ class ProgramUnpickler(pickle.Unpickler):
             function = self.met[recipe[1]]
             assert type(function) is types.FunctionType
             return function.__code__.co_filename
+        if recipe[0] == "KeptLayout":
+            return self.layout
         return self.outside if recipe[0] == "Outside" else Decisions()
 
 

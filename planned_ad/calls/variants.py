@@ -13,6 +13,7 @@ from ..caching.folders import belonging_to
 from ..differentiate.keep.rooms import MORE
 from ..errors import BranchError, PlannedADError
 from ..planning.schedule import guard_steps
+from ..python.made import first_function
 from ..python.progress import stage
 from ..python.source import Line
 from ..tape.found_outside import Outside
@@ -55,6 +56,7 @@ class PlanOfTraces(Protocol):
     _options: dict[str, Any]
     _lock: Any
     _variants: list[Variant]
+    _asked: dict[str, Callable[[Trace], None]]
     _stretched: set[Line]
     _exact: set[Line]
 
@@ -122,10 +124,11 @@ class Variant:
         return self._with_room(self.room * MORE)
 
     def _halves(self) -> dict[str, Entry]:
-        with stage(f"compiling both halves of {self.trace.name}"):
+        with belonging_to(self.trace.line.file), stage(f"compiling both halves of {self.trace.name}"):
             return build_halves(
-                self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner, self.watch, self.room
-            )
+                self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner, self.watch,
+                self.room, self.stored,
+            )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +203,9 @@ def add_variant(
 
 
 def added(plan: PlanOfTraces, traced: Trace, checked: Checked, stored: StoredTrace | None) -> Variant:
-    """The variant of a trace, as the plan's last one."""
+    """The variant of a trace, as the plan's last one, unless somebody who uses the plan refuses it."""
+    for refuse in plan._asked.values():
+        refuse(traced)
     limits = plan._options["preserve_args"], plan._options["memory_limit"]
     variant = Variant(traced, checked, *limits, plan._slow_path, plan, stored=stored)
     plan._variants.append(variant)
@@ -209,7 +214,7 @@ def added(plan: PlanOfTraces, traced: Trace, checked: Checked, stored: StoredTra
 
 def file_of(f: object) -> str:
     """Where a function is defined; empty where there is no telling."""
-    return getattr(getattr(f, "__code__", None), "co_filename", "")
+    return getattr(getattr(first_function(f), "__code__", None), "co_filename", "")
 
 
 # For what is outside now: others were traced for a flag or a number that has changed.

@@ -5,23 +5,29 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..calls.entries import check_loss
 from ..calls.parameters import arguments_with_leaves
 from ..plan import DERIVATIVES, Plan
+from ..python.made import MadeOf
 from ..trace import Trace
 from .derivatives import Gradient, HessianVector, Jacobian, Pushforward
 from .transformed import Transformed, recorder_of
 
 
-class ByPosition:
+class ByPosition(MadeOf):
     """The function of a plan, with all of its arguments by position, in the order of its trace."""
 
     def __init__(self, function: Callable[..., Any], trace: Trace):
         self.function, self.trace = function, trace
         self.__name__, self.__wrapped__ = trace.name, function
         self.__signature__ = signature(trace.names)
+
+    def told(self) -> dict[str, Any]:
+        signature = self.trace.signature
+        return {"signature": repr((sorted(signature.by_name), replace(signature, by_name=frozenset())))}
 
     def __call__(self, *arguments: Any) -> Any:
         recorder = recorder_of(arguments, sys._getframe(1))
@@ -30,13 +36,16 @@ class ByPosition:
         return recorder.namespace.function(self.function)(*args, **kwargs)
 
 
-class Directional:
+class Directional(MadeOf):
     """A derivative along directions: one for each active argument follows the arguments."""
 
     def __init__(self, transformed: Transformed, trace: Trace, prefix: str, chosen: Sequence[int]):
         self.transformed, self.count = transformed, len(trace.names)
         self.__name__, self.__wrapped__ = transformed.__name__, transformed
         self.__signature__ = signature([*trace.names, *(prefix + trace.names[k] for k in chosen)])
+
+    def told(self) -> dict[str, Any]:
+        return {"count": self.count, "signature": str(self.__signature__)}
 
     def __call__(self, *arguments: Any) -> Any:
         own, directions = arguments[: self.count], arguments[self.count :]

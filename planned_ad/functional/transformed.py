@@ -19,6 +19,7 @@ from ..compiling import default_options
 from ..errors import ArgumentError, NotDifferentiableError, PlannedADError
 from ..plan import Plan
 from ..python import options as checks
+from ..python.made import MadeOf
 from ..python.shadows import ShadowGlobals
 from ..python.structure import Structure, flatten
 from ..python.type_variables import Arguments, Given
@@ -35,7 +36,10 @@ from .segments import Segment
 Argnums = int | Sequence[int]
 
 
-class Transformed(Generic[Arguments, Given]):
+NOT_TOLD = {"function", "linear", "_plans", "__wrapped__", "__signature__", "__doc__"}
+
+
+class Transformed(MadeOf, Generic[Arguments, Given]):
     """A function made from another by a derivative. Callable; keeps a compiled plan for each signature.
 
     Attributes
@@ -101,6 +105,9 @@ class Transformed(Generic[Arguments, Given]):
     def plan(self, *args: Any, **kwargs: Any) -> Plan:
         """The plan for arguments like these; compiled at the first time."""
         return self._plans.of(lambda a, k: Plan(self, a, default_options(), k), args, kwargs)
+
+    def told(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in NOT_TOLD}
 
     def __repr__(self) -> str:
         return f"<planned_ad.{self.__name__}>"

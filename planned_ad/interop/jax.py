@@ -13,30 +13,58 @@ import jax.numpy as jnp
 from ..calls.kernel_functions import KernelFunction
 from ..errors import DtypeError, ShapeError
 from ..plan import Plan
+from ..python.options import one_of
 from .plain_plans import PlainOperand, PlainPlan
 from .xla_handler import XLAHandler
 
 HANDLERS: list[XLAHandler] = []  # XLA never forgets one
 
 
-def jax_function(plan: Plan) -> Callable[..., jax.Array]:
+def jax_function(plan: Plan, mode: str = "reverse") -> Callable[..., jax.Array]:
     """The function of a plan, of JAX's arrays on the CPU.
 
-    XLA calls the plan's machine code, without Python. `vmap` runs it once for each item. There are two derivatives in
-    reverse mode; the second compiles a plan at first use.
+    XLA calls the plan's machine code, without Python. `vmap` runs it once for each item.
 
     Parameters
     ----------
     plan : Plan
-        Of C-contiguous arrays and numbers, that returns one array or number. It writes to no argument, or is compiled
-        with `preserve_args=True`. Static arguments have the values that it was compiled for.
+        As for `pytensor_function`: what compiled code can call.
+    mode : {'reverse', 'forward'}
+        Which derivatives JAX finds: two for `grad`, `vjp`, `jacrev`, or one for `jvp` and `jacfwd`. What is beyond the
+        value and gradient compiles a plan at first use.
 
     Notes
     -----
+    A function of JAX's has a rule for one of the modes. From one for `jvp` JAX would get reverse mode by transposing,
+    which it cannot do to foreign code; its `linear_call`, which is told the transpose, knows neither `vmap` nor a
+    second derivative (JAX 0.10).
+
     A plan that was given to JAX stays in memory. What its function found in globals and closures is compared by calls
     from Python only; numbers in arrays from there are read at each call.
     """
+    one_of("mode", mode, ("reverse", "forward"))
     calls = Calls(plan)
+    function = with_pushforward(calls) if mode == "forward" else with_pullback(calls)
+    return lambda *args: function(*calls.plain.without_static(args))
+
+
+def with_pushforward(calls: Calls) -> Callable[..., Any]:
+    """The value, with a rule for forward mode."""
+
+    @jax.custom_jvp
+    def function(*args: Any) -> Any:
+        return calls.value(*args)[0]
+
+    @function.defjvp
+    def rule(args: tuple, tangents: tuple) -> tuple:
+        _, tangent = calls.pushforward(*args, *(tangents[k] for k in calls.places))
+        return calls.value(*args)[0], tangent  # a value that `vmap` over tangents leaves as it is, as `jacfwd` needs
+
+    return function
+
+
+def with_pullback(calls: Calls) -> Callable[..., Any]:
+    """The value, with rules for reverse mode."""
 
     @jax.custom_vjp
     def pullback(args: tuple, cotangent: Any) -> list:
@@ -75,7 +103,7 @@ def jax_function(plan: Plan) -> Callable[..., jax.Array]:
     pullback.defvjp(lambda args, cotangent: (pullback(args, cotangent), (args, cotangent)), pullback_backward)
     value_and_gradients.defvjp(gradients_forward, gradients_backward)
     function.defvjp(forward, backward)
-    return lambda *args: function(*calls.plain.without_static(args))
+    return function
 
 
 class Calls:
@@ -103,6 +131,15 @@ class Calls:
         plain = self.plain
         kernel, outputs = plain.plan.kernel.value_and_gradient, [*self.active, plain.result]
         return foreign(kernel, self.operands, outputs, lambda *x: plain.value_and_gradients(*plain.with_static(x)))
+
+    @functools.cached_property
+    def pushforward(self) -> Callable[..., list]:
+        """The value and its tangent, of the arguments and the tangents of the active ones."""
+        plain, count, pushed = self.plain, len(self.operands), self.plain.plan._derived("jvp")
+        inputs, outputs = [*self.operands, *self.active], [plain.result, plain.result]
+        return foreign(
+            pushed.kernel.value, inputs, outputs, lambda *x: pushed(*plain.with_static(x[:count]), *x[count:])
+        )
 
     @functools.cached_property
     def pullback(self) -> Callable[..., list]:

@@ -16,10 +16,11 @@ from ..errors import ArgumentError, UnsupportedError
 from ..functional.plan_derivatives import ByPosition
 from ..kernels.entry.callspec import ArraySpec
 from ..kernels.entry.native_calls import NativeParameter
-from ..passes.boundary import written_arguments
+from ..passes.boundary import first_write, written_arguments
 from ..plan import Plan
 from ..python.signatures import bind
 from ..regions.regions import c_strides
+from ..trace import Trace
 from ..transforms import hvp
 
 
@@ -52,7 +53,7 @@ class PlainOperand:
 
 
 class PlainPlan:
-    """A plan of arrays and numbers that returns one floating array or number, and writes to no argument.
+    """A plan of arrays and numbers that returns one floating array or number, and writes to no argument in any branch.
 
     Attributes
     ----------
@@ -63,20 +64,15 @@ class PlainPlan:
     result : PlainOperand
     is_loss : bool
         Whether the result is a number, of which there is a gradient.
+    has_numbers : bool
+        Whether an operand is a number.
     """
 
     def __init__(self, plan: Plan, caller: str):
         if not isinstance(plan, Plan):
             raise UnsupportedError(f"{caller} takes a plan, planned_ad.compile(f, example), not {type(plan).__name__}")
+        plan._ask(caller, functools.partial(check_plain, caller, plan._options["preserve_args"]))
         trace = plan._variants[0].trace
-        of_arguments = list(arguments_with_leaves(trace))
-        containers = [name for name, (child, _) in zip(trace.names, of_arguments) if child != LEAF]
-        if containers or any(leaf.is_pairs for leaf in trace.leaves):
-            raise UnsupportedError(f"{caller}: arguments are real arrays and numbers; {trace.name} takes others")
-        if trace.result_structure != LEAF or len(trace.tape.results) != 1 or trace.tape.results[0].dtype.kind != "f":
-            raise UnsupportedError(f"{caller}: {trace.name} has to return one floating array or number")
-        if written_arguments(trace.tape) and not plan._options["preserve_args"]:
-            raise UnsupportedError(f"{caller}: {trace.name} writes to arguments; compile it with preserve_args=True")
         value = trace.tape.results[0]
         self.plan, self.caller = plan, caller
         self.operands = tuple(
@@ -89,12 +85,13 @@ class PlainPlan:
                 is_contiguous=tuple(leaf.strides) == c_strides(tuple(leaf.shape)) or leaf.kind != "array",
                 value=leaf.value if leaf.kind == "static" else None,
             )
-            for name, (_, (leaf,)) in zip(trace.names, of_arguments)
+            for name, (_, (leaf,)) in zip(trace.names, arguments_with_leaves(trace))
         )
         self.active = tuple(k for k, operand in enumerate(self.operands) if operand.active)
         kind = "array" if trace.result_kinds[0] == "array" else "float"
         self.result = PlainOperand(name="value", kind=kind, shape=tuple(value.shape), dtype=value.dtype)
         self.is_loss = is_scalar_loss(trace)
+        self.has_numbers = any(operand.kind == "float" for operand in self.operands)
 
     @property
     def variables(self) -> list[PlainOperand]:
@@ -146,6 +143,21 @@ class PlainPlan:
         own = {"preserve_args": False, "memory_limit": None, "differentiate": False}
         function = curvature_of(ByPosition(plan._f, trace), len(self.operands), self.active)
         return Plan(function, (*example, *more), plan._options | own)
+
+
+def check_plain(caller: str, preserves: bool, trace: Trace) -> None:
+    """Refuse what an adapter cannot pass on: asked of each trace, since branches differ."""
+    containers = [name for name, (child, _) in zip(trace.names, arguments_with_leaves(trace)) if child != LEAF]
+    if containers or any(leaf.is_pairs for leaf in trace.leaves):
+        raise UnsupportedError(f"{caller}: arguments are real arrays and numbers; {trace.name} takes others")
+    if trace.result_structure != LEAF or len(trace.tape.results) != 1 or trace.tape.results[0].dtype.kind != "f":
+        raise UnsupportedError(f"{caller}: {trace.name} has to return one floating array or number")
+    written = [] if preserves else written_arguments(trace.tape)
+    if written:
+        line = first_write(trace.tape, written[0])
+        raise UnsupportedError(
+            f"{caller}: {trace.name} writes to arguments ({line}: `{line.text}`); compile it with preserve_args=True"
+        )
 
 
 def curvature_of(f: Callable[..., Any], count: int, active: tuple[int, ...]) -> Callable[..., tuple]:

@@ -69,6 +69,8 @@ class PlanOp(Op):
         given = [i if o.kind == "array" else i.item() for o, i in zip(self.inputs, inputs)]
         for cell, operand, found in zip(outputs, self.outputs, self.run(*given)):
             cell[0] = np.asarray(found, operand.dtype)
+            if cell[0].shape != operand.shape:  # of another branch
+                raise ShapeError(f"pytensor_function: {operand.name} has shape {cell[0].shape}, not {operand.shape}")
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:
         return [[operand.active] * len(self.outputs) for operand in self.inputs]

@@ -115,13 +115,14 @@ def lay_out(
     given: set[Memory] = set()  # dead slots whose place was taken over ...
     reused: set[Memory] = set()  # ... by these
     for number in sorted(set(births) | set(deaths)):
+        uses = Uses(steps[number]) if births[number] and deaths[number] and number < len(steps) else None
         for memory in sorted(births[number], key=lambda m: (-sizes[m], m.kind, m.id)):
             arena = large if sizes[memory] >= ALIGNMENT else small
             donor = next(
                 (
                     d
                     for d in deaths[number]
-                    if d not in given and lifetimes[d][0] < number and may_reuse(steps, number, d, memory, sizes)
+                    if d not in given and lifetimes[d][0] < number and may_reuse(uses, d, memory, sizes)
                 ),
                 None,
             )
@@ -139,23 +140,38 @@ def lay_out(
     return placed, large.end + -(-small.end // ALIGNMENT) * ALIGNMENT, lower_bound(sizes, lifetimes, reused)
 
 
-def may_reuse(steps: list[Step], number: int, old: Memory, new: Memory, sizes: dict[Memory, int]) -> bool:
+class Uses:
+    """Which memories a nest writes from which items, and which items refer to which memories."""
+
+    def __init__(self, step: Step):
+        self.nest = step if isinstance(step, Nest) else None
+        self.writers: dict[Memory, list[int]] = defaultdict(list)
+        self.items: dict[Memory, list[int]] = defaultdict(list)
+        if self.nest is not None:
+            for number, write in self.nest.spills.items():
+                self.writers[write.memory].append(number)
+            for number, item in enumerate(self.nest.items):
+                memory = getattr(item, "memory", None)
+                if memory is not None:
+                    self.items[memory].append(number)
+
+
+def may_reuse(uses: Uses | None, old: Memory, new: Memory, sizes: dict[Memory, int]) -> bool:
     """Whether slot `new` may take the place of slot `old`, which dies in the nest where `new` is born."""
-    nest = steps[number] if number < len(steps) else None
-    if not isinstance(nest, Nest) or old.kind != "slot" or new.kind != "slot" or sizes[old] != sizes[new]:
+    nest = None if uses is None else uses.nest
+    if uses is None or nest is None or old.kind != "slot" or new.kind != "slot" or sizes[old] != sizes[new]:
         return False
     if nest.ordered or sizes[new] < ALIGNMENT:
         return False
-    born = [r for r, write in nest.spills.items() if write.memory == new]
+    born = uses.writers.get(new, ())
     if len(born) != 1:
         return False
-    identity = contiguous(nest.domain)
-    for position, item in enumerate(nest.items):
-        memory = getattr(item, "memory", None)
-        if memory == old and not (isinstance(item, Read) and item.view == identity and position < born[0]):
+    identity, dtype = contiguous(nest.domain), nest.items[born[0]].dtype  # type: ignore[union-attr]
+    for position in uses.items.get(old, ()):
+        item = nest.items[position]
+        if not (isinstance(item, Read) and item.view == identity and position < born[0] and item.dtype == dtype):
             return False
-    same_type = [i.dtype for i in nest.items if isinstance(i, Read) and i.memory == old]
-    return all(t == nest.items[born[0]].dtype for t in same_type)  # type: ignore[union-attr]
+    return True
 
 
 def lower_bound(sizes: dict[Memory, int], lifetimes: dict[Memory, tuple[int, int]], reused: set[Memory]) -> int:

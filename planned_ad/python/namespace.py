@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from .comprehensions import HELPERS, rewritten
+from .made import MadeOf
 from .shadows import (
     ShadowClass,
     ShadowGlobals,
@@ -189,7 +190,8 @@ class Namespace:
         names = getattr(f, "__globals__", None)
         if isinstance(names, ShadowGlobals) and names.namespace is self:
             return f
-        self.roots.append((f, getattr(f, "__name__", type(f).__name__)))
+        if not isinstance(f, MadeOf):  # which traces what it is made of
+            self.roots.append((f, getattr(f, "__name__", type(f).__name__)))
         if type(f) is types.FunctionType and id(f) not in self._memo and id(f) not in self._replacements:
             self._remember(f, self._copy_code(f, self.shadow_globals(f.__globals__)))
         return self.shadow(f, getattr(f, "__name__", ""))

@@ -27,6 +27,18 @@ def writing(x):
     return np.sum(x**2)
 
 
+def writing_late(power):
+    """Of each power a function of its own that writes to its argument where the example, all positive, does not go."""
+
+    def f(x):
+        if x[0] < 0:
+            for i in range(x.shape[0]):
+                x[i] = 2.0 * x[i]
+        return np.sum(x**power)
+
+    return f
+
+
 SINGLE = [lambda x: np.sum(np.cos(x)) ** 2, lambda x: np.cos(x)]  # a number, and an array, of single precision too
 
 

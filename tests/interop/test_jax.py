@@ -12,7 +12,7 @@ from planned_ad.calls.export import c_compiler
 from planned_ad.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
 from planned_ad.interop import xla_handler as layout
 
-from .programs import SINGLE, W, X, branching, likelihood, rosenbrock, waves
+from .programs import SINGLE, W, X, branching, likelihood, rosenbrock, waves, writing_late
 
 jax = pytest.importorskip("jax")
 jax_function = planned_ad.interop.jax_function
@@ -82,6 +82,27 @@ def test_batches(f) -> None:
     close(jax.vmap(f)(many)[-1], f(batch[0, -1]))
 
 
+def test_forward_mode(f) -> None:
+    pushed = jax_function(planned_ad.compile(rosenbrock, X), mode="forward")
+    jax.tree.map(close, jax.jvp(pushed, (X,), (W,)), jax.jvp(in_jax, (X,), (W,)))
+    close(jax.jit(jax.jacfwd(pushed))(X), jax.grad(f)(X))
+    arrays = jax_function(planned_ad.compile(waves, (X, 2.0, 3, planned_ad.Const(W))), mode="forward")
+
+    def other(x, t):
+        return jnp.sin(x * t) ** 3 * W
+
+    for g in (other, lambda x, t: arrays(x, t, 3, W)):
+        found = jax.jvp(g, (X, 1.7), (W, 0.3)), jax.jacfwd(g, (0, 1))(X, 1.7)
+        expected = (jax.jvp(other, (X, 1.7), (W, 0.3)), jax.jacfwd(other, (0, 1))(X, 1.7))
+        jax.tree.map(close, found, expected)
+    batch = np.stack([X, 2 * X])
+    close(jax.vmap(lambda x: jax.jvp(pushed, (x,), (W,))[1])(batch), jax.vmap(jax.grad(f))(batch) @ W)
+    branches = jax_function(planned_ad.compile(branching(6), X), mode="forward")
+    close(jax.jvp(branches, (-X,), (W,))[1], np.sin(X) @ W)
+    with pytest.raises(planned_ad.errors.ArgumentError, match="mode"):
+        jax_function(planned_ad.compile(rosenbrock, X), mode="both")
+
+
 def test_arrays_of_several_arguments() -> None:
     f = jax_function(planned_ad.compile(waves, (X, 2.0, 3, planned_ad.Const(W))))
 
@@ -110,6 +131,14 @@ def test_a_branch_that_is_refused_is_an_error_of_jax() -> None:
     f = jax_function(planned_ad.compile(branching(5), X, on_branch="raise"))
     with pytest.raises(Exception, match="BranchError"):
         jax.block_until_ready(f(-X))
+
+
+def test_another_branch_that_writes_is_an_error_of_jax() -> None:
+    f = jax_function(planned_ad.compile(writing_late(4), X))
+    x = jnp.asarray(-X)
+    with pytest.raises(Exception, match="writes to arguments"):
+        jax.block_until_ready(f(x))
+    np.testing.assert_array_equal(x, -X)
 
 
 def test_what_is_refused(f) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
 import planned_ad
 from planned_ad.errors import ArgumentError, ShapeError, UnsupportedError
 
-from .programs import SINGLE, W, X, branching, likelihood, rosenbrock, waves, writing
+from .programs import SINGLE, W, X, branching, likelihood, rosenbrock, waves, writing, writing_late
 
 torch = pytest.importorskip("torch")
 torch_function = planned_ad.interop.torch_function
@@ -119,3 +121,33 @@ def test_arguments_that_are_written_to_are_preserved() -> None:
     f(x).backward()
     np.testing.assert_array_equal(x.detach(), X)
     np.testing.assert_allclose(x.grad, 8 * X, rtol=1e-15)
+
+
+def test_another_branch_that_writes_is_refused() -> None:
+    plan = planned_ad.compile(writing_late(2), X)
+    f, x = torch_function(plan), torch.tensor(-X)
+    for call in (f, lambda x: f(x.requires_grad_())):
+        with pytest.raises(UnsupportedError, match=r"programs.py:\d+.*x\[i\] = 2.0.*preserve_args=True"):
+            call(x)
+        np.testing.assert_array_equal(x.detach(), -X)
+    np.testing.assert_allclose(f(torch.tensor(X)), np.sum(X**2), rtol=1e-14)
+
+
+def test_a_shared_plan_is_asked_for_all_its_branches() -> None:
+    plan = planned_ad.compile(writing_late(3), X)
+    f = torch_function(plan)
+    with pytest.raises(UnsupportedError, match="writes to arguments"):  # compiled code would try that branch too
+        plan(-X)
+    own, x = copy.copy(plan), -X
+    np.testing.assert_allclose(own(x), -8 * np.sum(X**3), rtol=1e-14)
+    np.testing.assert_array_equal(x, -2 * X)
+    np.testing.assert_allclose(f(torch.tensor(X)), np.sum(X**3), rtol=1e-14)
+    with pytest.raises(UnsupportedError, match="writes to arguments"):  # it has recorded that branch before
+        torch_function(own)
+
+
+def test_another_branch_that_writes_is_given_copies() -> None:
+    f, x = torch_function(planned_ad.compile(writing_late(2), X, preserve_args=True)), given(-X)
+    f(x).backward()
+    np.testing.assert_array_equal(x.detach(), -X)
+    np.testing.assert_allclose(x.grad, -8 * X, rtol=1e-15)

@@ -131,7 +131,7 @@ def value_told(value: Any) -> Any:
     if kind in (float, complex) or kind in PLAIN:
         return (kind.__name__, repr(value))
     if isinstance(value, type):
-        return ("type", importable_name(value))
+        return ("type", value.__name__ if value in PLAIN else importable_name(value))
     if isinstance(value, np.generic):
         return (kind.__name__, value.tobytes())
     what = value.object if isinstance(value, Same) else value

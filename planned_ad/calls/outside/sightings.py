@@ -24,6 +24,7 @@ import numpy as np
 
 from ...kernels.entry import watchtable
 from ...kernels.entry.watchtable import Row
+from ...python.made import MadeOf
 from ...python.shadows import ShadowModule, is_library, is_user_class, is_user_function, real_class
 from ...python.used_names import UsedNames
 from ...tape.captured import MOST_BYTES, view_of
@@ -145,6 +146,8 @@ class Walk:
             self.visit_function(obj.py_func, path)
         elif isinstance(obj, types.ModuleType):
             self.see(path, ("module", Same(obj)), repr(obj), False)
+        elif isinstance(obj, MadeOf) and obj.is_pure:
+            self.visit_made(obj, path)
         else:
             self.visit_instance(obj, path)
 
@@ -155,6 +158,13 @@ class Walk:
             self.visit_function(obj, path, is_root=True)
         else:
             self.visit(obj, path)
+
+    def visit_made(self, made: MadeOf, path: str) -> None:
+        self.see(path, ("instance", Same(type(made))), f"a {type(made).__name__}", False)
+        told = made.told()
+        self.visit(tuple(told), path)
+        self.visit(tuple(told.values()), path)
+        self.visit(made.__wrapped__, path)
 
     def visit_array(self, array: np.ndarray, path: str) -> None:
         layout = (array.shape, array.strides, array.dtype.str)

@@ -87,6 +87,7 @@ class Compressed(Transformed):
     """
 
     name = "sparse_jacobian"
+    is_pure = False  # the pattern is found by tracing
 
     def __init__(
         self,
