@@ -1,4 +1,7 @@
-"""Formulas on matrices in the last two axes of symbols; the axes before them are a batch, the same for all operands."""
+"""Formulas on matrices in the last two axes of symbols; the axes before them are a batch, the same for all operands.
+
+Most take complex matrices, too: their transposes are conjugate transposes, and what is symmetric is Hermitian.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,20 @@ import numpy as np
 
 from ..regions.regions import Region, View, c_strides, contiguous
 from .algebra import Symbol, where
+from .complex_symbols import Complex, bilinear, of_each_part
 
 
 def matrix_transpose(a: Symbol) -> Symbol:
-    """The transpose of each matrix."""
+    """The transpose of each matrix; of complex ones, the conjugate transpose."""
     k = len(a.shape)
-    return a.transpose((*range(k - 2), k - 1, k - 2))
+    turned = a.transpose((*range(k - 2), k - 1, k - 2))
+    return turned.conjugate() if isinstance(turned, Complex) else turned
 
 
 def matrix_product(a: Symbol, b: Symbol) -> Symbol:
     """The matrix product."""
+    if isinstance(a, Complex) or isinstance(b, Complex):
+        return bilinear(matrix_product, a, b)
     k = len(a.shape) - 2
     batch = tuple(range(k))
     return a.apply(
@@ -35,6 +42,7 @@ def rows(a: Symbol, factors: Symbol) -> Symbol:
     return a * factors.reshape((*factors.shape, 1)).broadcast(a.shape)
 
 
+@of_each_part
 def masked(a: Symbol, mask: np.ndarray) -> Symbol:
     """`a` where the constant matrix `mask` is true, 0 elsewhere."""
     return where(a.constant(mask, np.dtype(bool)).broadcast(a.shape), a, 0)
@@ -46,6 +54,14 @@ def triangle(a: Symbol, lower: bool = True, k: int = 0) -> Symbol:
     return masked(a, np.tri(n, m, k=-k, dtype=bool) if lower else np.tri(m, n, k=-k, dtype=bool).T)
 
 
+def hermitian_triangle(a: Symbol, lower: bool) -> Symbol:
+    """One triangle, with the real part of the diagonal."""
+    if isinstance(a, Complex):
+        return Complex(triangle(a.real, lower), triangle(a.imag, lower, 1))
+    return triangle(a, lower)
+
+
+@of_each_part
 def diagonal(a: Symbol) -> Symbol:
     """The diagonals, as vectors."""
     *batch, n, m = a.shape
@@ -56,12 +72,12 @@ def diagonal(a: Symbol) -> Symbol:
 
 def from_triangle(a: Symbol, lower: bool) -> Symbol:
     """The symmetric matrix that one triangle of `a` stands for."""
-    return triangle(a, lower) + matrix_transpose(triangle(a, lower, 1))
+    return hermitian_triangle(a, lower) + matrix_transpose(triangle(a, lower, 1))
 
 
 def into_triangle(s: Symbol, lower: bool) -> Symbol:
     """The cotangent of `a` from that of `from_triangle(a)`: each element off the diagonal stands for two."""
-    return triangle(s, lower) + triangle(matrix_transpose(s), lower, 1)
+    return hermitian_triangle(s, lower) + triangle(matrix_transpose(s), lower, 1)
 
 
 def skew(a: Symbol) -> Symbol:
