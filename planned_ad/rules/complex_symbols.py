@@ -15,7 +15,7 @@ from ..regions.regions import Region, View, c_strides, contiguous
 from .algebra import Symbol
 
 
-class Complex:
+class ComplexSymbol:
     """The parts of a complex value, both of one shape."""
 
     __slots__ = ("imag", "real")
@@ -36,57 +36,60 @@ class Complex:
         """That of the parts."""
         return self.real.dtype
 
-    def each(self, function: Callable[[Symbol], Symbol]) -> Complex:
+    def each(self, function: Callable[[Symbol], Symbol]) -> ComplexSymbol:
         """Both parts changed alike."""
-        return Complex(function(self.real), function(self.imag))
+        return ComplexSymbol(function(self.real), function(self.imag))
 
     def __add__(self, other):
-        return Complex(self.real + other.real, self.imag + other.imag)
+        return ComplexSymbol(self.real + other.real, self.imag + other.imag)
 
     def __sub__(self, other):
-        return Complex(self.real - other.real, self.imag - other.imag)
+        return ComplexSymbol(self.real - other.real, self.imag - other.imag)
 
     def __neg__(self):
         return self.each(operator.neg)
 
     def __mul__(self, other):
-        if isinstance(other, Symbol | Complex):
-            return bilinear(operator.mul, self, other)
+        if isinstance(other, Symbol | ComplexSymbol):
+            return product_of_parts(operator.mul, self, other)
         return self.each(lambda part: part * other)
 
     def __truediv__(self, other):
-        if not isinstance(other, Complex):
+        if not isinstance(other, ComplexSymbol):
             return self.each(lambda part: part / other)
         return self * other.conjugate() / (other.real * other.real + other.imag * other.imag)
 
-    def conjugate(self) -> Complex:
-        return Complex(self.real, -self.imag)
+    def conjugate(self) -> ComplexSymbol:
+        return ComplexSymbol(self.real, -self.imag)
 
-    def turned(self) -> Complex:
+    def turned(self) -> ComplexSymbol:
         """Times the imaginary unit."""
-        return Complex(-self.imag, self.real)
+        return ComplexSymbol(-self.imag, self.real)
 
-    def transpose(self, order: tuple[int, ...]) -> Complex:
+    def transpose(self, order: tuple[int, ...]) -> ComplexSymbol:
         return self.each(lambda part: part.transpose(order))
 
-    def reshape(self, shape: tuple[int, ...]) -> Complex:
+    def reshape(self, shape: tuple[int, ...]) -> ComplexSymbol:
         return self.each(lambda part: part.reshape(shape))
 
-    def broadcast(self, shape: tuple[int, ...]) -> Complex:
+    def broadcast(self, shape: tuple[int, ...]) -> ComplexSymbol:
         return self.each(lambda part: part.broadcast(shape))
 
     def constant(self, number: object) -> Symbol:
         return self.real.constant(number)
 
 
-def bilinear(product: Callable[[Any, Any], Any], a: Any, b: Any) -> Complex:
+Matrix = Any  # a symbol, or a complex one
+
+
+def product_of_parts(product: Callable[[Any, Any], Any], a: Any, b: Any) -> ComplexSymbol:
     """A product of which one factor is complex."""
-    if not isinstance(b, Complex):
+    if not isinstance(b, ComplexSymbol):
         return a.each(lambda part: product(part, b))
-    if not isinstance(a, Complex):
+    if not isinstance(a, ComplexSymbol):
         return b.each(lambda part: product(a, part))
     real = product(a.real, b.real) - product(a.imag, b.imag)
-    return Complex(real, product(a.real, b.imag) + product(a.imag, b.real))
+    return ComplexSymbol(real, product(a.real, b.imag) + product(a.imag, b.real))
 
 
 def of_each_part(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -94,25 +97,25 @@ def of_each_part(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def of_any(a: Any, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(a, Complex):
+        if isinstance(a, ComplexSymbol):
             return a.each(lambda part: function(part, *args, **kwargs))
         return function(a, *args, **kwargs)
 
     return of_any
 
 
-# Complex values as the tape has them.
+# ComplexSymbol values as the tape has them.
 
 
-def from_pairs(pairs: Symbol) -> Complex:
+def parts_of_pairs(pairs: Symbol) -> ComplexSymbol:
     """The parts of pairs, which are the last axis."""
     *shape, _ = pairs.shape
     strides = c_strides(pairs.shape)[:-1]
     views = (View(which, tuple(shape), strides) for which in range(2))
-    return Complex(*(Symbol(pairs.builder, pairs.builder.view(pairs.value, view)) for view in views))
+    return ComplexSymbol(*(Symbol(pairs.builder, pairs.builder.view(pairs.value, view)) for view in views))
 
 
-def written(like: Symbol, shape: tuple[int, ...], parts: list[tuple[View, Symbol]]) -> Symbol:
+def filled_through(like: Symbol, shape: tuple[int, ...], parts: list[tuple[View, Symbol]]) -> Symbol:
     """An array of which each part fills what a view shows."""
     builder = like.builder
     buffer = builder.new_buffer("local", "pairs", like.dtype, contiguous(shape))
@@ -121,10 +124,10 @@ def written(like: Symbol, shape: tuple[int, ...], parts: list[tuple[View, Symbol
     return Symbol(builder, builder.load(buffer.whole))
 
 
-def as_pairs(a: Complex) -> Symbol:
+def interleaved(a: ComplexSymbol) -> Symbol:
     shape = (*a.shape, 2)
     strides = c_strides(shape)[:-1]
-    return written(
+    return filled_through(
         a.real, shape, [(View(which, a.shape, strides), part) for which, part in enumerate((a.real, a.imag))]
     )
 
@@ -133,28 +136,28 @@ def as_pairs(a: Complex) -> Symbol:
 # diagonal it is a triangle.
 
 
-def embedded(a: Complex) -> Symbol:
+def with_blocks(a: ComplexSymbol) -> Symbol:
     *batch, n, m = a.shape
     strides = c_strides((*batch, n, 2, m, 2))
     own = (*strides[: len(batch) + 1], strides[-2])
     numbers = ((0, a.real), (1, -a.imag), (2 * m, a.imag), (2 * m + 1, a.real))
     parts = [(View(start, a.shape, own), part) for start, part in numbers]
-    return written(a.real, (*batch, 2 * n, 2 * m), parts)
+    return filled_through(a.real, (*batch, 2 * n, 2 * m), parts)
 
 
-def stacked(a: Complex) -> Symbol:
-    """The columns of a matrix, on which embedded ones act."""
+def stacked(a: ComplexSymbol) -> Symbol:
+    """The columns of a matrix, on which with_blocks ones act."""
     *batch, n, m = a.shape
     strides = c_strides((*batch, n, 2, m))
     own = (*strides[: len(batch) + 1], 1)
     parts = [(View(which * m, a.shape, own), part) for which, part in enumerate((a.real, a.imag))]
-    return written(a.real, (*batch, 2 * n, m), parts)
+    return filled_through(a.real, (*batch, 2 * n, m), parts)
 
 
-def unstacked(a: Symbol) -> Complex:
+def unstacked(a: Symbol) -> ComplexSymbol:
     *batch, n, m = a.shape
     shape = (*batch, n // 2, m)
     strides = c_strides((*batch, n // 2, 2, m))
     own = (*strides[: len(batch) + 1], 1)
     views = (View(which * m, shape, own) for which in range(2))
-    return Complex(*(Symbol(a.builder, a.builder.view(a.value, view)) for view in views))
+    return ComplexSymbol(*(Symbol(a.builder, a.builder.view(a.value, view)) for view in views))

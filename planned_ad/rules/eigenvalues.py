@@ -2,8 +2,8 @@
 
 With `A V = V diag(w)` and `P = V^-1 dA V`, values move by the diagonal of `P`, and vectors by `V C` where
 `C[i, j] = P[i, j] / (w[j] - w[i])` (Giles, 3.1; Boeddeker et al., 4.77). What `C` has on its diagonal is how long
-vectors are, and of which phase: LAPACK's are of length one, and the largest number of each is real. With that they have
-derivatives, which are those of what is computed.
+vectors are, and of which phase: LAPACK's are of length one, and the largest number of each is real. With that
+they have derivatives, which are those of what is computed.
 
 **Where values are equal**, vectors have no derivative, nor have values by themselves; it is as in
 `rules.decompositions`. A matrix that has no basis of eigenvectors has no derivative at all: what comes out is not
@@ -28,14 +28,13 @@ from .complex_decompositions import (
     COMPLEX,
     before_turning,
     complex_matrices,
-    of_turns,
+    down_columns,
     order_of_pairs,
-    over_rows,
     row_of,
     turning,
     turns_of,
 )
-from .complex_symbols import Complex, as_pairs, embedded, from_pairs, stacked, unstacked
+from .complex_symbols import ComplexSymbol, interleaved, parts_of_pairs, stacked, unstacked, with_blocks
 from .decompositions import PairsOfValues, packed, unpack
 from .matrix_algebra import columns, diagonal, matrix_product, matrix_transpose, rows
 from .systems import Type, of_each_item, routine, square_matrices
@@ -101,12 +100,12 @@ def marked(w: np.ndarray, info: int) -> np.ndarray:
 # Derivatives: of real matrices `a` is a symbol, of complex ones a pair of them.
 
 
-def parts_of(y: Symbol, n: int) -> list[Complex]:
-    return [from_pairs(part) for part in unpack(y, [(n, 2), (n, n, 2)])]
+def eigen_parts(y: Symbol, n: int) -> list[ComplexSymbol]:
+    return [parts_of_pairs(part) for part in unpack(y, [(n, 2), (n, n, 2)])]
 
 
-def largest(v: Complex) -> Symbol:
-    """The mask of the number in each column that LAPACK has made real, the largest of those that are."""
+def largest_real(v: ComplexSymbol) -> Symbol:
+    """The mask of the number in each column that LAPACK has made real, the largest_real of those that are."""
     *_, n, m = v.shape
     size = where(v.imag.equals(0), v.real.apply("absolute"), -1)
     greatest = size.apply("reduce_max", axes=(len(v.shape) - 2,))
@@ -116,48 +115,48 @@ def largest(v: Complex) -> Symbol:
     return where(places.equals(over(first, v)), v.constant(1).broadcast(v.shape), 0).apply("stop_gradient")
 
 
-def over(numbers: Symbol, v: Complex) -> Symbol:
+def over(numbers: Symbol, v: ComplexSymbol) -> Symbol:
     """A number of each column, beside all of its numbers."""
     return numbers.reshape((*numbers.shape[:-1], 1, numbers.shape[-1])).broadcast(v.shape)
 
 
-def along_vectors(a: Complex, v: Complex) -> Symbol:
+def along_vectors(a: ComplexSymbol, v: ComplexSymbol) -> Symbol:
     """The real part of the scalar product of columns."""
-    return over_rows(a.real * v.real + a.imag * v.imag)
+    return down_columns(a.real * v.real + a.imag * v.imag)
 
 
-def solve(v: Complex, b: Complex, conjugated: bool = False) -> Complex:
+def basis_solve(v: ComplexSymbol, b: ComplexSymbol, conjugated: bool = False) -> ComplexSymbol:
     """`V^-1 b`, or `V^-H b`."""
-    factors = embedded(v).apply("lu")
+    factors = with_blocks(v).apply("lu")
     return unstacked(factors.apply("lu_solve", stacked(b), transposed=conjugated))
 
 
-def back(w: Complex, v: Complex, of_w: Complex, of_v: Complex) -> Complex:
+def eig_back(w: ComplexSymbol, v: ComplexSymbol, of_w: ComplexSymbol, of_v: ComplexSymbol) -> ComplexSymbol:
     """`V^-H (diag(wbar) + (V^H Vbar) / conj(w[j] - w[i])) V^H`."""
     of_v = of_v - columns(v, along_vectors(of_v, v))
-    of_v = before_turning(of_v, v, of_turns(of_v, v), largest(v))
+    of_v = before_turning(of_v, v, largest_real(v))
     turned = matrix_transpose(v)
     inner = matrix_product(turned, of_v)
     inner = PairsOfValues(w).divide(inner.conjugate(), [inner]).conjugate()
-    return solve(v, matrix_product(inner, turned) + rows(turned, of_w), conjugated=True)
+    return basis_solve(v, matrix_product(inner, turned) + rows(turned, of_w), conjugated=True)
 
 
-def along(w: Complex, v: Complex, da: Any) -> Symbol:
-    inner = solve(v, matrix_product(da, v))
+def eig_along(da: Any, w: ComplexSymbol, v: ComplexSymbol) -> Symbol:
+    inner = basis_solve(v, matrix_product(da, v))
     dv = matrix_product(v, PairsOfValues(w).divide(inner, [inner]))
-    dv = turning(dv, v, turns_of(dv, v, largest(v)))
+    dv = turning(dv, v, turns_of(dv, v, largest_real(v)))
     dv = dv - columns(v, along_vectors(dv, v))
-    return packed([as_pairs(diagonal(inner)), as_pairs(dv)], len(v.shape) - 2)
+    return packed([interleaved(diagonal(inner)), interleaved(dv)], len(v.shape) - 2)
 
 
 def eig_adjoint(ct: Symbol, y: Symbol, a: Symbol) -> Symbol:
     n = a.shape[-1]
-    return back(*parts_of(y, n), *parts_of(ct, n)).real
+    return eig_back(*eigen_parts(y, n), *eigen_parts(ct, n)).real
 
 
 def complex_eig_adjoint(ct: Symbol, y: Symbol, a: Symbol) -> Symbol:
     n = a.shape[-2]
-    return as_pairs(back(*parts_of(y, n), *parts_of(ct, n)))
+    return interleaved(eig_back(*eigen_parts(y, n), *eigen_parts(ct, n)))
 
 
 register(
@@ -168,7 +167,7 @@ register(
         evaluate=eig,
         adjoints=(eig_adjoint,),
         needs=("y",),
-        tangent=lambda tangents, y, a: along(*parts_of(y, a.shape[-1]), tangents[0]),
+        tangent=lambda tangents, y, a: eig_along(tangents[0], *eigen_parts(y, a.shape[-1])),
         cost=4000,
         reference=BOEDDEKER,
     )
@@ -181,7 +180,7 @@ register(
         evaluate=complex_eig,
         adjoints=(complex_eig_adjoint,),
         needs=("y",),
-        tangent=lambda tangents, y, a: along(*parts_of(y, a.shape[-2]), from_pairs(tangents[0])),
+        tangent=lambda tangents, y, a: eig_along(parts_of_pairs(tangents[0]), *eigen_parts(y, a.shape[-2])),
         cost=8000,
         reference=BOEDDEKER,
     )

@@ -19,14 +19,14 @@ from .routines import Item, rounded
 Shape = tuple[int, ...]
 
 
-def copy_in(item: Item, target: ir.Value) -> None:
+def copy_pairs_in(item: Item, target: ir.Value) -> None:
     """The pairs of the operand, column by column."""
     m, n, _ = item.shapes[0]
     with item.loops(m, n, 2) as (i, j, part):
         item.builder.store(item.element(0, i, j, part), item.at(target, (i, 2), (j, 2 * m), (part, 1)))
 
 
-def move(item: Item, source: ir.Value, leading: int, target: ir.Value, shape: tuple[int, int]) -> None:
+def move_pairs(item: Item, source: ir.Value, leading: int, target: ir.Value, shape: tuple[int, int]) -> None:
     """Pairs that lie column by column, to where they lie row by row."""
     with item.loops(*shape, 2) as (i, j, part):
         number = item.builder.load(item.at(source, (i, 2), (j, 2 * leading), (part, 1)))
@@ -38,7 +38,7 @@ class Scratch:
 
     def __init__(self, item: Item):
         self.item = item
-        counts, integers = scratch_counts(item.operation.primitive, item.shapes[0], item.params, item.dtype)
+        counts, integers = _scratch_counts(item.operation.primitive, item.shapes[0], item.params, item.dtype)
         self.numbers = [item.temporary(count) for count in counts]
         self.integers = [item.temporary(count, INTEGERS) for count in integers]
 
@@ -47,11 +47,11 @@ def emit_complex_eigh(item: Item) -> None:
     n, _, _ = item.shapes[0]
     values, vectors = item.result, item.at(item.result, (n, 1))
     half, info = "L" if item.params["lower"] else "U", item.info()
-    work, reals, integers = eigh_work(n, item.params["driver"], item.dtype)
+    work, reals, integers = _eigh_work(n, item.params["driver"], item.dtype)
     scratch = Scratch(item)
     matrix, columns, room, more = scratch.numbers
     support, whole = scratch.integers
-    copy_in(item, matrix)
+    copy_pairs_in(item, matrix)
     if item.params["driver"] == "evr":
         item.call_complex(
             *("heevr", "V", "A", half, n, matrix, n, 0.0, 1.0, 1, n, 0.0, item.info(), values, columns, n, support),
@@ -60,7 +60,7 @@ def emit_complex_eigh(item: Item) -> None:
         matrix = columns
     else:
         item.call_complex("heevd", "V", half, n, matrix, n, values, room, work, more, reals, whole, integers, info)
-    move(item, matrix, n, vectors, (n, n))
+    move_pairs(item, matrix, n, vectors, (n, n))
     mark_failure(item, info, values)
 
 
@@ -73,14 +73,14 @@ def emit_complex_svd(item: Item) -> None:
     scratch, info = Scratch(item), item.info()
     matrix, left, right, room, more = scratch.numbers
     (whole,) = scratch.integers
-    copy_in(item, matrix)
-    work, _ = svd_work(m, n, full, item.dtype)
+    copy_pairs_in(item, matrix)
+    work, _ = _svd_work(m, n, full, item.dtype)
     item.call_complex(
         *("gesdd", "A" if full else "S", m, n, matrix, m, s, left, m, right, q),
         *(room, work, more, whole, info),
     )
-    move(item, left, m, u, (m, p))
-    move(item, right, q, vh, (q, n))
+    move_pairs(item, left, m, u, (m, p))
+    move_pairs(item, right, q, vh, (q, n))
     mark_failure(item, info, s)
 
 
@@ -90,27 +90,27 @@ def emit_complex_qr(item: Item) -> None:
     (_, p), _ = qr_shapes((m, n), item.params["complete"])
     q, r = item.result, item.at(item.result, (2 * m * p, 1))
     matrix, factors, room = Scratch(item).numbers
-    work, info = qr_work(m, n, p, item.dtype), item.info()
-    copy_in(item, matrix)
+    work, info = _qr_work(m, n, p, item.dtype), item.info()
+    copy_pairs_in(item, matrix)
     item.call_complex("geqrf", m, n, matrix, m, factors, room, work, info)
     with item.loops(n, n, 2) as (i, j, part):
         number = builder.load(item.at(matrix, (i, 2), (j, 2 * m), (part, 1)))
         number = builder.select(builder.icmp_signed("<=", i, j), number, item.number(0))
         builder.store(number, item.at(r, (i, 2 * n), (j, 2), (part, 1)))
     item.call_complex("ungqr", m, p, n, matrix, m, factors, room, work, info)
-    move(item, matrix, m, q, (m, p))
+    move_pairs(item, matrix, m, q, (m, p))
 
 
 def emit_complex_eig(item: Item) -> None:
     n, _, _ = item.shapes[0]
     vectors = item.at(item.result, (2 * n, 1))
     matrix, columns, room, more = Scratch(item).numbers
-    work, info = eig_work(n, True, item.dtype), item.info()
-    copy_in(item, matrix)
+    work, info = _eig_work(n, True, item.dtype), item.info()
+    copy_pairs_in(item, matrix)
     item.call_complex(
         "geev", "N", "V", n, matrix, n, item.result, columns, n, columns, n, room, work, more, info
     )  # the left vectors are not asked for
-    move(item, columns, n, vectors, (n, n))
+    move_pairs(item, columns, n, vectors, (n, n))
     mark_failure(item, info, item.result)
 
 
@@ -122,7 +122,7 @@ def emit_eig(item: Item) -> None:
     vectors = item.at(item.result, (2 * n, 1))
     matrix, columns, room, values = Scratch(item).numbers
     others = item.at(values, (n, 1))
-    work, info = eig_work(n, False, item.dtype), item.info()
+    work, info = _eig_work(n, False, item.dtype), item.info()
     item.copy_in(0, matrix, 1, n)
     item.call("geev", "N", "V", n, matrix, n, values, others, columns, n, columns, n, room, work, info)
     with item.loops(n) as (j,):
@@ -144,7 +144,7 @@ def emit_eig(item: Item) -> None:
 
 
 @functools.cache
-def eigh_work(n: int, driver: str, dtype: np.dtype) -> tuple[int, int, int]:
+def _eigh_work(n: int, driver: str, dtype: np.dtype) -> tuple[int, int, int]:
     """Complex numbers, reals and integers."""
     best = int(routine(f"he{driver}_lwork", COMPLEX[dtype.char])(n)[0].real)
     if driver == "evr":
@@ -153,7 +153,7 @@ def eigh_work(n: int, driver: str, dtype: np.dtype) -> tuple[int, int, int]:
 
 
 @functools.cache
-def svd_work(m: int, n: int, full: bool, dtype: np.dtype) -> tuple[int, int]:
+def _svd_work(m: int, n: int, full: bool, dtype: np.dtype) -> tuple[int, int]:
     """Complex numbers and reals."""
     found, _ = routine("gesdd_lwork", COMPLEX[dtype.char])(m, n, compute_uv=1, full_matrices=int(full))
     k, larger = min(m, n), max(m, n)
@@ -161,7 +161,7 @@ def svd_work(m: int, n: int, full: bool, dtype: np.dtype) -> tuple[int, int]:
 
 
 @functools.cache
-def qr_work(m: int, n: int, p: int, dtype: np.dtype) -> int:
+def _qr_work(m: int, n: int, p: int, dtype: np.dtype) -> int:
     kind = COMPLEX[dtype.char]
     first, _ = routine("geqrf_lwork", kind)(m, n)
     second = routine("ungqr", kind)(np.zeros((m, p), kind, "F"), np.zeros(n, kind), lwork=-1)[1][0]
@@ -169,29 +169,29 @@ def qr_work(m: int, n: int, p: int, dtype: np.dtype) -> int:
 
 
 @functools.cache
-def eig_work(n: int, is_complex: bool, dtype: np.dtype) -> int:
+def _eig_work(n: int, is_complex: bool, dtype: np.dtype) -> int:
     found, _ = routine("geev_lwork", COMPLEX[dtype.char] if is_complex else dtype)(n, compute_vl=0, compute_vr=1)
     return max(int(np.real(found)), 2 * n if is_complex else 4 * n)
 
 
-def scratch_counts(primitive: str, shape: Shape, params: dict, dtype: np.dtype) -> tuple[list[int], list[int]]:
+def _scratch_counts(primitive: str, shape: Shape, params: dict, dtype: np.dtype) -> tuple[list[int], list[int]]:
     """The pieces of scratch memory of a routine: of real numbers, and of integers."""
     m, n = shape[:2]
     if primitive == "eig":
-        return [n * n, n * n, eig_work(n, False, dtype), 2 * n], []
+        return [n * n, n * n, _eig_work(n, False, dtype), 2 * n], []
     if primitive == "complex_eig":
-        return [2 * n * n, 2 * n * n, 2 * eig_work(n, True, dtype), 2 * n], []
+        return [2 * n * n, 2 * n * n, 2 * _eig_work(n, True, dtype), 2 * n], []
     if primitive == "complex_eigh":
-        work, reals, integers = eigh_work(n, params["driver"], dtype)
+        work, reals, integers = _eigh_work(n, params["driver"], dtype)
         return [2 * n * n, 2 * n * n, 2 * work, reals], [2 * n, integers]
     if primitive == "complex_svd":
         (_, p), (k,), (q, _) = svd_shapes((m, n), params["full"])
-        work, reals = svd_work(m, n, params["full"], dtype)
+        work, reals = _svd_work(m, n, params["full"], dtype)
         return [2 * m * n, 2 * m * p, 2 * q * n, 2 * work, reals], [8 * k]
     (_, p), _ = qr_shapes((m, n), params["complete"])
-    return [2 * m * p, 2 * n, 2 * qr_work(m, n, p, dtype)], []
+    return [2 * m * p, 2 * n, 2 * _qr_work(m, n, p, dtype)], []
 
 
-def decomposition_scratch(primitive: str, shape: Shape, params: dict, dtype: np.dtype) -> int:
-    numbers, integers = scratch_counts(primitive, shape, params, dtype)
+def complex_decomposition_scratch(primitive: str, shape: Shape, params: dict, dtype: np.dtype) -> int:
+    numbers, integers = _scratch_counts(primitive, shape, params, dtype)
     return sum(rounded(k * dtype.itemsize) for k in numbers) + sum(rounded(k * 4) for k in integers)

@@ -66,9 +66,10 @@ EMIT: dict[str, Callable[[Item], None]] = {
 }
 
 
+COMPLEX = ("complex_eig", "complex_eigh", "complex_svd", "complex_qr")
 EQUATIONS = {"permutation", "band_lu", "band_solve", "sylvester"}
-DECOMPOSITIONS = dict.fromkeys(("eigh", "svd", "qr", "pinv"), decompositions) | dict.fromkeys(
-    ("eig", "complex_eig", "complex_eigh", "complex_svd", "complex_qr"), complex_decompositions
+DECOMPOSITIONS = dict.fromkeys(("eigh", "svd", "qr", "pinv"), decompositions.decomposition_scratch) | dict.fromkeys(
+    ("eig", *COMPLEX), complex_decompositions.complex_decomposition_scratch
 )
 
 
@@ -112,14 +113,14 @@ def scratch_of(step: LibraryStep) -> int:
     rank = len(op.out.shape) - CORES[op.primitive][1]
     shapes = [view.shape[rank:] for _, view, _ in step.operands]
     if op.primitive in DECOMPOSITIONS:
-        return DECOMPOSITIONS[op.primitive].decomposition_scratch(op.primitive, shapes[0], op.params, op.out.dtype)  # type: ignore[arg-type]
+        return DECOMPOSITIONS[op.primitive](op.primitive, shapes[0], op.params, op.out.dtype)  # type: ignore[arg-type]
     if op.primitive in EQUATIONS:
         return equations.equation_scratch(op.primitive, shapes, op.out.dtype)  # type: ignore[arg-type]
     return sum(rounded(math.prod(shape) * op.out.dtype.itemsize) for shape in shapes)
 
 
 # Larger matrices: LAPACK calls routines of OpenBLAS that take memory for themselves (seen by counting).
-LARGEST_WITHOUT_MEMORY = dict.fromkeys(("eigh", "svd", "pinv", "sylvester"), 24)
+LARGEST_WITHOUT_MEMORY = dict.fromkeys(("eigh", "svd", "pinv", "sylvester", *COMPLEX), 24) | {"eig": 64}
 LARGEST_OF_OTHERS = 128
 
 
@@ -130,5 +131,5 @@ def may_allocate(step: LibraryStep) -> bool:
         return False
     largest = LARGEST_WITHOUT_MEMORY.get(primitive, LARGEST_OF_OTHERS)
     rank = len(step.operation.out.shape) - CORES[primitive][1]
-    matrices = [view.shape[rank:] for _, view, _ in step.operands if len(view.shape) - rank == 2]
+    matrices = [view.shape[rank:] for _, view, _ in step.operands if len(view.shape) - rank >= 2]
     return any(max(shape) > largest for shape in matrices)

@@ -55,11 +55,11 @@ def arrays_of_row(recorder: Recorder, packed: Value, shapes: Sequence[Shape]) ->
 
 def complex_from_pairs(recorder: Recorder, pairs: Value) -> ComplexTracer:
     strides = c_strides(pairs.shape)[:-1]
-    parts = [recorder.builder.view(pairs, View(which, pairs.shape[:-1], strides)) for which in range(2)]
-    return of_values(recorder, *parts, WHOLE[pairs.dtype])
+    real, imag = (recorder.builder.view(pairs, View(which, pairs.shape[:-1], strides)) for which in range(2))
+    return of_values(recorder, real, imag, WHOLE[pairs.dtype])
 
 
-def delivered(found: Any, dtype: Any) -> Any:
+def in_precision(found: Any, dtype: Any) -> Any:
     """A result, in the precision of the argument."""
     return found.astype(dtype if found.dtype.kind == "c" else PART[np.dtype(dtype)], copy=False)
 
@@ -73,7 +73,7 @@ def is_refused(function: str, **options: Any) -> None:
 # Eigenvalues of any square matrix.
 
 
-def eigen(recorder: Recorder, a: Any, dtype: Any = DOUBLE) -> tuple[ComplexTracer, ComplexTracer, Any, bool]:
+def general_eigen(recorder: Recorder, a: Any, dtype: Any = DOUBLE) -> tuple[ComplexTracer, ComplexTracer, Any, bool]:
     """Values, vectors, the dtype of results, and whether they are real by intent: those of a real matrix that has no
     others, which the run decides."""
     is_complex = is_complex_value(a)
@@ -96,18 +96,18 @@ def eigen(recorder: Recorder, a: Any, dtype: Any = DOUBLE) -> tuple[ComplexTrace
 
 
 def numpys(found: ComplexTracer, kind: Any, real: bool) -> Any:
-    return found.real.astype(PART[kind]) if real else delivered(found, kind)
+    return found.real.astype(PART[kind]) if real else in_precision(found, kind)
 
 
 @of_any(np.linalg.eig)
 def eig(recorder, a):
-    w, v, kind, real = eigen(recorder, a)
+    w, v, kind, real = general_eigen(recorder, a)
     return EigResult(numpys(w, kind, real), numpys(v, kind, real))
 
 
 @of_any(np.linalg.eigvals)
 def eigvals(recorder, a):
-    w, _, kind, real = eigen(recorder, a)
+    w, _, kind, real = general_eigen(recorder, a)
     return numpys(w, kind, real)
 
 
@@ -117,10 +117,8 @@ def scipys_eig(
     homogeneous_eigvals=False,
 ):  # fmt: skip
     """Values are complex, whatever they are; vectors of a real matrix that has no others are real."""
-    is_refused(
-        "scipy.linalg.eig", b=(b, None), left=(left, False), homogeneous_eigvals=(homogeneous_eigvals, False)
-    )
-    w, v, kind, real = eigen(recorder, a, None)
+    is_refused("scipy.linalg.eig", b=(b, None), left=(left, False), homogeneous_eigvals=(homogeneous_eigvals, False))
+    w, v, kind, real = general_eigen(recorder, a, None)
     return (w, numpys(v, kind, real)) if right else w
 
 
@@ -138,9 +136,9 @@ def roots(recorder, p):
     if p.dtype.kind not in "fc":
         p = p.astype(float)
     start, stop = 0, len(p)
-    while start < stop and is_zero(recorder, p[start]):
+    while start < stop and coefficient_is_zero(recorder, p[start]):
         start += 1
-    while stop > start and is_zero(recorder, p[stop - 1]):
+    while stop > start and coefficient_is_zero(recorder, p[stop - 1]):
         stop -= 1
     zeros, p = len(p) - stop, p[start:stop]
     if not len(p):
@@ -156,7 +154,7 @@ def roots(recorder, p):
     return np.concatenate([found, np.zeros(zeros, found.dtype)]) if zeros else found
 
 
-def is_zero(recorder: Recorder, number: Any) -> bool:
+def coefficient_is_zero(recorder: Recorder, number: Any) -> bool:
     zero = number == 0
     if recorder.is_concrete(zero):
         return bool(recorder.plain(zero))
@@ -172,7 +170,7 @@ def hermitian(recorder: Recorder, a: Any, lower: bool, driver: str, dtype: Any) 
     packed = recorder.apply("complex_eigh", pairs, lower=lower, driver=driver)
     values, vectors = arrays_of_row(recorder, packed, pair_shapes([(n,), (n, n)]))
     require_convergence(recorder, values, "Eigenvalues did not converge")
-    return [delivered(found, kind) for found in (recorder.array(values), vectors)]
+    return [in_precision(found, kind) for found in (recorder.array(values), vectors)]
 
 
 def is_lower(UPLO: str) -> bool:
@@ -210,24 +208,24 @@ def scipys_eigvalsh(recorder, a, b=None, **options):
     return scipys_eigh(recorder, a, b, eigvals_only=True, **options)
 
 
-def singular(recorder: Recorder, a: Any, full: bool, dtype: Any = DOUBLE) -> list[Any]:
+def complex_singular(recorder: Recorder, a: Any, full: bool, dtype: Any = DOUBLE) -> list[Any]:
     pairs, kind = pairs_of_matrices(recorder, a, False, dtype)
     shapes = svd_shapes(pairs.shape[-3:-1], full)
     u, s, vh = arrays_of_row(recorder, recorder.apply("complex_svd", pairs, full=full), pair_shapes(shapes))
     require_convergence(recorder, s, "SVD did not converge")
-    return [delivered(found, kind) for found in (u, recorder.array(s), vh)]
+    return [in_precision(found, kind) for found in (u, recorder.array(s), vh)]
 
 
 @of_complex(np.linalg.svd)
 def svd(recorder, a, full_matrices=True, compute_uv=True, hermitian=False):
     is_refused("np.linalg.svd", hermitian=(bool(hermitian), False))
-    found = singular(recorder, a, bool(full_matrices and compute_uv))
+    found = complex_singular(recorder, a, bool(full_matrices and compute_uv))
     return SVDResult(*found) if compute_uv else found[1]
 
 
 @of_complex(np.linalg.svdvals)
 def svdvals(recorder, x):
-    return singular(recorder, x, False)[1]
+    return complex_singular(recorder, x, False)[1]
 
 
 @of_complex(scipy.linalg.svd)
@@ -235,13 +233,13 @@ def scipys_svd(
     recorder, a, full_matrices=True, compute_uv=True, overwrite_a=False, check_finite=True, lapack_driver="gesdd"
 ):
     is_refused("scipy.linalg.svd", lapack_driver=(lapack_driver, "gesdd"))
-    found = singular(recorder, a, bool(full_matrices and compute_uv), None)
+    found = complex_singular(recorder, a, bool(full_matrices and compute_uv), None)
     return tuple(found) if compute_uv else found[1]
 
 
 @of_complex(scipy.linalg.svdvals)
 def scipys_svdvals(recorder, a, overwrite_a=False, check_finite=True):
-    return singular(recorder, a, False, None)[1]
+    return complex_singular(recorder, a, False, None)[1]
 
 
 def complex_orthogonal(recorder: Recorder, a: Any, complete: bool, dtype: Any = DOUBLE) -> tuple[Any, Any]:
@@ -256,7 +254,7 @@ def complex_orthogonal(recorder: Recorder, a: Any, complete: bool, dtype: Any = 
         r = np.concatenate([r, np.swapaxes(q, -1, -2).conj() @ a[..., k:]], axis=-1)
     elif complete and m > k:
         r = np.concatenate([r, np.zeros((*batch, m - k, n), r.dtype)], axis=-2)
-    return delivered(q, kind), delivered(r, kind)
+    return in_precision(q, kind), in_precision(r, kind)
 
 
 @of_complex(np.linalg.qr)
@@ -286,7 +284,7 @@ def number_by_number(real: Any, imag: Any) -> Any:
     return blocks.reshape((*batch, 2 * n, 2 * m))
 
 
-def cholesky_factor(recorder: Recorder, a: Any, upper: bool) -> Any:
+def complex_cholesky_factor(recorder: Recorder, a: Any, upper: bool) -> Any:
     a = complex_of(recorder, a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise LinAlgError("Last 2 dimensions of the array must be square")
@@ -300,9 +298,9 @@ def cholesky_factor(recorder: Recorder, a: Any, upper: bool) -> Any:
 
 @of_complex(np.linalg.cholesky)
 def cholesky(recorder, a, /, *, upper=False):
-    return cholesky_factor(recorder, a, upper)
+    return complex_cholesky_factor(recorder, a, upper)
 
 
 @of_complex(scipy.linalg.cholesky)
 def scipys_cholesky(recorder, a, lower=False, overwrite_a=False, check_finite=True):
-    return cholesky_factor(recorder, a, not lower)
+    return complex_cholesky_factor(recorder, a, not lower)
