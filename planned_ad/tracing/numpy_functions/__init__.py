@@ -1,6 +1,7 @@
 """NumPy's functions on traced values. Importing this package fills the table `dispatch.FUNCTIONS`."""
 
 from . import (  # noqa: F401
+    bands,
     complex_decompositions,
     cosines,
     decompositions,
