@@ -6,12 +6,16 @@ which are compared by value, and rows of a table in which pointers are compared.
 
 from __future__ import annotations
 
+import builtins
 import collections
 import enum
 import functools
+import gc
+import operator
 import os
 import struct
 import types
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -55,11 +59,15 @@ class Sighting:
 
 
 class Walk:
-    """One walk. `rows` for the table; `seen` in order; `notes` on what is not looked at; `codes` of functions met."""
+    """One walk. `rows` for the table; `seen` in order; `notes` on what is not looked at; `codes` of functions met.
+
+    `lasting`: rows of what nobody changes while a plan is in use, the names of modules and of built-in functions.
+    """
 
     def __init__(self, names: UsedNames, is_frozen: Callable[[str], bool], constants: Mapping[int, Any]):
         self.names, self.is_frozen, self.constants = names, is_frozen, constants
         self.rows: list[Row] = []
+        self.lasting: list[Row] = []
         self.seen: list[Sighting] = []
         self.notes: list[str] = []
         self.codes: set[types.CodeType] = set()
@@ -82,20 +90,22 @@ class Walk:
         is_there = dict.__contains__(items, key)
         value = dict.__getitem__(items, key) if is_there else None
         if not is_there:
-            self.row(watchtable.item(items, key, None, False))
-            self.see(path, ("missing",), "not there")
-        elif not self.is_fixed(value):
-            self.row(watchtable.item(items, key, value, in_order=in_order))
-            self.visit(value, path)
+            is_built_in = hasattr(builtins, str(key))
+            self.row(watchtable.item(items, key, None, False), is_built_in)
+            self.see(path, ("missing",), "not there", not is_built_in)
+        else:
+            self.bound(value, path, lambda: watchtable.item(items, key, value, in_order=in_order))
 
-    def is_fixed(self, value: object) -> bool:
-        found = is_fixed(value)
-        if found:
-            self.fixed.append(value)
-        return found
+    def bound(self, value: Any, path: str, row: Callable[[], Row]) -> None:
+        """What a place holds, and that it does."""
+        self.row(row(), isinstance(value, types.ModuleType))
+        self.visit(value, path)
 
-    def row(self, row: Row) -> None:
-        if len(self.rows) < MOST_ROWS:
+    def row(self, row: Row, is_lasting: bool = False) -> None:
+        """`is_lasting`: calls take it for granted, where a plan is looked for again it is compared."""
+        if is_lasting:
+            self.lasting.append(row)
+        elif len(self.rows) < MOST_ROWS:
             self.rows.append(row)
         else:
             self.note(f"of more than {MOST_ROWS} objects, those met last are not checked")
@@ -111,7 +121,11 @@ class Walk:
     def visit(self, obj: Any, path: str) -> None:
         """What is found at `path`, and all that it leads to."""
         kind = type(obj)
-        if self.is_frozen(path) or self.is_fixed(obj):
+        if self.is_frozen(path):
+            return
+        if is_fixed(obj):
+            self.fixed.append(obj)
+            self.see(path, ("library", Same(obj)), repr(obj), not isinstance(obj, types.ModuleType))
             return
         if kind in (float, complex, *PLAIN) or isinstance(obj, np.generic):
             if kind is str:
@@ -180,8 +194,9 @@ class Walk:
             parameters = f.__code__.co_varnames[: f.__code__.co_argcount][-len(f.__defaults__) or None :]
             for name, value in zip(parameters, f.__defaults__):
                 self.visit(value, name)
-        for name, value in (f.__kwdefaults__ or {}).items():
-            self.visit(value, name)
+        defaults = f.__kwdefaults__ or {}
+        for name in defaults:
+            self.item(defaults, name, name)
         for name in f.__dict__:
             if name == "__wrapped__" or self.is_used(name):
                 self.item(f.__dict__, name, f"{f.__name__}.{name}")
@@ -196,9 +211,7 @@ class Walk:
             except ValueError:
                 self.row(watchtable.cell_of(cell))
                 continue
-            if not self.is_fixed(value):
-                self.row(watchtable.cell_of(cell, value))
-                self.visit(value, name)
+            self.bound(value, name, functools.partial(watchtable.cell_of, cell, value))
 
     def is_used(self, name: object) -> bool:
         return type(name) is not str or self.names.any_attribute or name in self.names.names
@@ -223,10 +236,13 @@ class Walk:
                     continue
                 if self.is_frozen(f"{base.__name__}.{name}"):
                     continue
-                if not is_special and not self.is_fixed(value):  # what it hides may be reached by `super`
-                    self.row(watchtable.attribute(base if name in known else cls, name, value))
+                found = f"{base.__name__}.{name}"
+                if is_special:
+                    self.visit(value, found)
+                else:  # what it hides may be reached by `super`
+                    holder = base if name in known else cls
+                    self.bound(value, found, functools.partial(watchtable.attribute, holder, name, value))
                 known.add(name)
-                self.visit(value, f"{base.__name__}.{name}")
 
     def may_run(self, name: str, method: object, cls: type) -> bool:
         """Whether a special method may be called, whose name need not occur."""
@@ -283,9 +299,7 @@ class Walk:
             self.row(watchtable.slot_of(obj, found))
             self.see(path, ("missing",), "not there")
             return
-        if not self.is_fixed(value):
-            self.row(watchtable.slot_of(obj, found, value))
-            self.visit(value, path)
+        self.bound(value, path, lambda: watchtable.slot_of(obj, found, value))
 
     # Containers.
 
@@ -340,6 +354,13 @@ class Walk:
         for part, path in parts:
             self.visit(part, path)
 
+    def visit_getter(self, getter: Any, path: str) -> None:
+        """The names that it asks for count as those in code do."""
+        arguments = getter.__reduce__()[1]
+        self.see(path, ("object", Same(getter)), f"another {type(getter).__name__}")
+        self.texts.update(part for name in arguments if type(name) is str for part in name.split("."))
+        self.visit_items(arguments, path)
+
     def visit_method(self, method: types.MethodType, path: str) -> None:
         self.see(path, ("method",), "a method", False)
         self.visit_parts((method.__func__, path), (method.__self__, "self"))
@@ -361,7 +382,10 @@ VISITORS: dict[type, Callable[[Walk, Any, str], None]] = {
     types.MethodType: Walk.visit_method,
     types.BuiltinMethodType: lambda walk, m, path: walk.visit_parts((m.__self__, path)),
     types.SimpleNamespace: lambda walk, obj, path: walk.attributes(vars(obj), path),
-    types.MappingProxyType: lambda walk, obj, path: walk.visit_items(obj.items(), path),
+    types.MappingProxyType: lambda walk, obj, path: walk.visit(gc.get_referents(obj)[0], path),
+    weakref.ref: lambda walk, obj, path: walk.visit(obj(), path),
+    operator.attrgetter: Walk.visit_getter,
+    operator.methodcaller: Walk.visit_getter,
     functools.partial: Walk.visit_partial,
     functools._lru_cache_wrapper: lambda walk, f, path: walk.visit(f.__wrapped__, path),
     functools.cached_property: lambda walk, p, path: walk.visit(p.func, path),
@@ -375,13 +399,17 @@ VISITORS: dict[type, Callable[[Walk, Any, str], None]] = {
     dict: Walk.visit_dict,
     collections.OrderedDict: Walk.visit_dict,
     collections.defaultdict: Walk.visit_dict,
+    collections.Counter: Walk.visit_dict,
+    collections.ChainMap: lambda walk, obj, path: walk.item(vars(obj), "maps", path),
+    collections.UserDict: lambda walk, obj, path: walk.item(vars(obj), "data", path),
+    collections.UserList: lambda walk, obj, path: walk.item(vars(obj), "data", path),
     set: Walk.visit_set,
     ShadowModule: lambda walk, obj, path: None,
 }
 
 
 def is_fixed(value: object) -> bool:
-    """Whether a name for this is never bound to anything else, as those of libraries and what is in them."""
+    """Whether this stays what it is, as libraries do and what is in them: it is not looked into."""
     if isinstance(value, types.ModuleType):
         return is_library(value.__name__, getattr(value, "__file__", None))
     if isinstance(value, types.BuiltinFunctionType):
