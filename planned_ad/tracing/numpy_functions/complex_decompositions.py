@@ -66,18 +66,16 @@ def in_precision(found: Any, dtype: Any) -> Any:
 
 def is_refused(function: str, **options: Any) -> None:
     for name, (value, usual) in options.items():
-        if value is not usual and value != usual:
-            raise UnsupportedError(f"{function} with {name}={value!r} has no rule; leave it out")
+        if value is not usual and (usual is None or value != usual):
+            raise UnsupportedError(f"{function} with {name}= has no rule; leave it out")
 
 
 # Eigenvalues of any square matrix.
 
 
-def general_eigen(recorder: Recorder, a: Any, dtype: Any = DOUBLE) -> tuple[ComplexTracer, ComplexTracer, Any, bool]:
-    """Values, vectors, the dtype of results, and whether they are real by intent: those of a real matrix that has no
-    others, which the run decides."""
-    is_complex = is_complex_value(a)
-    if is_complex:
+def general_eigen(recorder: Recorder, a: Any, dtype: Any = DOUBLE) -> tuple[ComplexTracer, ComplexTracer, Any]:
+    """Values, vectors, and the dtype of results."""
+    if is_complex_value(a):
         pairs, kind = pairs_of_matrices(recorder, a, True, dtype)
         packed, n = recorder.apply("complex_eig", pairs), pairs.shape[-2]
     else:
@@ -85,30 +83,36 @@ def general_eigen(recorder: Recorder, a: Any, dtype: Any = DOUBLE) -> tuple[Comp
         checked_square(value)
         if not value.size:
             raise UnsupportedError("eigenvalues of empty matrices have no rule; leave them out")
+        if value.dtype not in WHOLE:
+            raise TypeError(f"array type {value.dtype} is unsupported in linalg")
         kind, n = WHOLE[value.dtype], value.shape[-1]
         wanted = value if dtype is None else recorder.builder.cast(value, PART[np.dtype(dtype)])
         packed = recorder.apply("eig", wanted)
     first = last(recorder, packed, 0)
     require_everywhere(recorder, recorder.apply("equal", first, first), "Eigenvalues did not converge")
     w, v = arrays_of_row(recorder, packed, [(n, 2), (n, n, 2)])
-    real = not is_complex and bool(recorder.outcome(recorder.value_of(np.all(w.imag == 0)), "eigenvalues are real"))
-    return w, v, kind, real
+    return w, v, kind
 
 
-def numpys(found: ComplexTracer, kind: Any, real: bool) -> Any:
-    return found.real.astype(PART[kind]) if real else in_precision(found, kind)
+def real_or_complex(recorder: Recorder, a: Any, w: ComplexTracer, kind: Any, found: ComplexTracer) -> Any:
+    """Real parts, of a real matrix that has no other values, which the plan relies on."""
+    if not is_complex_value(a):
+        is_real = recorder.value_of(np.all(w.imag == 0))
+        if recorder.outcome(is_real, "eigenvalues are real"):
+            return found.real.astype(PART[kind])
+    return in_precision(found, kind)
 
 
 @of_any(np.linalg.eig)
 def eig(recorder, a):
-    w, v, kind, real = general_eigen(recorder, a)
-    return EigResult(numpys(w, kind, real), numpys(v, kind, real))
+    w, v, kind = general_eigen(recorder, a)
+    return EigResult(*(real_or_complex(recorder, a, w, kind, found) for found in (w, v)))
 
 
 @of_any(np.linalg.eigvals)
 def eigvals(recorder, a):
-    w, _, kind, real = general_eigen(recorder, a)
-    return numpys(w, kind, real)
+    w, _, kind = general_eigen(recorder, a)
+    return real_or_complex(recorder, a, w, kind, w)
 
 
 @of_any(scipy.linalg.eig)
@@ -118,8 +122,8 @@ def scipys_eig(
 ):  # fmt: skip
     """Values are complex, whatever they are; vectors of a real matrix that has no others are real."""
     is_refused("scipy.linalg.eig", b=(b, None), left=(left, False), homogeneous_eigvals=(homogeneous_eigvals, False))
-    w, v, kind, real = general_eigen(recorder, a, None)
-    return (w, numpys(v, kind, real)) if right else w
+    w, v, kind = general_eigen(recorder, a, None)
+    return (w, real_or_complex(recorder, a, w, kind, v)) if right else w
 
 
 @of_any(scipy.linalg.eigvals)
