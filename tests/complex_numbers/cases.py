@@ -176,6 +176,10 @@ case("eigenvalues of a Hermitian matrix", np.linalg.eigvalsh, A)
 case("singular values", np.linalg.svdvals, B) if hasattr(np.linalg, "svdvals") else None
 case("matrix_power", lambda a: np.linalg.matrix_power(a, 3), A)
 case("expm", scipy.linalg.expm, A)
+case("sort", np.sort, Z)
+case("sort along an axis", lambda t: np.sort(t, axis=1), T)
+case("sort all", lambda t: np.sort(t, axis=None), T)
+case("argsort", lambda z: z[np.argsort(z)[1:3]], Z)
 GENERAL = RNG.normal(size=(4, 4))
 REAL_VALUES = np.diag([1.0, 2.0, 4.0, 7.0]) + 0.2 * GENERAL
 POSITIVE = A @ A.conj().T + np.eye(4)
