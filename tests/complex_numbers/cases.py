@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.special
 
 RNG = np.random.default_rng(5)
 
@@ -176,6 +177,13 @@ case("eigenvalues of a Hermitian matrix", np.linalg.eigvalsh, A)
 case("singular values", np.linalg.svdvals, B) if hasattr(np.linalg, "svdvals") else None
 case("matrix_power", lambda a: np.linalg.matrix_power(a, 3), A)
 case("expm", scipy.linalg.expm, A)
+for _name, _numbers in {
+    "real numbers": np.array([-0.367, -0.3, -0.05, 0.0, 0.4, 3.0, 1e6]), "negative ones": np.array([-0.4, -2.0, -70.0]),
+    "complex ones": 3 * Z, "small ones": 0.3 * Z, "a number": 0.7, "a complex number": C,
+}.items():  # fmt: skip
+    case(f"Lambert's function of {_name}", scipy.special.lambertw, _numbers)
+case("its lower branch", lambda z: scipy.special.lambertw(z, -1), Z)
+case("its real lower branch", lambda x: scipy.special.lambertw(x, -1), np.array([-0.36, -0.2, -0.01, -3.0, 2.0]))
 case("sort", np.sort, Z)
 case("sort along an axis", lambda t: np.sort(t, axis=1), T)
 case("sort all", lambda t: np.sort(t, axis=None), T)

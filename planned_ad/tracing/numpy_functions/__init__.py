@@ -11,6 +11,7 @@ from . import (  # noqa: F401
     fourier,
     indexing,
     joining,
+    lambert,
     linear,
     matrices,
     matrix_functions,
