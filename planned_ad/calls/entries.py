@@ -29,6 +29,7 @@ from ..passes.inline import lower_calls
 from ..passes.invariants import hoist_invariants
 from ..passes.pipeline import simplify
 from ..passes.products import lower_products
+from ..passes.shifts import without_shifts
 from ..passes.short_loops import write_out_short_loops
 from ..passes.vectorise.vectorise import vectorise
 from ..planner import plan_memory
@@ -136,6 +137,8 @@ def differentiated(
 def finished(tape: Tape) -> Tape:
     """`tape` simplified, and in the forms that run fast."""
     tape = results_in_place(simplify(lower_calls(tape)))
+    shifted = without_shifts(tape)
+    tape = tape if shifted is tape else simplify(shifted)
     for passed in (lower_products, lower_products, gather_form):  # twice: what repeats, then what has become small
         changed = passed(tape)
         tape = tape if changed is tape else simplify(changed)
