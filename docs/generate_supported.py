@@ -13,7 +13,7 @@ import numpy as np
 import planned_ad.trace  # noqa: F401  (registers the functions)
 from planned_ad.tracing.complex.formulas import FORMULAS
 from planned_ad.tracing.complex.functions import COMPLEX_FUNCTIONS
-from planned_ad.tracing.numpy_functions.refused import COMPLEX, INSTEAD, LINEAR_ALGEBRA, OF_SCIPY
+from planned_ad.tracing.numpy_functions.refused import INSTEAD, OF_SCIPY
 from planned_ad.tracing.record.dispatch import FUNCTIONS
 from planned_ad.tracing.replacements import builtin_functions
 from planned_ad.tracing.scipy_functions import FILES, register_loaded
@@ -92,8 +92,7 @@ def page() -> str:
     parts.append(f"## Python\n\nThe built-ins `abs`, `max`, `min`, `pow`, `round`, `sum`; {listed(math_names)}")
     parts.append("## Refused, and what to write instead\n\n| function | instead |\n|---|---|")
     refused = {f"np.{name}": text for name, text in INSTEAD.items()}
-    refused |= {f"np.linalg.{name}": COMPLEX for name in LINEAR_ALGEBRA}
-    refused |= {f"scipy.linalg.{name}": COMPLEX if name in LINEAR_ALGEBRA else OPAQUE for name in OF_SCIPY}
+    refused |= {f"scipy.linalg.{name}": OPAQUE for name in OF_SCIPY}
     rows: dict[str, list[str]] = {}
     for name, text in refused.items():
         rows.setdefault(text, []).append(name)

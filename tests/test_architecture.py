@@ -121,7 +121,12 @@ def test_files_are_short_enough_to_read() -> None:
 
 # Names of classes and functions that still mean two things; none may be added. NumPy's own names, of what implements
 # them, do not count.
-IMPLEMENTS = {"implements", "of_complex", "calls"}  # decorators of what stands for a function of NumPy or SciPy
+IMPLEMENTS = {
+    "implements",
+    "of_complex",
+    "of_any",
+    "calls",
+}  # decorators of what stands for a function of NumPy or SciPy
 TWO_MEANINGS = """
     Active Call Comparison CompiledCall Copy Derivative Exits Leaf Made Memory
     Outside Place Position Segment Snapshot Watch Write add at

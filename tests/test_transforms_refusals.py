@@ -57,7 +57,7 @@ def test_directions_that_do_not_fit() -> None:
 
 def test_errors_of_the_function_name_its_line() -> None:
     def no_rule(x):
-        return np.linalg.eigvals(np.outer(x, x))[0]
+        return np.unique(np.outer(x, x), axis=0)[0, 0]
 
     for derivative in (grad, hessian, jacobian):
         with pytest.raises(PlannedADError, match=r"test_transforms_refusals\.py:\d+ in no_rule"):

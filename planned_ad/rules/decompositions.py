@@ -26,6 +26,7 @@ import numpy as np
 
 from ..regions.regions import View, c_strides
 from .algebra import Symbol, where
+from .complex_symbols import ComplexSymbol, Matrix, of_each_part, stacked, unstacked, with_blocks
 from .matrix_algebra import (
     array_at,
     columns,
@@ -66,19 +67,19 @@ def size(shape: Shape) -> int:
     return int(np.prod(shape, dtype=int))
 
 
-def as_rows(a: Symbol, count: int) -> Symbol:
+def as_rows(a: Matrix, count: int) -> Matrix:
     """A vector of each item, as each row of a matrix."""
     return a.reshape((*a.shape[:-1], 1, a.shape[-1])).broadcast((*a.shape[:-1], count, a.shape[-1]))
 
 
-def as_columns(a: Symbol, count: int) -> Symbol:
-    return matrix_transpose(as_rows(a, count))
+def as_columns(a: Matrix, count: int) -> Matrix:
+    return a.reshape((*a.shape, 1)).broadcast((*a.shape, count))
 
 
 class PairsOfValues:
     """The pairs (i, j) of values: `w[j] - w[i]`, and which of them are apart as far as rounding can tell."""
 
-    def __init__(self, w: Symbol):
+    def __init__(self, w: Matrix):
         n = w.shape[-1]
         self.sums = as_rows(w, n) + as_columns(w, n)
         self.differences = as_rows(w, n) - as_columns(w, n)
@@ -86,7 +87,7 @@ class PairsOfValues:
         least = (largest * float(n * np.finfo(w.dtype).eps)).reshape((*w.shape[:-1], 1, 1))
         self.apart = magnitude(self.differences) > least.broadcast(self.differences.shape)
 
-    def divide(self, numerator: Symbol, evidence: Sequence[Symbol], squares: bool = False) -> Symbol:
+    def divide(self, numerator: Matrix, evidence: Sequence[Matrix], squares: bool = False) -> Matrix:
         """`numerator / (w[j] - w[i])`, or by the difference of squares; 0 on the diagonal.
 
         Of values that are equal it is 0 where the `evidence`, which is symmetric, says that nothing depends on the
@@ -99,18 +100,32 @@ class PairsOfValues:
             total = total + magnitude(more)
         known = self.apart | masked(total + matrix_transpose(total), off).equals(0)
         divisor = self.differences * self.sums if squares else self.differences
-        quotient = masked(numerator, off) / where(self.apart, divisor, 1)
-        return where(known, where(self.apart, quotient, 0), numerator.constant(np.nan))
+        quotient = masked(numerator, off) / one_elsewhere(divisor, self.apart)
+        return apart_or_nan(quotient, known, self.apart)
 
 
-def quotient_or_zero(numerator: Symbol, divisor: Symbol) -> Symbol:
+@of_each_part
+def one_elsewhere(divisor: Matrix, apart: Matrix) -> Matrix:
+    return where(apart, divisor, 1)
+
+
+@of_each_part
+def apart_or_nan(quotient: Matrix, known: Matrix, apart: Matrix) -> Matrix:
+    return where(known, where(apart, quotient, 0), quotient.constant(np.nan))
+
+
+@of_each_part
+def quotient_or_zero(numerator: Matrix, divisor: Matrix) -> Matrix:
     """0 / 0 is 0, of what nothing depends on; other numbers by zero are nan."""
     is_zero = divisor.equals(0)
     known = (numerator.equals(0)) | (divisor.differs(0))
     return where(known, numerator / where(is_zero, 1, divisor), numerator.constant(np.nan))
 
 
-def magnitude(a: Symbol) -> Symbol:
+def magnitude(a: Matrix) -> Matrix:
+    """How large numbers are; of complex ones, up to a factor of two."""
+    if isinstance(a, ComplexSymbol):
+        return magnitude(a.real) + magnitude(a.imag)
     return a.apply("absolute")
 
 
@@ -138,8 +153,10 @@ def eigh(a: np.ndarray, *, lower: bool, driver: str) -> np.ndarray:
 def eigh_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, lower: bool, driver: str) -> Symbol:
     """`V (diag(wbar) + F o (V^T Vbar)) V^T` (Giles, 3.1), for the triangle that is read."""
     n = a.shape[-1]
-    w, v = unpack(y, [(n,), (n, n)])
-    of_w, of_v = unpack(ct, [(n,), (n, n)])
+    return eigh_back(lower, *unpack(y, [(n,), (n, n)]), *unpack(ct, [(n,), (n, n)]))
+
+
+def eigh_back(lower: bool, w: Matrix, v: Matrix, of_w: Matrix, of_v: Matrix) -> Matrix:
     turning = matrix_product(matrix_transpose(v), of_v)
     turns = PairsOfValues(w).divide(skew(turning) / 2, [turning])
     inner = matrix_product(v, matrix_product(turns, matrix_transpose(v)) + rows(matrix_transpose(v), of_w))
@@ -149,9 +166,13 @@ def eigh_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, lower: bool, driver: str) 
 def eigh_tangent(tangents: Sequence[Symbol], y: Symbol, a: Symbol, *, lower: bool, driver: str) -> Symbol:
     """`dw = diag(V^T dA V)`, `dV = V (F o (V^T dA V))`."""
     n = a.shape[-1]
-    w, v = unpack(y, [(n,), (n, n)])
-    inner = matrix_product(matrix_transpose(v), matrix_product(from_triangle(tangents[0], lower), v))
-    return packed([diagonal(inner), matrix_product(v, PairsOfValues(w).divide(inner, [inner]))], len(a.shape) - 2)
+    dw, dv = eigh_along(tangents[0], lower, *unpack(y, [(n,), (n, n)]))
+    return packed([dw, dv], len(a.shape) - 2)
+
+
+def eigh_along(da: Matrix, lower: bool, w: Matrix, v: Matrix) -> tuple[Matrix, Matrix]:
+    inner = matrix_product(matrix_transpose(v), matrix_product(from_triangle(da, lower), v))
+    return diagonal(inner), matrix_product(v, PairsOfValues(w).divide(inner, [inner]))
 
 
 register(
@@ -202,27 +223,37 @@ def svd(a: np.ndarray, *, full: bool) -> np.ndarray:
 class Singular:
     """What both derivatives of the singular value decomposition have in common."""
 
-    def __init__(self, y: Symbol, shape: Shape, full: bool):
-        self.k = min(shape)
-        self.u, self.s, self.vt = unpack(y, svd_shapes(shape, full))
+    def __init__(self, u: Matrix, s: Symbol, vt: Matrix):
+        self.u, self.s, self.vt = u, s, vt
+        self.k = s.shape[-1]
         self.u1, self.v1 = first_columns(self.u, self.k), first_columns(matrix_transpose(self.vt), self.k)
         self.pairs = PairsOfValues(self.s)
 
+    def of_first(self, of_u: Matrix, of_vt: Matrix) -> tuple[Matrix, Matrix]:
+        """The cotangents of the first vectors, as columns, which the others follow."""
+        v, of_v = matrix_transpose(self.vt), matrix_transpose(of_vt)
+        return completed_adjoint(self.u, of_u, self.k), completed_adjoint(v, of_v, self.k)
 
-def first_columns(a: Symbol, count: int) -> Symbol:
+    def completed(self, du: Matrix, dv: Matrix) -> tuple[Matrix, Matrix]:
+        """The tangents of all vectors."""
+        return completed_tangent(self.u, du, self.k), completed_tangent(matrix_transpose(self.vt), dv, self.k)
+
+
+def first_columns(a: Matrix, count: int) -> Matrix:
     return a if a.shape[-1] == count else sliced(a, 0, count)
 
 
-def last_columns(a: Symbol, start: int) -> Symbol:
+def last_columns(a: Matrix, start: int) -> Matrix:
     return sliced(a, start, a.shape[-1] - start)
 
 
-def sliced(a: Symbol, start: int, count: int) -> Symbol:
+@of_each_part
+def sliced(a: Matrix, start: int, count: int) -> Matrix:
     view = View(start, (*a.shape[:-1], count), c_strides(a.shape))
     return Symbol(a.builder, a.builder.view(a.value, view))
 
 
-def completed_adjoint(q: Symbol, of_q: Symbol, k: int) -> Symbol:
+def completed_adjoint(q: Matrix, of_q: Matrix, k: int) -> Matrix:
     """The cotangent of the first `k` columns, which the others follow by `dQ2 = -Q1 dQ1^T Q2`."""
     if q.shape[-1] == k:
         return of_q
@@ -230,35 +261,49 @@ def completed_adjoint(q: Symbol, of_q: Symbol, k: int) -> Symbol:
     return sliced(of_q, 0, k) - matrix_product(q2, matrix_product(matrix_transpose(of_q2), q1))
 
 
-def completed_tangent(q: Symbol, dq1: Symbol, k: int) -> Symbol:
+def completed_tangent(q: Matrix, dq1: Matrix, k: int) -> Matrix:
     """Those of all columns, from those of the first `k`."""
     if q.shape[-1] == k:
         return dq1
     q1, q2 = sliced(q, 0, k), last_columns(q, k)
-    dq2 = -matrix_product(q1, matrix_product(matrix_transpose(dq1), q2))
-    *batch, n, m = q.shape
-    both = pack(
-        [(0, n * k, matrix_transpose(dq1)), (n * k, n * (m - k), matrix_transpose(dq2))], n * m, dq1, len(batch)
-    )
-    return matrix_transpose(array_at(both, 0, (m, n)))
+    return side_by_side(dq1, -matrix_product(q1, matrix_product(matrix_transpose(dq1), q2)))
 
 
-def beyond(q: Symbol, a: Symbol) -> Symbol:
+def side_by_side(a: Matrix, b: Matrix) -> Matrix:
+    """The columns of two matrices, as those of one."""
+    if isinstance(a, ComplexSymbol):
+        return ComplexSymbol(side_by_side(a.real, b.real), side_by_side(a.imag, b.imag))
+    *batch, n, k = a.shape
+    m = k + b.shape[-1]
+    parts: list[tuple[int, int, Symbol | None]] = [
+        (0, n * k, matrix_transpose(a)),
+        (n * k, n * (m - k), matrix_transpose(b)),
+    ]
+    return matrix_transpose(array_at(pack(parts, n * m, a, len(batch)), 0, (m, n)))
+
+
+def beyond(q: Matrix, a: Matrix) -> Matrix:
     """`(I - Q Q^T) a`."""
     return a - matrix_product(q, matrix_product(matrix_transpose(q), a))
 
 
 def svd_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, full: bool) -> Symbol:
     """Townsend, 'Reverse mode', with each difference of a matrix and its transpose taken before it is divided by."""
-    m, n = a.shape[-2:]
-    d = Singular(y, (m, n), full)
-    of_u, of_s, of_vt = unpack(ct, svd_shapes((m, n), full))
-    of_u = completed_adjoint(d.u, of_u, d.k)
-    of_v = completed_adjoint(matrix_transpose(d.vt), matrix_transpose(of_vt), d.k)
+    shapes = svd_shapes(a.shape[-2:], full)
+    d = Singular(*unpack(y, shapes))
+    of_u, of_s, of_vt = unpack(ct, shapes)
+    return svd_back(d, *d.of_first(of_u, of_vt), of_s)
+
+
+def svd_back(d: Singular, of_u: Matrix, of_v: Matrix, of_s: Matrix, of_diagonal: Matrix | None = None) -> Matrix:
+    """From the cotangents of the first vectors, both as columns; `of_diagonal` is another one of `U^T dA V`."""
+    m, n = d.u.shape[-2], d.vt.shape[-1]
     of_turns = [matrix_product(matrix_transpose(d.u1), of_u), matrix_product(matrix_transpose(d.v1), of_v)]
     inner = columns(skew(of_turns[0]), d.s) + rows(skew(of_turns[1]), d.s)
     inner = d.pairs.divide(inner, of_turns, squares=True)
     vt = matrix_transpose(d.v1)
+    if of_diagonal is not None:
+        inner = inner + of_diagonal
     found = matrix_product(d.u1, matrix_product(inner, vt) + rows(vt, of_s))
     if m > d.k:
         found = found + matrix_product(quotient_or_zero(beyond(d.u1, of_u), as_rows(d.s, m)), vt)
@@ -268,9 +313,15 @@ def svd_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, full: bool) -> Symbol:
 
 
 def svd_tangent(tangents: Sequence[Symbol], y: Symbol, a: Symbol, *, full: bool) -> Symbol:
-    m, n = a.shape[-2:]
-    d = Singular(y, (m, n), full)
-    da = tangents[0]
+    d = Singular(*unpack(y, svd_shapes(a.shape[-2:], full)))
+    du, dv, inner = svd_along(d, tangents[0])
+    du, dv = d.completed(du, dv)
+    return packed([du, diagonal(inner), matrix_transpose(dv)], len(a.shape) - 2)
+
+
+def svd_along(d: Singular, da: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """The tangents of the first vectors, both as columns, and `U^T dA V`."""
+    m, n = d.u.shape[-2], d.vt.shape[-1]
     forward, backward = matrix_product(da, d.v1), matrix_product(matrix_transpose(da), d.u1)
     inner = matrix_product(matrix_transpose(d.u1), forward)
     right, left = columns(inner, d.s), rows(inner, d.s)
@@ -280,8 +331,7 @@ def svd_tangent(tangents: Sequence[Symbol], y: Symbol, a: Symbol, *, full: bool)
         du = du + quotient_or_zero(beyond(d.u1, forward), as_rows(d.s, m))
     if n > d.k:
         dv = dv + quotient_or_zero(beyond(d.v1, backward), as_rows(d.s, n))
-    du, dv = completed_tangent(d.u, du, d.k), completed_tangent(matrix_transpose(d.vt), dv, d.k)
-    return packed([du, diagonal(inner), matrix_transpose(dv)], len(a.shape) - 2)
+    return du, dv, inner
 
 
 register(
@@ -391,28 +441,40 @@ def qr(a: np.ndarray, *, complete: bool) -> np.ndarray:
 def qr_adjoint(ct: Symbol, y: Symbol, a: Symbol, *, complete: bool) -> Symbol:
     """`(Qbar + Q sym(R Rbar^T - Qbar^T Q)) R^-T`, sym by the lower triangle (Walter, Lehmann and Lamour)."""
     shapes = qr_shapes(a.shape[-2:], complete)
-    n = a.shape[-1]
-    (q, r), (of_q, of_r) = unpack(y, shapes), unpack(ct, shapes)
+    return qr_back(*unpack(y, shapes), *unpack(ct, shapes))
+
+
+def qr_back(q: Matrix, r: Matrix, of_q: Matrix, of_r: Matrix) -> Matrix:
+    n = r.shape[-1]
     of_q, q = completed_adjoint(q, of_q, n), first_columns(q, n)
     inner = matrix_product(r, matrix_transpose(triangle(of_r, False))) - matrix_product(matrix_transpose(of_q), q)
     left = of_q + matrix_product(q, from_triangle(inner, True))
-    return matrix_transpose(
-        r.apply("triangular_solve", matrix_transpose(left), lower=False, transposed=False, unit=False)
-    )
+    return matrix_transpose(upper_solve(r, matrix_transpose(left), False))
+
+
+def upper_solve(r: Matrix, b: Matrix, transposed: bool) -> Matrix:
+    """With an upper triangle, or its transpose; the diagonal of a complex one is real."""
+    if isinstance(r, ComplexSymbol):
+        return unstacked(upper_solve(with_blocks(r), stacked(b), transposed))
+    return r.apply("triangular_solve", b, lower=False, transposed=transposed, unit=False)
 
 
 def qr_tangent(tangents: Sequence[Symbol], y: Symbol, a: Symbol, *, complete: bool) -> Symbol:
     """With `X = Q^T dA R^-1` and `W` its skew part of the lower triangle: `dR = (X - W) R`, `dQ = Q W + ...`."""
-    n = a.shape[-1]
-    q, r = unpack(y, qr_shapes(a.shape[-2:], complete))
+    dq, dr = qr_along(tangents[0], *unpack(y, qr_shapes(a.shape[-2:], complete)))
+    return packed([dq, dr], len(a.shape) - 2)
+
+
+def qr_along(da: Matrix, q: Matrix, r: Matrix) -> tuple[Matrix, Matrix]:
+    n = r.shape[-1]
     q1 = first_columns(q, n)
-    right = matrix_transpose(
-        r.apply("triangular_solve", matrix_transpose(tangents[0]), lower=False, transposed=True, unit=False)
-    )
+    right = matrix_transpose(upper_solve(r, matrix_transpose(da), True))
     inner = matrix_product(matrix_transpose(q1), right)
     turns = skew(triangle(inner, True, 1))
+    if isinstance(inner, ComplexSymbol):  # so that the diagonal of R stays real
+        turns = turns + ComplexSymbol(inner.real.zeros_like(), masked(inner.imag, np.eye(n, dtype=bool)))
     dq = matrix_product(q1, turns) + beyond(q1, right)
-    return packed([completed_tangent(q, dq, n), matrix_product(inner - turns, r)], len(a.shape) - 2)
+    return completed_tangent(q, dq, n), matrix_product(inner - turns, r)
 
 
 register(

@@ -1,4 +1,7 @@
-"""Formulas on matrices in the last two axes of symbols; the axes before them are a batch, the same for all operands."""
+"""Formulas on matrices in the last two axes of symbols; the axes before them are a batch, the same for all operands.
+
+Most take complex matrices, too: their transposes are conjugate transposes, and what is symmetric is Hermitian.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,20 @@ import numpy as np
 
 from ..regions.regions import Region, View, c_strides, contiguous
 from .algebra import Symbol, where
+from .complex_symbols import ComplexSymbol, Matrix, of_each_part, product_of_parts
 
 
-def matrix_transpose(a: Symbol) -> Symbol:
-    """The transpose of each matrix."""
+def matrix_transpose(a: Matrix) -> Matrix:
+    """The transpose of each matrix; of complex ones, the conjugate transpose."""
     k = len(a.shape)
-    return a.transpose((*range(k - 2), k - 1, k - 2))
+    turned = a.transpose((*range(k - 2), k - 1, k - 2))
+    return turned.conjugate() if isinstance(turned, ComplexSymbol) else turned
 
 
-def matrix_product(a: Symbol, b: Symbol) -> Symbol:
+def matrix_product(a: Matrix, b: Matrix) -> Matrix:
     """The matrix product."""
+    if isinstance(a, ComplexSymbol) or isinstance(b, ComplexSymbol):
+        return product_of_parts(matrix_product, a, b)
     k = len(a.shape) - 2
     batch = tuple(range(k))
     return a.apply(
@@ -25,28 +32,37 @@ def matrix_product(a: Symbol, b: Symbol) -> Symbol:
     )
 
 
-def columns(a: Symbol, factors: Symbol) -> Symbol:
+def columns(a: Matrix, factors: Matrix) -> Matrix:
     """`a` with its columns scaled: `a diag(factors)`."""
     return a * factors.reshape((*factors.shape[:-1], 1, factors.shape[-1])).broadcast(a.shape)
 
 
-def rows(a: Symbol, factors: Symbol) -> Symbol:
+def rows(a: Matrix, factors: Matrix) -> Matrix:
     """`a` with its rows scaled: `diag(factors) a`."""
     return a * factors.reshape((*factors.shape, 1)).broadcast(a.shape)
 
 
-def masked(a: Symbol, mask: np.ndarray) -> Symbol:
+@of_each_part
+def masked(a: Matrix, mask: np.ndarray) -> Matrix:
     """`a` where the constant matrix `mask` is true, 0 elsewhere."""
     return where(a.constant(mask, np.dtype(bool)).broadcast(a.shape), a, 0)
 
 
-def triangle(a: Symbol, lower: bool = True, k: int = 0) -> Symbol:
+def triangle(a: Matrix, lower: bool = True, k: int = 0) -> Matrix:
     """One triangle with the diagonal; without it, and without |k| - 1 diagonals beside it, for k > 0."""
     n, m = a.shape[-2:]
     return masked(a, np.tri(n, m, k=-k, dtype=bool) if lower else np.tri(m, n, k=-k, dtype=bool).T)
 
 
-def diagonal(a: Symbol) -> Symbol:
+def hermitian_triangle(a: Matrix, lower: bool) -> Matrix:
+    """One triangle, with the real part of the diagonal."""
+    if isinstance(a, ComplexSymbol):
+        return ComplexSymbol(triangle(a.real, lower), triangle(a.imag, lower, 1))
+    return triangle(a, lower)
+
+
+@of_each_part
+def diagonal(a: Matrix) -> Matrix:
     """The diagonals, as vectors."""
     *batch, n, m = a.shape
     strides = c_strides(a.shape)
@@ -54,17 +70,17 @@ def diagonal(a: Symbol) -> Symbol:
     return Symbol(a.builder, a.builder.view(a.value, view))
 
 
-def from_triangle(a: Symbol, lower: bool) -> Symbol:
+def from_triangle(a: Matrix, lower: bool) -> Matrix:
     """The symmetric matrix that one triangle of `a` stands for."""
-    return triangle(a, lower) + matrix_transpose(triangle(a, lower, 1))
+    return hermitian_triangle(a, lower) + matrix_transpose(triangle(a, lower, 1))
 
 
-def into_triangle(s: Symbol, lower: bool) -> Symbol:
+def into_triangle(s: Matrix, lower: bool) -> Matrix:
     """The cotangent of `a` from that of `from_triangle(a)`: each element off the diagonal stands for two."""
-    return triangle(s, lower) + triangle(matrix_transpose(s), lower, 1)
+    return hermitian_triangle(s, lower) + triangle(matrix_transpose(s), lower, 1)
 
 
-def skew(a: Symbol) -> Symbol:
+def skew(a: Matrix) -> Matrix:
     """`a` minus its transpose."""
     return a - matrix_transpose(a)
 

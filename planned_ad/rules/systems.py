@@ -39,8 +39,11 @@ GILES = "Giles, Collected matrix derivative results for forward and reverse mode
 
 
 def routine(name: str, dtype: np.dtype, library: Any = lapack) -> Any:
-    """SciPy's wrapper of a LAPACK or BLAS routine for float64 or float32."""
-    return getattr(library, ("d" if dtype == np.float64 else "s") + name)
+    """SciPy's wrapper of a LAPACK or BLAS routine for numbers of this kind."""
+    return getattr(library, PREFIX[np.dtype(dtype).char] + name)
+
+
+PREFIX = {"f": "s", "d": "d", "F": "c", "D": "z"}  # of the names of routines
 
 
 def square_matrices(name: str, operands: Sequence) -> tuple[tuple[int, ...], int]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.special
 
 RNG = np.random.default_rng(5)
 
@@ -176,6 +177,63 @@ case("eigenvalues of a Hermitian matrix", np.linalg.eigvalsh, A)
 case("singular values", np.linalg.svdvals, B) if hasattr(np.linalg, "svdvals") else None
 case("matrix_power", lambda a: np.linalg.matrix_power(a, 3), A)
 case("expm", scipy.linalg.expm, A)
+for _name, _numbers in {
+    "real numbers": np.array([-0.367, -0.3, -0.05, 0.0, 0.4, 3.0, 1e6]), "negative ones": np.array([-0.4, -2.0, -70.0]),
+    "complex ones": 3 * Z, "small ones": 0.3 * Z, "a number": 0.7, "a complex number": C,
+}.items():  # fmt: skip
+    case(f"Lambert's function of {_name}", scipy.special.lambertw, _numbers)
+case("its lower branch", lambda z: scipy.special.lambertw(z, -1), Z)
+case("its real lower branch", lambda x: scipy.special.lambertw(x, -1), np.array([-0.36, -0.2, -0.01, -3.0, 2.0]))
+case("sort", np.sort, Z)
+case("sort along an axis", lambda t: np.sort(t, axis=1), T)
+case("sort all", lambda t: np.sort(t, axis=None), T)
+case("argsort", lambda z: z[np.argsort(z)[1:3]], Z)
+GENERAL = RNG.normal(size=(4, 4))
+REAL_VALUES = np.diag([1.0, 2.0, 4.0, 7.0]) + 0.2 * GENERAL
+POSITIVE = A @ A.conj().T + np.eye(4)
+
+
+def without_signs(vectors_of: Callable[..., Any]) -> Callable[..., Any]:
+    """Rounding decides about the signs of vectors."""
+
+    def function(a: np.ndarray) -> Any:
+        w, v = vectors_of(a)
+        return w, v * v[-1:]
+
+    return function
+
+
+for _name, _function in {
+    "eig": without_signs(np.linalg.eig), "eigvals": np.linalg.eigvals, "SciPy's eig": without_signs(scipy.linalg.eig),
+    "SciPy's eigvals": scipy.linalg.eigvals,
+}.items():  # fmt: skip
+    case(_name, _function, A)
+    case(f"{_name} of a real matrix", _function, GENERAL)
+    case(f"{_name} of a real matrix with real values", _function, REAL_VALUES)
+case("eig of several matrices", np.linalg.eig, T[:, :, :3] + np.diag([1.0, 3.0, 6.0]))
+case("roots", np.roots, np.array([2.0, -1.0, 3.0, 0.5]))
+case("roots with zeros at the ends", lambda x: np.roots(np.concatenate([[0.0], x, [0.0, 0.0]])), X[:4])
+case("roots of complex polynomials", np.roots, A[0])
+case("roots that are real", np.roots, np.array([1.0, -6.0, 11.0, -6.0]))
+for _name, _function in {
+    "eigh": np.linalg.eigh, "eigh by the upper triangle": lambda a: np.linalg.eigh(a, "U"),
+    "SciPy's eigh": without_signs(scipy.linalg.eigh),
+    "SciPy's eigh, some": lambda a: scipy.linalg.eigh(a, subset_by_index=[1, 2]),
+    "SciPy's eigvalsh": scipy.linalg.eigvalsh,
+    "svd": np.linalg.svd, "singular values alone": lambda a: np.linalg.svd(a, compute_uv=False),
+    "SciPy's svd": scipy.linalg.svd, "SciPy's svdvals": scipy.linalg.svdvals,
+    "qr": np.linalg.qr, "R alone": lambda a: np.linalg.qr(a, "r"), "SciPy's qr": scipy.linalg.qr,
+}.items():  # fmt: skip
+    case(_name, _function, A)
+case("eigh of several matrices", np.linalg.eigh, T[:, :, :3])
+for _name, _matrix in {"tall": B, "wide": B.T, "several": T}.items():
+    case(f"svd of {_name}", lambda a: np.linalg.svd(a, full_matrices=False), _matrix)
+    case(f"qr of {_name}", np.linalg.qr, _matrix)
+case("spans", lambda b: np.linalg.svd(b)[0][:, 3:] @ np.linalg.svd(b)[0][:, 3:].conj().T, B)
+case("complete R", lambda b: np.linalg.qr(b, "complete").R, B)
+case("cholesky", np.linalg.cholesky, POSITIVE)
+case("upper cholesky", lambda a: np.linalg.cholesky(a, upper=True), POSITIVE)
+case("SciPy's cholesky", scipy.linalg.cholesky, POSITIVE)
 
 
 # Loops.

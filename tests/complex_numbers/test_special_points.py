@@ -55,6 +55,12 @@ def test_values(ufunc: np.ufunc) -> None:
     np.testing.assert_allclose(np.imag(found), np.imag(expected), rtol=1e-13, atol=1e-15)
 
 
+def test_sorting_puts_nan_last() -> None:
+    z = np.array([complex(x, y) for x in (1.0, np.nan, -1.0, 0.0) for y in (np.nan, 2.0, -0.0, -np.inf)])
+    found, _ = replay(trace(lambda z: np.sort(z), (z,)), z)
+    np.testing.assert_array_equal(found, np.sort(z))
+
+
 @pytest.mark.parametrize("row", DERIVATIVES, ids=lambda row: row[0].__name__)
 def test_derivatives(row: tuple[np.ufunc, Derivative, Derivative, np.ndarray]) -> None:
     """The tangent along 1 is the complex derivative, and so is the tangent of that."""

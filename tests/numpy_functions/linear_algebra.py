@@ -193,6 +193,25 @@ group(
     (lambda ab, b: sl.solveh_banded(ab, b), HALF, vector(6)),
     (lambda ab, b: sl.solveh_banded(ab, b, lower=True), HALF[::-1].copy(), vector(6)),
 )
+WEAK = np.array([[0.0, 0.3, 0.5, -0.4], [0.2, 0.4, -0.3, 0.6], [3.0, 4.0, 5.0, 6.0]])
+group(
+    "symmetric bands",
+    (sl.cholesky_banded, WEAK),
+    (lambda ab: sl.cholesky_banded(ab, lower=True), WEAK[::-1].copy()),
+    (lambda ab, b: sl.cho_solve_banded((sl.cholesky_banded(ab), False), b), WEAK, vector(4)),
+    (lambda ab, b: sl.cho_solve_banded((sl.cholesky_banded(ab, lower=True), True), b), WEAK[::-1].copy(), vector(4, 2)),
+    (sl.eigvals_banded, WEAK),
+    (lambda ab: sl.eig_banded(ab, lower=True, eigvals_only=True), WEAK[::-1].copy()),
+    (lambda a: sl.bandwidth(np.tril(a, 1)), A, "rounds"),
+)
+group(
+    "subspaces",
+    (sl.orth, TALL),
+    (lambda a: [q @ q.T for q in (sl.orth(np.concatenate([a, 2 * a], 1)),)], matrix(4, 2)),
+    (lambda a: [q @ q.T for q in (sl.null_space(a),)], WIDE),
+    (sl.subspace_angles, TALL, matrix(5, 2)),
+)
+group("sign", (sl.signm, A + 3 * np.eye(4)), (sl.signm, A @ np.diag([3.0, 2, -2, -3]) @ np.linalg.inv(A)))
 group(
     "equations",
     (sl.solve_sylvester, A, symmetric(2, 2), XS),

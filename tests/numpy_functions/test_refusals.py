@@ -17,8 +17,6 @@ UNSUPPORTED = {
     "method": lambda x: np.quantile(x, 0.5, method="inverted_cdf"),
     "unique": lambda x: np.unique(x, axis=0),
     "histogram": lambda x: np.histogram(x, "auto"),
-    "eig": lambda x: np.linalg.eig(x),
-    "eigvals": lambda x: np.linalg.eigvals(x),
     "raw qr": lambda x: np.linalg.qr(x, "raw"),
     "repeat": lambda x: np.repeat(x, (x > 0).astype(int).ravel()),
     "roll": lambda x: np.roll(x, (x[0, 0] > 0).astype(int)),

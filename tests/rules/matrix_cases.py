@@ -28,6 +28,33 @@ def right(*shape: int) -> np.ndarray:
     return np.random.default_rng(5).normal(size=shape)
 
 
+def pairs(a: np.ndarray) -> np.ndarray:
+    return np.stack([a.real, a.imag], -1)
+
+
+def complex_matrix(*shape: int) -> np.ndarray:
+    """With singular values apart, and eigenvalues around a spiral."""
+    rng = np.random.default_rng(8)
+    *batch, m, n = shape
+    k = min(m, n)
+    u, v = (np.linalg.qr(rng.normal(size=(*batch, r, k)) + 1j * rng.normal(size=(*batch, r, k)))[0] for r in (m, n))
+    return pairs((u * np.linspace(1, 2.2, k)) @ np.swapaxes(v, -1, -2).conj())
+
+
+# Small changes and rounding could turn the signs of vectors over; of these they do not.
+
+
+def general(*shape: int) -> np.ndarray:
+    """Some have real eigenvalues, some have not."""
+    return np.diag([1.0, 2.0, 4.0]) + np.random.default_rng(39).normal(size=shape)
+
+
+def hermitian(*shape: int) -> np.ndarray:
+    rng = np.random.default_rng(11)
+    q = np.linalg.qr(rng.normal(size=shape) + 1j * rng.normal(size=shape))[0]
+    return pairs((q * np.linspace(1, 2.5, shape[-1])) @ np.swapaxes(q, -1, -2).conj())
+
+
 SQUARE = [matrix(3, 3), matrix(2, 3, 3), matrix(10, 10)]
 BAND = right(4, 5) + np.array([0.0, 0, 4, 0])[:, None]
 BAND_FORM = {"lower": 1, "upper": 2}
@@ -63,6 +90,12 @@ MATRIX_CASES: dict[str, list[Operands]] = {
     "svd": each([(matrix(*shape),) for shape in ((3, 3), (2, 3, 3))], "svd")
     + [((matrix(*shape),), {"full": False}) for shape in ((3, 2), (2, 3))],
     "qr": each([(matrix(3, 3),), (matrix(2, 3, 3),)], "qr") + [((matrix(3, 2),), {"complete": False})],
+    **{
+        name: each([(complex_matrix(*shape),) for shape in ((3, 3), (2, 3, 3))], name)
+        for name in ("complex_svd", "complex_qr", "complex_eig")
+    },
+    "complex_eigh": each([(hermitian(3, 3),), (hermitian(2, 3, 3),)], "complex_eigh"),
+    "eig": [((general(*shape),), {}) for shape in ((3, 3), (2, 3, 3))],
     "pinv": each([(matrix(*shape),) for shape in ((3, 2), (2, 3), (2, 3, 3))], "pinv"),
 }
 # A tangent of a factorisation is that of the matrix it stands for: differences of its numbers are another thing.

@@ -11,7 +11,7 @@ from ...planning.schedule import LibraryStep, Memory
 from ...regions.regions import c_strides
 from ..llvm.places import Pointers, loop
 from ..llvm.types import I64, memory_type
-from . import decompositions, equations, systems
+from . import complex_decompositions, decompositions, equations, systems
 from .fourier import LINES, fourier_scratch
 from .routines import Item, rounded
 
@@ -35,6 +35,11 @@ CORES: dict[str, tuple[tuple[int, ...], int]] = {
     "svd": ((2,), 1),
     "qr": ((2,), 1),
     "pinv": ((2,), 2),
+    "eig": ((2,), 1),
+    "complex_eig": ((3,), 1),
+    "complex_eigh": ((3,), 1),
+    "complex_svd": ((3,), 1),
+    "complex_qr": ((3,), 1),
 }
 EMIT: dict[str, Callable[[Item], None]] = {
     "lu": systems.emit_lu,
@@ -53,11 +58,19 @@ EMIT: dict[str, Callable[[Item], None]] = {
     "svd": decompositions.emit_svd,
     "qr": decompositions.emit_qr,
     "pinv": decompositions.emit_pinv,
+    "eig": complex_decompositions.emit_eig,
+    "complex_eig": complex_decompositions.emit_complex_eig,
+    "complex_eigh": complex_decompositions.emit_complex_eigh,
+    "complex_svd": complex_decompositions.emit_complex_svd,
+    "complex_qr": complex_decompositions.emit_complex_qr,
 }
 
 
+COMPLEX = ("complex_eig", "complex_eigh", "complex_svd", "complex_qr")
 EQUATIONS = {"permutation", "band_lu", "band_solve", "sylvester"}
-DECOMPOSITIONS = {"eigh", "svd", "qr", "pinv"}
+DECOMPOSITIONS = dict.fromkeys(("eigh", "svd", "qr", "pinv"), decompositions.decomposition_scratch) | dict.fromkeys(
+    ("eig", *COMPLEX), complex_decompositions.complex_decomposition_scratch
+)
 
 
 def emit_matrices(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> None:
@@ -100,14 +113,14 @@ def scratch_of(step: LibraryStep) -> int:
     rank = len(op.out.shape) - CORES[op.primitive][1]
     shapes = [view.shape[rank:] for _, view, _ in step.operands]
     if op.primitive in DECOMPOSITIONS:
-        return decompositions.decomposition_scratch(op.primitive, shapes[0], op.params, op.out.dtype)  # type: ignore[arg-type]
+        return DECOMPOSITIONS[op.primitive](op.primitive, shapes[0], op.params, op.out.dtype)  # type: ignore[arg-type]
     if op.primitive in EQUATIONS:
         return equations.equation_scratch(op.primitive, shapes, op.out.dtype)  # type: ignore[arg-type]
     return sum(rounded(math.prod(shape) * op.out.dtype.itemsize) for shape in shapes)
 
 
 # Larger matrices: LAPACK calls routines of OpenBLAS that take memory for themselves (seen by counting).
-LARGEST_WITHOUT_MEMORY = dict.fromkeys(("eigh", "svd", "pinv", "sylvester"), 24)
+LARGEST_WITHOUT_MEMORY = dict.fromkeys(("eigh", "svd", "pinv", "sylvester", *COMPLEX), 24) | {"eig": 64}
 LARGEST_OF_OTHERS = 128
 
 
@@ -118,5 +131,5 @@ def may_allocate(step: LibraryStep) -> bool:
         return False
     largest = LARGEST_WITHOUT_MEMORY.get(primitive, LARGEST_OF_OTHERS)
     rank = len(step.operation.out.shape) - CORES[primitive][1]
-    matrices = [view.shape[rank:] for _, view, _ in step.operands if len(view.shape) - rank == 2]
+    matrices = [view.shape[rank:] for _, view, _ in step.operands if len(view.shape) - rank >= 2]
     return any(max(shape) > largest for shape in matrices)

@@ -132,6 +132,13 @@ class Item:
 
     def call(self, name: str, *arguments: object) -> None:
         """A routine of BLAS or LAPACK: letters, integers and floats stand for cells that hold them."""
+        self._call(("d" if self.dtype.itemsize == 8 else "s") + name, arguments)
+
+    def call_complex(self, name: str, *arguments: object) -> None:
+        """Likewise, one of complex numbers, which are pairs."""
+        self._call(("z" if self.dtype.itemsize == 8 else "c") + name, arguments)
+
+    def _call(self, name: str, arguments: Sequence[object]) -> None:
         places = []
         for argument in arguments:
             if isinstance(argument, str):
@@ -141,9 +148,8 @@ class Item:
             elif isinstance(argument, float):
                 argument = self.scalar(argument)
             places.append(argument)
-        whole = ("d" if self.dtype.itemsize == 8 else "s") + name
         kinds = [place.type for place in places]  # type: ignore[attr-defined]
-        function = declare(self.builder.module, library_symbol(whole), ir.VoidType(), kinds)
+        function = declare(self.builder.module, library_symbol(name), ir.VoidType(), kinds)
         self.builder.call(function, places)
 
     # Matrices as LAPACK has them, column by column.

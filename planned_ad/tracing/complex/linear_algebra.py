@@ -8,7 +8,6 @@ same, each twice. The sign of a determinant is lost that way; it comes from Gaus
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.linalg._linalg import SlogdetResult
 
 from ...errors import UnsupportedError
 from ..record.recorder import Recorder
-from .functions import COMPLEX_FUNCTIONS, bilinear, linear, of_complex, view, whole
+from .functions import bilinear, linear, of_complex, view, whole
 from .pairs import complex_of
 
 _function: Any
@@ -146,26 +145,6 @@ def norm(recorder, x, ord=None, axis=None, keepdims=False, **options):
     return np.linalg.norm(np.abs(x), ord, axis, keepdims)
 
 
-@of_complex(np.linalg.eigvalsh)
-def eigvalsh(recorder, a, UPLO="L"):
-    a = complex_of(recorder, a)
-    rest = np.tril(a, -1) if UPLO.upper() == "L" else np.triu(a, 1)
-    whole_matrix = rest + np.conj(np.swapaxes(rest, -1, -2)) + np.eye(a.shape[-1]) * a.real
-    found = np.linalg.eigvalsh(embedded(recorder, whole_matrix))
-    return (found[..., ::2] + found[..., 1::2]) / 2
-
-
-def of_singular_values(function: Any) -> None:
-    @of_complex(function)
-    def svdvals(recorder: Recorder, x: Any) -> Any:
-        found = recorder.call(function, (embedded(recorder, x),), {})
-        return (found[..., ::2] + found[..., 1::2]) / 2
-
-
-of_singular_values(np.linalg.svdvals)
-of_singular_values(scipy.linalg.svdvals)
-
-
 @of_complex(np.linalg.multi_dot)
 def multi_dot(recorder, arrays, *, out=None):
     return functools.reduce(np.dot, arrays)
@@ -177,26 +156,3 @@ for _function in (np.linalg.matmul, np.linalg.cross):
 bilinear(np.linalg.vecdot, 0)
 view(np.linalg.diagonal)
 view(np.linalg.matrix_transpose)
-
-
-def refusing(functions: Any, instead: str) -> None:
-    def refused(name: str) -> Callable[..., Any]:
-        def refuse(recorder: Recorder, *args: Any, **kwargs: Any) -> Any:
-            raise UnsupportedError(f"{name} of complex matrices has no rule; {instead}")
-
-        return refuse
-
-    for function in functions:
-        COMPLEX_FUNCTIONS[function] = refused(f"{function.__module__}.{function.__name__}")
-
-
-EIGENVECTORS = (
-    "np.linalg.eigvalsh has the eigenvalues of Hermitian matrices, scipy.linalg.expm and np.linalg.solve what is "
-    "mostly made of the vectors; or pass the decomposition as an argument"
-)
-refusing((np.linalg.eigh, scipy.linalg.eigh), EIGENVECTORS)
-refusing((np.linalg.eig, np.linalg.eigvals, scipy.linalg.eig, scipy.linalg.eigvals), EIGENVECTORS)
-refusing(
-    (np.linalg.svd, scipy.linalg.svd, np.linalg.qr, scipy.linalg.qr, np.linalg.cholesky, scipy.linalg.cholesky),
-    "write it for the real matrix [[A, -B], [B, A]] of A + 1j * B, or use np.linalg.solve, inv, svdvals",
-)

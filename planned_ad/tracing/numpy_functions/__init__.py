@@ -1,6 +1,8 @@
 """NumPy's functions on traced values. Importing this package fills the table `dispatch.FUNCTIONS`."""
 
 from . import (  # noqa: F401
+    bands,
+    complex_decompositions,
     cosines,
     decompositions,
     distributions,
@@ -9,6 +11,7 @@ from . import (  # noqa: F401
     fourier,
     indexing,
     joining,
+    lambert,
     linear,
     matrices,
     matrix_functions,

@@ -92,6 +92,14 @@ def sqrtm(recorder, A, disp=None, blocksize=None):
     return root
 
 
+@implements(scipy.linalg.signm)
+def signm(recorder, A, disp=None):
+    """`A (A A)^-1/2` (Higham 2008, 5.5)."""
+    (a,) = matrices(recorder, A)
+    a = recorder.array(checked_square(a))
+    return a @ np.linalg.inv(sqrtm(recorder, a @ a))
+
+
 # Gauss-Legendre nodes and weights between 0 and 1: a diagonal approximant of the logarithm, accurate to rounding where
 # the matrix is within 1/4 of the unit matrix (Higham 2008, 11.18 and table 11.1).
 LOG_NODES, LOG_WEIGHTS = (0.5 * (part + shift) for part, shift in zip(np.polynomial.legendre.leggauss(8), (1.0, 0.0)))

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ..complex.functions import of_complex, whole
+from ..complex.pairs import complex_of
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
 from .support import NO_VALUE, asarray, axes_of, axis_of, deliver, refuse, unsupported
@@ -55,6 +57,24 @@ def sort(recorder, a, axis=-1, kind=None, order=None, *, stable=None):
     refuse("sort", order=order)
     a, axis = lined(recorder, a, axis)
     return np.take_along_axis(a, order_of(recorder, a, axis), axis)
+
+
+@of_complex(np.argsort)
+def complex_argsort(recorder, a, axis=-1, kind=None, order=None, *, stable=None):
+    """By real parts, then by imaginary ones; what has a nan in it comes last, as NumPy has it."""
+    refuse("argsort", order=order)
+    a = complex_of(recorder, a)
+    a, axis = (a.ravel(), 0) if axis is None else (a, axis_of(axis, a.ndim))
+    real, imag = a.real, a.imag
+    return np.lexsort((imag, real, np.isnan(imag), np.isnan(real)), axis)
+
+
+@of_complex(np.sort)
+def complex_sort(recorder, a, axis=-1, kind=None, order=None, *, stable=None):
+    places = complex_argsort(recorder, a, axis, kind, order)
+    a = complex_of(recorder, a)
+    a, axis = (a.ravel(), 0) if axis is None else (a, axis)
+    return whole(recorder, *(np.take_along_axis(part, places, axis) for part in (a.real, a.imag)))
 
 
 @implements(np.partition)

@@ -10,11 +10,8 @@ import scipy.linalg
 from ..record.dispatch import implements
 from .support import unsupported
 
-COMPLEX = "the derivatives of its complex results have no rule; np.linalg.eigh has those of symmetric matrices"
-
 INSTEAD: dict[str, str] = {}  # of functions of `numpy`
-OF_SCIPY = ["eig", "eigvals", "schur", "rsf2csf", "hessenberg", "qz", "signm", "funm"]
-LINEAR_ALGEBRA = ["eig", "eigvals"]
+OF_SCIPY = ["schur", "rsf2csf", "hessenberg", "qz", "funm"]
 
 
 def _refuse_traced(function: Any, name: str, instead: str = "") -> None:
@@ -25,8 +22,5 @@ def _refuse_traced(function: Any, name: str, instead: str = "") -> None:
 
 for _name, _instead in INSTEAD.items():
     _refuse_traced(getattr(np, _name), f"np.{_name}", _instead)
-for _name in LINEAR_ALGEBRA:
-    _refuse_traced(getattr(np.linalg, _name), f"np.linalg.{_name}", COMPLEX)
 for _name in OF_SCIPY:
-    _instead = COMPLEX if _name in LINEAR_ALGEBRA else ""
-    _refuse_traced(getattr(scipy.linalg, _name), f"scipy.linalg.{_name}", _instead)
+    _refuse_traced(getattr(scipy.linalg, _name), f"scipy.linalg.{_name}")

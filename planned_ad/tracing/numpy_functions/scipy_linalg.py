@@ -394,6 +394,42 @@ def qr(recorder, a, overwrite_a=False, lwork=None, mode="full", pivoting=False, 
     return (r,) if mode == "r" else (q, r)
 
 
+def _rank(recorder: Recorder, s: Any, shape: tuple[int, ...], rcond: Any) -> int:
+    """How many singular values count, which the plan relies on."""
+    rcond = float(np.finfo(s.dtype).eps) * max(shape) if rcond is None else rcond
+    count = np.sum(s > np.max(s, initial=0.0) * rcond)
+    return int(recorder.outcome(recorder.value_of(count), "rank"))
+
+
+@implements(scipy.linalg.orth)
+def orth(recorder, A, rcond=None):
+    (a,) = matrices(recorder, A)
+    u, s, _ = map(recorder.array, singular(recorder, a))
+    return u[:, : _rank(recorder, s, a.shape, rcond)]
+
+
+@implements(scipy.linalg.null_space)
+def null_space(recorder, A, rcond=None, *, overwrite_a=False, check_finite=True, lapack_driver="gesdd"):
+    (a,) = matrices(recorder, A)
+    _, s, vh = map(recorder.array, singular(recorder, a, True))
+    return vh[_rank(recorder, s, a.shape, rcond) :].T
+
+
+@implements(scipy.linalg.subspace_angles)
+def subspace_angles(recorder, A, B):
+    """Small ones by their sines, others by their cosines, as SciPy has them."""
+    first, second = orth(recorder, A), orth(recorder, B)
+    if len(first) != len(second):
+        raise ValueError("A and B must have the same number of rows")
+    if first.shape[1] < second.shape[1]:
+        first, second = second, first
+    both = first.T @ second
+    cosines, sines = np.linalg.svdvals(both), np.linalg.svdvals(second - first @ both)
+    small = cosines**2 >= 0.5
+    by_cosines = np.arccos(np.clip(np.where(small, 0.0, cosines[::-1]), -1.0, 1.0))
+    return np.where(small, np.arcsin(np.clip(np.where(small, sines, 0.0), -1.0, 1.0)), by_cosines)
+
+
 @implements(scipy.linalg.polar)
 def polar(recorder, a, side="right"):
     (a,) = matrices(recorder, a)
