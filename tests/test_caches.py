@@ -262,6 +262,7 @@ def test_a_process_that_is_killed_while_it_writes(found):
         "view": [([1, 2, 3], True), ([4, 5, 6], False)],
         "order": [([1, 2, 0], True), ([1, 2, 0], False), ([0, 1, 2], True)],
         "closure": [([1, 2, 4], True), ([1, 2, 4], False), ([0.75, 3, 12], True), ([1, 2, 4], False)],
+        "library": [([-1, -1, -1], True), ([-1, -1, -1], False), ([1, 1, 1], True), ([3, 2, 1], True)],
         "sign": [([1, 1, 1], True), ([1, 1, 1], False), ([2, 2, 2], True), ([1, 1, 1], True)],
         "options": [(np.round(LOSS, 9).tolist(), traced) for traced in (True, False, True)],
         "solve": [([0.0704, -0.0192, -0.1984], traced) for traced in (True, False)],

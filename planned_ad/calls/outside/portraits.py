@@ -117,6 +117,9 @@ def key_told(key: Any, numbers: dict[int, int]) -> Any:
         return ("again", repr(numbers[id(key[1].object)]))
     if kind in ("class", "instance", "module", "function"):
         return (kind, importable_name(key[1].object))
+    if kind == "library":
+        value = key[1].object
+        return (kind, repr(value) if isinstance(value, np.dtype) else importable_name(value))
     if kind == "code":
         return ("code", code_digest(key[1]))
     return value_told(key)

@@ -66,7 +66,7 @@ class Walk:
         self.texts: set[str] = set()
         self.met: dict[int, object] = {}
         self.raw: set[int] = set()  # arrays that traced code reads as they are
-        self.fixed: list[object] = []  # of libraries
+        self.fixed: list[object] = []  # of libraries, not looked into
 
     # Places.
 
@@ -84,15 +84,14 @@ class Walk:
         if not is_there:
             self.row(watchtable.item(items, key, None, False))
             self.see(path, ("missing",), "not there")
-        elif not self.is_fixed(value):
-            self.row(watchtable.item(items, key, value, in_order=in_order))
+        else:
+            self.row_unless_module(value, lambda: watchtable.item(items, key, value, in_order=in_order))
             self.visit(value, path)
 
-    def is_fixed(self, value: object) -> bool:
-        found = is_fixed(value)
-        if found:
-            self.fixed.append(value)
-        return found
+    def row_unless_module(self, value: object, row: Callable[[], Row]) -> None:
+        """A name for a library's module (`np`) is not bound to anything else as long as the process lives."""
+        if not is_library_module(value):
+            self.row(row())
 
     def row(self, row: Row) -> None:
         if len(self.rows) < MOST_ROWS:
@@ -111,7 +110,11 @@ class Walk:
     def visit(self, obj: Any, path: str) -> None:
         """What is found at `path`, and all that it leads to."""
         kind = type(obj)
-        if self.is_frozen(path) or self.is_fixed(obj):
+        if self.is_frozen(path):
+            return
+        if is_of_library(obj):  # `activation = np.tanh` may be another function tomorrow
+            self.fixed.append(obj)
+            self.see(path, ("library", Same(obj)), shown(obj), False)
             return
         if kind in (float, complex, *PLAIN) or isinstance(obj, np.generic):
             if kind is str:
@@ -196,9 +199,8 @@ class Walk:
             except ValueError:
                 self.row(watchtable.cell_of(cell))
                 continue
-            if not self.is_fixed(value):
-                self.row(watchtable.cell_of(cell, value))
-                self.visit(value, name)
+            self.row_unless_module(value, lambda: watchtable.cell_of(cell, value))
+            self.visit(value, name)
 
     def is_used(self, name: object) -> bool:
         return type(name) is not str or self.names.any_attribute or name in self.names.names
@@ -223,7 +225,7 @@ class Walk:
                     continue
                 if self.is_frozen(f"{base.__name__}.{name}"):
                     continue
-                if not is_special and not self.is_fixed(value):  # what it hides may be reached by `super`
+                if not is_special and not is_library_module(value):  # what it hides may be reached by `super`
                     self.row(watchtable.attribute(base if name in known else cls, name, value))
                 known.add(name)
                 self.visit(value, f"{base.__name__}.{name}")
@@ -283,9 +285,8 @@ class Walk:
             self.row(watchtable.slot_of(obj, found))
             self.see(path, ("missing",), "not there")
             return
-        if not self.is_fixed(value):
-            self.row(watchtable.slot_of(obj, found, value))
-            self.visit(value, path)
+        self.row_unless_module(value, lambda: watchtable.slot_of(obj, found, value))
+        self.visit(value, path)
 
     # Containers.
 
@@ -380,10 +381,14 @@ VISITORS: dict[type, Callable[[Walk, Any, str], None]] = {
 }
 
 
-def is_fixed(value: object) -> bool:
-    """Whether a name for this is never bound to anything else, as those of libraries and what is in them."""
-    if isinstance(value, types.ModuleType):
-        return is_library(value.__name__, getattr(value, "__file__", None))
+def is_library_module(value: object) -> bool:
+    return isinstance(value, types.ModuleType) and is_library(value.__name__, getattr(value, "__file__", None))
+
+
+def is_of_library(value: object) -> bool:
+    """Whether a module, function, class or dtype is a library's, and not looked into."""
+    if is_library_module(value):
+        return True
     if isinstance(value, types.BuiltinFunctionType):
         return isinstance(value.__self__, types.ModuleType) or value.__self__ is None
     if isinstance(value, np.ufunc | np.dtype | types.MethodDescriptorType | types.WrapperDescriptorType):
