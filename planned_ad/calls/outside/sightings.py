@@ -85,13 +85,13 @@ class Walk:
             self.row(watchtable.item(items, key, None, False))
             self.see(path, ("missing",), "not there")
         else:
-            self.row_unless_module(value, lambda: watchtable.item(items, key, value, in_order=in_order))
+            self.row_of(value, watchtable.item(items, key, value, in_order=in_order))
             self.visit(value, path)
 
-    def row_unless_module(self, value: object, row: Callable[[], Row]) -> None:
+    def row_of(self, value: object, row: Row) -> None:
         """A name for a library's module (`np`) is not bound to anything else as long as the process lives."""
         if not is_library_module(value):
-            self.row(row())
+            self.row(row)
 
     def row(self, row: Row) -> None:
         if len(self.rows) < MOST_ROWS:
@@ -199,7 +199,7 @@ class Walk:
             except ValueError:
                 self.row(watchtable.cell_of(cell))
                 continue
-            self.row_unless_module(value, lambda: watchtable.cell_of(cell, value))
+            self.row_of(value, watchtable.cell_of(cell, value))
             self.visit(value, name)
 
     def is_used(self, name: object) -> bool:
@@ -285,7 +285,7 @@ class Walk:
             self.row(watchtable.slot_of(obj, found))
             self.see(path, ("missing",), "not there")
             return
-        self.row_unless_module(value, lambda: watchtable.slot_of(obj, found, value))
+        self.row_of(value, watchtable.slot_of(obj, found, value))
         self.visit(value, path)
 
     # Containers.
