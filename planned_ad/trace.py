@@ -278,7 +278,7 @@ def _namespace_of(recorder: Recorder) -> Namespace:
         outsiders(recorder),
         flow.on_integers.look_at,
         recorder.scopes.decisions.followed_in,
-        lambda: add_loaded(recorder, found),
+        lambda: add_loaded(found),
     )
     namespace.recorder, recorder.namespace = recorder, namespace
     return namespace

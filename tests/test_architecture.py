@@ -127,9 +127,9 @@ TWO_MEANINGS = """
     Outside Place Position Segment Snapshot Watch Write add at
     axes_of axis_of block_rows body call cast cell collected common_shape compiled constant coordinates copied
     cut decides described directed dtype_of elementwise fixed flipped follow gather gathered get hessian
-    identifier in_place_of is_floating is_number is_plain jacobian joined kind_of
+    identifier in_place_of is_fixed is_floating is_number is_plain jacobian joined kind_of
     like memory_of moved moves nonzero number numbers_of operand over packed place place_of power
-    put read_by reduced reduction refuse renamed result_of rounded run same scanned scatter
+    put read_by reduced refuse renamed result_of rounded run same scanned scatter
     seeds share_memory shown side_by_side signature split split_axes spread stored stretch supported taken_apart
     touches unpacked unrolled view where zero
 """

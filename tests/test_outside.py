@@ -6,7 +6,10 @@ import collections
 import copy
 import functools
 import itertools
+import math
+import operator
 import types
+import weakref
 
 import numba
 import numpy as np
@@ -341,6 +344,90 @@ def test_attributes_that_instances_get_and_lose():
     np.testing.assert_array_equal(plan.gradient(X), 2 * X)
     del model.flag
     np.testing.assert_array_equal(plan.gradient(X), np.ones(3))
+
+
+class Names:
+    """Where a library's function may be found under a name of the user's."""
+
+    static = staticmethod(np.sin)
+    plain = np.sin
+    __slots__ = ("attribute", "items", "slot")
+
+    def __init__(self):
+        self.attribute, self.slot, self.items = np.sin, np.sin, {"key": np.sin, "list": [np.sin], "tuple": (np.sin,)}
+
+
+def test_names_of_what_libraries_have_are_looked_at():
+    names, apply, proxied = Names(), np.sin, {"key": np.sin}
+    proxy = types.MappingProxyType(proxied)
+
+    def inner(x, f=np.sin, *, g=np.sin):
+        return f(x) + g(x)
+
+    def put(f):
+        nonlocal apply
+        apply = f
+
+    read = {
+        "cell": (lambda x: apply(x), put),
+        "attribute": (lambda x: names.attribute(x), lambda f: setattr(names, "attribute", f)),
+        "slot": (lambda x: names.slot(x), lambda f: setattr(names, "slot", f)),
+        "key": (lambda x: names.items["key"](x), lambda f: names.items.update(key=f)),
+        "list": (lambda x: names.items["list"][0](x), lambda f: names.items.update(list=[f])),
+        "item": (lambda x: names.items["list"][0](x), lambda f: names.items["list"].__setitem__(0, f)),
+        "tuple": (lambda x: names.items["tuple"][0](x), lambda f: names.items.update(tuple=(f,))),
+        "static": (lambda x: names.static(x), lambda f: setattr(Names, "static", staticmethod(f))),
+        "class": (lambda x: names.plain(x), lambda f: setattr(Names, "plain", f)),
+        "default": (lambda x: inner(x), lambda f: setattr(inner, "__defaults__", (f,))),
+        "keyword": (lambda x: inner(x), lambda f: inner.__kwdefaults__.update(g=f)),
+        "proxy": (lambda x: proxy["key"](x), lambda f: proxied.update(key=f)),
+        "global": (lambda x: HELD(x), lambda f: globals().update(HELD=f)),
+    }
+    for where, (f, change) in read.items():
+        plan = planned_ad.compile(lambda x, f=f: np.sum(f(x)), X)
+        for new in (np.cos, np.exp, np.sin):
+            change(new)
+            np.testing.assert_allclose(plan(X), np.sum(f(X)), err_msg=where)
+            np.testing.assert_allclose(plan(X), np.sum(f(X)), err_msg=where)
+
+
+HELD = np.sin
+
+
+def test_functions_and_classes_of_libraries_beside_elementwise_ones():
+    reduce, number, kind = np.sum, math.sin, float
+
+    def f(x):
+        return reduce(x * kind(2.5)) * number(0.5)
+
+    plan = planned_ad.compile(f, X)
+
+    def change(n):
+        nonlocal reduce, number, kind
+        reduce, number, kind = [(np.max, math.sin, float), (np.max, math.cos, float), (np.max, math.cos, int)][n]
+
+    for n in range(3):
+        change(n)
+        np.testing.assert_allclose(plan(X), f(X))
+
+
+def test_objects_that_lead_on():
+    class Held:
+        factor = 2.0
+
+    held, counts, chain = Held(), collections.Counter(a=2), collections.ChainMap({"a": 1.0}, {"b": 2.0})
+    own, ask, link = collections.UserDict(a=2.0), operator.attrgetter("factor"), weakref.ref(held)
+    read = {
+        "getter": (lambda: ask(held), lambda: setattr(held, "factor", 3.0)),
+        "weak reference": (lambda: link().factor, lambda: setattr(held, "factor", 4.0)),
+        "counter": (lambda: counts["a"], lambda: counts.update("a")),
+        "chain": (lambda: chain["b"], lambda: chain.maps[1].update(b=5.0)),
+        "dict": (lambda: own["a"], lambda: own.update(a=7.0)),
+    }
+    for what, (factor, change) in read.items():
+        plan = planned_ad.compile(lambda x, factor=factor: np.sum(x) * factor(), X)
+        change()
+        np.testing.assert_allclose(plan(X), np.sum(X) * factor(), err_msg=what)
 
 
 def test_partials_defaults_and_keyword_defaults():

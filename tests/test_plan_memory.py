@@ -22,7 +22,7 @@ from planned_ad.kernels.llvm import codelibrary
 
 @pytest.fixture
 def libraries(monkeypatch) -> Iterator[Callable[[], int]]:
-    """How many libraries are left of those made in the test."""
+    """How many libraries are left of those made in the test; entries that are kept for other plans are let go."""
     gc.collect()
     gc.freeze()  # what other tests have made need not be looked through each time
     walker(), nowhere(), arranger()  # what stays for ever is there from here on
@@ -32,7 +32,10 @@ def libraries(monkeypatch) -> Iterator[Callable[[], int]]:
         made.append(make())
         return made[-1]
 
+    codelibrary.shared_library.cache_clear()
+
     def count() -> int:
+        codelibrary.shared_library.cache_clear()
         for _ in range(3):  # Numba lets go of what it knows of a function in a finaliser of that
             gc.collect()
         return sum(not engine.closed for engine in made)
@@ -70,6 +73,15 @@ def test_memory_does_not_grow_with_plans_that_are_dropped(libraries):
     compile_and_drop(60)
     assert libraries() == 0
     assert resident() - before < 6 << 20  # 3 MB; and 9 MB where LLVM is left to itself
+
+
+def test_entries_of_one_kind_are_in_memory_once(libraries):
+    plans = [planned_ad.compile(square, np.ones(n)) for n in range(2, 7)]
+    for n, plan in enumerate(plans, start=2):
+        np.testing.assert_array_equal(plan.gradient(np.full(n, 3.0)), np.full(n, 6.0))
+    entries = {id(plan._variants[0].entry("gradient").call.libraries[1]) for plan in plans}
+    assert len(entries) == 1
+    assert libraries() == len(plans) + 1
 
 
 @pytest.mark.long

@@ -17,9 +17,9 @@ from ..differentiate.keep.split import split
 from ..differentiate.reverse import reverse
 from ..errors import NotDifferentiableError
 from ..kernels.emit import KernelEmitter, cut, flops, scratch_nbytes, weight_of
-from ..kernels.entry.callpath import BuiltCall, EmitKernel, compiled_call, loaded_call
+from ..kernels.entry.callpath import BuiltCall, CallCode, EmitKernel, compiled_call, loaded_call
 from ..kernels.entry.callspec import CallSpec
-from ..kernels.llvm.codelibrary import Compiled, Optimization
+from ..kernels.llvm.codelibrary import Optimization
 from ..kernels.llvm.types import I64
 from ..passes.boundary import primal, privatise, written_arguments, written_before_guards
 from ..passes.counted_exits import fills_sparsely
@@ -175,7 +175,7 @@ class EntryParts:
     parameters: tuple[Parameter, ...]
     buffers: tuple[int, ...]
     spec: CallSpec
-    compiled: Compiled
+    compiled: CallCode
     is_watched: bool
     kept: KeptLayout | None = None
     reruns: tuple[Rerun, ...] = ()

@@ -254,8 +254,7 @@ def find_entry(stored: StoredTrace, row: CallKind) -> EntryParts | None:
 
 def put_entry(stored: StoredTrace, row: CallKind, parts: EntryParts) -> None:
     """Store a compiled entry, unless its machine code or derivative rules belong to this process."""
-    of_process = any(referent.kind == "address" for referent in parts.compiled.referents.values())
-    if of_process or parts.kept is not None:
+    if parts.compiled.is_of_process or parts.kept is not None:
         return
     with contextlib.suppress(*UNABLE):
         met = stored.met()

@@ -169,9 +169,12 @@ class Namespace:
         return [real for real, shadow in pairs if isinstance(real, type) and isinstance(shadow, ShadowClass)]
 
     def names_read(self) -> list[tuple[dict[str, Any], list[str]]]:
-        """The names that traced code has read of globals and of the user's modules, with the dicts that have them."""
+        """The names that traced code has read of globals and of the user's modules, with the dicts that have them.
+
+        With those of built-in functions, which the globals do not have, and may get.
+        """
         users = [seen for seen in self._globals.values() if seen.is_users]
-        found = [(seen.real, [n for n in dict.keys(seen) if n in seen.real]) for seen in users]
+        found = [(seen.real, [*(n for n in dict.keys(seen) if n in seen.real), *seen.builtins_read]) for seen in users]
         for shadow in {id(s): s for _, s in self._memo.values() if type(s) is ShadowModule}.values():
             real = shadow.__dict__["__planned_ad_shadow__"][1]
             if not is_library(real.__name__, getattr(real, "__file__", None)):

@@ -69,7 +69,10 @@ class Shadowing(Protocol):
 
 
 def is_library(module_name: str, file: str | None = None) -> bool:
-    """Whether a module belongs to NumPy, SciPy, Numba, pandas, Matplotlib, planned_ad or the standard library, whose code is never copied.
+    """Whether a module belongs to a library whose code is never copied.
+
+    These are NumPy, SciPy, Numba, planned_ad, the standard library, and pandas and Matplotlib, which do nothing with
+    traced values but bring much code along.
 
     A user's own `code.py` shares its name with a module of the standard library, hence `file`. The loops and branches
     of `planned_ad.control` are traced as the user's are.
@@ -104,12 +107,13 @@ class ShadowGlobals(dict):
     The interpreter reads `__builtins__`, and `__name__` for class bodies, past any Python method: both are stored.
     """
 
-    __slots__ = ("is_users", "lines", "namespace", "real")
+    __slots__ = ("builtins_read", "is_users", "lines", "namespace", "real")
 
     def __init__(self, namespace: Shadowing, real: dict[str, Any]):
         super().__init__(__builtins__=namespace.builtins, __name__=real.get("__name__"))
         self.namespace = namespace
         self.real = real
+        self.builtins_read: set[str] = set()
         name = real.get("__name__") or ""
         self.is_users = name != CONTROL and not is_library(name, real.get("__file__"))  # whose lines errors name
         self.lines: dict[tuple[int, int], tuple[types.CodeType, Any]] = {}  # the cache of `source.current_line`
@@ -119,7 +123,9 @@ class ShadowGlobals(dict):
             self[name] = value = self.namespace.shadow(self.real[name], name)
             return value
         # Not stored: `name in globals()` stays true to the real globals. Raises KeyError, which becomes a NameError.
-        return self.namespace.builtins[name]
+        value = self.namespace.builtins[name]
+        self.builtins_read.add(name)
+        return value
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or name in self.real

@@ -115,11 +115,8 @@ def key_told(key: Any, numbers: dict[int, int]) -> Any:
         return ("array", repr(key[3]))
     if kind == "again":
         return ("again", repr(numbers[id(key[1].object)]))
-    if kind in ("class", "instance", "module", "function"):
+    if kind in ("class", "instance", "module", "function", "library"):
         return (kind, importable_name(key[1].object))
-    if kind == "library":
-        value = key[1].object
-        return (kind, repr(value) if isinstance(value, np.dtype) else importable_name(value))
     if kind == "code":
         return ("code", code_digest(key[1]))
     return value_told(key)
@@ -145,7 +142,13 @@ def importable_name(obj: Any) -> str:
     """The name under which another process finds the same class, function or module."""
     if isinstance(obj, types.ModuleType):
         return obj.__name__
+    if isinstance(obj, np.dtype):
+        return repr(obj)
+    if isinstance(obj, types.MethodDescriptorType | types.WrapperDescriptorType):
+        return f"{importable_name(obj.__objclass__)}.{obj.__name__}"
     module, name = getattr(obj, "__module__", None), getattr(obj, "__qualname__", None)
+    if isinstance(obj, np.ufunc):
+        module, name = "numpy" if hasattr(np, obj.__name__) else "scipy.special", obj.__name__
     found: Any = sys.modules.get(module) if isinstance(module, str) else None
     for part in str(name).split("."):
         found = getattr(found, part, None)

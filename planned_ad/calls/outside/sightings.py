@@ -6,12 +6,16 @@ which are compared by value, and rows of a table in which pointers are compared.
 
 from __future__ import annotations
 
+import builtins
 import collections
 import enum
 import functools
+import gc
+import operator
 import os
 import struct
 import types
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -55,18 +59,22 @@ class Sighting:
 
 
 class Walk:
-    """One walk. `rows` for the table; `seen` in order; `notes` on what is not looked at; `codes` of functions met."""
+    """One walk. `rows` for the table; `seen` in order; `notes` on what is not looked at; `codes` of functions met.
+
+    `lasting`: rows of what nobody changes while a plan is in use, the names of modules and of built-in functions.
+    """
 
     def __init__(self, names: UsedNames, is_frozen: Callable[[str], bool], constants: Mapping[int, Any]):
         self.names, self.is_frozen, self.constants = names, is_frozen, constants
         self.rows: list[Row] = []
+        self.lasting: list[Row] = []
         self.seen: list[Sighting] = []
         self.notes: list[str] = []
         self.codes: set[types.CodeType] = set()
         self.texts: set[str] = set()
         self.met: dict[int, object] = {}
         self.raw: set[int] = set()  # arrays that traced code reads as they are
-        self.fixed: list[object] = []  # of libraries, not looked into
+        self.fixed: list[object] = []  # of libraries
 
     # Places.
 
@@ -82,19 +90,22 @@ class Walk:
         is_there = dict.__contains__(items, key)
         value = dict.__getitem__(items, key) if is_there else None
         if not is_there:
-            self.row(watchtable.item(items, key, None, False))
-            self.see(path, ("missing",), "not there")
+            is_built_in = hasattr(builtins, str(key))
+            self.row(watchtable.item(items, key, None, False), is_built_in)
+            self.see(path, ("missing",), "not there", not is_built_in)
         else:
-            self.row_of(value, watchtable.item(items, key, value, in_order=in_order))
-            self.visit(value, path)
+            self.bound(value, path, lambda: watchtable.item(items, key, value, in_order=in_order))
 
-    def row_of(self, value: object, row: Row) -> None:
-        """A name for a library's module (`np`) is not bound to anything else as long as the process lives."""
-        if not is_library_module(value):
-            self.row(row)
+    def bound(self, value: Any, path: str, row: Callable[[], Row]) -> None:
+        """What a place holds, and that it does."""
+        self.row(row(), isinstance(value, types.ModuleType))
+        self.visit(value, path)
 
-    def row(self, row: Row) -> None:
-        if len(self.rows) < MOST_ROWS:
+    def row(self, row: Row, is_lasting: bool = False) -> None:
+        """`is_lasting`: calls take it for granted, where a plan is looked for again it is compared."""
+        if is_lasting:
+            self.lasting.append(row)
+        elif len(self.rows) < MOST_ROWS:
             self.rows.append(row)
         else:
             self.note(f"of more than {MOST_ROWS} objects, those met last are not checked")
@@ -112,9 +123,9 @@ class Walk:
         kind = type(obj)
         if self.is_frozen(path):
             return
-        if is_of_library(obj):  # `activation = np.tanh` may be another function tomorrow
+        if is_fixed(obj):
             self.fixed.append(obj)
-            self.see(path, ("library", Same(obj)), shown(obj), False)
+            self.see(path, ("library", Same(obj)), repr(obj), not isinstance(obj, types.ModuleType))
             return
         if kind in (float, complex, *PLAIN) or isinstance(obj, np.generic):
             if kind is str:
@@ -183,8 +194,9 @@ class Walk:
             parameters = f.__code__.co_varnames[: f.__code__.co_argcount][-len(f.__defaults__) or None :]
             for name, value in zip(parameters, f.__defaults__):
                 self.visit(value, name)
-        for name, value in (f.__kwdefaults__ or {}).items():
-            self.visit(value, name)
+        defaults = f.__kwdefaults__ or {}
+        for name in defaults:
+            self.item(defaults, name, name)
         for name in f.__dict__:
             if name == "__wrapped__" or self.is_used(name):
                 self.item(f.__dict__, name, f"{f.__name__}.{name}")
@@ -199,8 +211,7 @@ class Walk:
             except ValueError:
                 self.row(watchtable.cell_of(cell))
                 continue
-            self.row_of(value, watchtable.cell_of(cell, value))
-            self.visit(value, name)
+            self.bound(value, name, functools.partial(watchtable.cell_of, cell, value))
 
     def is_used(self, name: object) -> bool:
         return type(name) is not str or self.names.any_attribute or name in self.names.names
@@ -225,10 +236,13 @@ class Walk:
                     continue
                 if self.is_frozen(f"{base.__name__}.{name}"):
                     continue
-                if not is_special and not is_library_module(value):  # what it hides may be reached by `super`
-                    self.row(watchtable.attribute(base if name in known else cls, name, value))
+                found = f"{base.__name__}.{name}"
+                if is_special:
+                    self.visit(value, found)
+                else:  # what it hides may be reached by `super`
+                    holder = base if name in known else cls
+                    self.bound(value, found, functools.partial(watchtable.attribute, holder, name, value))
                 known.add(name)
-                self.visit(value, f"{base.__name__}.{name}")
 
     def may_run(self, name: str, method: object, cls: type) -> bool:
         """Whether a special method may be called, whose name need not occur."""
@@ -285,8 +299,7 @@ class Walk:
             self.row(watchtable.slot_of(obj, found))
             self.see(path, ("missing",), "not there")
             return
-        self.row_of(value, watchtable.slot_of(obj, found, value))
-        self.visit(value, path)
+        self.bound(value, path, lambda: watchtable.slot_of(obj, found, value))
 
     # Containers.
 
@@ -341,6 +354,13 @@ class Walk:
         for part, path in parts:
             self.visit(part, path)
 
+    def visit_getter(self, getter: Any, path: str) -> None:
+        """The names that it asks for count as those in code do."""
+        arguments = getter.__reduce__()[1]
+        self.see(path, ("object", Same(getter)), f"another {type(getter).__name__}")
+        self.texts.update(part for name in arguments if type(name) is str for part in name.split("."))
+        self.visit_items(arguments, path)
+
     def visit_method(self, method: types.MethodType, path: str) -> None:
         self.see(path, ("method",), "a method", False)
         self.visit_parts((method.__func__, path), (method.__self__, "self"))
@@ -362,7 +382,10 @@ VISITORS: dict[type, Callable[[Walk, Any, str], None]] = {
     types.MethodType: Walk.visit_method,
     types.BuiltinMethodType: lambda walk, m, path: walk.visit_parts((m.__self__, path)),
     types.SimpleNamespace: lambda walk, obj, path: walk.attributes(vars(obj), path),
-    types.MappingProxyType: lambda walk, obj, path: walk.visit_items(obj.items(), path),
+    types.MappingProxyType: lambda walk, obj, path: walk.visit(gc.get_referents(obj)[0], path),
+    weakref.ref: lambda walk, obj, path: walk.visit(obj(), path),
+    operator.attrgetter: Walk.visit_getter,
+    operator.methodcaller: Walk.visit_getter,
     functools.partial: Walk.visit_partial,
     functools._lru_cache_wrapper: lambda walk, f, path: walk.visit(f.__wrapped__, path),
     functools.cached_property: lambda walk, p, path: walk.visit(p.func, path),
@@ -376,19 +399,19 @@ VISITORS: dict[type, Callable[[Walk, Any, str], None]] = {
     dict: Walk.visit_dict,
     collections.OrderedDict: Walk.visit_dict,
     collections.defaultdict: Walk.visit_dict,
+    collections.Counter: Walk.visit_dict,
+    collections.ChainMap: lambda walk, obj, path: walk.item(vars(obj), "maps", path),
+    collections.UserDict: lambda walk, obj, path: walk.item(vars(obj), "data", path),
+    collections.UserList: lambda walk, obj, path: walk.item(vars(obj), "data", path),
     set: Walk.visit_set,
     ShadowModule: lambda walk, obj, path: None,
 }
 
 
-def is_library_module(value: object) -> bool:
-    return isinstance(value, types.ModuleType) and is_library(value.__name__, getattr(value, "__file__", None))
-
-
-def is_of_library(value: object) -> bool:
-    """Whether a module, function, class or dtype is a library's, and not looked into."""
-    if is_library_module(value):
-        return True
+def is_fixed(value: object) -> bool:
+    """Whether this stays what it is, as libraries do and what is in them: it is not looked into."""
+    if isinstance(value, types.ModuleType):
+        return is_library(value.__name__, getattr(value, "__file__", None))
     if isinstance(value, types.BuiltinFunctionType):
         return isinstance(value.__self__, types.ModuleType) or value.__self__ is None
     if isinstance(value, np.ufunc | np.dtype | types.MethodDescriptorType | types.WrapperDescriptorType):

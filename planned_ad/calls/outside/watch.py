@@ -28,6 +28,7 @@ class Watch:
 
     outside: Outside
     _table: WatchTable = field(default_factory=WatchTable)
+    _lasting: WatchTable = field(default_factory=WatchTable)  # of what calls take for granted
     _names: UsedNames = field(default_factory=UsedNames)
     _seen: list[Sighting] = field(default_factory=list)
     _notes: tuple[str, ...] = ()
@@ -61,6 +62,7 @@ class Watch:
                 return
             walk = self._first_walk()
             self._table.fill(walk.rows)
+            self._lasting.fill(walk.lasting)
             self._seen, self._walked, self._notes = walk.seen, self.outside.version, tuple(dict.fromkeys(walk.notes))
 
     @property
@@ -76,12 +78,13 @@ class Watch:
 
     def holds(self) -> bool:
         """Whether everything has the value that it had; if so, the table knows the objects of now."""
-        if self.is_same():
+        if self.is_same() and (not self._lasting.alive or (watchtable.supported() and self._lasting.holds())):
             return True
         walk = self._walk(self._names)
         if [s.key for s in walk.seen] != [s.key for s in self._seen]:
             return False
         self._table.fill(walk.rows)
+        self._lasting.fill(walk.lasting)
         self._seen = walk.seen
         return True
 

@@ -1,4 +1,7 @@
-"""Emit the machine code of a call: argument checks, workspace claim, kernel, result.
+"""Emit the machine code of a call: argument checks, workspace claim, call of the kernel, result.
+
+The kernel, and all numbers and objects, are in the table of the call: so the code is that of all calls whose arguments
+are of the same kinds, whatever their shapes.
 
 Every check branches to one block, which hands the same arguments to the slow path. A field is read only after the check
 that makes reading it safe: an object's type before its fields, an array's dimension before its shape.
@@ -11,7 +14,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from ..llvm.addresses import integer_at, pointer_at
+from ..llvm.addresses import TableModule, integer_at, pointer_at
 from ..llvm.types import align_stack
 from ..nests.overlaps import overlap_bits
 from . import headers
@@ -71,19 +74,19 @@ def emit_entry(module: ir.Module, symbol: str, kernel: ir.Function) -> None:
 class CallEmitter(ObjectEmitter):
     """Emits one built-in function, ``PyObject* symbol(self, args, nargs, kwnames)``."""
 
-    def __init__(self, module: ir.Module, symbol: str, spec: CallSpec) -> None:
+    def __init__(self, module: TableModule, symbol: str, spec: CallSpec) -> None:
         super().__init__(module, symbol)
         self.spec = spec
         self.pointers: list[ir.Value] = []
         self.ranges: list[tuple[ir.Value, int]] = []
         self.held: list[ir.Value] = []
 
-    def emit(self, kernel: ir.Function) -> None:
-        """Emit the whole function. Of its `own` are a workspace, the flag that claims it, and the slow path."""
+    def emit(self) -> None:
+        """Emit the whole function. Of its `own` are kernel, workspace, the flag that claims it, and the slow path."""
         builder, spec = self.builder, self.spec
         self._take_arguments()
         fixed = [(integer_at(builder, "fixed", k), nbytes) for k, (_, nbytes) in enumerate(spec.fixed)]
-        self._require_zero(overlap_bits(builder, [*self.ranges, *fixed], spec.apart))
+        self._require_zero(overlap_bits(builder, [*self.ranges, *fixed], spec.apart, self._integer))
         self._check_outside()
         outputs = [self._slot() for _ in range(spec.outputs)]
         operands = [*self.pointers, *outputs, pointer_at(builder, "own", "workspace")]
@@ -93,6 +96,7 @@ class CallEmitter(ObjectEmitter):
         if flag is not None:
             claimed = builder.extract_value(builder.cmpxchg(flag, INT32(0), INT32(1), "acquire", "monotonic"), 1)
             self._require(claimed)
+        kernel = pointer_at(builder, "own", "kernel", ir.FunctionType(INT32, [POINTER] * len(operands)))
         status = self._call_without_gil(kernel, operands) if spec.release_gil else builder.call(kernel, operands)
         if flag is not None:
             builder.store_atomic(INT32(0), flag, "release", 4)
@@ -259,12 +263,13 @@ class CallEmitter(ObjectEmitter):
             expected = [(shape, axis, extent) for axis, extent in enumerate(spec.shape)]
             expected += [(strides, axis, stride) for axis, _, stride in spec.used_strides]
             self._require_zero(
-                [builder.xor(self._field(start, 8 * axis, INT64), INT64(value)) for start, axis, value in expected]
+                [builder.xor(self._field(start, 8 * axis, INT64), self._integer(n)) for start, axis, n in expected]
             )
         data = self._field(array, headers.ARRAY_DATA, POINTER)
         self.pointers.append(data)
         low, high = spec.byte_range
-        self.ranges.append((builder.add(builder.ptrtoint(data, INT64), INT64(low)), high - low))
+        start = builder.ptrtoint(data, INT64)
+        self.ranges.append((builder.add(start, self._integer(low)) if low else start, high - low))
 
     def _check_dtype(self, dtype: np.dtype, array: ir.Value) -> None:
         """Nearly every array has NumPy's own dtype object; one that was unpickled has an equal one."""
@@ -309,7 +314,7 @@ class CallEmitter(ObjectEmitter):
         overflow = self._alloca(INT32)
         convert = self._c_api("PyLong_AsLongLongAndOverflow", INT64, [POINTER, INT32.as_pointer()])
         number = builder.call(convert, [value, overflow])
-        equal = builder.icmp_signed("==", number, INT64(spec.value))
+        equal = builder.icmp_signed("==", number, self._integer(int(spec.value)))  # type: ignore[call-overload]
         fits = builder.icmp_signed("==", builder.load(overflow), INT32(0))
         builder.cbranch(builder.and_(equal, fits), matched, self.slow)
         builder.position_at_end(matched)
@@ -335,7 +340,7 @@ class CallEmitter(ObjectEmitter):
 
     # Kernel and result ------------------------------------------------------------------------------------------------
 
-    def _call_without_gil(self, kernel: ir.Function, operands: list[ir.Value]) -> ir.Value:
+    def _call_without_gil(self, kernel: ir.Value, operands: list[ir.Value]) -> ir.Value:
         builder = self.builder
         for value in self.held:
             self._keep(self._incref(value))

@@ -1,5 +1,8 @@
 """The call path: a built-in function that checks its arguments in machine code and runs a kernel.
 
+Two pieces of code: the kernel, and the entry, which knows nothing of it but what kinds of arguments there are. Entries
+of the same text are compiled once, and are in memory once; each call has a table of its own for it: its ``__self__``.
+
 Requires a `CallSpec` and something that emits the kernel; ensures that a call whose arguments are exactly what the
 specification says costs some tens of nanoseconds and allocates nothing, and that every other call reaches a Python slow
 path with the very same arguments, before anything has been written.
@@ -20,8 +23,8 @@ import numpy as np
 from llvmlite import ir
 from numba.core.registry import cpu_target
 
-from ..llvm.addresses import Referent, plain_address
-from ..llvm.codelibrary import CodeLibrary, Compiled, Optimization, compiled_module
+from ..llvm.addresses import Referent, TableModule, plain_address
+from ..llvm.codelibrary import CodeLibrary, Compiled, Optimization, compiled_module, shared_code, shared_library
 from . import headers, watchtable
 from .callemit import CallEmitter, emit_entry, emit_kernel_function
 from .callspec import (
@@ -45,7 +48,7 @@ METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
 class CompiledCall(tuple):
-    """What a built-in function's machine code refers to, as its ``__self__``.
+    """The table of a built-in function's machine code, and what it refers to, as its ``__self__``.
 
     A tuple, because the garbage collector never empties a tuple that is still referred to: the method definition must
     outlive the function that points to it, even in a cycle.
@@ -78,22 +81,37 @@ class BuiltCall:
     run : KernelRunner
         runs the kernel at given leaf pointers with a workspace of a pool, for the slow path. Like `function`, it keeps
         the machine code, and what that refers to.
-    library : CodeLibrary
+    libraries : tuple of CodeLibrary
+        of the kernel, and of the entry.
     """
 
     function: Callable[..., Any]
     fast_path: bool
     kernel_address: int
     run: KernelRunner
-    library: CodeLibrary
+    libraries: tuple[CodeLibrary, ...]
 
     def llvm(self) -> str:
-        """The optimised LLVM of the call and its kernel."""
-        return self.library.llvm()
+        """The optimised LLVM of the kernel and of what calls it."""
+        return "\n".join(library.llvm() for library in self.libraries)
 
     def asm(self) -> str:
         """The machine code, as assembly."""
-        return self.library.asm()
+        return "\n".join(library.asm() for library in self.libraries)
+
+
+@dataclass(frozen=True, slots=True)
+class CallCode:
+    """The machine code of a call; without an entry, all arguments are checked in Python."""
+
+    kernel: Compiled
+    entry: Compiled | None
+
+    @property
+    def is_of_process(self) -> bool:
+        """Whether it refers to what another process does not have."""
+        parts = [self.kernel] if self.entry is None else [self.kernel, self.entry]
+        return any(referent.kind == "address" for part in parts for referent in part.referents.values())
 
 
 def make_builtin(
@@ -120,8 +138,8 @@ def compiled_call(
     *,
     optimization: Optimization | None = None,
     fast_path: bool | None = None,
-) -> Compiled:
-    """Compile a kernel together with the function that calls it.
+) -> CallCode:
+    """Compile a kernel, and the function that calls it where there is none of its kind yet.
 
     Parameters
     ----------
@@ -137,26 +155,35 @@ def compiled_call(
     fast_path : bool, optional
         False leaves out the call; by default that is so only where it must.
 
-    Notes
-    -----
-    Costs some 10 ms (25 ms the first time in a process) on top of what LLVM needs for the kernel.
     """
     symbol = f"planned_ad.{name}"
 
     def emit(module: ir.Module) -> None:
         kernel = emit_kernel_function(module, f"{symbol}.body", spec)
+        kernel.linkage = "external"
         builder = ir.IRBuilder(kernel.append_basic_block("entry"))
         *leaf_pointers, memory = kernel.args
         builder.ret(emit_kernel(builder, cpu_target.target_context, leaf_pointers, memory))
         emit_entry(module, f"{symbol}.kernel", kernel)
-        if has_fast_path(spec) if fast_path is None else fast_path:
-            CallEmitter(module, symbol, spec).emit(kernel)
 
-    return compiled_module(symbol, emit, optimization)
+    kernel = compiled_module(symbol, emit, optimization)
+    is_fast = has_fast_path(spec) if fast_path is None else fast_path
+    return CallCode(kernel, compiled_entry(spec) if is_fast else None)
+
+
+def compiled_entry(spec: CallSpec) -> Compiled:
+    """The function that checks arguments, and calls what its table says."""
+    module = TableModule(ENTRY)
+    CallEmitter(module, ENTRY, spec).emit()
+    return Compiled(shared_code(str(module), STRAIGHT), module.referents)
+
+
+ENTRY = "planned_ad.call"
+STRAIGHT = Optimization(level=2, loop_vectorize=False, loop_unroll=False)  # there are no loops
 
 
 def loaded_call(
-    compiled: Compiled,
+    compiled: CallCode,
     name: str,
     doc: str,
     text_signature: str,
@@ -189,19 +216,28 @@ def loaded_call(
     array meanwhile.
     """
     fast_path = has_fast_path(spec) if fast_path is None else fast_path
-    own = OwnMemory(spec, slow_path)
-    library = compiled.load(own.address)
+    library = compiled.kernel.load()
     symbol, held = f"planned_ad.{name}", (library.code, keep)  # by the kernel: no way back to the slow path
     kernel_address = library.address(f"{symbol}.kernel")
     run = KernelRunner(kernel_address, WorkspacePool(spec.workspace_nbytes, spec.sparse), spec.release_gil, held)
     if fast_path:
-        address = library.address(symbol)
-        function = _builtin_function(
-            name, f"{name}{text_signature}\n--\n\n{doc}", address, (spec, *held, *library.referred)
-        )
+        assert compiled.entry is not None
+        entry = shared_library(compiled.entry.code)
+        own = OwnMemory(spec, slow_path, library.address(f"{symbol}.body"))
+        found = [own.address(referent) for referent in compiled.entry.referents.values()]
+        table = np.array([address for address, _ in found], np.int64).tobytes()
+        alive = (spec, *held, *library.referred, entry.code, *(what for _, what in found))
+        described = f"{name}{text_signature}\n--\n\n{doc}"
+        function = _builtin_function(name, described, entry.address(ENTRY), table, alive)
     else:
         function = _slow_function(name, doc, text_signature, slow_path)
-    return BuiltCall(function=function, fast_path=fast_path, kernel_address=kernel_address, run=run, library=library)
+    return BuiltCall(
+        function=function,
+        fast_path=fast_path,
+        kernel_address=kernel_address,
+        run=run,
+        libraries=(library, entry) if fast_path else (library,),
+    )
 
 
 def has_fast_path(spec: CallSpec) -> bool:
@@ -215,10 +251,10 @@ ROUTINES = {"walk": watchtable.walker, "arrange": arranger} | {
 
 
 class OwnMemory:
-    """What one call has of its own: a workspace and the flag that claims it, tables, its slow path."""
+    """What one call has of its own: a kernel, a workspace and the flag that claims it, tables, its slow path."""
 
-    def __init__(self, spec: CallSpec, slow_path: Callable[..., Any]) -> None:
-        self._spec, self._slow_path = spec, slow_path
+    def __init__(self, spec: CallSpec, slow_path: Callable[..., Any], kernel: int) -> None:
+        self._spec, self._slow_path, self._kernel = spec, slow_path, kernel
 
     def address(self, referent: Referent) -> tuple[int, object]:
         """The address of what machine code refers to, and what has to be kept for it."""
@@ -227,6 +263,9 @@ class OwnMemory:
         if referent.kind == "fixed":
             return self._spec.fixed[referent.what][0], None
         return getattr(self, f"_{referent.what}_address")() if referent.kind == "own" else plain_address(referent)
+
+    def _kernel_address(self) -> tuple[int, object]:
+        return self._kernel, None
 
     def _slow_path_address(self) -> tuple[int, object]:
         return id(self._slow_path), self._slow_path
@@ -250,9 +289,9 @@ class OwnMemory:
         return watch.table.address, watch
 
 
-def _builtin_function(name: str, doc: str, address: int, kept: tuple[Any, ...]) -> Callable[..., Any]:
+def _builtin_function(name: str, doc: str, address: int, table: bytes, kept: tuple[Any, ...]) -> Callable[..., Any]:
     definition = _MethodDef(name.encode(), address, METH_FASTCALL_KEYWORDS, doc.encode())
-    return _new_function(ctypes.addressof(definition), CompiledCall((definition, *kept)), __name__)
+    return _new_function(ctypes.addressof(definition), CompiledCall((table, definition, *kept)), __name__)
 
 
 # A private prototype: the argument types of `ctypes.pythonapi.PyCFunction_NewEx` itself are shared with everybody.

@@ -56,7 +56,7 @@ class NotLinkable(Exception):
 def object_file(functions: Sequence[ExportedFunction], optimization: Optimization, cpu: str | None) -> ObjectFile:
     """Compile functions for a linker, for this processor unless another is named."""
     with global_compiler_lock:
-        module = OpenModule("exported")
+        module = OpenModule("exported", stands_alone=True)
         for function in functions:
             emit_exported(module, function)
         put_inside(module)

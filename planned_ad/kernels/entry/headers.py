@@ -2,8 +2,9 @@
 
 Machine code that checks an argument reads these fields directly. The offsets are those of the standard 64-bit builds of
 CPython 3.11 to 3.13 and of NumPy 2; they are part of both projects' binary interfaces (``PyArrayObject_fields``,
-``PyArray_Descr``, ``PyListObject``, ``PyTupleObject``, ``PyFloatObject``). Free-threaded and debug builds put other
-fields first, so `supported` reads known objects through the offsets, and everything that depends on them asks it.
+``PyArray_Descr``, ``PyListObject``, ``PyTupleObject``, ``PyBytesObject``, ``PyFloatObject``). Free-threaded and debug
+builds put other fields first, so `supported` reads known objects through the offsets, and everything that depends on
+them asks it.
 """
 
 import ctypes
@@ -18,6 +19,7 @@ SEQUENCE_LENGTH = 16
 LIST_ITEMS = 24  # a pointer to the items
 TUPLE_ITEMS = 24  # the items themselves; the same in subclasses without further slots, such as namedtuples
 DICT_LENGTH = 16
+BYTES_VALUE = 32
 FLOAT_VALUE = 16  # also of a numpy.float64 scalar
 COMPLEX_VALUES = 16, 24  # also of a numpy.complex128 scalar
 
@@ -101,13 +103,15 @@ def supported() -> bool:
 
 def _objects_hold() -> bool:
     item = object()
-    number, scalar = 2.718281828, np.float64(3.14159265)
+    number, scalar, known_bytes = 2.718281828, np.float64(3.14159265), b"of eight"
     as_list, as_tuple, as_dict = [item, None, item], (None, item), {1: 1, 2: 2, 3: 3}
     if any(_int64(id(thing) + OBJECT_TYPE) != id(type(thing)) for thing in (item, number, scalar, as_list, as_tuple)):
         return False
     for whole in (complex(number, scalar), np.complex128(complex(number, scalar))):
         if [ctypes.c_double.from_address(id(whole) + at).value for at in COMPLEX_VALUES] != [number, scalar]:
             return False
+    if ctypes.string_at(id(known_bytes) + BYTES_VALUE, len(known_bytes)) != known_bytes:
+        return False
     lengths = [_int64(id(thing) + SEQUENCE_LENGTH) for thing in (as_list, as_tuple)]
     if [*lengths, _int64(id(as_dict) + DICT_LENGTH)] != [3, 2, 3]:
         return False

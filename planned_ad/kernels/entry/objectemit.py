@@ -1,6 +1,8 @@
 """Emit what is done with Python objects: fields read, references counted, new objects made.
 
 Wherever an exception is raised on the way, the function that is emitted returns NULL, and drops what it holds.
+
+What it needs of Python it finds in a table, the bytes that are the first item of its ``self``.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from llvmlite import ir
 
-from ..llvm.addresses import pointer_at
+from ..llvm.addresses import TableModule, invariant, pointer_at
 from . import headers
 from .callspec import (
     ArgumentResult,
@@ -28,6 +30,7 @@ INT32 = ir.IntType(32)
 INT64 = ir.IntType(64)
 DOUBLE = ir.DoubleType()
 POINTER = ir.IntType(8).as_pointer()
+BYTES = INT64(headers.BYTES_VALUE)
 Path = tuple[int, ...]  # where something is in the arguments: the position of one, of an item in it, ...
 
 
@@ -37,11 +40,13 @@ class ObjectEmitter:
     It leaves by one of two ways: `exit`, with what it returns, or `slow`, where its call is handed on.
     """
 
-    def __init__(self, module: ir.Module, symbol: str) -> None:
+    def __init__(self, module: TableModule, symbol: str) -> None:
         signature = ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT64, POINTER])
         self.module = module
         self.function = ir.Function(module, signature, symbol)
         self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        table = self.builder.gep(self._field(self.function.args[0], headers.TUPLE_ITEMS, POINTER), [BYTES])
+        module.table = self.builder.bitcast(table, INT64.as_pointer())
         self.slow, self.exit = self._block("slow"), self._block("exit")
         self.returned = ir.IRBuilder(self.exit).phi(POINTER)
         self.made: list[ir.Value] = []  # cells of references that are dropped at the end
@@ -149,12 +154,17 @@ class ObjectEmitter:
         self._return_if_null(new, unfinished)
         if result.is_zero and not is_c:
             fill = self._c_api("memset", POINTER, [POINTER, INT32, INT64])
-            builder.call(fill, [self._field(new, headers.ARRAY_DATA, POINTER), INT32(0), INT64(spec.byte_range[1])])
+            nbytes = self._integer(spec.byte_range[1])
+            builder.call(fill, [self._field(new, headers.ARRAY_DATA, POINTER), INT32(0), nbytes])
         return new
 
     def _constants(self, numbers: Sequence[int]) -> ir.Value:
         """The address of these numbers."""
-        return pointer_at(self.builder, "integers", tuple(numbers), INT64)
+        return self.module.integers(self.builder, numbers)
+
+    def _integer(self, number: int) -> ir.Value:
+        """A number of the call, which is no part of its code."""
+        return invariant(self.builder, self._constants([number]))
 
     def _put(
         self, name: str, items: ir.Value, key: ir.Value, value: ir.Value, unfinished: tuple[ir.Value, ...]

@@ -2,11 +2,14 @@
 
 So neither the text of a module nor its machine code holds an address, and both are the same in every process: machine
 code is found again by the text that it was made from, and is stored with the list of what its cells are to hold.
+
+A `TableModule` has no cells: its functions are handed a table of what they refer to, so that the same machine code, in
+memory once, serves calls that differ in nothing but that.
 """
 
 from __future__ import annotations
 
-import ctypes
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +25,7 @@ class Referent:
     Parameters
     ----------
     kind : str
-        'object' (a Python object), 'array' (the first element of one), 'integers' (a table of them), or one of those
+        'object' (a Python object), 'array' (the first element of one), 'number' (an integer itself), or one of those
         that whoever loads the code knows more of.
     what : object
     """
@@ -37,10 +40,11 @@ class Referent:
 
 
 class OpenModule(ir.Module):
-    """A module that refers to what is outside of it."""
+    """A module that refers to what is outside of it; one that `stands_alone` to data only, and to C's functions."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, stands_alone: bool = False) -> None:
         super().__init__(name)
+        self.stands_alone = stands_alone
         self.referents: dict[str, Referent] = {}  # by the name of the cell
         self._cells: dict[tuple, ir.GlobalVariable] = {}
 
@@ -53,13 +57,48 @@ class OpenModule(ir.Module):
             self.referents[name] = referent
         return found
 
+    def place(self, builder: ir.IRBuilder, referent: Referent) -> ir.Value:
+        """Where the address of what is outside is found."""
+        return self.cell(referent)
+
+
+class TableModule(OpenModule):
+    """A module of one function, which finds what is outside in its `table`, a pointer to integers."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.table: ir.Value | None = None
+        self._numbers: dict[tuple, int] = {}  # of what is in the table, the place
+
+    def place(self, builder: ir.IRBuilder, referent: Referent) -> ir.Value:
+        number = self._numbers.get(referent.key)
+        if number is None:
+            number = self._numbers[referent.key] = self._append(referent)
+        return builder.gep(self.table, [I64(number)])
+
+    def integers(self, builder: ir.IRBuilder, integers: Iterable[int]) -> ir.Value:
+        """Where these integers lie in the table, one after the other: code that differs in them only is the same."""
+        first = len(self.referents)
+        for integer in integers:
+            self._append(Referent("number", integer))
+        return builder.gep(self.table, [I64(first)])
+
+    def _append(self, referent: Referent) -> int:
+        self.referents[f"table.{len(self.referents)}"] = referent
+        return len(self.referents) - 1
+
 
 def integer_at(builder: ir.IRBuilder, kind: str, what: Any) -> ir.Value:
     """The address of what is outside, as an integer."""
     module = builder.module
     assert isinstance(module, OpenModule)
-    number = builder.load(module.cell(Referent(kind, what)))
-    number.set_metadata("invariant.load", module.add_metadata([]))
+    return invariant(builder, module.place(builder, Referent(kind, what)))
+
+
+def invariant(builder: ir.IRBuilder, place: ir.Value) -> ir.Value:
+    """What lies somewhere for good."""
+    number = builder.load(place)
+    number.set_metadata("invariant.load", builder.module.add_metadata([]))
     return number
 
 
@@ -75,9 +114,6 @@ def plain_address(referent: Referent) -> tuple[int, object]:
         return id(what), what
     if kind == "array":
         return what.ctypes.data, what
-    if kind == "integers":
-        table = (ctypes.c_int64 * max(len(what), 1))(*what)
-        return ctypes.addressof(table), table
-    if kind == "address":  # of this process only
+    if kind in ("number", "address"):  # an address is of this process only
         return what, None
     raise KeyError(kind)

@@ -61,7 +61,11 @@ class MachineCode(NamedTuple):
     @classmethod
     def of(cls, module: ir.Module, optimization: Optimization) -> MachineCode:
         """What was made from the same text before, for this processor and by this LLVM; else made now, and stored."""
-        text = normalize_ir_text(str(module))
+        return cls.of_text(str(module), optimization)
+
+    @classmethod
+    def of_text(cls, text: str, optimization: Optimization) -> MachineCode:
+        text = normalize_ir_text(text)
         key = store.key_of("code", text, optimization, processor())
         found = cls.found(key)
         return cls.made(text, optimization).put(key) if found is None else found
@@ -231,14 +235,17 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, wanted: Optim
 
 
 def compiled_module(
-    symbol: str, emit: Callable[[ir.Module], None], optimization: Optimization | None = None
+    symbol: str,
+    emit: Callable[[ir.Module], None],
+    optimization: Optimization | None = None,
+    stands_alone: bool = False,
 ) -> Compiled:
     """Let `emit` fill an empty module, and compile it.
 
     Symbols need be unique in their module only: each library has an engine of its own.
     """
     with global_compiler_lock:
-        module = OpenModule(symbol)
+        module = OpenModule(symbol, stands_alone)
         emit(module)
         symbols = tuple(name for name in module.globals if name.startswith(tuple(REGISTERED)))
         return Compiled(MachineCode.of(module, optimization or Optimization()), module.referents, symbols)
@@ -251,6 +258,20 @@ def compile_module(
     return compiled_module(symbol, emit, optimization).load()
 
 
+@functools.lru_cache(256)
+def shared_code(text: str, optimization: Optimization) -> MachineCode:
+    """The machine code of a module without cells, which many have the same text of."""
+    with global_compiler_lock:
+        return MachineCode.of_text(text, optimization)
+
+
+@functools.lru_cache(64)
+def shared_library(code: MachineCode) -> CodeLibrary:
+    """The library of such a module, which is in memory once as long as it is among the last ones asked for."""
+    with global_compiler_lock:
+        return CodeLibrary(code)
+
+
 _lasting: dict[str, CodeLibrary] = {}
 
 
@@ -261,6 +282,6 @@ def lasting_address(symbol: str, emit: Callable[[ir.Module], None], optimization
             key = store.key_of("lasting", symbol, store.own_files(), processor())
             code = MachineCode.found(key)
             if code is None:
-                code = compiled_module(symbol, emit, optimization).code.put(key)
+                code = compiled_module(symbol, emit, optimization, stands_alone=True).code.put(key)
             _lasting[symbol] = Compiled(code, {}).load()
         return _lasting[symbol].address(symbol)

@@ -14,12 +14,13 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from .notation import F64, I64, Lanes, declare, fast_two_sum, suffix
+from .notation import F64, I64, Lanes, declare, fast_two_sum
+from .shared_functions import FUNCTIONS, SharedFunction, shared
 
 TWICE, WIDE = ir.IntType(128), ir.IntType(192)
 RESULT = ir.LiteralStructType([F64, F64, I64])
 TABLE = "planned_ad.inverse_pi"
-REDUCE = "planned_ad.reduce"
+REDUCE = "reduce"
 LEADING = 64
 """Zero bits before the binary point of 1/pi in the table: they serve exponents e >= -62."""
 
@@ -56,13 +57,6 @@ def table(module: ir.Module) -> ir.GlobalVariable:
     return variable
 
 
-def out_of_line(function: ir.Function) -> None:
-    """Mark a function as internal and rarely called."""
-    function.linkage = "internal"
-    for attribute in ("nounwind", "noinline", "cold"):
-        function.attributes.add(attribute)
-
-
 def aggregate(builder: ir.IRBuilder, kind: ir.Type, members: Sequence[ir.Value]) -> ir.Value:
     """The structure of these members."""
     result: ir.Value = ir.Constant(kind, ir.Undefined)
@@ -71,15 +65,12 @@ def aggregate(builder: ir.IRBuilder, kind: ir.Type, members: Sequence[ir.Value])
     return result
 
 
-def reduction(module: ir.Module) -> ir.Function:
+def write_reduction(function: ir.Function) -> None:
     """The function (x, doublings, offset) -> (F, F_low, n): x 2**doublings / pi + offset / 2**63 = n + F + F_low mod 2.
 
     Requires a finite x >= 2**-8; |F| <= 1/2, n is 0 or 1.
     """
-    function = declare(module, REDUCE, RESULT, [F64, I64, I64])
-    if not function.is_declaration:
-        return function
-    out_of_line(function)
+    module = function.module
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     x, doublings, offset = function.args
 
@@ -112,30 +103,19 @@ def reduction(module: ir.Module) -> ir.Function:
     high, low = fast_two_sum(total, error + (pieces[2] + pieces[3]))
     pair = [builder.select(negative, (-v).value, v.value) for v in (high, low)]
     builder.ret(aggregate(builder, RESULT, [*pair, n]))
-    return function
 
 
-def reduction_of_lanes(module: ir.Module, kind: ir.VectorType) -> ir.Function:
-    """`reduction` for every lane of a vector.
-
-    A function of its own, and a loop inside: inlined or unrolled it would slow down the code around it, and cost more
-    to compile than all the rest of a trigonometric function.
-    """
-    shapes = [ir.VectorType(element, kind.count) for element in RESULT.elements]
-    structure = ir.LiteralStructType(shapes)
-    name = f"{REDUCE}.{suffix(kind)}"
-    function = declare(module, name, structure, [kind, I64, I64])
-    if not function.is_declaration:
-        return function
-    out_of_line(function)
+def write_reduction_of_lanes(function: ir.Function) -> None:
+    """`write_reduction` for every lane of a vector, in a loop: unrolled it would cost much more to compile."""
+    kind, structure = function.args[0].type, function.ftype.return_type
     entry, body, done = (function.append_basic_block(label) for label in ("entry", "lane", "done"))
     ir.IRBuilder(entry).branch(body)
     builder = ir.IRBuilder(body)
     index = ir.IntType(32)
     lane = builder.phi(index)
-    before = [builder.phi(shape) for shape in shapes]
+    before = [builder.phi(shape) for shape in structure.elements]
     x = builder.extract_element(function.args[0], lane)
-    parts = builder.call(reduction(module), [x, *function.args[1:]])
+    parts = builder.call(shared(function.module, REDUCE, F64), [x, *function.args[1:]])
     after = [builder.insert_element(v, builder.extract_value(parts, i), lane) for i, v in enumerate(before)]
     following = builder.add(lane, index(1))
     lane.add_incoming(index(0), entry)
@@ -146,13 +126,26 @@ def reduction_of_lanes(module: ir.Module, kind: ir.VectorType) -> ir.Function:
     builder.cbranch(builder.icmp_signed("<", following, index(kind.count)), body, done)
     builder.position_at_end(done)
     builder.ret(aggregate(builder, structure, after))
-    return function
+
+
+def reduction_type(kind: ir.Type) -> ir.FunctionType:
+    if not isinstance(kind, ir.VectorType):
+        return ir.FunctionType(RESULT, [kind, I64, I64])
+    shapes = [ir.VectorType(element, kind.count) for element in RESULT.elements]
+    return ir.FunctionType(ir.LiteralStructType(shapes), [kind, I64, I64])
+
+
+def write_either(function: ir.Function) -> None:
+    is_vector = isinstance(function.args[0].type, ir.VectorType)
+    (write_reduction_of_lanes if is_vector else write_reduction)(function)
+
+
+FUNCTIONS[REDUCE] = SharedFunction(reduction_type, write_either)
 
 
 def reduce_lanes(x: Lanes, doublings: int, offset: int) -> list[Lanes]:
     """F, F_low and n of every lane of x."""
-    builder, kind = x.builder, x.value.type
-    vector = isinstance(kind, ir.VectorType)
-    function = reduction_of_lanes(builder.module, kind) if vector else reduction(builder.module)
+    builder = x.builder
+    function = shared(builder.module, REDUCE, x.value.type)
     parts = builder.call(function, [x.value, I64(doublings), I64(offset)])
     return [Lanes(builder, builder.extract_value(parts, i)) for i in range(3)]

@@ -11,6 +11,7 @@ Nothing allocates, nothing touches Python.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from llvmlite import ir
@@ -22,6 +23,7 @@ from . import power as vecmath_power
 from . import scalar_library
 from . import trig as vecmath_trig
 from .notation import F64, Lanes, declare, element_of, like, suffix
+from .shared_functions import FUNCTIONS, SharedFunction, shared
 
 INTRINSICS = {
     "sqrt": "sqrt",
@@ -43,10 +45,11 @@ VECTORISED: dict[str, Callable[..., Lanes]] = {
 }
 """Functions with a branch-free body of ours."""
 
-OUT_OF_LINE = {"tan"}
+OUT_OF_LINE = ("tan",)
 """Functions with more constants than there are vector registers: hoisted out of a loop of the caller, they would spill.
 
-All others are left to LLVM, which inlines what is called once: 0.1 to 0.2 ns per element faster than a call.
+They are compiled once in a process. All others are left to LLVM, which inlines what is called once: 0.1 to 0.2 ns per
+element faster than a call.
 """
 
 ARITY = {"copysign": 2, "power": 2, "arctan2": 2, "hypot": 2, "logaddexp": 2} | scalar_library.ARITY
@@ -93,17 +96,28 @@ def call(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:
 
 def defined(module: ir.Module, name: str, kind: ir.Type) -> ir.Function:
     """The module's function `name` on values of type `kind`, written at first use."""
+    if name in OUT_OF_LINE and element_of(kind) == F64:
+        return shared(module, name, kind)
     symbol = f"planned_ad.{name}.{suffix(kind)}"
     function = declare(module, symbol, kind, [kind] * ARITY.get(name, 1))
     if not function.is_declaration:
         return function
     function.linkage = "internal"
     function.attributes.add("nounwind")
-    if name in OUT_OF_LINE:
-        function.attributes.add("noinline")
+    write_body(name, function)
+    return function
+
+
+def write_body(name: str, function: ir.Function) -> None:
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     builder.ret(body(builder, name, list(function.args)))
-    return function
+
+
+for name in OUT_OF_LINE:
+    FUNCTIONS[name] = SharedFunction(
+        lambda kind, name=name: ir.FunctionType(kind, [kind] * ARITY.get(name, 1)),  # type: ignore[misc]
+        functools.partial(write_body, name),
+    )
 
 
 def body(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:

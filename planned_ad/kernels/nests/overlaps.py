@@ -7,7 +7,7 @@ tables: its length does not depend on how many there are, and it compares one ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from llvmlite import ir
@@ -26,23 +26,24 @@ Ranges = Sequence[tuple[ir.Value, int]]
 Pairs = Sequence[tuple[int, int]]
 
 
-def overlap_bits(builder: ir.IRBuilder, ranges: Ranges, pairs: Pairs) -> list[ir.Value]:
-    """Integers of one type that are all zero where no pair of ranges overlaps."""
+def overlap_bits(
+    builder: ir.IRBuilder, ranges: Ranges, pairs: Pairs, number: Callable[[int], ir.Value] = I64
+) -> list[ir.Value]:
+    """Integers of one type that are all zero where no pair of ranges overlaps; `number` makes those of a few pairs."""
     pairs = [(first, second) for first, second in pairs if ranges[first][1] and ranges[second][1]]
     if len(pairs) <= PAIRS_IN_LINE:
-        return [bit for first, second in pairs for bit in both_ways(builder, ranges[first], ranges[second])]
+        known = {k: (ranges[k][0], number(ranges[k][1])) for k in sorted({k for pair in pairs for k in pair})}
+        return [bit for first, second in pairs for bit in both_ways(builder, known[first], known[second])]
     return [TableCheck(builder, ranges, pairs).emit()]
 
 
 def both_ways(
     builder: ir.IRBuilder,
-    one: tuple[ir.Value, ir.Value | int],
-    other: tuple[ir.Value, ir.Value | int],
+    one: tuple[ir.Value, ir.Value],
+    other: tuple[ir.Value, ir.Value],
 ) -> tuple[ir.Value, ir.Value]:
     """Whether the other range starts inside the one, and the one inside the other."""
-    (low, nbytes), (other_low, other_nbytes) = (
-        (start, I64(size) if isinstance(size, int) else size) for start, size in (one, other)
-    )
+    (low, nbytes), (other_low, other_nbytes) = one, other
     return (
         builder.icmp_unsigned("<", builder.sub(other_low, low), nbytes),
         builder.icmp_unsigned("<", builder.sub(low, other_low), other_nbytes),

@@ -33,24 +33,24 @@ from .builtin_functions import (
 from .distributions import distribution
 from .draws import draw_replacements, draws_from_outside
 from .library_functions import adopted, adopting, is_library_function
+from .made_later import Later, MadeLater
 from .scalar_types import scalar_types
-from .stand_ins import ndarray, with_classes
+from .stand_ins import ndarray, stand_in, with_classes
 from .ufunc_stand_ins import ufunc_stand_in, ufuncs_of_functions
 
 
-def replacements(recorder: Recorder) -> dict[int, object]:
+def replacements(recorder: Recorder) -> MadeLater:
     """From `id(real)` to what traced code sees instead: NumPy's functions, `math`, built-ins."""
     register_loaded()
-    found: dict[int, object] = {}
-    for function in _numpy_functions(len(FUNCTIONS)):
-        found[id(function)] = _tracing(recorder, function)
+    found: dict[int, Any] = dict(_numpy_functions(len(FUNCTIONS)))
     for name in ("mgrid", "ogrid"):
         found[id(getattr(np, name))] = _Grid(recorder, getattr(np, name))
     found[id(np.r_)] = _Joined(recorder, False)
     found[id(np.c_)] = _Joined(recorder, True)
-    found[id(np.ndarray)] = ndarray(recorder, found[id(np.empty)])  # type: ignore[arg-type]
+    found[id(np.ndarray)] = ndarray(recorder, _tracing(recorder, np.empty))
     found |= library_replacements(recorder)
     return with_classes(
+        recorder,
         found
         | math_replacements(recorder)
         | builtin_replacements(recorder)
@@ -61,20 +61,19 @@ def replacements(recorder: Recorder) -> dict[int, object]:
         | draw_replacements(recorder)
         | sequence_replacements(recorder)
         | list_replacements(recorder)
-        | exit_replacements(recorder)
+        | exit_replacements(recorder),
     )
 
 
-def add_loaded(recorder: Recorder, found: dict[int, object]) -> None:
+def add_loaded(found: dict[int, Any]) -> None:
     """Add to what `replacements` has given that for modules of SciPy which were imported since."""
     if register_loaded():
-        for function in _numpy_functions(len(FUNCTIONS)):
-            if id(function) not in found:
-                found[id(function)] = _tracing(recorder, function)
+        for key, function in _numpy_functions(len(FUNCTIONS)).items():
+            found.setdefault(key, function)
 
 
 @functools.cache
-def _numpy_functions(implemented: int) -> tuple[Callable[..., Any], ...]:
+def _numpy_functions(implemented: int) -> dict[int, Later]:
     """NumPy's public functions that may make or take arrays, and those of other libraries that we implement."""
     found: dict[int, Any] = {}
     for module in (np, np.linalg, np.fft):
@@ -87,7 +86,12 @@ def _numpy_functions(implemented: int) -> tuple[Callable[..., Any], ...]:
     for function in FUNCTIONS:
         if not isinstance(function, np.ufunc):
             found[id(function)] = function
-    return tuple(found.values())
+    return {key: Later(function, _traced_in_place_of) for key, function in found.items()}
+
+
+def _traced_in_place_of(recorder: Recorder, function: Any) -> object:
+    traced = _tracing(recorder, function)
+    return stand_in(function, traced) if isinstance(function, type) else traced
 
 
 def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., Any]:

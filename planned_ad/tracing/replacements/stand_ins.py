@@ -6,6 +6,7 @@ been registered for the class do what they do elsewhere.
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ..record.recorder import Recorder
+from .made_later import Later, MadeLater
 
 TRACERS = "planned_ad.tracing."
 
@@ -66,15 +68,22 @@ def stand_in(real: type, make: Callable[..., Any]) -> type:
     return StandIn(real.__name__, (), names)
 
 
-def with_classes(found: dict[int, object]) -> dict[int, object]:
+def with_classes(recorder: Recorder, found: dict[int, Any]) -> MadeLater:
     """Replacements by identity, with classes in place of the functions that replace classes."""
-    real = {key: getattr(item, "__wrapped__", None) for key, item in found.items()}
-    classes = {key: stand_in(cls, found[key]) for key, cls in real.items() if isinstance(cls, type)}  # type: ignore[arg-type]
-    found = found | classes
-    return found | {id(type): kind_of(found)}
+    every = MadeLater(recorder, found)
+    for key, item in found.items():
+        cls = None if type(item) is Later else getattr(item, "__wrapped__", None)
+        if isinstance(cls, type):
+            every[key] = Later(cls, functools.partial(_class_for, item))
+    every[id(type)] = kind_of(every)
+    return every
 
 
-def kind_of(found: dict[int, object]) -> type:
+def _class_for(make: Callable[..., Any], recorder: Recorder, real: type) -> type:
+    return stand_in(real, make)
+
+
+def kind_of(found: MadeLater) -> type:
     """`type`, which of a traced thing is the class that it stands for, as traced code sees that."""
 
     def make(obj: Any, *definition: Any) -> Any:
