@@ -302,6 +302,38 @@ def test_closures_containers_attributes_and_classes():
     assert len(plan._variants) <= 4  # those that do not hold are dropped, but for a few
 
 
+def test_functions_and_types_of_libraries():
+    class Layer:
+        activation = staticmethod(np.tanh)
+
+        def __init__(self):
+            self.reduce, self.kind = np.sum, np.float64
+
+    layer, steps, chosen, outer = Layer(), [np.sin], {"first": np.cos}, np.exp
+
+    def f(x):
+        x = outer(layer.activation(x)) * np.array([1.0], layer.kind)
+        return layer.reduce(steps[0](x) * chosen["first"](x))
+
+    plan = planned_ad.compile(f, X)
+
+    def bind():
+        nonlocal outer
+        outer = np.square
+
+    changes = [
+        bind,
+        lambda: setattr(layer, "reduce", np.prod),
+        lambda: setattr(Layer, "activation", staticmethod(np.arctan)),
+        lambda: steps.__setitem__(0, np.sqrt),
+        lambda: chosen.update(first=np.log1p),
+        lambda: setattr(layer, "kind", np.int64),
+    ]
+    for change in changes:
+        change()
+        follows(plan, f)
+
+
 def test_attributes_that_instances_get_and_lose():
     class Model:
         flag = False

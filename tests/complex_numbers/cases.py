@@ -115,7 +115,7 @@ def by_parts(z: np.ndarray) -> np.ndarray:
 
 
 # Reductions and scans.
-for _function in (np.sum, np.mean, np.prod, np.cumsum, np.cumprod, np.var, np.std):
+for _function in (np.sum, np.mean, np.prod, np.cumsum, np.cumprod, np.var, np.std, np.max, np.min):
     case(_function.__name__, _function, Z)
     case(f"{_function.__name__} along an axis", lambda t, f=_function: f(t, axis=1), T)
 case("sum, keeping axes", lambda t: t.sum(axis=(0, 2), keepdims=True), T)

@@ -52,6 +52,8 @@ case(lambda x: np.quantile(x, 0.3, axis=1), A, name=name)
 case(lambda x: np.percentile(x, [10, 35.0], axis=0, keepdims=True), A, name=name)
 case(lambda x: np.nanquantile(x, [0.2, 0.7], axis=1), N, name=name)
 case(lambda x: np.nanpercentile(x, 30, axis=0), N, name=name)
+LINE = np.sin(np.arange(41.0) ** 2)  # 40 steps: these quantiles are elements, to the last bit
+case(lambda x: x * (x > np.percentile(x, 95)) - x * (x < np.percentile(x, 40)), LINE, name=name)
 for method in (
     "hazen", "weibull", "lower", "higher", "nearest", "midpoint", "median_unbiased", "normal_unbiased",
     "interpolated_inverted_cdf",

@@ -171,5 +171,5 @@ def complex_number(recorder: Recorder, real: Any, imag: Any) -> ComplexScalar:
 
 by_functions(
     ComplexScalar, "sum", "prod", "mean", "var", "std", "any", "all", "cumsum", "cumprod", "round", "squeeze", "repeat",
-    "dot",
+    "dot", "max", "min",
 )  # fmt: skip

@@ -322,6 +322,6 @@ in_place(ComplexTracer, lambda array, ufunc, other: elementwise(array.recorder, 
 by_functions(
     ComplexTracer,
     "sum", "prod", "mean", "var", "std", "any", "all", "cumsum", "cumprod", "round", "repeat", "take", "dot", "trace",
-    "compress", "choose", "nonzero", "conj", "conjugate",
+    "compress", "choose", "nonzero", "conj", "conjugate", "max", "min",
 )  # fmt: skip
 TRACERS.complex_array = ComplexTracer

@@ -314,6 +314,29 @@ def cumprod(recorder, a, axis=None, dtype=None, out=None):
     return into(recorder, np.positive, out, found, True, "same_kind")
 
 
+# The largest and the smallest, in the order of real parts, then imaginary ones.
+
+
+def _extremum(extremum: Any, worst: float) -> Implementation:
+    def found(recorder, a, axis=None, out=None, keepdims=False, initial=None, where=True):
+        if initial not in (None, np._NoValue) or where not in (True, None, np._NoValue):
+            raise UnsupportedError(f"np.{extremum.__name__} of complex numbers with initial= or where= has no rule")
+        a = complex_of(recorder, a)
+        real = extremum(a.real, axis=axis, keepdims=True)
+        imag = extremum(np.where(a.real == real, a.imag, worst), axis=axis, keepdims=True)
+        imag = np.where(np.isnan(a).any(axis=axis, keepdims=True), np.nan, imag)  # NumPy gives the first nan
+        result = real + 1j * imag
+        if not keepdims or keepdims is np._NoValue:
+            result = result.reshape(-1)[0] if result.size == 1 and axis is None else np.squeeze(result, axis)
+        return into(recorder, np.positive, out, result, True, "same_kind")
+
+    return found
+
+
+of_complex(np.max, np.amax)(_extremum(np.max, -np.inf))
+of_complex(np.min, np.amin)(_extremum(np.min, np.inf))
+
+
 # Numbers of them.
 
 

@@ -159,7 +159,9 @@ STEPPED = ("lower", "higher", "nearest", "midpoint")
 
 def positions_between(q: Any, count: Any, method: str) -> tuple[Any, Any, Any]:
     """The places in a sorted line of `count` elements that the quantiles `q` lie between, and how far."""
-    if method in CONTINUOUS:
+    if method == "linear":  # as NumPy has it: rounding decides whether a quantile is an element or just beside it
+        place = (count - 1) * q
+    elif method in CONTINUOUS:
         alpha, beta = CONTINUOUS[method]
         place = count * q + (alpha + q * (1 - alpha - beta)) - 1
     elif method in STEPPED:

@@ -76,6 +76,17 @@ for _function in (
     _implement_view(_function)
 
 
+@implements(np.lib.stride_tricks.as_strided)
+def as_strided(recorder, x, shape=None, strides=None, subok=False, writeable=True):
+    """Read-only, as its elements may lie in the same memory."""
+    a = asarray(recorder, x)
+    geometry = np.lib.stride_tricks.as_strided(a.geometry, shape, strides, writeable=False)
+    (low, high), (first, last) = (np.lib.array_utils.byte_bounds(g) for g in (a.geometry, geometry))
+    if geometry.size and (first < low or last > high or any(stride % a.itemsize for stride in geometry.strides)):
+        raise unsupported("as_strided beyond the elements of its array", "give it the array that has them all")
+    return recorder.seen(a, geometry)
+
+
 @implements(np.broadcast_arrays)
 def broadcast_arrays(recorder, *args, subok=False):
     """Repeated elements are read-only (NumPy warns)."""

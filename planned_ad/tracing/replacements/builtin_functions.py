@@ -53,11 +53,17 @@ def _number(recorder: Recorder, obj: Any) -> Any:
     """An argument of `math`, which takes numbers and arrays of one element, as a traced Python float."""
     obj = plain_or_traced(obj)
     if recorder.is_array(obj):
-        obj = obj.item()
+        obj = only_element(obj)
     if recorder.is_scalar(obj):
         value = recorder.value_of(obj, np.float64)
         obj = type(obj)(recorder, value, is_python=True)
     return obj
+
+
+def only_element(array: Any) -> Any:
+    """The element of an array that is asked for its number, where NumPy has one for it: else NumPy's own error."""
+    float(np.ones((1,) * array.ndim if array.size == 1 else (2,)))
+    return array.item()
 
 
 def _recorded(recorder: Recorder, function: Callable[..., Any], record: Callable[..., Any]) -> Callable[..., Any]:
@@ -135,7 +141,7 @@ def number_replacements(recorder: Recorder) -> dict[int, object]:
     def to_int(*args: Any, **options: Any) -> Any:
         if not is_traced(args):
             return int(*args, **options)
-        number = args[0].item() if recorder.is_array(args[0]) else args[0]
+        number = only_element(args[0]) if recorder.is_array(args[0]) else args[0]
         if type(number) is LoopIndex:
             return number
         recorder.mark()

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...python.frames import is_formatting
+from ...python.shadows import is_user_frame
 from ..record.conversions import UNTRACED, refuse_number
 from ..record.traced import LibraryObject, Traced
 from .elementwise import array_ufunc, elementwise, operate
@@ -117,6 +118,9 @@ class Operators(Arithmetic):
         return self._number("complex()", complex)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        frame = sys._getframe(1)
+        if not self.is_known and is_user_frame(frame) and "__array__" in frame.f_code.co_names:
+            return self.recorder.call(np.asarray, (self, dtype), {})  # `x.__array__()`, written in traced code
         return self._number(UNTRACED, lambda known: np.array(known, dtype))
 
     def __hash__(self) -> int:
