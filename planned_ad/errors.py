@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 from numpy.linalg import LinAlgError
 
 
@@ -9,11 +13,36 @@ class PlannedADError(Exception):
     """The base of all errors that planned_ad raises on purpose."""
 
 
+class Told(threading.local):
+    """Who is told of each `TraceError` that is made in this thread."""
+
+    def __init__(self) -> None:
+        self.by: list[Callable[[TraceError], None]] = []
+
+
+TOLD = Told()
+
+
+@contextmanager
+def told_of_refusals(tell: Callable[[TraceError], None]) -> Iterator[None]:
+    """Meanwhile, `tell` is called with each `TraceError` that is made: one that is raised may never arrive."""
+    TOLD.by.append(tell)
+    try:
+        yield
+    finally:
+        TOLD.by.pop()
+
+
 class TraceError(PlannedADError):
     """`f` does something that cannot be recorded.
 
     The message names the line, says why, and what to write instead.
     """
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        for tell in TOLD.by:
+            tell(self)
 
 
 class ConversionError(TraceError, TypeError):

@@ -38,7 +38,15 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ArgumentError, CapturedWriteError, PlannedADError, TraceError, UnrollLimitError, UnsupportedError
+from .errors import (
+    ArgumentError,
+    CapturedWriteError,
+    PlannedADError,
+    TraceError,
+    UnrollLimitError,
+    UnsupportedError,
+    told_of_refusals,
+)
 from .python.namespace import Namespace
 from .python.outside_changes import has_changes
 from .python.progress import tell
@@ -58,6 +66,7 @@ from .tracing.record.recorder import Recorder
 from .tracing.record.refusals import subclass_instead
 from .tracing.record.scopes import Decisions, Restart, Site, Unrolled
 from .tracing.record.storage import Storage
+from .tracing.replacements.caught_refusals import CaughtRefusals
 from .tracing.replacements.library_errors import beside_python, is_of_the_trace
 from .tracing.replacements.rebinding import (
     check_captured,
@@ -311,8 +320,10 @@ def _run(
     args, kwargs = signature.split(arguments)
     assert isinstance(recorder.flow, LoopFlow)
     recorder.flow.on_integers.begin(sys._getframe())
+    caught = CaughtRefusals()
     try:
-        result = shadow(*args, **kwargs)
+        with told_of_refusals(caught.told):
+            result = shadow(*args, **kwargs)
     except PlannedADError:
         raise
     except Exception as error:
@@ -327,6 +338,7 @@ def _run(
         raise recorder.scopes.unroll_innermost("is left early", recorder.builder.line)
     if recorder.scopes.pending:
         raise Restart
+    caught.check()
     return result
 
 

@@ -21,6 +21,7 @@ from ...tape.tape import Branch, Operation, Value
 from ..record.aliases import NONE, Copy, Names
 from ..record.blocks import Block, Made
 from ..record.ids import APART
+from ..record.lost_variables import DIFFERS
 from ..record.scopes import Scope
 from .carries import NextArray
 from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, taken_up
@@ -29,6 +30,7 @@ from .forms import Nothing
 from .held import memory_of, same
 from .state import Key, Place, State, capture, write_state
 from .stored_forms import Array
+from .unnoticed_reads import unnoticed
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -337,6 +339,9 @@ class Branches:
             found[key] = place, taken_up(recorder, node.chosen[key], self.loop.index, place.name, copy, shared)
         for key, carry in direct.items():
             found[key] = now.values[key][0], carry.in_place(recorder)
+        name = unnoticed(found.values())
+        if name:
+            raise self.refused(f"reads `{name}`, {DIFFERS}")
         write_state(found)
 
     def copy(self, node: Node, key: Key) -> Copy:

@@ -16,7 +16,7 @@ from ...regions.affine import Extent, affine, exact
 from ...tape.tape import Buffer, Loop, Operation, Value, walk
 from ..lengths.run_time_counts import within_range
 from ..record.blocks import Block, Made
-from ..record.lost_variables import Lost
+from ..record.lost_variables import DIFFERS, Lost
 from ..record.scopes import Scope, Site
 from ..record.traced import TracedArray
 from .after_loops import Leaving
@@ -30,6 +30,7 @@ from .loop_aliases import LoopCopies
 from .passes import Comparison
 from .recorded_loop import WaysOut
 from .state import Key, Place, State, capture, met_in_loop, was_assigned, write_state
+from .unnoticed_reads import unnoticed
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -122,6 +123,9 @@ class LoopTrace:
                 for key, (place, _) in self.origin.values.items()
                 if key in self.carries
             }
+            name = unnoticed([*made.values(), *begun.values()], after_loop=False)
+            if name:
+                raise self.unrolled(f"reads `{name}`, {DIFFERS}")
             write_state(made | self.origin.values | begun)
             self.growth.begin()
 
@@ -282,7 +286,11 @@ class LoopTrace:
             storage.depth = self.depth
             storage.reads.clear()
         self.copies.close()
-        write_state({key: (place, leaving.finished(value, place.name)) for key, (place, value) in after.items()})
+        finished = {key: (place, leaving.finished(value, place.name)) for key, (place, value) in after.items()}
+        name = unnoticed(finished.values(), after_loop=True)
+        if name:
+            raise self.unrolled(f"leaves `{name}`, {DIFFERS}, for what comes after it")
+        write_state(finished)
 
     @property
     def certainly_runs(self) -> bool:

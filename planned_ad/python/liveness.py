@@ -1,0 +1,108 @@
+"""Which variables of a running function may still be read, in ways that what stands in their place cannot notice.
+
+A stand-in notices when it is calculated with, called, or asked for an attribute. It does not notice `is`, `match`,
+`isinstance`, and it may be handed on to where that happens: returned, passed, put into a container.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+
+STORES = {"STORE_FAST", "STORE_DEREF", "STORE_NAME", "DELETE_FAST", "DELETE_DEREF", "DELETE_NAME"}
+LEAVES = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "INTERPRETER_EXIT"}
+JUMPS = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}
+NOTICED = {  # how many values these take, all of which notice
+    "BINARY_OP": 2, "COMPARE_OP": 2, "BINARY_SUBSCR": 2, "BINARY_SLICE": 3, "STORE_SLICE": 4, "UNARY_NEGATIVE": 1,
+    "UNARY_INVERT": 1, "LOAD_ATTR": 1, "LOAD_METHOD": 1, "GET_ITER": 1, "UNPACK_SEQUENCE": 1, "FORMAT_SIMPLE": 1,
+}  # fmt: skip
+
+
+def may_be_read(frame: types.FrameType, name: str, after_loop: bool | None = None) -> bool:
+    """Whether a variable may be read unnoticed, before it is assigned, from where the frame is now.
+
+    `after_loop`: where a `for` fetches its next item, whether there is none; None where that is not known.
+    """
+    code = frame.f_code
+    numbers = {i.offset: k for k, i in enumerate(instructions_of(code))}
+    here = numbers[frame.f_lasti]
+    instruction = instructions_of(code)[here]
+    start = {here}
+    if instruction.opname == "FOR_ITER" and after_loop is not None:
+        start = {numbers[instruction.argval]} if after_loop else {here + 1}
+    return not start.isdisjoint(reads_of(code, name))
+
+
+@functools.lru_cache(256)
+def instructions_of(code: types.CodeType) -> tuple[dis.Instruction, ...]:
+    return tuple(dis.get_instructions(code))
+
+
+@functools.lru_cache(1024)
+def reads_of(code: types.CodeType, name: str) -> frozenset[int]:
+    """The instructions, by number, from which a variable may be read before it is assigned."""
+    instructions = instructions_of(code)
+    live = {k for k, i in enumerate(instructions) if is_load(i, name) and not is_noticed(instructions, k)}
+    stores = {k for k, i in enumerate(instructions) if i.opname in STORES and i.argval == name}
+    before: dict[int, list[int]] = {}
+    for k, following in enumerate(successors(code)):
+        for other in following:
+            before.setdefault(other, []).append(k)
+    waiting = list(live)
+    while waiting:
+        for k in before.get(waiting.pop(), ()):
+            if k not in live and k not in stores:
+                live.add(k)
+                waiting.append(k)
+    return frozenset(live)
+
+
+def is_load(instruction: dis.Instruction, name: str) -> bool:
+    found = instruction.argval
+    is_named = name in found if isinstance(found, tuple) else found == name
+    return instruction.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_NAME")) and is_named
+
+
+def is_noticed(instructions: tuple[dis.Instruction, ...], k: int) -> bool:
+    """Whether what is loaded goes straight to an instruction that notices a stand-in."""
+    if isinstance(instructions[k].argval, tuple):  # two are loaded at once
+        return False
+    depth = 1  # of the stack, from what is loaded on
+    for instruction in instructions[k + 1 :]:
+        taken = NOTICED.get(instruction.opname)
+        if taken is not None and taken >= depth:
+            return True
+        if taken is None and not instruction.opname.startswith("LOAD_") and instruction.opname != "CACHE":
+            return False
+        depth += dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
+    return False
+
+
+def successors(code: types.CodeType) -> list[set[int]]:
+    """For each instruction the numbers of those that may follow, where an exception is raised too."""
+    instructions = instructions_of(code)
+    numbers = {i.offset: k for k, i in enumerate(instructions)}
+    found: list[set[int]] = []
+    for k, instruction in enumerate(instructions):
+        is_last = instruction.opname in LEAVES | JUMPS
+        following = set() if is_last or k + 1 == len(instructions) else {k + 1}
+        if instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs:
+            following.add(numbers[instruction.argval])
+        found.append(following)
+    for start, end, target in handlers(code):
+        for k, instruction in enumerate(instructions):
+            if start <= instruction.offset < end:
+                found[k].add(numbers[target])
+    return found
+
+
+def is_in_try(frame: types.FrameType) -> bool:
+    """Whether what is raised where a frame is now may be caught in it."""
+    return any(start <= frame.f_lasti < end for start, end, _ in handlers(frame.f_code))
+
+
+@functools.lru_cache(256)
+def handlers(code: types.CodeType) -> list[tuple[int, int, int]]:
+    """Where exceptions lead: from the offsets between two on, to a third."""
+    return [(entry.start, entry.end, entry.target) for entry in dis._parse_exception_table(code)]  # type: ignore[attr-defined]

@@ -1,0 +1,35 @@
+"""Whether what stands in for a value that cannot be told may be read in a way that it does not notice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ...python.liveness import may_be_read
+from ..record.lost_variables import Lost
+from .held import taken_apart
+from .state import Place
+
+
+def unnoticed(values: Iterable[tuple[Place, Any]], after_loop: bool | None = None) -> str:
+    """The name of such a variable, among those that are about to be written; empty where there is none.
+
+    Of variables of a running function, the code is asked; what else holds something is read from anywhere.
+    """
+    for place, value in values:
+        if has_lost(value) and may_be_reached(place, after_loop):
+            return place.name
+    return ""
+
+
+def may_be_reached(place: Place, after_loop: bool | None) -> bool:
+    if place.kind == "local":
+        return may_be_read(place.owner, place.key, after_loop)
+    return not type(place.owner).__module__.startswith("planned_ad.")  # what is ours knows stand-ins
+
+
+def has_lost(value: Any) -> bool:
+    if type(value) is Lost:
+        return True
+    parts = taken_apart(value)
+    return parts is not None and any(map(has_lost, parts[2]))
