@@ -7,6 +7,8 @@ from typing import Any
 
 from ...python.liveness import may_be_read
 from ..record.lost_variables import Lost
+from ..values.identity import asks
+from ..values.scalar_tracer import ScalarTracer
 from .held import taken_apart
 from .state import Place
 
@@ -17,9 +19,15 @@ def unnoticed(values: Iterable[tuple[Place, Any]], after_loop: bool | None = Non
     Of variables of a running function, the code is asked; what else holds something is read from anywhere.
     """
     for place, value in values:
-        if has_lost(value) and may_be_reached(place, after_loop):
+        if (has_lost(value) or is_truth_asked_for(place, value)) and may_be_reached(place, after_loop):
             return place.name
     return ""
+
+
+def is_truth_asked_for(place: Place, value: Any) -> bool:
+    """Whether it is a Python truth, which is known when the plan runs, in code that asks whether one `is True`."""
+    is_truth = type(value) is ScalarTracer and value.is_python and value.dtype.kind == "b"
+    return is_truth and place.kind == "local" and asks(place.owner.f_code)
 
 
 def may_be_reached(place: Place, after_loop: bool | None) -> bool:

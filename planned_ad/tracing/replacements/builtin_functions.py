@@ -21,6 +21,7 @@ from ..record.recorder import Recorder
 from ..record.traced import Traced, TracedArray
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex, plain_or_traced
+from ..values.python_errors import raise_as_python
 
 # One operand: the ufunc that computes the same (where `math` raises for a domain error, it gives nan).
 UNARY = {
@@ -83,7 +84,11 @@ def math_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, the functions of `math` that accept tracers."""
 
     def by_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
-        return lambda *numbers: elementwise(recorder, ufunc, numbers, is_operator=True)
+        def call(*numbers: Any) -> Any:
+            raise_as_python(ufunc, numbers, is_of_math=True)
+            return elementwise(recorder, ufunc, numbers, is_operator=True)
+
+        return call
 
     def log(a: Any, base: Any = None) -> Any:
         result = by_ufunc(np.log)(a)

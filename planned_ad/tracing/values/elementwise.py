@@ -17,6 +17,7 @@ from ..record.recorder import Recorder
 from ..record.traced import NotAnOperand, Traced
 from . import identity
 from .indexing import accumulate
+from .python_errors import RAISING, raise_as_python
 from .ufuncs import UFUNCS, known_power
 
 ARITHMETIC = (np.add, np.subtract, np.multiply, np.negative)
@@ -99,6 +100,8 @@ def record_ufunc(
             recorder.result(recorder.value_of(obj, INT)).item() for obj in operands
         )  # Python's truths add up
         return elementwise(recorder, ufunc, operands, is_operator=True)
+    if is_operator and ufunc in RAISING and _all_python(recorder, operands):
+        raise_as_python(ufunc, operands, is_of_math=False)
     dtypes = resolved(ufunc, tuple([kind for kind, _, _ in facts]), None if dtype is None else np.dtype(dtype))
     shape = common([shape for _, shape, _ in facts])
     exponent = _known_exponent(recorder, ufunc, operands, facts, dtypes)

@@ -12,12 +12,12 @@ from ...python.frames import user_frame
 
 
 def is_asked() -> bool:
-    """Whether the traced code that is running has `is True` or `is False` in it, or a `case` that means it."""
+    """Whether the traced code that is running `asks`: has `is True` or `is False` in it, or a `case` that means it."""
     frame = user_frame(sys._getframe(1))
-    return frame is not None and _asks(frame.f_code)
+    return frame is not None and asks(frame.f_code)
 
 
 @functools.lru_cache(maxsize=1024)
-def _asks(code: types.CodeType) -> bool:
+def asks(code: types.CodeType) -> bool:
     pairs = itertools.pairwise(dis.get_instructions(code))
     return any(b.opname == "IS_OP" and type(a.argval) is bool for a, b in pairs)

@@ -1,0 +1,64 @@
+"""What Python's arithmetic raises where NumPy's gives inf or nan, in code that catches it.
+
+Outside of a `try` such an error would end the function. Inside, what comes after it counts: there, traced numbers are
+asked first whether Python would raise, which is a test like those that are written in the function.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...python.liveness import is_in_try
+from ...python.shadows import ShadowGlobals
+
+MOST_EXPONENT = math.log(sys.float_info.max)
+
+
+DIVISIONS = (np.true_divide, np.floor_divide, np.remainder, np.divmod)
+RAISING = (*DIVISIONS, np.power)  # operators
+DOMAINS: dict[np.ufunc, Callable[[Any], Any]] = {
+    np.sqrt: lambda x: x < 0,
+    np.log: lambda x: x <= 0,
+    np.log2: lambda x: x <= 0,
+    np.log10: lambda x: x <= 0,
+    np.log1p: lambda x: x <= -1,
+    np.arcsin: lambda x: abs(x) > 1,
+    np.arccos: lambda x: abs(x) > 1,
+    np.arccosh: lambda x: x < 1,
+    np.arctanh: lambda x: abs(x) >= 1,
+}
+OVERFLOWS: dict[np.ufunc, float] = {np.exp: MOST_EXPONENT, np.expm1: MOST_EXPONENT, np.cosh: MOST_EXPONENT}
+
+
+def raise_as_python(ufunc: np.ufunc, operands: tuple[Any, ...], is_of_math: bool) -> None:
+    """Raise what Python would for an operator on Python numbers, or (`is_of_math`) for a function of `math`."""
+    if ufunc in DIVISIONS:
+        divisor = operands[1]
+        if is_caught() and bool(divisor == 0):
+            raise ZeroDivisionError("division by zero")
+    elif ufunc is np.power and not is_of_math:
+        base, exponent = operands
+        if is_caught() and bool(base == 0) and bool(exponent < 0):
+            raise ZeroDivisionError("0.0 cannot be raised to a negative power")
+        if is_caught() and bool(abs(np.power(base, exponent)) == np.inf) and bool(abs(base) != np.inf):
+            raise OverflowError("Numerical result out of range")
+    elif is_of_math and ufunc in DOMAINS:
+        if is_caught() and bool(DOMAINS[ufunc](operands[0])):
+            raise ValueError("math domain error")
+    elif is_of_math and ufunc in OVERFLOWS and is_caught() and bool(operands[0] > OVERFLOWS[ufunc]):
+        raise OverflowError("math range error")
+
+
+def is_caught() -> bool:
+    """Whether code of the user's that is running may catch what is raised here."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        if type(frame.f_globals) is ShadowGlobals and frame.f_globals.is_users and is_in_try(frame):
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False

@@ -1,0 +1,271 @@
+"""What a stand-in does not notice, identity and Python's own errors, is right all the same, or refused."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import math
+import types
+
+import numpy as np
+import pytest
+
+import planned_ad
+from planned_ad.errors import TraceError
+from planned_ad.python.liveness import reads_of
+
+State = enum.Enum("State", "WAIT DONE")
+LOW, HIGH = np.linspace(-0.9, 0.2, 7), np.linspace(-0.7, 0.9, 7)
+
+
+def an_enum(x):
+    state = State.WAIT
+    for v in x:
+        if v > 0.3:
+            state = State.DONE
+    return np.sum(x) * (2 if state is State.DONE else 1)
+
+
+def in_an_attribute(x):
+    held = types.SimpleNamespace(state=State.WAIT)
+    for v in x:
+        if v > 0.3:
+            held.state = State.DONE
+    return np.sum(x) * (2 if held.state is State.DONE else 1)
+
+
+def in_a_dict(x):
+    held = {"state": State.WAIT}
+    for v in x:
+        if v > 0.3:
+            held["state"] = State.DONE
+    return np.sum(x) * (2 if held["state"] is State.DONE else 1)
+
+
+def of_an_enclosing_function(x):
+    state = State.WAIT
+
+    def see(v):
+        nonlocal state
+        if v > 0.3:
+            state = State.DONE
+        return v
+
+    total = 0.0
+    for v in x:
+        total = np.sin(total) + see(v)
+    return total * (2 if state is State.DONE else 1)
+
+
+def returned(x):
+    def find():
+        found = None
+        for v in x:
+            if v > 0.3:
+                found = "hit"
+        return found
+
+    return np.sum(x) * (1 if find() is None else 2)
+
+
+def inside_of_the_loop(x):
+    state, total = State.WAIT, 0.0
+    for v in x:
+        if state is State.DONE:
+            total = total * 0.5
+        total = np.sin(total) + v
+        if v > 0.3:
+            state = State.DONE
+    return total
+
+
+def by_isinstance(x):
+    found = None
+    for v in x:
+        if v > 0.3:
+            found = "hit"
+    return np.sum(x) * (2 if isinstance(found, str) else 1)
+
+
+def by_match(x):
+    found = None
+    for v in x:
+        if v > 0.3:
+            found = (v, 2.0)
+    match found:
+        case None:
+            return np.sum(x)
+        case (v, factor):
+            return v * factor
+
+
+def a_function(x):
+    apply = np.sin
+    for v in x:
+        if v > 0.3:
+            apply = np.cos
+    return np.sum(x) * (2 if apply is np.cos else 1)
+
+
+def a_truth(x):
+    done = False
+    for v in x:
+        if v > 0.3:
+            done = True
+    return np.sum(x) * (2 if done is True else 1)
+
+
+def never_read(x):
+    total, last = 0.0, None
+    for v in x:
+        if v > 0.3:
+            last = "hit"
+        total = np.sin(total) + v
+        last = "over"
+    return total if last == "over" else x[0]
+
+
+IDENTITY = [
+    an_enum, in_an_attribute, in_a_dict, of_an_enclosing_function, returned, inside_of_the_loop, by_isinstance,
+    by_match, a_function, a_truth, never_read,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("unroll", [0, 300])
+@pytest.mark.parametrize("f", IDENTITY)
+def test_identity(f, unroll):
+    for first, second in ((LOW, HIGH), (HIGH, LOW)):
+        plan = planned_ad.compile(f, first, unroll=unroll)
+        for x in (first, second):
+            np.testing.assert_allclose(plan(x), f(x), err_msg=str(x))
+
+
+def test_what_is_not_read_leaves_the_loop_rolled():
+    assert not planned_ad.compile(never_read, LOW, unroll=0).explain().fallbacks
+
+
+def inverse(s):
+    try:
+        return 1 / s
+    except ZeroDivisionError:
+        return 7.0 * s - 2.0
+
+
+def inverse_count(x):
+    n = 0
+    for v in x:
+        if v > 0.3:
+            n += 1
+    try:
+        return np.sum(x) * (1 / n)
+    except ZeroDivisionError:
+        return x[1] * 5
+
+
+def remainder_count(x):
+    n = 0
+    for v in x:
+        if v > 0.3:
+            n += 1
+    with contextlib.suppress(ZeroDivisionError):
+        return np.sum(x) * (20 // n) + 20 % n
+    return x[1] * 5
+
+
+def logarithm(s):
+    try:
+        return math.log(s)
+    except ValueError:
+        return 7.0 * s
+
+
+def root_in_a_loop(x):
+    total = 0.0
+    for v in x:
+        try:
+            total += math.sqrt(v)
+        except ValueError:
+            total -= v
+    return total
+
+
+def exponential(s):
+    try:
+        return math.exp(s)
+    except OverflowError:
+        return 7.0 * s
+
+
+def power(s):
+    try:
+        return s**-300
+    except ZeroDivisionError:
+        return s + 3.0
+    except OverflowError:
+        return s + 5.0
+
+
+PYTHON_ERRORS = {
+    "inverse": (inverse, 2.0, 0.0),
+    "count": (inverse_count, HIGH, LOW),
+    "remainder": (remainder_count, HIGH, LOW),
+    "logarithm": (logarithm, 2.0, -1.0),
+    "root": (root_in_a_loop, HIGH + 1.0, HIGH),
+    "exponential": (exponential, 2.0, 1000.0),
+    "power": (power, 2.0, 0.0),
+    "overflow": (power, 2.0, 1e-3),
+}
+
+
+@pytest.mark.parametrize("name", PYTHON_ERRORS)
+def test_errors_of_python_that_are_caught(name):
+    f, *inputs = PYTHON_ERRORS[name]
+    for first, second in (inputs, inputs[::-1]):
+        plan = planned_ad.compile(f, (first,), unroll=0)
+        for x in (first, second):
+            np.testing.assert_allclose(plan(x), f(x))
+
+
+def refused_in_a_branch(x):
+    total, turned = 0.0, x[:6].reshape(2, 3).T
+    for k in range(6):
+        if x[k] > 0.3:
+            try:
+                total += turned.flat[k]
+            except Exception:
+                total *= 0.5
+    return total
+
+
+def suppressed(x):
+    total, turned = 0.0, x[:6].reshape(2, 3).T
+    for k in range(6):
+        with contextlib.suppress(Exception):
+            total += turned.flat[k]
+    return total
+
+
+@pytest.mark.parametrize("f", [refused_in_a_branch, suppressed])
+def test_a_refusal_is_not_swallowed(f):
+    with pytest.raises(TraceError, match="has caught this"):
+        planned_ad.compile(f, LOW, unroll=0)
+
+
+def test_liveness():
+    def f(items, other):
+        found = None
+        for item in items:
+            found = other if item else found
+        total = found + 1
+        found = 2
+        return total, found
+
+    def names(code, name):
+        return {code.co_code[2 * k] for k in reads_of(code, name)}
+
+    assert reads_of(f.__code__, "found") and names(f.__code__, "found")
+    assert not reads_of((lambda x: (x + 1) * x).__code__, "x")  # calculated with
+    assert reads_of((lambda x: x is None).__code__, "x")
+    assert reads_of((lambda x: [x]).__code__, "x")
+    assert reads_of((lambda x, f: f(x)).__code__, "x")
+    assert not reads_of((lambda x: x.real).__code__, "x")
