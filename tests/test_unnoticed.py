@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import enum
 import math
+import struct
 import types
 
 import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.errors import TraceError
+from planned_ad.errors import BoundsError, TraceError, UnsupportedError
 from planned_ad.python.liveness import reads_of
 
 State = enum.Enum("State", "WAIT DONE")
@@ -269,3 +270,89 @@ def test_liveness():
     assert reads_of((lambda x: [x]).__code__, "x")
     assert reads_of((lambda x, f: f(x)).__code__, "x")
     assert not reads_of((lambda x: x.real).__code__, "x")
+
+
+def truths_add_up(x):
+    found = np.zeros(5, bool)
+    for k in range(20):
+        found = found + (x[:5] > 0.05 * k)
+    return np.sum(x[:5] * found) + found.sum()
+
+
+def large_integers(x):
+    number = 1
+    for v in x:
+        if v > 0.0:
+            number *= 3
+    return x[0] * (number % 1009)
+
+
+def shifted_by_a_count(x):
+    n = 0
+    for v in x:
+        if v > 0.0:
+            n += 1
+    return x[0] * ((1 << n) % 1009)
+
+
+def test_sums_of_truths():
+    plan = planned_ad.compile(truths_add_up, HIGH + 1.0, unroll=0)
+    np.testing.assert_allclose(plan(HIGH), truths_add_up(HIGH))
+
+
+@pytest.mark.parametrize("f", [large_integers, shifted_by_a_count])
+def test_integers_that_python_alone_has_are_refused(f):
+    few, many = np.linspace(-1.0, 0.5, 90), np.ones(90)
+    plan = planned_ad.compile(f, few, unroll=0)
+    np.testing.assert_allclose(plan(few), f(few))
+    with pytest.raises(BoundsError, match="64 bits"):
+        plan(many)
+
+
+def test_powers_that_are_complex_in_python_are_refused():
+    plan = planned_ad.compile(lambda s: abs(s**0.5), 4.0)
+    assert plan(9.0) == 3.0
+    with pytest.raises(BoundsError, match="complex"):
+        plan(-4.0)
+
+
+def test_reversed_lists_of_objects_and_truths_as_indices():
+    held = [types.SimpleNamespace(weight=float(k)) for k in range(18)]
+
+    def f(s):
+        total = 0.0
+        for one in reversed(held):
+            total = total * 0.5 + one.weight * s
+        return [total, 2 * total][s > 0.5]
+
+    plan = planned_ad.compile(f, 1.0)
+    assert plan(0.25) == f(0.25) and plan(0.75) == f(0.75)
+
+
+def matched(s):
+    match s + 1:
+        case float(w):
+            return w * 2
+        case _:
+            return s
+
+
+def test_class_patterns_of_numbers():
+    assert planned_ad.compile(matched, 1.0)(2.0) == matched(2.0)
+
+
+def test_names_of_local_variables():
+    def f(x):
+        for v in x:
+            if v > 0.3:
+                hit = v
+        return np.sum(x) * (2 if "hit" in locals() else 1)
+
+    plan = planned_ad.compile(f, HIGH, unroll=0)
+    for x in (HIGH, LOW):
+        np.testing.assert_allclose(plan(x), f(x))
+
+
+def test_errors_of_compiled_functions_that_know_no_traced_numbers():
+    with pytest.raises(UnsupportedError, match="is not traced"):
+        planned_ad.compile(lambda x: np.sum(x) + struct.unpack("d", struct.pack("d", x[0]))[0], LOW)

@@ -13,6 +13,7 @@ import types
 STORES = {"STORE_FAST", "STORE_DEREF", "STORE_NAME", "DELETE_FAST", "DELETE_DEREF", "DELETE_NAME"}
 LEAVES = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "INTERPRETER_EXIT"}
 JUMPS = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}
+ASKS_FOR_NAMES = {"locals", "dir", "vars", "eval", "exec"}
 NOTICED = {  # how many values these take, all of which notice
     "BINARY_OP": 2, "COMPARE_OP": 2, "BINARY_SUBSCR": 2, "BINARY_SLICE": 3, "STORE_SLICE": 4, "UNARY_NEGATIVE": 1,
     "UNARY_INVERT": 1, "LOAD_ATTR": 1, "LOAD_METHOD": 1, "GET_ITER": 1, "UNPACK_SEQUENCE": 1, "FORMAT_SIMPLE": 1,
@@ -25,6 +26,8 @@ def may_be_read(frame: types.FrameType, name: str, after_loop: bool | None = Non
     `after_loop`: where a `for` fetches its next item, whether there is none; None where that is not known.
     """
     code = frame.f_code
+    if not ASKS_FOR_NAMES.isdisjoint(code.co_names):
+        return True
     numbers = {i.offset: k for k, i in enumerate(instructions_of(code))}
     here = numbers[frame.f_lasti]
     instruction = instructions_of(code)[here]

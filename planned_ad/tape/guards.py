@@ -20,6 +20,7 @@ REQUIRED = (
     "length",
     "linear algebra",
     "bounds",
+    "integers",
 )  # what every run needs: no other trace of the function does without
 STRETCHES = "unless one of them is 1"  # the detail of a guard for lengths that a more general trace can do without
 ROOM = "room for iterations"  # of what the derivative needs of a loop that stops, in another one: see `rooms`
@@ -83,7 +84,7 @@ def error_of(guard: Guard, name: str, max_steps: int, index: int | None = None) 
         return LengthError(f"{line}: arrays of run-time lengths do not go together, or are empty: `{line.text}`")
     if guard.what == "linear algebra":
         return SingularMatrixError(f"{guard.detail} ({line}: `{line.text}`)")
-    if guard.what == "bounds":
+    if guard.what in ("bounds", "integers"):
         return BoundsError(f"{guard.detail} ({line}: `{line.text}`)")
     if guard.what == "max_steps":
         return TooFewSteps(

@@ -21,7 +21,10 @@ IDENTITY = {
 
 
 def add(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, dtype: np.dtype) -> ir.Value:
-    return builder.fadd(a, b, flags=CONTRACT) if dtype.kind == "f" else builder.add(a, b)
+    """A sum; of truths, whether one is true."""
+    if dtype.kind == "f":
+        return builder.fadd(a, b, flags=CONTRACT)
+    return builder.or_(a, b) if dtype.kind == "b" else builder.add(a, b)
 
 
 def combine(builder: ir.IRBuilder, item: Reduce, a: ir.Value, b: ir.Value) -> ir.Value:

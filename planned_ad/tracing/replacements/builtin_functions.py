@@ -85,7 +85,7 @@ def math_replacements(recorder: Recorder) -> dict[int, object]:
 
     def by_ufunc(ufunc: np.ufunc) -> Callable[..., Any]:
         def call(*numbers: Any) -> Any:
-            raise_as_python(ufunc, numbers, is_of_math=True)
+            raise_as_python(recorder, ufunc, numbers, is_of_math=True)
             return elementwise(recorder, ufunc, numbers, is_operator=True)
 
         return call

@@ -1,4 +1,4 @@
-"""Errors that library code raises because a value is traced, such as for an attribute that no tracer has: refusals."""
+"""Errors that are raised because a value is traced, such as for an attribute that no tracer has: refusals."""
 
 from __future__ import annotations
 
@@ -9,30 +9,12 @@ from typing import Any
 from ...errors import PlannedADError, UnsupportedError
 from ...python.examples import copied
 from ...python.library_names import library_call
-from ...python.shadows import ShadowGlobals, is_library
-from ..record.traced import NotAnOperand
-
-BESIDE = (
-    AttributeError,
-    TypeError,
-    ValueError,
-    IndexError,
-    AssertionError,
-    KeyError,
-    NotImplementedError,
-    NotAnOperand,
-)
+from ...python.shadows import ShadowGlobals
 
 
 def is_of_the_trace(error: Exception, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether library code has raised an error because of traced values: run by itself, the function does not."""
-    frames = [frame.f_globals for frame, _ in traceback.walk_tb(error.__traceback__)]
-    names: Any = next((names for names in reversed(frames) if type(names) is ShadowGlobals), {})  # of traced code
-    if (
-        isinstance(error, PlannedADError)
-        or not isinstance(error, BESIDE)
-        or not is_library(names.get("__name__") or "", names.get("__file__"))
-    ):
+    """Whether an error has been raised because of traced values: run by itself, the function does not."""
+    if isinstance(error, PlannedADError):
         return False
     try:
         f(*copied(args), **copied(kwargs))
@@ -42,11 +24,11 @@ def is_of_the_trace(error: Exception, f: Callable[..., Any], args: tuple[Any, ..
 
 
 def beside_python(error: Exception) -> UnsupportedError:
-    """For an error that library code raises of traced values alone."""
+    """For an error that is raised of traced values alone."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if is_users(frame.f_globals)]
     name, _ = library_call(frames[-1]) if frames else ("", None)
     line = next((text for text in getattr(error, "__notes__", ()) if text), "")
-    what = f"{name} raises" if name else "library code raises"
+    what = f"{name} raises" if name else "this raises"
     return UnsupportedError(
         f"{what} {type(error).__name__} ({error}) for traced values, and not for the numbers: it is not traced. Write "
         f"it with functions that have a rule (docs/supported.md), or call it in a function decorated with "

@@ -34,7 +34,7 @@ class StandIn(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         made = cls.make(*args, **kwargs)
-        if not isinstance(made, (cls.__wrapped__, types.GeneratorType, np.ndarray)):
+        if type(made).__module__.startswith(TRACERS) and not isinstance(made, cls.__wrapped__):
             made.made_by = cls.__wrapped__
         return made
 
@@ -65,6 +65,7 @@ def stand_in(real: type, make: Callable[..., Any]) -> type:
     names = {"__wrapped__": real, "make": staticmethod(make), "__doc__": real.__doc__, "__module__": real.__module__}
     if real in (float, int, complex) or issubclass(real, np.generic):
         names["dtype"] = np.dtype(real)  # as which NumPy takes the class
+        names["__match_args__"] = ("real",)  # so that `case float(x)` gives the number itself
     return StandIn(real.__name__, (), names)
 
 

@@ -17,7 +17,7 @@ from ..record.recorder import Recorder
 from ..record.traced import NotAnOperand, Traced
 from . import identity
 from .indexing import accumulate
-from .python_errors import RAISING, raise_as_python
+from .python_errors import GROWING, RAISING, raise_as_python, require_64_bits
 from .ufuncs import UFUNCS, known_power
 
 ARITHMETIC = (np.add, np.subtract, np.multiply, np.negative)
@@ -82,6 +82,8 @@ def record_ufunc(
     common: Callable[[list[tuple[int, ...]]], tuple[int, ...]] = common_shape,
 ) -> Any:
     """As `elementwise`, of operands whose shapes broadcast to what `common` says."""
+    may_grow = is_operator and ufunc in GROWING and any(map(recorder.is_scalar, operands))
+    may_grow = may_grow and (recorder.scopes.depth > 0 or ufunc is np.left_shift)
     operands = tuple([o.traced() if issubclass(type(o), Traced) else o for o in operands])
     facts = [operand(recorder, obj) for obj in operands]
     if out is None and where is True and all(known for _, _, known in facts):
@@ -101,8 +103,10 @@ def record_ufunc(
         )  # Python's truths add up
         return elementwise(recorder, ufunc, operands, is_operator=True)
     if is_operator and ufunc in RAISING and _all_python(recorder, operands):
-        raise_as_python(ufunc, operands, is_of_math=False)
+        raise_as_python(recorder, ufunc, operands, is_of_math=False)
     dtypes = resolved(ufunc, tuple([kind for kind, _, _ in facts]), None if dtype is None else np.dtype(dtype))
+    if may_grow and dtypes[-1].kind == "i" and _all_python(recorder, operands):
+        require_64_bits(recorder, ufunc, operands)
     shape = common([shape for _, shape, _ in facts])
     exponent = _known_exponent(recorder, ufunc, operands, facts, dtypes)
     try:

@@ -35,7 +35,7 @@ DOMAINS: dict[np.ufunc, Callable[[Any], Any]] = {
 OVERFLOWS: dict[np.ufunc, float] = {np.exp: MOST_EXPONENT, np.expm1: MOST_EXPONENT, np.cosh: MOST_EXPONENT}
 
 
-def raise_as_python(ufunc: np.ufunc, operands: tuple[Any, ...], is_of_math: bool) -> None:
+def raise_as_python(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...], is_of_math: bool) -> None:
     """Raise what Python would for an operator on Python numbers, or (`is_of_math`) for a function of `math`."""
     if ufunc in DIVISIONS:
         divisor = operands[1]
@@ -43,6 +43,9 @@ def raise_as_python(ufunc: np.ufunc, operands: tuple[Any, ...], is_of_math: bool
             raise ZeroDivisionError("division by zero")
     elif ufunc is np.power and not is_of_math:
         base, exponent = operands
+        if type(exponent) is float and not exponent.is_integer():
+            what = "Python gives a complex number for such a power, which is not traced; write it with numpy or cmath"
+            recorder.scopes.require_after(recorder.value_of(np.logical_not(base < 0)), "bounds", what)
         if is_caught() and bool(base == 0) and bool(exponent < 0):
             raise ZeroDivisionError("0.0 cannot be raised to a negative power")
         if is_caught() and bool(abs(np.power(base, exponent)) == np.inf) and bool(abs(base) != np.inf):
@@ -52,6 +55,21 @@ def raise_as_python(ufunc: np.ufunc, operands: tuple[Any, ...], is_of_math: bool
             raise ValueError("math domain error")
     elif is_of_math and ufunc in OVERFLOWS and is_caught() and bool(operands[0] > OVERFLOWS[ufunc]):
         raise OverflowError("math range error")
+
+
+GROWING: dict[np.ufunc, Callable[[Any, Any], Any]] = {
+    np.multiply: lambda a, b: a * b,
+    np.left_shift: lambda a, b: a * 2.0**b,
+    np.power: lambda a, b: a**b,
+}
+
+
+def require_64_bits(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...]) -> None:
+    """Refuse calls in which an integer that grows from iteration to iteration gets too large: Python's have no end."""
+    a, b = (recorder.result(recorder.value_of(operand, np.float64)) for operand in operands)
+    fits = np.abs(GROWING[ufunc](a, b)) < 2.0**63
+    what = "an integer of more than 64 bits, which only Python has; pass unroll= to run the loop in Python"
+    recorder.scopes.require_after(recorder.value_of(fits), "integers", what)
 
 
 def is_caught() -> bool:

@@ -140,6 +140,8 @@ class ScalarTracer(Operators):
     __floor__ = __ceil__ = __trunc__
 
     def __index__(self) -> int:
+        if self.dtype.kind == "b" and self.is_python:
+            return int(bool(self))
         if self.dtype.kind not in "iu":
             raise TypeError(f"'{self.dtype}' object cannot be interpreted as an integer")
         self.recorder.mark()
