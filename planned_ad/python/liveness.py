@@ -10,6 +10,8 @@ import dis
 import functools
 import types
 
+from .shadows import ShadowGlobals
+
 STORES = {"STORE_FAST", "STORE_DEREF", "STORE_NAME", "DELETE_FAST", "DELETE_DEREF", "DELETE_NAME"}
 LEAVES = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "INTERPRETER_EXIT"}
 JUMPS = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}
@@ -103,6 +105,16 @@ def successors(code: types.CodeType) -> list[set[int]]:
 def is_in_try(frame: types.FrameType) -> bool:
     """Whether what is raised where a frame is now may be caught in it."""
     return any(start <= frame.f_lasti < end for start, end, _ in handlers(frame.f_code))
+
+
+def is_in_users_try(frame: types.FrameType | None) -> bool:
+    """Whether traced code of the user's may catch what is raised where a frame is now, or one of those that wait."""
+    while frame is not None:
+        names = frame.f_globals
+        if type(names) is ShadowGlobals and names.is_users and is_in_try(frame):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @functools.lru_cache(256)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import sys
-import types
-from collections.abc import Iterator
 
 from ...errors import TraceError
-from ...python.liveness import is_in_try
-from .library_errors import is_users
+from ...python.liveness import is_in_users_try
 
 
 class CaughtRefusals:
@@ -18,16 +15,10 @@ class CaughtRefusals:
         self.first: TraceError | None = None
 
     def told(self, error: TraceError) -> None:
-        if self.first is None and any(is_users(f.f_globals) and is_in_try(f) for f in frames_from(sys._getframe(2))):
+        if self.first is None and is_in_users_try(sys._getframe(2)):
             self.first = error
 
     def check(self) -> None:
         """Called where the function has come to its end all the same."""
         if self.first is not None:
             raise TraceError(f"the function has caught this, and gone on: {self.first}") from self.first
-
-
-def frames_from(frame: types.FrameType | None) -> Iterator[types.FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back

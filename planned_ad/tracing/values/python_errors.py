@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...python.liveness import is_in_try
-from ...python.shadows import ShadowGlobals
+from ...python.liveness import is_in_users_try
 
 MOST_EXPONENT = math.log(sys.float_info.max)
 
@@ -74,9 +73,4 @@ def require_64_bits(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...]) -
 
 def is_caught() -> bool:
     """Whether code of the user's that is running may catch what is raised here."""
-    frame = sys._getframe(2)
-    while frame is not None:
-        if type(frame.f_globals) is ShadowGlobals and frame.f_globals.is_users and is_in_try(frame):
-            return True
-        frame = frame.f_back  # type: ignore[assignment]
-    return False
+    return is_in_users_try(sys._getframe(2))
