@@ -227,6 +227,25 @@ def test_errors_of_python_that_are_caught(name):
             np.testing.assert_allclose(plan(x), f(x))
 
 
+def around_a_loop(x, s):
+    total = 0.0
+    with np.errstate(all="ignore"):
+        try:
+            for v in x:
+                total += v / s
+        except ValueError:
+            return -1.0
+        finally:
+            total += 1.0
+    return total
+
+
+def test_what_catches_other_errors_leaves_loops_rolled():
+    plan = planned_ad.compile(around_a_loop, (HIGH, 2.0), unroll=0)
+    assert not plan.explain().fallbacks
+    np.testing.assert_allclose(plan(LOW, 3.0), around_a_loop(LOW, 3.0))
+
+
 def refused_in_a_branch(x):
     total, turned = 0.0, x[:6].reshape(2, 3).T
     for k in range(6):

@@ -6,6 +6,7 @@ A stand-in notices when it is calculated with, called, or asked for an attribute
 
 from __future__ import annotations
 
+import builtins
 import dis
 import functools
 import types
@@ -102,18 +103,43 @@ def successors(code: types.CodeType) -> list[set[int]]:
     return found
 
 
-def is_in_try(frame: types.FrameType) -> bool:
-    """Whether what is raised where a frame is now may be caught in it."""
-    return any(start <= frame.f_lasti < end for start, end, _ in handlers(frame.f_code))
+def is_in_users_try(frame: types.FrameType | None, error: type[Exception] | None = None) -> bool:
+    """Whether traced code of the user's may catch what is raised where a frame is now, or one of those that wait.
 
-
-def is_in_users_try(frame: types.FrameType | None) -> bool:
-    """Whether traced code of the user's may catch what is raised where a frame is now, or one of those that wait."""
+    `error`: such errors; None for any, which each `with` may catch too.
+    """
+    kinds = frozenset(kind.__name__ for kind in error.__mro__) if error is not None else frozenset()
     while frame is not None:
-        names = frame.f_globals
-        if type(names) is ShadowGlobals and names.is_users and is_in_try(frame):
-            return True
+        names, code, place = frame.f_globals, frame.f_code, frame.f_lasti
+        if type(names) is ShadowGlobals and names.is_users:
+            targets = [target for start, end, target in handlers(code) if start <= place < end]
+            if any(error is None or catches(code, target, kinds) for target in targets):
+                return True
         frame = frame.f_back
+    return False
+
+
+@functools.lru_cache(1024)
+def catches(code: types.CodeType, target: int, kinds: frozenset[str]) -> bool:
+    """Whether the handler there is an `except` for errors with one of these names, or a `contextlib.suppress`."""
+    instructions = instructions_of(code)
+    here = next(k for k, i in enumerate(instructions) if i.offset == target) + 1
+    if instructions[here].opname == "POP_TOP":  # a bare `except`
+        return True
+    if instructions[here].opname == "WITH_EXCEPT_START":
+        return "suppress" in code.co_names
+    loaded: set[str] = set()
+    for instruction in instructions[here:]:
+        if instruction.opname == "RERAISE":
+            return False
+        if instruction.opname == "CHECK_EXC_MATCH":
+            if any(name in kinds or not hasattr(builtins, name) for name in loaded):
+                return True
+            loaded.clear()
+        elif instruction.opname.startswith("LOAD_"):
+            loaded.add(str(instruction.argval))
+        elif not instruction.opname.startswith("BUILD_"):
+            loaded.clear()
     return False
 
 

@@ -38,21 +38,21 @@ def raise_as_python(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...], i
     """Raise what Python would for an operator on Python numbers, or (`is_of_math`) for a function of `math`."""
     if ufunc in DIVISIONS:
         divisor = operands[1]
-        if is_caught() and bool(divisor == 0):
+        if is_caught(ZeroDivisionError) and bool(divisor == 0):
             raise ZeroDivisionError("division by zero")
     elif ufunc is np.power and not is_of_math:
         base, exponent = operands
         if type(exponent) is float and not exponent.is_integer():
             what = "Python gives a complex number for such a power, which is not traced; write it with numpy or cmath"
             recorder.scopes.require_after(recorder.value_of(np.logical_not(base < 0)), "bounds", what)
-        if is_caught() and bool(base == 0) and bool(exponent < 0):
+        if is_caught(ZeroDivisionError) and bool(base == 0) and bool(exponent < 0):
             raise ZeroDivisionError("0.0 cannot be raised to a negative power")
-        if is_caught() and bool(abs(np.power(base, exponent)) == np.inf) and bool(abs(base) != np.inf):
+        if is_caught(OverflowError) and bool(abs(np.power(base, exponent)) == np.inf) and bool(abs(base) != np.inf):
             raise OverflowError("Numerical result out of range")
     elif is_of_math and ufunc in DOMAINS:
-        if is_caught() and bool(DOMAINS[ufunc](operands[0])):
+        if is_caught(ValueError) and bool(DOMAINS[ufunc](operands[0])):
             raise ValueError("math domain error")
-    elif is_of_math and ufunc in OVERFLOWS and is_caught() and bool(operands[0] > OVERFLOWS[ufunc]):
+    elif is_of_math and ufunc in OVERFLOWS and is_caught(OverflowError) and bool(operands[0] > OVERFLOWS[ufunc]):
         raise OverflowError("math range error")
 
 
@@ -71,6 +71,6 @@ def require_64_bits(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...]) -
     recorder.scopes.require_after(recorder.value_of(fits), "integers", what)
 
 
-def is_caught() -> bool:
-    """Whether code of the user's that is running may catch what is raised here."""
-    return is_in_users_try(sys._getframe(2))
+def is_caught(error: type[Exception]) -> bool:
+    """Whether code of the user's that is running may catch such an error, raised here."""
+    return is_in_users_try(sys._getframe(2), error)
