@@ -909,10 +909,9 @@ def test_copies_of_captured_arrays_are_written():
 
 def test_unsupported_is_refused():
     for f, text in [
-        (lambda x: np.linalg.eigvals(np.outer(x, x)), "eigvals"),
+        (lambda x: np.frexp(x)[0], "frexp"),
         (lambda x: np.sqrt(x, where=x > 1), "where="),
         (lambda x: x.view(np.int64), "view"),
-        (lambda x: np.linalg.eigvals(np.outer(x, 1j * x)), "eigvals"),
         (lambda x: np.float16(2) * x, "float16"),
         (lambda x: np.random.rand(3) + x[0], "rand"),
         (lambda x: np.spacing(x), "spacing"),

@@ -6,18 +6,25 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...errors import PlannedADError, UnsupportedError
 from ...python.examples import copied
 from ...python.library_names import library_call
 from ...python.shadows import ShadowGlobals
+from ...python.structure import flatten
 
 
 def is_of_the_trace(error: Exception, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether an error has been raised because of traced values: run by itself, the function does not."""
     if isinstance(error, PlannedADError):
         return False
+    copies = copied(args), copied(kwargs)
+    for example, copy in zip(flatten((args, kwargs))[0], flatten(copies)[0]):
+        if isinstance(copy, np.ndarray):
+            copy.flags.writeable = example.flags.writeable
     try:
-        f(*copied(args), **copied(kwargs))
+        f(*copies[0], **copies[1])
     except Exception:
         return False
     return True

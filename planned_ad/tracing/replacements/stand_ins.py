@@ -34,7 +34,8 @@ class StandIn(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         made = cls.make(*args, **kwargs)
-        if type(made).__module__.startswith(TRACERS) and not isinstance(made, cls.__wrapped__):
+        is_ours = type(made).__module__.startswith(TRACERS)
+        if is_ours and not isinstance(made, (cls.__wrapped__, np.ndarray)):
             made.made_by = cls.__wrapped__
         return made
 

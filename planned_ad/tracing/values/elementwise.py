@@ -84,6 +84,7 @@ def record_ufunc(
     """As `elementwise`, of operands whose shapes broadcast to what `common` says."""
     may_grow = is_operator and ufunc in GROWING and any(map(recorder.is_scalar, operands))
     may_grow = may_grow and (recorder.scopes.depth > 0 or ufunc is np.left_shift)
+    may_grow = may_grow and not (ufunc is np.multiply and any(type(o) is int and abs(o) <= 1 for o in operands))
     operands = tuple([o.traced() if issubclass(type(o), Traced) else o for o in operands])
     facts = [operand(recorder, obj) for obj in operands]
     if out is None and where is True and all(known for _, _, known in facts):
