@@ -37,7 +37,7 @@ that they are: no common factors are looked for inside of functions.)
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from functools import reduce
 
@@ -117,7 +117,7 @@ class SumsOfProducts:
 
     def summed(self, terms: Terms) -> Terms:
         """The sum along the axes."""
-        found: Counter[Product] = Counter()
+        found: defaultdict[Product, float] = defaultdict(float)
         for product, coefficient in terms.items():
             along = frozenset((a, n) for a, n in product if a[0] == "number")
             rest = Counter(dict(product - along))
@@ -125,7 +125,7 @@ class SumsOfProducts:
                 rest[("sum", along)] += 1
             else:
                 coefficient *= math.prod(self.shape[axis] for axis in self.axes)
-            found[as_product(rest)] += coefficient  # type: ignore[assignment]
+            found[as_product(rest)] += coefficient
         return cleared(found)
 
 
@@ -160,9 +160,9 @@ def scaled_terms(terms: Terms, factor: float) -> Terms:
 
 
 def terms_sum(first: Terms, second: Terms) -> Terms:
-    found = Counter(dict(first))
+    found = defaultdict(float, first)
     for product, coefficient in second.items():
-        found[product] += coefficient  # type: ignore[assignment]
+        found[product] += coefficient
     return cleared(found)
 
 
