@@ -78,6 +78,7 @@ from .tracing.replacements.rebinding import (
 )
 from .tracing.replacements.replacements import add_loaded, outsiders, replacements
 from .tracing.replacements.results import results_of
+from .tracing.values.array_classes import forget, traced_base
 from .tracing.values.array_tracer import ArrayTracer
 from .tracing.values.scalar_tracer import ScalarTracer
 
@@ -225,6 +226,7 @@ def trace(
             return traced
         finally:
             recorder.watch.off()
+            forget(recorder)
     raise failure or TraceError("the loops of the traced function could not be followed; unroll them with unroll=")
 
 
@@ -288,6 +290,7 @@ def _namespace_of(recorder: Recorder) -> Namespace:
         flow.on_integers.look_at,
         recorder.scopes.decisions.followed_in,
         lambda: add_loaded(found),
+        traced_base(recorder),
     )
     namespace.recorder, recorder.namespace = recorder, namespace
     return namespace

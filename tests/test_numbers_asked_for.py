@@ -131,8 +131,13 @@ def test_plain_arrays_are_refused_with_advice(f: Callable[..., Any]) -> None:
 
 
 class Labelled(np.ndarray):
+    """Takes what NumPy does with its instances into its own hands."""
+
     def __new__(cls, data):
         return np.asarray(data).view(cls)
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        return super().__array_wrap__(array, context, return_scalar)
 
     def twice(self):
         return self * 2

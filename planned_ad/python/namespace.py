@@ -32,6 +32,7 @@ from .shadows import (
     ShadowClass,
     ShadowGlobals,
     ShadowModule,
+    is_array_class,
     is_library,
     is_user_class,
     is_user_function,
@@ -77,6 +78,9 @@ class Namespace:
         Is called where traced code meets a module, which it may have imported just now: adds to `replacements`.
     followed : callable, optional
         `followed(code)` gives the lines at which loops begin whose exits the tracer follows.
+    array_base : callable, optional
+        `array_base(cls)` gives what the shadow of a class that derives from `numpy.ndarray` derives from; None where
+        the class is left as it is.
     """
 
     def __init__(
@@ -87,6 +91,7 @@ class Namespace:
         look_at: Callable[[types.CodeType], None] | None = None,
         followed: Callable[[types.CodeType], Collection[int]] | None = None,
         on_module: Callable[[], None] | None = None,
+        array_base: Callable[[type], type | None] | None = None,
     ):
         self.recorder: Any = None  # of the trace
         self.dispatchers: list[Any] = []  # Numba's functions that traced code has met
@@ -95,6 +100,7 @@ class Namespace:
         self._look_at = look_at
         self._followed = followed
         self._on_module = on_module
+        self._array_base = array_base
         self._memo: dict[int, tuple[object, object]] = {}  # by identity of either; holding both keeps the ids theirs
         self._globals: dict[int, ShadowGlobals] = {}
         self._cells: dict[int, tuple[types.CellType, types.CellType]] = {}
@@ -352,6 +358,8 @@ class Namespace:
     def _copy_class(self, cls: type, name: str) -> object:
         """A shadow of a user's class, still without the shadows of what it defines."""
         cls = real_class(cls)
+        if is_array_class(cls):
+            return self._copy_array_class(cls, name)
         if not is_user_class(cls):
             return self._leave(cls, name)
         rest = cls.__mro__[1:]
@@ -369,14 +377,26 @@ class Namespace:
             copy: type = type.__new__(shadow_metaclass(type(cls)), cls.__name__, (cls,), body)
         except TypeError:  # a metaclass that cannot be mixed with another
             return self._leave(cls, name)
-
-        def fill() -> None:
-            for attribute, value in vars(cls).items():
-                if attribute not in _NOT_FILLED and not isinstance(value, types.MemberDescriptorType):
-                    type.__setattr__(copy, attribute, self._see(value, f"{cls.__name__}.{attribute}"))
-
-        self._unfilled.append(fill)
+        self._unfilled.append(lambda: self._fill_class(cls, copy))
         return copy
+
+    def _copy_array_class(self, cls: type, name: str) -> object:
+        """A shadow of a class of arrays: in the place of `numpy.ndarray` it has a class of traced arrays."""
+        array = self._array_base and self._array_base(cls)
+        if not array or type(cls) is not type:
+            return self._leave(cls, name)
+        above = [base for base in cls.__mro__[1:] if base not in (np.ndarray, object)]
+        bases = tuple(self._see(base, base.__name__) for base in above)
+        body = {n: v for n, v in vars(cls).items() if n.startswith("__") and n.endswith("__") and n not in _NOT_COPIED}
+        body.update(__qualname__=cls.__qualname__, __real_class__=cls, __shadow_mro__=(*bases, *array.__mro__))
+        copy: type = type.__new__(ShadowClass, cls.__name__, (array,), body)
+        self._unfilled.append(lambda: self._fill_class(cls, copy))
+        return copy
+
+    def _fill_class(self, cls: type, copy: type) -> None:
+        for attribute, value in vars(cls).items():
+            if attribute not in _NOT_FILLED and not isinstance(value, types.MemberDescriptorType):
+                type.__setattr__(copy, attribute, self._see(value, f"{cls.__name__}.{attribute}"))
 
     def _copy_instance(self, obj: Any, name: str) -> object:
         """An instance of the shadow of a user's class, with shadowed attributes, slots and items."""

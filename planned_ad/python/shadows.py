@@ -226,3 +226,11 @@ def is_user_class(cls: type) -> bool:
         return any(defines_user_code(base) for base in cls.__mro__)
     # A class statement leaves one of these in the first class of a hierarchy; extension types have neither.
     return any("__dict__" in vars(base) or "__slots__" in vars(base) for base in cls.__mro__)
+
+
+def is_array_class(cls: type) -> bool:
+    """Whether a class of the user's derives from `numpy.ndarray` itself, and from no other class of a library."""
+    if cls is np.ndarray or not issubclass(cls, np.ndarray):
+        return False
+    own = [base for base in cls.__mro__ if base not in (np.ndarray, object)]
+    return all(is_traced(base.__module__, getattr(sys.modules.get(base.__module__), "__file__", None)) for base in own)

@@ -25,7 +25,7 @@ import numpy as np
 from ...kernels.entry import watchtable
 from ...kernels.entry.watchtable import Row
 from ...python.made import MadeOf
-from ...python.shadows import ShadowModule, is_library, is_user_class, is_user_function, real_class
+from ...python.shadows import ShadowModule, is_array_class, is_library, is_user_class, is_user_function, real_class
 from ...python.used_names import UsedNames
 from ...tape.captured import MOST_BYTES, view_of
 
@@ -234,11 +234,11 @@ class Walk:
     def visit_class(self, cls: type, path: str) -> None:
         cls = real_class(cls)
         self.see(path, ("class", Same(cls)), repr(cls), False)
-        if not is_user_class(cls):
+        if not (is_user_class(cls) or is_array_class(cls)):
             return
         known: set[str] = set()
         for base in cls.__mro__:
-            for name, value in list(vars(base).items()) if is_user_class(base) else ():
+            for name, value in list(vars(base).items()) if is_user_class(base) or is_array_class(base) else ():
                 is_special = name.startswith("__") and name.endswith("__")
                 if isinstance(value, types.MemberDescriptorType | types.GetSetDescriptorType):
                     continue

@@ -167,6 +167,8 @@ class Tracers:
 
     array: Callable[[Any, Storage, np.ndarray], Any]
     scalar: Callable[..., Any]
+    of_class: type  # of an array of the user's own class
+    viewed: Callable[[Any, Any, Any], Any]  # a traced array as one of these, as `view` of a dtype and a class
     complex_array: type  # of a traced complex array
     complex_known: Callable[[Any, np.ndarray, str, int], Any]  # of a known complex array, its name and depth
     complex_number: Callable[[Any, Any, Any], Any]  # of its parts

@@ -19,7 +19,7 @@ from ..loops.list_functions import call_on_lists, has_list, list_replacements
 from ..loops.sequences import sequence_replacements
 from ..record.dispatch import FUNCTIONS, HANDLERS, standing_in
 from ..record.recorder import Recorder
-from ..record.traced import LibraryObject
+from ..record.traced import LibraryObject, Traced
 from ..scipy_functions import register_loaded
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
 from ..values.loop_index import is_loop_index
@@ -120,7 +120,8 @@ def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
 
 def _is_like_array(obj: Any) -> bool:
     """Whether `obj` is of a class whose code is traced, and which says what array it stands for."""
-    return isinstance(type(obj), ShadowClass) and hasattr(obj, "__array__")
+    kind = type(obj)
+    return isinstance(kind, ShadowClass) and not issubclass(kind, Traced) and hasattr(obj, "__array__")
 
 
 def _counted(recorder: Recorder, items: Any) -> Any:

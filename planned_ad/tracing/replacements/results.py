@@ -16,6 +16,7 @@ from ..lengths.run_time_arrays import RunTimeArray
 from ..loops.traced_list import TracedList
 from ..record.promotion import KINDS
 from ..record.recorder import Recorder
+from ..values.array_classes import ClassArray, unwrapped
 
 
 @dataclass
@@ -73,8 +74,10 @@ def is_one_of_several(recorder: Recorder, result: Any) -> bool:
 
 
 def with_plain_lists(result: Any) -> Any:
-    """A result with the elements of lists that loops have filled one by one."""
+    """A result with the elements of lists that loops have filled one by one, and arrays of classes as plain ones."""
     kind = type(result)
+    if issubclass(kind, ClassArray):
+        return unwrapped(result)
     if kind is TracedList:
         return with_plain_lists(result.elements())
     if kind is list or kind is tuple:

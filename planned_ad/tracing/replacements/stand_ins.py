@@ -15,6 +15,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ..record.recorder import Recorder
+from ..values.array_classes import ClassArray
 from .made_later import Later, MadeLater
 
 TRACERS = "planned_ad.tracing."
@@ -54,11 +55,16 @@ class StandIn(type):
     def __getattr__(cls, name: str) -> Any:
         found = getattr(cls.__wrapped__, name)
         if isinstance(found, types.MethodDescriptorType | types.WrapperDescriptorType):
-            return lambda instance, *args, **kwargs: getattr(instance, name)(*args, **kwargs)  # may be one of ours
+            return lambda instance, *args, **kwargs: method_of(instance, name)(*args, **kwargs)  # may be one of ours
         return found
 
     def __repr__(cls) -> str:
         return repr(cls.__wrapped__)
+
+
+def method_of(instance: Any, name: str) -> Callable[..., Any]:
+    """The method that `numpy.ndarray` or another class itself defines, whatever the class of the instance does."""
+    return instance.base_method(name) if issubclass(type(instance), ClassArray) else getattr(instance, name)  # type: ignore[no-any-return]
 
 
 def stand_in(real: type, make: Callable[..., Any]) -> type:
@@ -67,6 +73,8 @@ def stand_in(real: type, make: Callable[..., Any]) -> type:
     if real in (float, int, complex) or issubclass(real, np.generic):
         names["dtype"] = np.dtype(real)  # as which NumPy takes the class
         names["__match_args__"] = ("real",)  # so that `case float(x)` gives the number itself
+    if real is np.ndarray:
+        names["__new__"] = staticmethod(lambda cls, *args, **options: ClassArray.__new__(cls, *args, **options))
     return StandIn(real.__name__, (), names)
 
 

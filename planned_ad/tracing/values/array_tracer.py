@@ -102,6 +102,8 @@ class ArrayTracer(TracedArray, Operators):
         return self._seen(self.geometry.diagonal(offset, axis1, axis2))
 
     def view(self, dtype: Any = None, type: Any = None) -> ArrayTracer:
+        if any(inspect.isclass(kind) and issubclass(kind, TRACERS.of_class) for kind in (dtype, type)):
+            return TRACERS.viewed(self, dtype, type)
         kind = dtype if inspect.isclass(dtype) and issubclass(dtype, np.ndarray) else type
         if kind not in (None, np.ndarray):
             raise UnsupportedError(f"{self.recorder.here()}: .view makes a {subclass_instead(kind)}")
