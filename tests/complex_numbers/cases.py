@@ -52,6 +52,17 @@ UNARY = [
 ]  # fmt: skip
 for _function in UNARY:
     case(_function.__name__, _function, Z)
+for _function in (
+    "erf", "erfc", "erfi", "erfcx", "dawsn", "wofz", "exp1", "expi", "spence", "loggamma", "gamma", "rgamma", "psi",
+    "ndtr", "expm1", "log1p",
+):  # fmt: skip
+    case(f"special.{_function}", getattr(scipy.special, _function), Z)
+for _name in ("jv", "yv", "iv", "kv", "kve", "hankel1", "hankel2", "hankel1e", "hankel2e"):
+    _function = getattr(scipy.special, _name)
+    case(f"special.{_name}", lambda z, f=_function: f(np.arange(7) / 2, z), Z)
+    if _name.startswith("h"):
+        case(f"special.{_name} of reals", lambda x, f=_function: f(1, x), np.abs(X) + 0.3)
+case("special.wofz of reals", scipy.special.wofz, X)
 for _function in (np.exp, np.absolute, np.sqrt, np.reciprocal, np.tanh):
     case(f"{_function.__name__} of pairs of single precision", _function, PRECISE_TO_SEVEN)
     case(f"{_function.__name__} of every second", _function, SPACED)

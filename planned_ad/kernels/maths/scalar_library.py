@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import sys
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from ...errors import UnsupportedError
 from ..llvm.codelibrary import REGISTERED
 from .notation import F64, INFINITY, Lanes, declare, where
 
@@ -63,13 +65,26 @@ SCIPY_PARTS = {
     **{f"airy_{part}": ("__pyx_fuse_1airy", 4, k) for k, part in enumerate(["ai", "aip", "bi", "bip"])},
     **{f"ellipj_{part}": ("ellipj", 4, k) for k, part in enumerate(["sn", "cn", "dn", "ph"])},
 }
+# One part of a function of complex numbers, given the parts of its argument, after the order where there is one.
+COMPLEX, ORDERED = (
+    "__pyx_t_double_complex",
+    ("jv", "yv", "iv", "kv", "kve", "hankel1", "hankel2", "hankel1e", "hankel2e"),
+)
+OF_COMPLEX = {
+    **{name: f"__pyx_fuse_0{name}" for name in ["erf", "erfc", "erfcx", "erfi", "dawsn", "exp1", "expi", "spence",
+                                               "loggamma", "gamma", "rgamma", "psi", "jv", "yv", "iv", "kv", "kve"]},
+    **{name: name for name in ["wofz", "hankel1", "hankel2", "hankel1e", "hankel2e"]},
+}  # fmt: skip
+COMPLEX_PARTS = {f"complex_{f}_{part}": (f, k) for f in OF_COMPLEX for k, part in enumerate(("re", "im"))}
 CAPSULES = {
     name: capsule or name
     for group in (SCIPY_NAMES, SCIPY_PAIRS, SCIPY_TRIPLES, SCIPY_QUADRUPLES)
     for name, capsule in group.items()
 } | {name: capsule for name, (capsule, _, _) in SCIPY_PARTS.items()}
+CAPSULES |= {name: OF_COMPLEX[function] for name, (function, _) in COMPLEX_PARTS.items()}
 ARITY = dict.fromkeys(SCIPY_PAIRS, 2) | dict.fromkeys(SCIPY_TRIPLES, 3) | dict.fromkeys(SCIPY_QUADRUPLES, 4)
 ARITY |= {f"ellipj_{part}": 2 for part in ("sn", "cn", "dn", "ph")}
+ARITY |= {name: 2 + (function in ORDERED) for name, (function, _) in COMPLEX_PARTS.items()}
 """Number of arguments, where it is not one."""
 
 NAMES = frozenset(C_NAMES) | frozenset(CAPSULES)
@@ -77,6 +92,8 @@ NAMES = frozenset(C_NAMES) | frozenset(CAPSULES)
 
 def expected_signature(name: str) -> str:
     given = ["double"] * ARITY.get(name, 1)
+    if name in COMPLEX_PARTS:
+        return f"{COMPLEX} ({', '.join([*given[2:], COMPLEX, 'int __pyx_skip_dispatch'])})"
     if name in SCIPY_PARTS:
         return f"void ({', '.join(given + ['double *'] * SCIPY_PARTS[name][1])})"
     return f"double ({', '.join([*given, 'int __pyx_skip_dispatch'])})"
@@ -110,8 +127,20 @@ def scalar_call(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Va
         return builder.call(declare(builder.module, C_NAMES[name], F64, [F64] * len(args)), args)
     if name in SCIPY_PARTS:
         return one_of_several(builder, name, args)
+    if name in COMPLEX_PARTS:
+        return part_of_complex(builder, name, args)
     function = declare(builder.module, scipy_symbol(name), F64, [F64] * len(args) + [ir.IntType(32)])
     return builder.call(function, [*args, ir.Constant(ir.IntType(32), 0)])
+
+
+def part_of_complex(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:
+    """Call a function of complex numbers, which C passes and returns as two doubles in registers."""
+    if sys.platform == "win32":  # where they are in memory
+        raise UnsupportedError(f"scipy.special.{COMPLEX_PARTS[name][0]} of complex numbers is not supported on Windows")
+    pair = ir.LiteralStructType([F64, F64])
+    function = declare(builder.module, scipy_symbol(name), pair, [F64] * len(args) + [ir.IntType(32)])
+    found = builder.call(function, [*args, ir.Constant(ir.IntType(32), 0)])
+    return builder.extract_value(found, COMPLEX_PARTS[name][1])
 
 
 def one_of_several(builder: ir.IRBuilder, name: str, args: list[ir.Value]) -> ir.Value:

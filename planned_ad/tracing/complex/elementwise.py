@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...python.complex_parts import PART
+from ...python.library_names import public_name
 from ...tape.tape import Value
 from ..record.promotion import common_shape, memory_like
 from ..record.recorder import Recorder
@@ -47,8 +48,8 @@ def complex_ufunc(
     formula = FORMULAS.get(ufunc)
     if formula is None:
         raise UnsupportedError(
-            f"{recorder.here()}: numpy.{ufunc.__name__} of complex numbers has no rule; write it with real and "
-            f"imaginary parts, z.real and z.imag"
+            f"{recorder.here()}: {public_name(ufunc)} of complex numbers has no rule; write it with real "
+            f"and imaginary parts, z.real and z.imag"
         )
     shape = common_shape([shape for _, shape, _ in facts])
     pairs = [operand_pair(recorder, obj, found, shape) for obj, found in zip(operands, dtypes)]

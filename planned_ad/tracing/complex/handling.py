@@ -15,6 +15,7 @@ from ..record.recorder import Recorder
 from ..values.indexing import KEYS, Keys
 from . import creation as _creation  # noqa: F401 (registers what it implements)
 from . import linear_algebra as _linear_algebra  # noqa: F401
+from . import special as _special  # noqa: F401
 from .complex_scalar import ComplexScalar
 from .complex_tracer import ComplexTracer, PlanesStorage
 from .elementwise import complex_ufunc, python_or_not

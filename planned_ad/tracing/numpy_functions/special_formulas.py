@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from ..record.dispatch import FUNCTIONS, implements
+from ..record.promotion import operand, resolved
 from ..record.recorder import Recorder
 from .special import known_order
 from .support import asarray, deliver, unsupported
@@ -22,7 +23,7 @@ def formula(ufunc: np.ufunc) -> Callable[[Callable[..., Any]], Callable[..., Any
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         def implementation(recorder: Recorder, *args: Any, out: Any = None) -> Any:
-            dtype = np.result_type(recorder.result_type(*args), np.float32)
+            dtype = resolved(ufunc, tuple(operand(recorder, a)[0] for a in args), None)[-1]
             arrays = [asarray(recorder, a).astype(dtype) for a in args]
             result = recorder.value_of(function(*arrays))
             shape = np.broadcast_shapes(*(a.shape for a in arrays))
@@ -65,6 +66,17 @@ def pseudo_huber(delta: Any, r: Any) -> Any:
     ratio = r / unit
     value = np.where(delta == 0, 0, unit * unit * np.expm1(0.5 * np.log1p(ratio * ratio)))
     return np.where(delta < 0, np.inf, value)
+
+
+@formula(special.voigt_profile)
+def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
+    """By the Faddeeva function; without the normal part the Cauchy density, without either a peak without width."""
+    narrow = sigma == 0
+    width = math.sqrt(2) * np.where(narrow, 1, sigma)
+    profile = special.wofz((x + 1j * gamma) / width).real / (math.sqrt(math.pi) * width)
+    at_peak = (x == 0) & (gamma == 0)
+    cauchy = gamma / (math.pi * np.where(at_peak, 1, x * x + gamma * gamma))
+    return np.where(narrow, np.where(at_peak, np.inf, cauchy), profile)
 
 
 @formula(special.inv_boxcox)
