@@ -47,7 +47,7 @@ class StandIn(type):
         return issubclass(getattr(subclass, "__wrapped__", subclass), cls.__wrapped__)
 
     def __eq__(cls, other: object) -> bool:
-        return cls is other or cls.__wrapped__ is other
+        return cls is other or cls.__wrapped__ is other or NotImplemented  # which asks a dtype
 
     def __hash__(cls) -> int:
         return hash(cls.__wrapped__)

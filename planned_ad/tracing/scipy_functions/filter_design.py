@@ -7,11 +7,11 @@ from typing import Any
 
 from scipy.signal import _filter_design, _fir_filter_design
 
-from ..record.dispatch import implements
+from ..numpy_functions.fourier import of_any
 
 
 def _traced_where_not_known(function: types.FunctionType) -> None:
-    @implements(function)
+    @of_any(function)
     def design(recorder: Any, *args: Any, **kwargs: Any) -> Any:
         return recorder.call_python(function, args, kwargs)
 
