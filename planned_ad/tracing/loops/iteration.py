@@ -12,14 +12,11 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ConversionError
 from ...python.shadows import is_user_frame
 from ...regions.affine import Affine, exact, ragged
 from ..lengths.elements import Length, RunTime
-from ..record.conversions import refuse_number
 from ..record.scopes import Site, Unrolled
 from ..values.loop_index import index_of
-from ..values.scalar_tracer import ScalarTracer
 from .loops import LoopTrace
 
 if TYPE_CHECKING:
@@ -161,12 +158,12 @@ class LoopIterator:
         self.decided = is_followed or self.position > 0
         together = site not in decisions.unrolled and is_followed
         if isinstance(length, RunTime):
-            if not together and recorder.scopes.depth:  # perhaps it is the loops around that decide how long it is
+            if together:
+                self.begin, self.end = 0, -1
+                return
+            if recorder.scopes.depth:  # perhaps it is the loops around that decide how long it is
                 raise recorder.scopes.unroll_innermost("runs a loop of another length each time", recorder.builder.line)
-            if not together:
-                raise self.refused(decisions.unrolled.get(site))
-            self.begin, self.end = 0, -1
-            return
+            length = self.sequence.length = int(recorder.outcome(length.count, "count"))
         if isinstance(exact(length), Affine):
             if not together:
                 raise recorder.scopes.unroll_innermost("runs a loop of another length each time", recorder.builder.line)
@@ -190,18 +187,6 @@ class LoopIterator:
             recorder.mark()
             reason = "is in a comprehension or generator, or its items are not fetched by a `for` statement"
             decisions.unrolled.setdefault(site, Unrolled(line=recorder.builder.line, reason=reason))
-
-    def refused(self, unrolled: Unrolled | None) -> BaseException:
-        """The error for a loop whose length is known at run time only, and that cannot be recorded as a loop."""
-        recorder = self.recorder
-        if unrolled is None:
-            assert type(self.sequence.length) is RunTime
-            count = ScalarTracer(recorder, self.sequence.length.count)
-            return refuse_number(recorder, "range(), a slice bound or a count", count)
-        return ConversionError(
-            f"{unrolled.line}: `{unrolled.line.text}` runs as often as the data say, and cannot be recorded as a loop, "
-            f"since it {unrolled.reason}. Give the loop a bound that is a Python int, or change its body."
-        )
 
     def __del__(self) -> None:
         scopes = self.recorder.scopes

@@ -278,6 +278,7 @@ def _padded(recorder: Recorder, a: Any, widths: list[tuple[int, int]], numbers: 
 
 @implements(np.insert)
 def insert(recorder, arr, obj, values, axis=None):
+    obj = recorder.known_integer(obj)
     a, axis = _static_position(recorder, "insert", arr, obj, axis)
     values = asarray(recorder, values)
     values = values[(None,) * (a.ndim - values.ndim)]
@@ -297,6 +298,7 @@ def insert(recorder, arr, obj, values, axis=None):
 
 @implements(np.delete)
 def delete(recorder, arr, obj, axis=None):
+    obj = recorder.known_integer(obj)
     a, axis = _static_position(recorder, "delete", arr, obj, axis)
     rest = a[_at(a.ndim, axis, np.delete(np.arange(a.shape[axis]), obj))]
     if not isinstance(obj, slice) and np.ndim(obj):
