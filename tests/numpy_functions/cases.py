@@ -700,3 +700,10 @@ case(diagonal_writes, floats(3, 3), writes=True)
 case(split_writes, floats(4), writes=True)
 
 from . import linear_algebra  # noqa: E402, F401 (adds its own)
+
+group = "frexp"
+EDGES = np.array([0.0, 1, 2, 0.25, -7, 1e-310, 1e30, -1e-30, np.inf, -np.inf, np.nan, 2.0**52, 5e-324])
+case(lambda x: np.frexp(x)[0] + np.frexp(x)[1], floats(3, 4))
+case(lambda x: np.frexp(x), EDGES, rounds=True)
+case(lambda x: x + np.spacing(x), floats(5))
+case(lambda x: np.spacing(x), EDGES, rounds=True)

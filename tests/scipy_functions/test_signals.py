@@ -53,10 +53,32 @@ CASES = {
     "resample_poly": (lambda x: sg.resample_poly(x, 3, 2), V),
     "medfilt": (lambda x: sg.medfilt(x, 3) + sg.wiener(x, 3), V),
     "medfilt2d": (lambda x: sg.medfilt2d(x, 3), IMAGE),
+    "peaks": (lambda x: x[sg.find_peaks(x)[0]] ** 2, V),
+    "high peaks, apart": (lambda x: x[sg.find_peaks(x, height=0.1, distance=3)[0]] ** 2, V),
+    "steep peaks": (lambda x: sg.find_peaks(x, threshold=0.1)[1]["left_thresholds"], V),
+    "wide peaks": (lambda x: described(*sg.find_peaks(x, prominence=0.3, width=0.5)), V),
+    "prominences in a window": (lambda x: sg.peak_prominences(x, sg.find_peaks(x)[0], wlen=7)[0], V),
+    "design": (lambda w: np.concatenate(sg.butter(3, w[0])), np.array([0.3])),
+    "design of sections": (lambda w: sg.butter(2, w, "band", output="sos"), np.array([0.2, 0.5])),
+    "design of Chebyshev's": (lambda w: np.concatenate(sg.cheby1(3, 1.0, w[0])), np.array([0.3])),
 }
 
 
-@pytest.mark.parametrize("name", mostly_long(CASES, "lfilter", "state", "lfilter_zi", "upfirdn", "waveforms"))
+def described(peaks, found):
+    return np.concatenate([found["prominences"], found["widths"], found["left_ips"], found["right_bases"]])
+
+
+PLATEAUS = np.array([0.0, 1, 1, 1, 0, 2, 2, 1, 3, 3, 3])
+
+
+def test_peaks_with_flat_tops() -> None:
+    check(lambda x: sg.find_peaks(x, plateau_size=1)[1]["plateau_sizes"] * x[sg.find_peaks(x)[0]], PLATEAUS)
+
+
+@pytest.mark.parametrize(
+    "name",
+    mostly_long(CASES, "lfilter", "state", "lfilter_zi", "upfirdn", "waveforms", "wide peaks", "design of sections"),
+)
 def test_derivatives(name: str) -> None:
     check_orders(*CASES[name], order=2 if name in ("lfilter", "filtfilt") else 1)
 

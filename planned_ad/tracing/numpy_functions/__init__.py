@@ -9,6 +9,7 @@ from . import (  # noqa: F401
     einsum,
     elementwise,
     fourier,
+    histograms,
     indexing,
     joining,
     lambert,

@@ -22,7 +22,7 @@ FILES = {
         "table_bounds",
     ),
     "scipy.ndimage": ("image_filters", "image_sampling"),
-    "scipy.signal": ("signals", "filter_design"),
+    "scipy.signal": ("signals", "filter_design", "peaks"),
     "scipy.sparse": ("sparse_matrices",),
     "scipy.spatial.distance": ("distances",),
     "scipy.spatial.transform": ("rotations",),

@@ -112,6 +112,39 @@ def modf(recorder: Recorder, a: Value) -> tuple[Value, Value]:
     return recorder.apply("copysign", part, a), whole
 
 
+def spacing(recorder: Recorder, a: Value) -> Value:
+    """From a number to the one beside it, away from zero."""
+    outwards = recorder.apply("copysign", recorder.constant(math.inf, a.dtype), a)
+    return recorder.apply("subtract", recorder.apply("nextafter", a, outwards), a)
+
+
+def frexp(recorder: Recorder, a: Value) -> tuple[Value, Value]:
+    """A number as `m 2**e` with `0.5 <= |m| < 1`; the exponent of 0 and of what is not finite is 0."""
+
+    def number(x: float) -> Value:
+        return recorder.constant(x, a.dtype)
+
+    def exponent_of(size: Value) -> Value:
+        return recorder.apply("add", recorder.apply("floor", recorder.apply("log2", size)), number(1.0))
+
+    def times_power(m: Value, e: Value) -> Value:
+        """In two factors, each of which is a power of two in range."""
+        half = recorder.apply("floor", recorder.apply("multiply", e, number(0.5)))
+        first = recorder.apply("multiply", m, recorder.apply("exp2", half))
+        return recorder.apply("multiply", first, recorder.apply("exp2", recorder.apply("subtract", e, half)))
+
+    plain = recorder.apply("logical_and", recorder.apply("isfinite", a), recorder.apply("not_equal", a, number(0.0)))
+    size = recorder.apply("where", plain, recorder.apply("absolute", a), number(0.5))
+    exponent = recorder.apply("where", plain, exponent_of(size), number(0.0))
+    mantissa = times_power(a, recorder.apply("negative", exponent))
+    off = recorder.apply("absolute", mantissa)  # the logarithm is rounded
+    above = recorder.apply("logical_and", plain, recorder.apply("greater_equal", off, number(1.0)))
+    below = recorder.apply("logical_and", plain, recorder.apply("less", off, number(0.5)))
+    step = recorder.apply("where", above, number(1.0), recorder.apply("where", below, number(-1.0), number(0.0)))
+    mantissa = times_power(mantissa, recorder.apply("negative", step))
+    return mantissa, recorder.apply("add", exponent, step)
+
+
 def heaviside(recorder: Recorder, a: Value, at_zero: Value) -> Value:
     zero, one = recorder.constant(0, a.dtype), recorder.constant(1, a.dtype)
     step = recorder.apply("where", recorder.apply("greater", a, zero), one, zero)
@@ -291,6 +324,8 @@ UFUNCS |= {
     np.fmod: fmod,
     np.divmod: divmod_,
     np.modf: modf,
+    np.frexp: frexp,
+    np.spacing: spacing,
     np.heaviside: heaviside,
     np.logaddexp2: logaddexp2,
     np.ldexp: ldexp,
