@@ -154,9 +154,6 @@ class Labelled(np.ndarray):
         (lambda x: np.matrix(x), "numpy.matrix"),
         (lambda x: x * np.asmatrix(np.eye(3)), "numpy.matrix"),
         (lambda x: x @ np.asmatrix(np.eye(3)), "numpy.matrix"),
-        (lambda x: np.ma.masked_array(x), "numpy.ma.MaskedArray"),
-        (lambda x: x * np.ma.array([1.0, 2.0, 3.0], mask=[0, 0, 1]), "numpy.ma.MaskedArray"),
-        (lambda x: np.where(x > 0, np.ma.array([1.0, 2.0, 3.0]), x), "numpy.ma.MaskedArray"),
     ],
 )
 def test_subclasses_are_refused_by_name(f: Callable[..., Any], name: str) -> None:

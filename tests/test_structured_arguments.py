@@ -326,3 +326,9 @@ def test_make_zero_takes_apart_what_a_plan_does() -> None:
 
     counts, partial = Counts([1.0]), functools.partial(np.sum, axis=0)
     assert make_zero([counts, partial]) == [counts, partial]
+
+
+def test_a_container_without_items_has_a_shadow_without_items() -> None:
+    plan = planned_ad.compile(lambda d, x: d.get("a", x) ** 2, ({}, 2.0))
+    assert plan.gradient({}, 2.0) == 4.0
+    assert plan.jvp({}, 2.0, 1.0) == (4.0, 4.0)

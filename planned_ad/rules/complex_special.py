@@ -27,22 +27,22 @@ def plus(z: ComplexSymbol, number: float) -> ComplexSymbol:
     return ComplexSymbol(z.real + number, z.imag)
 
 
-def inverse(z: ComplexSymbol) -> ComplexSymbol:
+def reciprocal_of(z: ComplexSymbol) -> ComplexSymbol:
     return z.conjugate() / (z.real * z.real + z.imag * z.imag)
 
 
-def exponential(z: ComplexSymbol) -> ComplexSymbol:
+def exp_of_complex(z: ComplexSymbol) -> ComplexSymbol:
     size = exp(z.real)
     return ComplexSymbol(size * cos(z.imag), size * sin(z.imag))
 
 
-def logarithm(z: ComplexSymbol) -> ComplexSymbol:
+def log_of_complex(z: ComplexSymbol) -> ComplexSymbol:
     return ComplexSymbol(log(z.real.apply("hypot", z.imag)), z.imag.apply("arctan2", z.real))
 
 
-def gaussian(z: ComplexSymbol, sign: float) -> ComplexSymbol:
+def complex_gaussian(z: ComplexSymbol, sign: float) -> ComplexSymbol:
     """`2 / sqrt(pi) exp(sign z**2)`."""
-    return exponential(z * z * sign) * TWO_OVER_ROOT_PI
+    return exp_of_complex(z * z * sign) * TWO_OVER_ROOT_PI
 
 
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
@@ -53,10 +53,10 @@ def trigamma(z: ComplexSymbol) -> ComplexSymbol:
     """The derivative of digamma: by its recurrence and its series, DLMF 5.15; on the left by reflection, 5.15.6."""
     reflects = z.real < 0.5
     w = ComplexSymbol(where(reflects, 1 - z.real, z.real), where(reflects, -z.imag, z.imag))
-    total = inverse(w * w)
+    total = reciprocal_of(w * w)
     for k in range(1, STEPS):
-        total = total + inverse(plus(w, k) * plus(w, k))
-    small = inverse(plus(w, STEPS))
+        total = total + reciprocal_of(plus(w, k) * plus(w, k))
+    small = reciprocal_of(plus(w, STEPS))
     square = small * small
     series = square * BERNOULLI[-1]
     for number in BERNOULLI[-2::-1]:
@@ -66,11 +66,11 @@ def trigamma(z: ComplexSymbol) -> ComplexSymbol:
     angle, height = math.pi * z.real, (math.pi * z.imag).apply("minimum", 300.0).apply("maximum", -300.0)
     sine = ComplexSymbol(sin(angle) * height.apply("cosh"), cos(angle) * height.apply("sinh"))
     sine = ComplexSymbol(where(reflects, sine.real, 1.0), where(reflects, sine.imag, 0.0))
-    whole = inverse(sine) * inverse(sine) * math.pi**2 - total
+    whole = reciprocal_of(sine) * reciprocal_of(sine) * math.pi**2 - total
     return ComplexSymbol(where(reflects, whole.real, total.real), where(reflects, whole.imag, total.imag))
 
 
-def parts_of(name: str, z: ComplexSymbol, *order: Symbol) -> ComplexSymbol:
+def function_parts(name: str, z: ComplexSymbol, *order: Symbol) -> ComplexSymbol:
     """The function of this name."""
     return ComplexSymbol(
         *((*order, z.real, z.imag)[0].apply(f"{name}_{part}", *(*order, z.real, z.imag)[1:]) for part in PARTS)
@@ -81,7 +81,7 @@ PARTS = ("re", "im")
 
 
 def digamma(z: ComplexSymbol) -> ComplexSymbol:
-    return parts_of("complex_psi", z)
+    return function_parts("complex_psi", z)
 
 
 def adjoints(name: str, derivative: Derivative, imaginary: bool, ordered: bool) -> tuple[Callable | None, ...]:
@@ -91,7 +91,7 @@ def adjoints(name: str, derivative: Derivative, imaginary: bool, ordered: bool) 
         def adjoint(ct: Symbol, y: Symbol, *operands: Symbol) -> Symbol:
             *order, a, b = operands
             z = ComplexSymbol(a, b)
-            rate = derivative(*order, z, parts_of(name, z, *order))
+            rate = derivative(*order, z, function_parts(name, z, *order))
             if imaginary == of_imaginary:
                 return ct * rate.real
             return ct * rate.imag if imaginary else -(ct * rate.imag)
@@ -101,7 +101,7 @@ def adjoints(name: str, derivative: Derivative, imaginary: bool, ordered: bool) 
     return ((None,) if ordered else ()) + (in_part(False), in_part(True))
 
 
-def evaluated(function: np.ufunc, part: str) -> Callable[..., np.ndarray]:
+def part_evaluated(function: np.ufunc, part: str) -> Callable[..., np.ndarray]:
     def evaluate(*operands: np.ndarray) -> np.ndarray:
         *order, a, b = (np.asarray(operand, np.float64) for operand in operands)
         z = np.empty(np.broadcast_shapes(a.shape, b.shape), complex)
@@ -112,7 +112,7 @@ def evaluated(function: np.ufunc, part: str) -> Callable[..., np.ndarray]:
     return evaluate
 
 
-def of_complex(
+def complex_rows(
     name: str,
     derivative: Derivative,
     reference: str,
@@ -124,7 +124,7 @@ def of_complex(
     for part in PARTS:
         row(
             f"complex_{name}_{part}",
-            evaluated(getattr(special, name), part),
+            part_evaluated(getattr(special, name), part),
             adjoints(f"complex_{name}", derivative, part == "im", ordered),
             ("", "abc", "abc") if ordered else ("ab", "ab"),
             cost=600 if ordered else 200,
@@ -135,31 +135,31 @@ def of_complex(
         )
 
 
-of_complex("erf", lambda z, f: gaussian(z, -1.0), "7.2.E1")
-of_complex("erfc", lambda z, f: -gaussian(z, -1.0), "7.2.E2")
-of_complex("erfi", lambda z, f: gaussian(z, 1.0), "7.2.E1")
-of_complex("erfcx", lambda z, f: plus(z * f * 2.0, -TWO_OVER_ROOT_PI), "7.10.E2")
-of_complex("dawsn", lambda z, f: plus(-(z * f * 2.0), 1.0), "7.10.E3")
-of_complex(
+complex_rows("erf", lambda z, f: complex_gaussian(z, -1.0), "7.2.E1")
+complex_rows("erfc", lambda z, f: -complex_gaussian(z, -1.0), "7.2.E2")
+complex_rows("erfi", lambda z, f: complex_gaussian(z, 1.0), "7.2.E1")
+complex_rows("erfcx", lambda z, f: plus(z * f * 2.0, -TWO_OVER_ROOT_PI), "7.10.E2")
+complex_rows("dawsn", lambda z, f: plus(-(z * f * 2.0), 1.0), "7.10.E3")
+complex_rows(
     "wofz", lambda z, f: ComplexSymbol(*(lambda w: (w.real, w.imag + TWO_OVER_ROOT_PI))(-(z * f * 2.0))), "7.10.E2"
 )
-of_complex("exp1", lambda z, f: -(exponential(-z) / z), "6.2.E1", poles="ab")
-of_complex("expi", lambda z, f: exponential(z) / z, "6.2.E5", poles="ab")
-of_complex("spence", lambda z, f: logarithm(z) / plus(-z, 1.0), "25.12.E2", poles="ab")
-of_complex("loggamma", lambda z, f: digamma(z), "5.2.E2", poles="ab")
-of_complex("gamma", lambda z, f: f * digamma(z), "5.2.E2", poles="ab")
-of_complex("rgamma", lambda z, f: -(f * digamma(z)), "5.2.E2")
-of_complex("psi", lambda z, f: trigamma(z), "5.15", poles="ab")
+complex_rows("exp1", lambda z, f: -(exp_of_complex(-z) / z), "6.2.E1", poles="ab")
+complex_rows("expi", lambda z, f: exp_of_complex(z) / z, "6.2.E5", poles="ab")
+complex_rows("spence", lambda z, f: log_of_complex(z) / plus(-z, 1.0), "25.12.E2", poles="ab")
+complex_rows("loggamma", lambda z, f: digamma(z), "5.2.E2", poles="ab")
+complex_rows("gamma", lambda z, f: f * digamma(z), "5.2.E2", poles="ab")
+complex_rows("rgamma", lambda z, f: -(f * digamma(z)), "5.2.E2")
+complex_rows("psi", lambda z, f: trigamma(z), "5.15", poles="ab")
 
 
 # Bessel functions, of an order in which there is no derivative of closed form.
 
 
-def neighbours(name: str, sign: float, factor: float = 0.5) -> Callable[[Symbol, ComplexSymbol], ComplexSymbol]:
+def cylinders_beside(name: str, sign: float, factor: float = 0.5) -> Callable[[Symbol, ComplexSymbol], ComplexSymbol]:
     """`factor (f_(v-1) + sign f_(v+1))`."""
 
     def found(v: Symbol, z: ComplexSymbol) -> ComplexSymbol:
-        below, above = (parts_of(f"complex_{name}", z, v + by) for by in (-1.0, 1.0))
+        below, above = (function_parts(f"complex_{name}", z, v + by) for by in (-1.0, 1.0))
         return (below + above * sign) * factor
 
     return found
@@ -167,13 +167,13 @@ def neighbours(name: str, sign: float, factor: float = 0.5) -> Callable[[Symbol,
 
 def cylinder(name: str, reference: str, sign: float, factor: float = 0.5, scaled: str = "") -> None:
     """`scaled` is the factor's exponent that the function is multiplied by: `z`, `iz` or `-iz`."""
-    between = neighbours(name, sign, factor)
+    between = cylinders_beside(name, sign, factor)
 
     def derivative(v: Symbol, z: ComplexSymbol, f: ComplexSymbol) -> ComplexSymbol:
         own = {"": None, "z": f, "iz": f.turned(), "-iz": -f.turned()}[scaled]
         return between(v, z) if own is None else between(v, z) + own
 
-    of_complex(name, derivative, reference, ((0.5, 3.0), (0.3, 1.5)), poles="bc", ordered=True)
+    complex_rows(name, derivative, reference, ((0.5, 3.0), (0.3, 1.5)), poles="bc", ordered=True)
 
 
 for _name in ("jv", "yv", "hankel1", "hankel2"):

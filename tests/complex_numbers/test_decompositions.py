@@ -136,6 +136,16 @@ def test_the_phase_does_not_matter_where_nothing_depends_on_it(size: float) -> N
     assert np.sum((gradient(f, a).conj() * direction).real) == pytest.approx(expected, rel=1e-8)
 
 
+@pytest.mark.parametrize("order", [2, -2, "nuc"])
+def test_second_derivatives_of_norms_of_singular_values(order: Any) -> None:
+    rng = np.random.default_rng(4)
+    a, d = (rng.normal(size=(4, 6)).view(complex) for _ in range(2))
+    plan = planned_ad.compile(lambda x: np.linalg.norm(x, order), a)
+    step = 1e-5
+    wanted = (plan.gradient(a + step * d) - plan.gradient(a - step * d)) / (2 * step)
+    np.testing.assert_allclose(plan.hvp(a, d), wanted, rtol=1e-6, atol=1e-8)
+
+
 REFUSED = {
     "generalised": lambda a: scipy.linalg.eig(a, a),
     "left": lambda a: scipy.linalg.eig(a, left=True),

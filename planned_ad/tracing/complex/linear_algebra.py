@@ -138,10 +138,9 @@ def norm(recorder, x, ord=None, axis=None, keepdims=False, **options):
     if ord in (None, "fro", 2) and (len(axes) == 1 or ord != 2):
         return np.linalg.norm(stacked_parts(recorder, x, axes[0]), ord, axis, keepdims)
     if ord in (2, -2, "nuc"):
-        found = np.linalg.norm(embedded(recorder, np.moveaxis(x, axes, (-2, -1))), ord, (-2, -1))
-        if keepdims:
-            raise UnsupportedError("np.linalg.norm of complex matrices with keepdims= and this order has no rule")
-        return found / 2 if ord == "nuc" else found
+        singular = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), compute_uv=False)
+        number = singular.sum(-1) if ord == "nuc" else singular[(..., 0 if ord == 2 else -1)[x.ndim == 2 :]]
+        return np.expand_dims(number, tuple(axes)) if keepdims else number
     return np.linalg.norm(np.abs(x), ord, axis, keepdims)
 
 

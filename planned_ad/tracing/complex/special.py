@@ -21,7 +21,7 @@ OF_AN_ORDER = ("jv", "yv", "iv", "kv", "kve", "hankel1", "hankel2", "hankel1e", 
 ONLY_COMPLEX = ("wofz", "hankel1", "hankel2", "hankel1e", "hankel2e")  # also of real arguments
 
 
-def in_parts(name: str) -> Callable[..., ComplexValue]:
+def by_two_primitives(name: str) -> Callable[..., ComplexValue]:
     def formula(*operands: ComplexValue) -> ComplexValue:
         *order, z = operands
         given = [*(v.real for v in order), z.real, z.imag]
@@ -42,7 +42,7 @@ def complex_at_all(ufunc: np.ufunc) -> None:
 
 
 for _name in (*OF_ONE, *OF_AN_ORDER):
-    FORMULAS[getattr(special, _name)] = in_parts(_name)
+    FORMULAS[getattr(special, _name)] = by_two_primitives(_name)
 FORMULAS[special.ndtr] = normal
 FORMULAS[special.expm1] = exponential_m1
 FORMULAS[special.log1p] = logarithm_1p

@@ -14,6 +14,7 @@ from . import (  # noqa: F401
     joining,
     lambert,
     linear,
+    masked_arrays,
     matrices,
     matrix_functions,
     order,

@@ -16,6 +16,7 @@ from ..lengths.run_time_arrays import RunTimeArray
 from ..loops.traced_list import TracedList
 from ..record.promotion import KINDS
 from ..record.recorder import Recorder
+from ..record.traced import LibraryObject
 from ..values.array_classes import ClassArray, unwrapped
 
 
@@ -59,6 +60,11 @@ def kind_of_result(recorder: Recorder, leaf: Any) -> str:
         return "array"
     if recorder.is_scalar(leaf):
         return "float" if leaf.is_python else "scalar"
+    if issubclass(type(leaf), LibraryObject):
+        kind = leaf.__class__.__name__
+        raise UnsupportedError(
+            f"the traced function returns a {kind}, which a plan does not: return the arrays that it is made of"
+        )
     if type(leaf) is RunTimeArray:
         raise UnsupportedError(
             f"the traced function returns an array whose length is known at run time only, made at {leaf.line}: "
