@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 import numpy as np
 import pytest
 import scipy.integrate
@@ -14,6 +16,7 @@ import planned_ad
 from planned_ad.errors import PlannedADError
 from planned_ad.trace import trace
 from tests.tracing_oracle import check
+from tests.verdicts import examine
 
 X = np.random.default_rng(0).normal(size=9)
 FUNCTIONS = {
@@ -86,3 +89,42 @@ def test_a_solver_of_differential_equations():
 def test_errors_name_the_line_of_the_user():
     with pytest.raises(PlannedADError, match=r"test_library_code.py:\d+ in <lambda>"):
         trace(lambda x: scipy.optimize.rosen(scipy.special.mathieu_a(1.0, x)), (X,))
+
+
+# Least squares, statistics.
+
+TIMES = np.linspace(0, 1, 12)
+NOISY = np.exp(-TIMES) + 0.1 * np.random.default_rng(3).normal(size=12)
+
+
+def decay(t, a, b):
+    return a * np.exp(-b * t)
+
+
+FITS = {
+    "curve_fit": lambda y: scipy.optimize.curve_fit(decay, TIMES, y)[0],
+    "weighted": lambda y: scipy.optimize.curve_fit(decay, TIMES, y, [1.0, 0.5], 1 + TIMES, True)[0],
+    "correlated": lambda y: scipy.optimize.curve_fit(decay, TIMES, y, [1.0, 0.5], np.eye(12) + 0.1 * y * y)[0],
+    "covariance": lambda y: scipy.optimize.curve_fit(decay, TIMES, y)[1],
+    "leastsq": lambda y: scipy.optimize.leastsq(lambda p: decay(TIMES, *p) - y, [1.0, 0.5])[0],
+    "status": lambda y: scipy.optimize.leastsq(lambda p: p - y[:2], [1.0, 0.5])[1] * y,
+    "chi2_contingency": lambda y: scipy.stats.chi2_contingency(20 * y.reshape(3, 4))[:2],
+    "kruskal": lambda y: scipy.stats.kruskal(y[:6], y[6:])[0] * y,
+    "theilslopes": lambda y: scipy.stats.theilslopes(y, TIMES)[0],
+    "repeat": lambda y: np.repeat(y, (y > 0.6) * 2),
+    "delete": lambda y: np.delete(y, np.argmax(y)) + np.insert(y, np.argmin(y), 2.0)[:11],
+    "comprehension": lambda y: sum([v * k for k in range(np.sum(y > 0.6)) for v in y[:2]]),
+    "statistics": lambda y: statistics.mean(y) + statistics.stdev(list(y)) * statistics.pvariance(y[:3]),
+    "dtypes": lambda y: y if y.dtype in [np.float32, np.float64] and y.dtype != np.float32 else 0 * y,
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_functions_that_fit_and_test(name):
+    found = examine(FITS[name], [(NOISY,)], unroll=16)
+    assert found.kind == "right", found
+
+
+def test_moments_of_too_few_numbers_are_refused_as_python_does():
+    with pytest.raises(statistics.StatisticsError, match="at least 2"):
+        trace(lambda y: statistics.stdev(y[:1]), (NOISY,))

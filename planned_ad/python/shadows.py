@@ -51,8 +51,11 @@ PURE_PYTHON = (
     "scipy.stats._morestats",
     "scipy.stats._multivariate",
     "scipy.stats._quantile",
+    "scipy.stats._stats_mstats_common",
     "scipy.stats._stats_py",
     "scipy.stats._variation",
+    "scipy.stats._wilcoxon",
+    "scipy.stats.contingency",
 )
 OPAQUE_BASES = (BaseException, enum.Enum, np.ndarray, np.generic)
 

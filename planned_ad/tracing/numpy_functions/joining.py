@@ -162,8 +162,9 @@ for _function in (
 
 @implements(np.repeat)
 def repeat(recorder, a, repeats, axis=None):
+    repeats = recorder.known_integer(repeats)
     if not recorder.is_concrete(repeats):
-        raise unsupported("np.repeat with traced counts", "the counts fix the shape: pass them as static integers")
+        return _repeated(recorder, asarray(recorder, a), asarray(recorder, repeats), axis)
     value = recorder.value_of(a)
     if axis is None:
         value, axis = reshaped(recorder, value, (value.size,)), 0
@@ -179,6 +180,15 @@ def repeat(recorder, a, repeats, axis=None):
     each = View(0, (*shape[: axis + 1], count, *shape[axis + 1 :]), (*strides[: axis + 1], 0, *strides[axis + 1 :]))
     whole = (*shape[:axis], shape[axis] * count, *shape[axis + 1 :])
     return recorder.array(reshaped(recorder, recorder.builder.view(value, each), whole))
+
+
+def _repeated(recorder: Recorder, a: Any, repeats: Any, axis: int | None) -> Any:
+    """By traced counts, of which the sum is that of the example (a guard)."""
+    a, axis = (a.ravel(), 0) if axis is None else (a, axis_of(axis, a.ndim))
+    ends = np.cumsum(np.broadcast_to(repeats, (a.shape[axis],)))
+    total = recorder.known_integer(ends[-1])
+    order = np.searchsorted(ends, np.arange(total), side="right")
+    return _row_major(recorder, a[_at(a.ndim, axis, order)])
 
 
 def _row_major(recorder: Recorder, a: Any) -> Any:

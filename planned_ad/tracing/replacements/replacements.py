@@ -34,6 +34,7 @@ from .distributions import distribution
 from .draws import draw_replacements, draws_from_outside
 from .library_functions import adopted, adopting, is_library_function
 from .made_later import Later, MadeLater
+from .sample_moments import sample_moments
 from .scalar_types import scalar_types
 from .stand_ins import ndarray, stand_in, with_classes
 from .ufunc_stand_ins import ufunc_stand_in, ufuncs_of_functions
@@ -55,6 +56,7 @@ def replacements(recorder: Recorder) -> MadeLater:
         | math_replacements(recorder)
         | builtin_replacements(recorder)
         | number_replacements(recorder)
+        | sample_moments(recorder)
         | cmath_replacements(recorder)
         | scalar_types(recorder)
         | ufuncs_of_functions(recorder)
