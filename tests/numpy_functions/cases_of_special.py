@@ -51,3 +51,8 @@ case(lambda x: special.gammasgn(x - 1), positive(3), name="gammasgn", rounds=Tru
 case(lambda x: math.gamma(x[0]) + x, positive(3), name="gamma")
 case(lambda x: special.voigt_profile(x - 1, x, 0.3 * x[0]), positive(3), name="voigt_profile")
 case(lambda x: special.voigt_profile(x - 1, 0.0, x), positive(3), name="voigt_profile")
+for _n, _m in ((0, 0), (2, 1), (3, -2), (1, 2)):
+    case(lambda x, n=_n, m=_m: special.lpmv(m, n, x / 3), positive(2, 3), name="lpmv")
+    if hasattr(special, "sph_harm_y"):
+        case(lambda t, p, n=_n, m=_m: special.sph_harm_y(n, m, t, p).real, positive(3), positive(3), name="sph_harm_y")
+        case(lambda t, p, n=_n, m=_m: special.sph_harm_y(n, m, -t, p).imag, positive(3), positive(3), name="sph_harm_y")

@@ -9,9 +9,10 @@ from scipy import spatial
 from scipy.spatial import distance as ds
 from scipy.spatial.transform import RigidTransform, Rotation, Slerp
 
-from planned_ad.errors import PlannedADError
+from planned_ad.errors import PlannedADError, UnsupportedError
 from planned_ad.trace import trace
 from tests.tracing_oracle import check
+from tests.verdicts import examine
 
 from .orders import check_orders, mostly_long
 
@@ -93,3 +94,27 @@ def test_rotations(name: str) -> None:
 def test_the_generic_code_that_does_something_else_is_refused() -> None:
     with pytest.raises(PlannedADError, match="reduce"):
         trace(lambda r: Rotation.from_rotvec(r).reduce(TURNS).as_quat(), (A,))
+
+
+# Trees of points.
+
+POINTS, ASKED = np.random.default_rng(5).normal(size=(9, 2)), np.random.default_rng(6).normal(size=(4, 2))
+KNOWN_TREE = spatial.cKDTree(POINTS)
+TREES = {
+    "known": lambda p, q: KNOWN_TREE.query(q)[0],
+    "several": lambda p, q: spatial.cKDTree(p).query(q, k=2)[0] + p[spatial.KDTree(p).query(q, k=2)[1], 0],
+    "one point": lambda p, q: spatial.KDTree(p).query(q[0], p=1)[0] + p[spatial.KDTree(p).query(q[0])[1]],
+    "bounded": lambda p, q: np.minimum(spatial.KDTree(p).query(q, k=3, distance_upper_bound=0.8)[0], 9),
+    "largest": lambda p, q: spatial.KDTree(p).query(q, p=np.inf)[0],
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_nearest_neighbours(name: str) -> None:
+    found = examine(TREES[name], [(POINTS, ASKED)], unroll=16)
+    assert found.kind == "right", found
+
+
+def test_what_else_a_tree_can_do_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="query_ball_point of a tree"):
+        trace(lambda p: spatial.KDTree(p).query_ball_point(p, 1.0), (POINTS,))

@@ -25,6 +25,7 @@ from . import (  # noqa: F401
     shapes,
     special,
     special_formulas,
+    spherical_harmonics,
     structured_matrices,
     systems,
     text,

@@ -24,6 +24,7 @@ FILES = {
     "scipy.ndimage": ("image_filters", "image_sampling"),
     "scipy.signal": ("signals", "filter_design", "peaks"),
     "scipy.sparse": ("sparse_matrices",),
+    "scipy.spatial": ("trees",),
     "scipy.spatial.distance": ("distances",),
     "scipy.spatial.transform": ("rotations",),
 }
