@@ -70,3 +70,42 @@ def test_derivatives_where_formulas_cancel(f, x, expected) -> None:
 
     (dx,) = gradient(lambda x: f(x[0]), (np.array([x]),))
     np.testing.assert_allclose(dx[0], expected, rtol=1e-12, atol=1e-300)
+
+
+# By mpmath, with fifty digits.
+OF_GAMMA = np.array([
+    (0.01, 1e-05, -9.816725261192564), (0.01, 3.0, -0.013547187572805137), (1.0, 1.0, -0.4317297106348987),
+    (2.5, 60.0, -1.0696234590510459e-23), (10, 14.0, -0.05669099771532573), (100, 90.0, -0.02461191684397991),
+    (1000, 1100.0, -0.00011048987784079389), (1e4, 1e4, -0.003989456049453668), (5, 0.001, -7.172271294017751e-17),
+])  # fmt: skip
+OF_BETA = np.array([
+    (0.5, 0.5, 0.3, -0.6428114811572838, 0.46874458391550544),
+    (2, 0.5, 0.999, -0.01327898645626077, 0.2959632279834458),
+    (50, 0.5, 0.5, -6.960030580375094e-17, 5.150340052870523e-16),
+    (3, 4, 0.9, -0.0011012078029408608, 0.002469783068102436),
+    (100, 200, 0.3, -0.01579154131969264, 0.007306944329466244),
+    (0.05, 2, 0.01, -3.0527035789335932, 0.02607351835839594),
+    (1000, 1000, 0.51, -0.005921424296404131, 0.006041047012048269),
+    (5, 5, 0.0001, -1.0913904157181752e-17, 9.390819050918583e-19),
+])  # fmt: skip
+
+
+def test_derivatives_in_parameters_keep_their_digits() -> None:
+    from tests.numpy_functions.test_gradients import gradient
+
+    a, x, wanted = OF_GAMMA.T.copy()
+    found, _ = gradient(lambda a, x: np.sum(special.gammainc(a, x)), (a, x))
+    np.testing.assert_allclose(found, wanted, rtol=1e-11)
+    a, b, x, *both = OF_BETA.T.copy()
+    found = gradient(lambda a, b, x: np.sum(special.betainc(a, b, x)), (a, b, x))[:2]
+    np.testing.assert_allclose(found, both, rtol=1e-11)
+
+
+def test_derivatives_in_parameters_at_the_ends_are_zero() -> None:
+    from tests.numpy_functions.test_gradients import gradient
+
+    ends = np.array([0.0, np.inf])
+    np.testing.assert_array_equal(gradient(lambda a: np.sum(special.gammainc(a, ends)), (np.ones(2),))[0], 0.0)
+    ends = np.array([0.0, 1.0])
+    np.testing.assert_array_equal(gradient(lambda a: np.sum(special.betainc(a, 2.0, ends)), (np.ones(2),))[0], 0.0)
+    np.testing.assert_array_equal(gradient(lambda v: np.sum(special.stdtr(v, 0 * v)), (np.ones(2),))[0], 0.0)

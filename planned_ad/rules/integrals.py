@@ -15,6 +15,7 @@ from scipy import special
 
 from .algebra import Symbol, exp, log, sqrt, where
 from .rows import row
+from .shape_parameters import betainc_by_parameters, gammainc_by_parameter, stdtr_by_freedom
 
 DLMF = "https://dlmf.nist.gov"
 SHAPE = "only that in the last operand has a closed form; make the parameters before it constants (planned_ad.Const)"
@@ -48,45 +49,47 @@ LEVEL = ((0.6, 4), (0.1, 0.9))
 row(
     "gammainc",
     special.gammainc,
-    (None, lambda ct, y, a, b: ct * gamma_density(a, b)),
-    ("", "ab"),
+    (lambda ct, y, a, b: ct * gammainc_by_parameter(y.shape, a, b), lambda ct, y, a, b: ct * gamma_density(a, b)),
+    ("ab", "ab"),
     cost=150,
     samples=POSITIVE,
     poles="y",
-    refused=SHAPE,
     reference=f"{DLMF}/8.8.E13",
 )
 row(
     "gammaincc",
     special.gammaincc,
-    (None, lambda ct, y, a, b: -(ct * gamma_density(a, b))),
-    ("", "ab"),
+    (lambda ct, y, a, b: -(ct * gammainc_by_parameter(y.shape, a, b)), lambda ct, y, a, b: -(ct * gamma_density(a, b))),
+    ("ab", "ab"),
     cost=150,
     samples=POSITIVE,
     poles="y",
-    refused=SHAPE,
     reference=f"{DLMF}/8.8.E14",
 )
 row(
     "gammaincinv",
     special.gammaincinv,
-    (None, lambda ct, y, a, b: ct / gamma_density(a, y)),
-    ("", "ya"),
+    (
+        lambda ct, y, a, b: -(ct * gammainc_by_parameter(y.shape, a, y) / gamma_density(a, y)),
+        lambda ct, y, a, b: ct / gamma_density(a, y),
+    ),
+    ("ya", "ya"),
     cost=600,
     samples=LEVEL,
     poles="y",
-    refused=SHAPE,
     reference=f"{DLMF}/8.8.E13",
 )
 row(
     "gammainccinv",
     special.gammainccinv,
-    (None, lambda ct, y, a, b: -(ct / gamma_density(a, y))),
-    ("", "ya"),
+    (
+        lambda ct, y, a, b: -(ct * gammainc_by_parameter(y.shape, a, y) / gamma_density(a, y)),
+        lambda ct, y, a, b: -(ct / gamma_density(a, y)),
+    ),
+    ("ya", "ya"),
     cost=600,
     samples=LEVEL,
     poles="y",
-    refused=SHAPE,
     reference=f"{DLMF}/8.8.E14",
 )
 
@@ -103,49 +106,66 @@ def times_log1p(a: Symbol, b: Symbol) -> Symbol:
     return a * where(a.equals(0), 0, b).apply("log1p")
 
 
+def moved_root(which: int, ct: Symbol, y: Symbol, a: Symbol, b: Symbol) -> Symbol:
+    """How far the inverse moves with one of the parameters."""
+    return -(ct * betainc_by_parameters(y.shape, a, b, y)[which] / beta_density(a, b, y))
+
+
 FRACTION = ((0.6, 4), (0.6, 4), (0.1, 0.9))
 row(
     "betainc",
     in_double(special.betainc),
-    (None, None, lambda ct, y, a, b, c: ct * beta_density(a, b, c)),
-    ("", "", "abc"),
+    (
+        lambda ct, y, a, b, c: ct * betainc_by_parameters(y.shape, a, b, c)[0],
+        lambda ct, y, a, b, c: ct * betainc_by_parameters(y.shape, a, b, c)[1],
+        lambda ct, y, a, b, c: ct * beta_density(a, b, c),
+    ),
+    ("abc", "abc", "abc"),
     cost=300,
     samples=FRACTION,
     poles="y",
-    refused=SHAPE,
     reference=f"{DLMF}/8.17.E1",
 )
 row(
     "betaincc",
     in_double(special.betaincc),
-    (None, None, lambda ct, y, a, b, c: -(ct * beta_density(a, b, c))),
-    ("", "", "abc"),
+    (
+        lambda ct, y, a, b, c: -(ct * betainc_by_parameters(y.shape, a, b, c)[0]),
+        lambda ct, y, a, b, c: -(ct * betainc_by_parameters(y.shape, a, b, c)[1]),
+        lambda ct, y, a, b, c: -(ct * beta_density(a, b, c)),
+    ),
+    ("abc", "abc", "abc"),
     cost=300,
     samples=FRACTION,
     poles="y",
-    refused=SHAPE,
     reference=f"{DLMF}/8.17.E1",
 )
 row(
     "betaincinv",
     in_double(special.betaincinv),
-    (None, None, lambda ct, y, a, b, c: ct / beta_density(a, b, y)),
-    ("", "", "yab"),
+    (
+        lambda ct, y, a, b, c: moved_root(0, ct, y, a, b),
+        lambda ct, y, a, b, c: moved_root(1, ct, y, a, b),
+        lambda ct, y, a, b, c: ct / beta_density(a, b, y),
+    ),
+    ("yab", "yab", "yab"),
     cost=900,
     samples=FRACTION,
     poles="y",
-    refused=SHAPE,
     reference=f"{DLMF}/8.17.E1",
 )
 row(
     "betainccinv",
     in_double(special.betainccinv),
-    (None, None, lambda ct, y, a, b, c: -(ct / beta_density(a, b, y))),
-    ("", "", "yab"),
+    (
+        lambda ct, y, a, b, c: moved_root(0, ct, y, a, b),
+        lambda ct, y, a, b, c: moved_root(1, ct, y, a, b),
+        lambda ct, y, a, b, c: -(ct / beta_density(a, b, y)),
+    ),
+    ("yab", "yab", "yab"),
     cost=900,
     samples=FRACTION,
     poles="y",
-    refused=SHAPE,
     reference=f"{DLMF}/8.17.E1",
 )
 
@@ -161,23 +181,24 @@ def student_density(v: Symbol, t: Symbol) -> Symbol:
 row(
     "stdtr",
     in_double(special.stdtr),
-    (None, lambda ct, y, a, b: ct * student_density(a, b)),
-    ("", "ab"),
+    (lambda ct, y, a, b: ct * stdtr_by_freedom(y.shape, a, b), lambda ct, y, a, b: ct * student_density(a, b)),
+    ("ab", "ab"),
     cost=300,
     samples=((1, 5), (-3, 3)),
     poles="y",
-    refused=SHAPE,
     reference="Abramowitz & Stegun 26.7.1",
 )
 row(
     "stdtrit",
     in_double(special.stdtrit),
-    (None, lambda ct, y, a, b: ct / student_density(a, y)),
-    ("", "ya"),
+    (
+        lambda ct, y, a, b: -(ct * stdtr_by_freedom(y.shape, a, y) / student_density(a, y)),
+        lambda ct, y, a, b: ct / student_density(a, y),
+    ),
+    ("ya", "ya"),
     cost=900,
     samples=((2, 5), (0.2, 0.8)),
     poles="y",
-    refused=SHAPE,
     reference="Abramowitz & Stegun 26.7.1",
 )
 

@@ -28,7 +28,7 @@ def associated_legendre(n: int, m: int, x: Any, root: Any) -> Any:
     return value
 
 
-def in_double(recorder: Recorder, x: Any) -> tuple[Any, np.dtype]:
+def with_precision(recorder: Recorder, x: Any) -> tuple[Any, np.dtype]:
     """An argument in double precision, and the precision of the result."""
     x = asarray(recorder, x)
     return x.astype(float), np.result_type(x.dtype, np.float32)
@@ -44,7 +44,7 @@ def lpmv(recorder, m, v, x, out=None):
     n, m = known_degree_and_order(recorder, "scipy.special.lpmv", v, m)
     if out is not None:
         raise unsupported("scipy.special.lpmv with out=", "leave it out")
-    x, dtype = in_double(recorder, x)
+    x, dtype = with_precision(recorder, x)
     value = associated_legendre(n, abs(m), x, np.sqrt(1 - x * x))
     return (value if m >= 0 else of_negative_order(n, -m) * value).astype(dtype)[()]
 
@@ -64,6 +64,6 @@ if hasattr(special, "sph_harm_y"):  # from SciPy 1.15 on
         n, m = known_degree_and_order(recorder, "scipy.special.sph_harm_y", n, m)
         if diff_n:
             raise unsupported("scipy.special.sph_harm_y with diff_n", "differentiate it")
-        (theta, _), (phi, _) = in_double(recorder, theta), in_double(recorder, phi)
+        (theta, _), (phi, _) = with_precision(recorder, theta), with_precision(recorder, phi)
         sign = 1.0 if m >= 0 else (-1.0) ** m
         return (sign * harmonic(n, abs(m), theta) * np.exp(1j * m * phi))[()]
