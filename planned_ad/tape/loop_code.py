@@ -17,7 +17,7 @@ import numpy as np
 from ..regions.affine import Extent, Ragged, exact
 from ..regions.regions import View, is_fixed, is_injective, is_ragged
 from ..rules import RULES
-from .interpret import Interpreter
+from .interpret import Interpreter, memory_of
 from .tape import Apply, Branch, Constant, IndexValue, Load, Loop, Operation, Store, Tape, Value, walk
 
 LARGE = 1 << 20  # bytes
@@ -39,15 +39,32 @@ SAME = ("copy", "cut", "again", "stop_gradient")
 
 
 class LoopInterpreter(Interpreter):
-    """An interpreter whose loops run as Python functions. `written`: the buffers that the tape writes to."""
+    """An interpreter whose loops run as Python functions.
 
-    written: Container[int] = frozenset()
+    Attributes
+    ----------
+    written : container of int
+        The buffers that the tape writes to.
+    sides : dict
+        Of each branch that was met, by identity, it and whether the side where its predicate fails, and the other one,
+        have been taken.
+    """
+
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, **options)
+        self.written: Container[int] = frozenset()
+        self.sides: dict[int, tuple[Branch, list[bool]]] = {}
 
     def step(self, op: Operation) -> None:
+        if isinstance(op, Branch):
+            self.taken(op)[bool(self.value(op.predicate))] = True
         if isinstance(op, Load) and op.region.buffer not in self.written:
             self.define(op.out, self.region(op.region))
         else:
             super().step(op)
+
+    def taken(self, op: Branch) -> list[bool]:
+        return self.sides.setdefault(id(op), (op, [False, False]))[1]
 
     def loop(self, op: Loop) -> None:
         if op.count is None and int(op.trips) < FEW:
@@ -64,20 +81,39 @@ class LoopInterpreter(Interpreter):
         return known[id(op)][:2]
 
 
-def interpreted(tape: Tape, memories: Mapping[int, np.ndarray]) -> list[np.ndarray]:
-    """As `interpret.interpret`, faster: values go when they are not used any more.
+class TapeInterpreter(LoopInterpreter):
+    """What runs a whole tape, several times if need be."""
 
-    Memory that the tape does not write to may be read-only.
-    """
-    interpreter = LoopInterpreter(tape.buffers, memories)
-    interpreter.written = frozenset(region.buffer for op in tape.operations for region in op.writes)
-    last = last_uses(tape)
-    with np.errstate(all="ignore"):
-        for operation, dead in zip(tape.operations, last):
-            interpreter.step(operation)
-            for id in dead:
-                interpreter.values.pop(id, None)
-    return [interpreter.value(result) for result in tape.results]
+    def __init__(self, tape: Tape, memories: Mapping[int, np.ndarray]):
+        super().__init__(tape.buffers, memories)
+        self.tape = tape
+        self.written = frozenset(region.buffer for op in tape.operations for region in op.writes)
+        self.last = last_uses(tape)
+
+    def results(self) -> list[np.ndarray]:
+        """Run the tape. Values go when they are not used any more."""
+        with np.errstate(all="ignore"):
+            for operation, dead in zip(self.tape.operations, self.last):
+                self.step(operation)
+                for id in dead:
+                    self.values.pop(id, None)
+        return [self.value(result) for result in self.tape.results]
+
+    def restart(self, memories: Mapping[int, np.ndarray]) -> None:
+        """Have the arguments hold something else, in the same memory, for another run."""
+        self.values.clear()
+        self.indices.clear()
+        for id, memory in self.memories.items():
+            known = self.buffers[id].array
+            if id in memories:
+                memory[...] = memories[id]
+            elif known is not None:
+                memory[...] = memory_of(self.buffers[id], known)
+
+
+def interpreted(tape: Tape, memories: Mapping[int, np.ndarray]) -> list[np.ndarray]:
+    """As `interpret.interpret`, faster. Memory that the tape does not write to may be read-only."""
+    return TapeInterpreter(tape, memories).results()
 
 
 def last_uses(tape: Tape) -> list[set[int]]:
@@ -212,11 +248,14 @@ class LoopCode:
         self.bound.pop()
 
     def branch(self, op: Branch, depth: int) -> None:
+        taken = self.name("b", self.interpreter.taken(op))
         self.add(depth, f"if v{op.predicate.id}:")
-        self.block(op.then, depth + 1)
-        if op.otherwise:
-            self.add(depth, "else:")
-            self.block(op.otherwise, depth + 1)
+        for side, block in ((True, op.then), (False, op.otherwise)):
+            self.add(depth + 1, f"{taken}[{side}] = True")
+            for inner in block:
+                self.operation(inner, depth + 1)
+            if side:
+                self.add(depth, "else:")
 
     def load(self, op: Load, depth: int) -> None:
         region = op.region
