@@ -21,6 +21,7 @@ from .interpret import Interpreter, memory_of
 from .tape import Apply, Branch, Constant, IndexValue, Load, Loop, Operation, Store, Tape, Value, walk
 
 LARGE = 1 << 20  # bytes
+LAST = -1  # where it is noted which side a run has taken last
 FEW = 4  # iterations of so few operations are interpreted as they are
 NUMBERS = frozenset(map(np.dtype, (np.float64, np.int64, np.bool_)))
 FLOAT = np.dtype(np.float64)
@@ -45,26 +46,30 @@ class LoopInterpreter(Interpreter):
     ----------
     written : container of int
         The buffers that the tape writes to.
-    sides : dict
-        Of each branch that was met, by identity, it and whether the side where its predicate fails, and the other one,
-        have been taken.
+    ways : dict
+        Of each branch that was met, by identity, it and the ways that runs have taken: see `taken`.
     """
 
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, **options)
         self.written: Container[int] = frozenset()
-        self.sides: dict[int, tuple[Branch, list[bool]]] = {}
+        self.ways: dict[int, tuple[Branch, list[int]]] = {}
 
     def step(self, op: Operation) -> None:
         if isinstance(op, Branch):
-            self.taken(op)[bool(self.value(op.predicate))] = True
+            ways, side = self.taken(op), bool(self.value(op.predicate))
+            ways[2 * ways[LAST] + side], ways[LAST] = 1, 1 + side
         if isinstance(op, Load) and op.region.buffer not in self.written:
             self.define(op.out, self.region(op.region))
         else:
             super().step(op)
 
-    def taken(self, op: Branch) -> list[bool]:
-        return self.sides.setdefault(id(op), (op, [False, False]))[1]
+    def taken(self, op: Branch) -> list[int]:
+        """Whether each side (that where the predicate fails, the other one) was taken first, after the one, the other.
+
+        At the end which of these three the present run is at.
+        """
+        return self.ways.setdefault(id(op), (op, [0] * 7))[1]
 
     def loop(self, op: Loop) -> None:
         if op.count is None and int(op.trips) < FEW:
@@ -99,10 +104,16 @@ class TapeInterpreter(LoopInterpreter):
                     self.values.pop(id, None)
         return [self.value(result) for result in self.tape.results]
 
+    def known_ways(self) -> int:
+        """How many ways through branches runs have taken."""
+        return sum(sum(ways[:LAST]) for _, ways in self.ways.values())
+
     def restart(self, memories: Mapping[int, np.ndarray]) -> None:
         """Have the arguments hold something else, in the same memory, for another run."""
         self.values.clear()
         self.indices.clear()
+        for _, ways in self.ways.values():
+            ways[LAST] = 0
         for id, memory in self.memories.items():
             known = self.buffers[id].array
             if id in memories:
@@ -251,7 +262,7 @@ class LoopCode:
         taken = self.name("b", self.interpreter.taken(op))
         self.add(depth, f"if v{op.predicate.id}:")
         for side, block in ((True, op.then), (False, op.otherwise)):
-            self.add(depth + 1, f"{taken}[{side}] = True")
+            self.add(depth + 1, f"{taken}[2 * {taken}[{LAST}] + {side}], {taken}[{LAST}] = 1, {1 + side}")
             for inner in block:
                 self.operation(inner, depth + 1)
             if side:

@@ -237,14 +237,14 @@ class Comparison:
         return found
 
     def goes_another_way(self) -> bool:
-        """Whether the tape takes sides of branches that no run before has taken."""
+        """Whether the tape takes ways through branches that no run before has taken."""
         assert self.interpreter is not None
-        before = sum(sum(taken) for _, taken in self.interpreter.sides.values())
+        before = self.interpreter.known_ways()
         try:
             self.run_tape()
         except Exception:  # there is no comparing such inputs
             return False
-        return sum(sum(taken) for _, taken in self.interpreter.sides.values()) > before
+        return self.interpreter.known_ways() > before
 
     def difference_if_any(self, seconds: float | None) -> Difference | None:
         """As `difference`, of inputs that may be beyond what the function and this trace are for."""
