@@ -142,15 +142,29 @@ def test_it_takes_other_inputs_to_see_it(monkeypatch: pytest.MonkeyPatch) -> Non
     assert all(wrong_numbers(make, with_large(0)) for make in (event, c_number, level_of_a_logger))
 
 
+class Latch:
+    __slots__ = ("__k",)
+
+    def __init__(self):
+        self.__k = 1.0
+
+    def close(self):
+        self.__k = 3.0
+
+    def k(self):
+        return self.__k
+
+
 def test_what_is_seen_stays_a_loop() -> None:
     def f(x):
-        o, seen, total = SimpleNamespace(k=1.0), deque([0.0]), 0.0
+        o, seen, total, latch = SimpleNamespace(k=1.0), deque([0.0]), 0.0, Latch()
         for v in x:
             if v > 0.5:
                 o.k = 3.0
+                latch.close()
             elif v < -0.3:
                 total = total * 0.5
-            total += v * o.k + seen[0]
+            total += v * o.k * latch.k() + seen[0]
         return total
 
     traced, found = checked.traced_and_checked(f, (LOW,), {}, True, OPTIONS)

@@ -31,7 +31,7 @@ from ...trace import ArgumentLeaf, Trace, trace
 from ...tracing.record.scopes import Unrolled
 from ...tracing.replacements.results import with_plain_lists
 from .comparison import Difference, Pair, first_difference, noise_of, rounded, same_bits
-from .other_inputs import ANYWAY, MOST_RUNS, has_branches, may_vary, other_inputs
+from .other_inputs import ANYWAY, MOST_MISSES, MOST_RUNS, has_branches, may_vary, other_inputs
 from .returned import rebound_value, rebuild
 from .time_limit import within
 
@@ -60,6 +60,8 @@ class Checked:
         Results and written arguments that the function and its trace give alike, and how precisely.
     left_out : str
         What was not compared, and why; empty where all was.
+    others : int
+        Of how many other inputs the same was compared: some that take other ways through branches in loops.
     unrolled : bool
         Whether loops were unrolled since they made a difference; `fallbacks` says which.
     seconds : float
@@ -68,11 +70,13 @@ class Checked:
 
     compared: tuple[str, ...] = ()
     left_out: str = ""
+    others: int = 0
     unrolled: bool = False
     seconds: float = 0.0
 
     def __str__(self) -> str:
         found = [*self.compared, *([f"not compared: {self.left_out}"] if self.left_out else [])]
+        found += [f"compared for {self.others} other inputs too"] if self.others else []
         return "; ".join(found) or "nothing is returned or written"
 
 
@@ -160,6 +164,7 @@ class Comparison:
         self.pairs: list[Pair] = []
         self.noise: list[Any] | None = None  # of each pair, where it was needed
         self.running = ""
+        self.others = 0  # inputs that were compared beside these
         self.interpreter: TapeInterpreter | None = None  # of a tape that may take other ways, for other inputs too
 
     def difference(self, seconds: float | None) -> Difference | None:
@@ -215,18 +220,21 @@ class Comparison:
         varied = may_vary(self.leaves, traced.leaves)
         if not varied or traced.changes_outside or not has_branches(traced.tape):
             return None, None
-        ends, ran = time.thread_time() + seconds / 2, 0
+        ends, ran, missed = time.thread_time() + seconds / 2, 0, 0
         self.running = "the trace"
         for leaves in other_inputs(traced.tape, self.leaves, varied):
-            if ran == MOST_RUNS or time.thread_time() > ends:
+            if ran == MOST_RUNS or missed == MOST_MISSES or time.thread_time() > ends:
                 break
             other = self.at(leaves)
-            if not other.goes_another_way() and ran >= ANYWAY:
+            is_new = other.goes_another_way()
+            missed = 0 if is_new else missed + 1
+            if not is_new and ran >= ANYWAY:
                 continue
             ran += 1
             difference = other.difference_if_any(seconds)
             if difference is not None and other.repeated() is None:
                 return other, difference
+            self.others += bool(other.pairs)
         return None, None
 
     def at(self, leaves: list[Any]) -> Comparison:
@@ -398,7 +406,7 @@ class Comparison:
             for k, pair in enumerate(self.pairs)
             if pair.name.startswith("the result") or pair.name in written
         ]
-        return Checked(compared=tuple(compared), unrolled=unrolled, seconds=seconds)
+        return Checked(compared=tuple(compared), others=self.others, unrolled=unrolled, seconds=seconds)
 
 
 class Outcome:

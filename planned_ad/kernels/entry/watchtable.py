@@ -133,9 +133,7 @@ def items_of(items: list) -> Row:
 
 def attribute(cls: type, name: str, *value: object) -> Row:
     """What a class has under a name; without a value: nothing."""
-    return Row(ATTRIBUTE, id(cls), id(name), *(map(id, value) if value else (0,)), 0, (cls, name, *value))
-
-
+    return Row(ATTRIBUTE, id(cls), id(name), id(value[0]) if value else 0, 0, (cls, name, *value))
 
 
 @functools.cache
