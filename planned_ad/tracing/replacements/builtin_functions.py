@@ -36,7 +36,7 @@ UNARY = {
     math.isinf: np.isinf, math.isfinite: np.isfinite,
 }  # fmt: skip
 BINARY = {
-    math.pow: np.power, math.atan2: np.arctan2, math.copysign: np.copysign, math.fmod: np.fmod, math.ldexp: np.ldexp,
+    math.pow: np.power, math.atan2: np.arctan2, math.copysign: np.copysign, math.fmod: np.fmod,
 }  # fmt: skip
 
 
@@ -106,9 +106,25 @@ def math_replacements(recorder: Recorder) -> dict[int, object]:
     def rounded(ufunc: np.ufunc) -> Callable[..., Any]:
         return lambda number: recorder.integer(by_ufunc(ufunc)(number))
 
+    def parts(number: Any) -> Any:
+        return elementwise(recorder, np.modf, (number,), is_operator=True)
+
+    def nearest_remainder(x: Any, y: Any) -> Any:
+        """IEEE 754's, of the nearest multiple: exact, as `fmod` is."""
+        size, step = abs(x), abs(y)
+        rest = by_ufunc(np.fmod)(size, step)
+        to_next = step - rest
+        tied = rest - 2.0 * by_ufunc(np.fmod)(0.5 * (size - rest), step)
+        found = np.where(rest < to_next, rest, np.where(rest > to_next, -to_next, tied))[()]
+        return by_ufunc(np.copysign)(1.0, x) * found.item()
+
+    def scaled(number: Any, exponent: Any) -> Any:
+        return number * 2.0**exponent
+
     records: dict[Callable[..., Any], Callable[..., Any]] = {f: by_ufunc(u) for f, u in (UNARY | BINARY).items()}
     records |= {math.floor: rounded(np.floor), math.ceil: rounded(np.ceil), math.trunc: rounded(np.trunc)}
-    records |= {math.log: log, math.hypot: hypot, math.isclose: isclose}
+    records |= {math.log: log, math.hypot: hypot, math.isclose: isclose, math.modf: parts, math.ldexp: scaled}
+    records |= {math.remainder: nearest_remainder}
     found: dict[int, Any] = {
         id(function): _recorded(recorder, function, record) for function, record in records.items()
     }
