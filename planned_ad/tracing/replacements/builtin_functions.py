@@ -17,13 +17,13 @@ from scipy import special
 
 from ..complex.pairs import complex_from
 from ..lengths.varying import VaryingArray
-from ..loops.consumers import is_generator_expression, joined
+from ..loops.consumers import assigns, is_generator_expression, joined
 from ..loops.traced_list import TracedList
 from ..record.recorder import Recorder
 from ..record.traced import Traced, TracedArray
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex, plain_or_traced
-from ..values.python_errors import raise_as_python
+from ..values.python_errors import raise_as_python, require_integer
 
 # One operand: the ufunc that computes the same (where `math` raises for a domain error, it gives nan).
 UNARY = {
@@ -104,7 +104,11 @@ def math_replacements(recorder: Recorder) -> dict[int, object]:
         return gap <= by_ufunc(np.maximum)(rel_tol * size, abs_tol)
 
     def rounded(ufunc: np.ufunc) -> Callable[..., Any]:
-        return lambda number: recorder.integer(by_ufunc(ufunc)(number))
+        def round_off(number: Any) -> Any:
+            require_integer(recorder, number)
+            return recorder.integer(by_ufunc(ufunc)(number))
+
+        return round_off
 
     def parts(number: Any) -> Any:
         return elementwise(recorder, np.modf, (number,), is_operator=True)
@@ -168,6 +172,7 @@ def number_replacements(recorder: Recorder) -> dict[int, object]:
         if type(number) is LoopIndex:
             return number
         recorder.mark()
+        require_integer(recorder, number)
         return recorder.integer(number)
 
     @functools.wraps(complex, ("__name__", "__doc__"), ())
@@ -290,7 +295,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
 
         @functools.wraps(function, ("__name__", "__doc__"), ())
         def decide(items: Any, /) -> Any:
-            if not is_generator_expression(items):
+            if not is_generator_expression(items) or assigns(items.gi_code):  # which ends with the item that decides
                 return function(items)
             recorder.mark()
             found = joined(recorder, items, not decided, both, decided)

@@ -34,6 +34,7 @@ from .builtin_functions import (
 )
 from .distributions import distribution
 from .draws import draw_replacements, draws_from_outside
+from .floating_point_errors import error_replacements
 from .library_functions import adopted, adopting, is_library_function
 from .made_later import Later, MadeLater
 from .scalar_types import scalar_types
@@ -57,6 +58,7 @@ def replacements(recorder: Recorder) -> MadeLater:
         found
         | math_replacements(recorder)
         | statistics_replacements(recorder)
+        | error_replacements(recorder)
         | builtin_replacements(recorder)
         | number_replacements(recorder)
         | cmath_replacements(recorder)
