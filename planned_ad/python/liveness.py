@@ -119,6 +119,12 @@ def is_in_users_try(frame: types.FrameType | None, error: type[Exception] | None
     return False
 
 
+def catches_anywhere(code: types.CodeType, error: type[Exception]) -> bool:
+    """Whether some `except` in a function is for such errors."""
+    kinds = frozenset(kind.__name__ for kind in error.__mro__)
+    return any(catches(code, target, kinds) for _, _, target in handlers(code))
+
+
 @functools.lru_cache(1024)
 def catches(code: types.CodeType, target: int, kinds: frozenset[str]) -> bool:
     """Whether the handler there is an `except` for errors with one of these names, or a `contextlib.suppress`."""
