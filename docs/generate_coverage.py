@@ -194,6 +194,8 @@ SPECIAL: dict[str, tuple[Any, ...]] = {
     "pdtrc": (2, U),
     "tf2sos": ([1.0, 0.4], U + 1),
     "theilslopes": (LONG,),
+    "residue": (U, V),
+    "residuez": (U, V),
     "siegelslopes": (LONG,),
 }
 # Those that write to an argument, and eigenvectors, which have no sign of their own.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from typing import Any
 
 import numpy as np
@@ -162,8 +163,9 @@ for _function in (
 
 @implements(np.repeat)
 def repeat(recorder, a, repeats, axis=None):
-    repeats = recorder.known_integer(repeats)
     if not recorder.is_concrete(repeats):
+        if recorder.is_scalar(repeats):
+            raise unsupported("np.repeat with a traced count", "the count fixes the shape: pass a static integer")
         return _repeated(recorder, asarray(recorder, a), asarray(recorder, repeats), axis)
     value = recorder.value_of(a)
     if axis is None:
@@ -186,7 +188,7 @@ def _repeated(recorder: Recorder, a: Any, repeats: Any, axis: int | None) -> Any
     """By traced counts, of which the sum is that of the example (a guard)."""
     a, axis = (a.ravel(), 0) if axis is None else (a, axis_of(axis, a.ndim))
     ends = np.cumsum(np.broadcast_to(repeats, (a.shape[axis],)))
-    total = recorder.known_integer(ends[-1])
+    total = operator.index(ends[-1])
     order = np.searchsorted(ends, np.arange(total), side="right")
     return _row_major(recorder, a[_at(a.ndim, axis, order)])
 
@@ -291,7 +293,6 @@ def _padded(recorder: Recorder, a: Any, widths: list[tuple[int, int]], numbers: 
 
 @implements(np.insert)
 def insert(recorder, arr, obj, values, axis=None):
-    obj = recorder.known_integer(obj)
     a, axis = _static_position(recorder, "insert", arr, obj, axis)
     values = asarray(recorder, values)
     values = values[(None,) * (a.ndim - values.ndim)]
@@ -311,7 +312,6 @@ def insert(recorder, arr, obj, values, axis=None):
 
 @implements(np.delete)
 def delete(recorder, arr, obj, axis=None):
-    obj = recorder.known_integer(obj)
     a, axis = _static_position(recorder, "delete", arr, obj, axis)
     rest = a[_at(a.ndim, axis, np.delete(np.arange(a.shape[axis]), obj))]
     if not isinstance(obj, slice) and np.ndim(obj):

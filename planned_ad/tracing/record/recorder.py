@@ -419,10 +419,6 @@ class Recorder:
             self.builder.guard(predicate, known, what, detail)
         return known
 
-    def known_integer(self, obj: Any) -> Any:
-        """A traced integer as the number that it is for this trace (a guard); anything else as it is."""
-        return obj.__index__() if self.is_scalar(obj) and obj.dtype.kind in "iu" else obj
-
     def _known_outcome(self, what: str) -> Any:
         """What a run of another trace has shown of the guard that is next, if it came as far."""
         line = self.builder.line

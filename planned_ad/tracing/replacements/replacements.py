@@ -37,7 +37,6 @@ from .draws import draw_replacements, draws_from_outside
 from .floating_point_errors import error_replacements
 from .library_functions import adopted, adopting, is_library_function
 from .made_later import Later, MadeLater
-from .sample_moments import sample_moments
 from .scalar_types import scalar_types
 from .stand_ins import ndarray, stand_in, with_classes
 from .statistics_functions import statistics_replacements
@@ -62,7 +61,6 @@ def replacements(recorder: Recorder) -> MadeLater:
         | error_replacements(recorder)
         | builtin_replacements(recorder)
         | number_replacements(recorder)
-        | sample_moments(recorder)
         | cmath_replacements(recorder)
         | scalar_types(recorder)
         | ufuncs_of_functions(recorder)
