@@ -226,7 +226,7 @@ class Comparison:
             if ran == MOST_RUNS or missed == MOST_MISSES or time.thread_time() > ends:
                 break
             other = self.at(leaves)
-            is_new = other.goes_another_way()
+            is_new = other.goes_another_way(seconds)
             missed = 0 if is_new else missed + 1
             if not is_new and ran >= ANYWAY:
                 continue
@@ -244,15 +244,15 @@ class Comparison:
         found.interpreter = self.interpreter
         return found
 
-    def goes_another_way(self) -> bool:
-        """Whether the tape takes ways through branches that no run before has taken."""
+    def goes_another_way(self, seconds: float) -> bool:
+        """Whether the tape takes ways through branches that no run before has taken, and ends soon enough."""
         assert self.interpreter is not None
         before = self.interpreter.known_ways()
         try:
-            self.run_tape()
+            done, _ = within(seconds, self.run_tape)
         except Exception:  # there is no comparing such inputs
             return False
-        return self.interpreter.known_ways() > before
+        return done and self.interpreter.known_ways() > before
 
     def difference_if_any(self, seconds: float | None) -> Difference | None:
         """As `difference`, of inputs that may be beyond what the function and this trace are for."""
