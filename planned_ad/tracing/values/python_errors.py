@@ -42,9 +42,10 @@ def raise_as_python(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...], i
             raise ZeroDivisionError("division by zero")
     elif ufunc is np.power and not is_of_math:
         base, exponent = operands
-        if type(exponent) is float and not exponent.is_integer():
+        if type(exponent) is not int and not (type(exponent) is float and exponent.is_integer()):
             what = "Python gives a complex number for such a power, which is not traced; write it with numpy or cmath"
-            recorder.scopes.require_after(recorder.value_of(np.logical_not(base < 0)), "bounds", what)
+            is_real = np.logical_or(np.logical_not(base < 0), np.floor(exponent) == exponent)
+            recorder.scopes.require_after(recorder.value_of(is_real), "bounds", what)
         if is_caught(ZeroDivisionError) and bool(base == 0) and bool(exponent < 0):
             raise ZeroDivisionError("0.0 cannot be raised to a negative power")
         if is_caught(OverflowError) and bool(abs(np.power(base, exponent)) == np.inf) and bool(abs(base) != np.inf):
