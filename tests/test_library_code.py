@@ -111,6 +111,7 @@ FITS = {
     "chi2_contingency": lambda y: scipy.stats.chi2_contingency(20 * y.reshape(3, 4))[:2],
     "kruskal": lambda y: scipy.stats.kruskal(y[:6], y[6:])[0] * y,
     "theilslopes": lambda y: scipy.stats.theilslopes(y, TIMES)[0],
+    "ks_2samp": lambda y: scipy.stats.ks_2samp(y[:6], y[6:])[0] * y,
     "repeat": lambda y: np.repeat(y, (y > 0.6) * 2),
     "delete": lambda y: np.delete(y, np.argmax(y)) + np.insert(y, np.argmin(y), 2.0)[:11],
     "comprehension": lambda y: sum([v * k for k in range(np.sum(y > 0.6)) for v in y[:2]]),

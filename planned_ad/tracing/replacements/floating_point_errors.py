@@ -26,7 +26,9 @@ def error_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, what has NumPy's errors raised."""
 
     def refuse(name: str, error: type[Exception]) -> None:
-        if any(catches_anywhere(frame.f_code, error) for frame in user_frames(sys._getframe(1))):
+        """SciPy's own code catches such errors to go a way that is as good."""
+        users = (frame for frame in user_frames(sys._getframe(1)) if getattr(frame.f_globals, "is_users", True))
+        if any(catches_anywhere(frame.f_code, error) for frame in users):
             raise UnsupportedError(
                 f"{recorder.here()}: {name} has NumPy's {error.__name__} raised, which is caught here, and a plan goes "
                 f"on with nan or infinity. {INSTEAD}"
