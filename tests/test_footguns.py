@@ -249,6 +249,16 @@ def test_negative_zero_survives_zeroed_memory() -> None:
     np.testing.assert_array_equal(plan.gradient(np.ones(3)), [-1, -1, -1])
 
 
+def test_a_test_for_equality_has_the_derivative_of_its_side() -> None:
+    """The division is that of the function everywhere else, and left out at one number."""
+
+    def f(a, b):
+        return b / a if a != 1.0 else b
+
+    assert planned_ad.compile(f, (1.0, 3.0)).gradient(1.0, 3.0) == (0.0, 1.0)
+    assert planned_ad.compile(lambda a, b: b / a, (1.0, 3.0)).gradient(1.0, 3.0) == (-3.0, 1.0)
+
+
 def test_arrays_of_traced_numbers() -> None:
     plan = planned_ad.compile(lambda x: np.sum(np.array([x[0], x[1] * 2, 3.0]) ** 2), np.ones(2))
     np.testing.assert_array_equal(plan.gradient(np.ones(2)), [2, 8])
