@@ -120,6 +120,18 @@ FITS = {
 }
 
 
+@pytest.mark.long
+def test_an_implicit_solver_of_differential_equations():
+    """Its equations are of complex matrices."""
+
+    def f(y0, m):
+        found = scipy.integrate.solve_ivp(lambda t, y: m @ y, (0.0, 1.0), y0, method="Radau", rtol=1e-5, atol=1e-7)
+        return found.y[:, -1].sum()
+
+    found = examine(f, [(np.array([1.0, -0.5]), np.array([[0.3, -0.4], [0.2, -0.6]]))], unroll=16, seconds=120)
+    assert found.kind == "right", found
+
+
 @pytest.mark.parametrize("name", FITS)
 def test_functions_that_fit_and_test(name):
     found = examine(FITS[name], [(NOISY,)], unroll=16)

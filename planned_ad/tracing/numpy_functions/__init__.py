@@ -3,6 +3,7 @@
 from . import (  # noqa: F401
     bands,
     complex_decompositions,
+    complex_factors,
     cosines,
     decompositions,
     distributions,

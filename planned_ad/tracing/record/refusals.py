@@ -16,6 +16,7 @@ from .recording import Recording
 INSTEAD = {
     "numpy.ma.": "Keep the data and its mask in two arrays, and select with numpy.where(mask, 0.0, data)",
     "numpy.matrix": "Use a plain two-dimensional array, with @ for products",
+    "scipy.integrate.solve_ivp": "Choose one of the methods that are Python code: RK45, RK23, DOP853, Radau, BDF",
     "scipy.integrate.": "Sum over the nodes of numpy.polynomial.legendre.leggauss(n), which are constants",
     "scipy.interpolate.": "Where the places are fixed, it is linear in the values: make its matrix outside, from the "
     "rows of numpy.eye(n)",
