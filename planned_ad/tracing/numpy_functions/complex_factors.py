@@ -51,7 +51,9 @@ def complex_lu_solve(recorder, lu_and_piv, b, trans=0, overwrite_b=False, check_
         raise unsupported("scipy.linalg.lu_solve of complex matrices with trans=", "factor the transpose")
     order = recorder.array(_order(recorder, asarray(recorder, pivots)))
     given = complex_of(recorder, b)[order]
-    n, forward, found = lu.shape[0], [], []
+    n = lu.shape[0]
+    forward: list[Any] = []
+    found: list[Any] = []
     for k in range(n):
         own = given[k]
         for j in range(k):
