@@ -156,9 +156,10 @@ def whole_spec(pairs: ArraySpec) -> ArraySpec:
 
 def made(trace: Trace, row: CallKind, parameter: Parameter, spec: Spec) -> Result | None:
     """What stands for a parameter that is not passed; None where there is nothing, or the slow path makes it."""
-    (first, *_), role = parameter.places, parameter.role
-    if role is COTANGENT:
-        return None if first.value is None else ConstantResult(first.value)
+    role = parameter.role
+    if role is COTANGENT and parameter.places:
+        value = parameter.places[0].value
+        return None if value is None else ConstantResult(value)
     if role is RESULT and not row.is_sweep and not is_certain(trace):
         return None  # another variant may return other arrays
     if role in (ARGUMENT, TAPE) or any(place.buffer is None for place in parameter.places):
