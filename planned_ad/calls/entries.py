@@ -24,6 +24,7 @@ from ..kernels.llvm.types import I64
 from ..passes.boundary import primal, privatise, written_arguments, written_before_guards
 from ..passes.counted_exits import fills_sparsely
 from ..passes.gather_form import gather_form
+from ..passes.held_once import without_held_once
 from ..passes.in_place import results_in_place
 from ..passes.inline import lower_calls
 from ..passes.invariants import hoist_invariants
@@ -138,9 +139,8 @@ def differentiated(
 def finished(tape: Tape) -> Tape:
     """`tape` simplified, and in the forms that run fast."""
     tape = results_in_place(simplify(lower_calls(tape)))
-    shifted = without_zero_cotangents(tape)
-    tape = tape if shifted is tape else simplify(shifted)
-    for passed in (lower_products, lower_products, gather_form):  # twice: what repeats, then what has become small
+    # Products twice: what repeats, then what has become small.
+    for passed in (without_zero_cotangents, without_held_once, lower_products, lower_products, gather_form):
         changed = passed(tape)
         tape = tape if changed is tape else simplify(changed)
     return tape
