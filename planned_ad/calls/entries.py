@@ -31,6 +31,7 @@ from ..passes.invariants import hoist_invariants
 from ..passes.pipeline import simplify
 from ..passes.products import lower_products
 from ..passes.rewrite import rewrite
+from ..passes.short_axes import write_out_short_axes
 from ..passes.short_loops import write_out_short_loops
 from ..passes.vectorise.vectorise import vectorise
 from ..passes.zero_cotangents import without_zero_cotangents
@@ -120,7 +121,9 @@ def differentiated(
         early = written_before_guards(tape, last_with_room(tape, rooms))
         if early:
             tape = privatise(tape, early, write_back=True)
-    tape = prepared(rewrite(hoist_invariants(write_out_short_loops(vectorise(tape)), loads=True)))
+    tape = rewrite(hoist_invariants(write_out_short_loops(vectorise(tape)), loads=True))
+    written = write_out_short_axes(tape)
+    tape = prepared(tape if written is tape else rewrite(written))
     if not row.is_reverse:
         return primal(tape)
     if row.of_loss:

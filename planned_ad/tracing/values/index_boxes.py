@@ -5,8 +5,8 @@
 IndexBox(place=(slice(0, 1, None),), start=(0,), steps=((0,),), shape=(1,))
 IndexBox(place=(slice(1, 9, None),), start=(0,), steps=((1,),), shape=(8,))
 
-So reads `x[np.maximum(np.arange(9) - 1, 0)]`: `x[0]`, then `x[:8]`. The derivative of a slice is added to a slice, where
-that of what an index array selects is scattered, element by element; one box is no more than another view.
+So reads `x[np.maximum(np.arange(9) - 1, 0)]`: `x[0]`, then `x[:8]`. The derivative of a slice is added to a slice,
+where that of what an index array selects is scattered, element by element; one box is no more than another view.
 """
 
 from __future__ import annotations
@@ -117,7 +117,9 @@ def box_at(parts: Sequence[np.ndarray], place: tuple[slice, ...]) -> IndexBox | 
     for part in parts:
         first = int(part[corner])
         along = [int(np.take(part, 1, axis).flat[0]) - first if n > 1 else 0 for axis, n in enumerate(shape)]
-        counted = sum((step * where for step, where in zip(along, np.indices(shape, sparse=True))), start=np.array(first))
+        counted = sum(
+            (step * where for step, where in zip(along, np.indices(shape, sparse=True))), start=np.array(first)
+        )
         if not (part == counted).all():
             return None
         start.append(first)
