@@ -419,7 +419,7 @@ def test_a_global_that_one_side_is_the_first_to_read() -> None:
 
     def f(x):
         s = 0.0
-        for i in range(len(x)):
+        for i in range(N):
             if x[i] > 0.0:
                 s += WEIGHTS[i] * x[i]
         return s
