@@ -23,11 +23,13 @@ from ..kernels.llvm.codelibrary import Optimization
 from ..kernels.llvm.types import I64
 from ..passes.boundary import primal, privatise, written_arguments, written_before_guards
 from ..passes.counted_exits import fills_sparsely
+from ..passes.dead_code import drop_dead
 from ..passes.gather_form import gather_form
 from ..passes.held_once import without_held_once
 from ..passes.in_place import results_in_place
 from ..passes.inline import lower_calls
 from ..passes.invariants import hoist_invariants
+from ..passes.narrow import narrow
 from ..passes.pipeline import simplify
 from ..passes.products import lower_products
 from ..passes.rewrite import rewrite
@@ -122,8 +124,10 @@ def differentiated(
         if early:
             tape = privatise(tape, early, write_back=True)
     tape = rewrite(hoist_invariants(write_out_short_loops(vectorise(tape)), loads=True))
-    written = write_out_short_axes(tape)
-    tape = prepared(tape if written is tape else rewrite(written))
+    for passed in (narrow, without_held_once, write_out_short_axes):
+        changed = passed(tape)
+        tape = tape if changed is tape else drop_dead(rewrite(changed))
+    tape = prepared(tape)
     if not row.is_reverse:
         return primal(tape)
     if row.of_loss:

@@ -1,4 +1,4 @@
-"""Memory that holds one value all its life is that value.
+"""Private memory of which each load shows a part of what one store has put there is not needed.
 
 >>> import numpy as np
 >>> from planned_ad.differentiate.reverse import reverse
@@ -29,73 +29,83 @@ dx#2[0:4] = v10
 v11: float64[1] = cotangent#4[0:1]
 dx#2[0:1] += v11
 
-Requires a simplified tape; ensures the same numbers. The shadow of an array that was joined from parts is such memory.
+Requires a simplified tape; ensures the same numbers. So is the shadow of an array that was joined from parts, and an
+array with margins that nothing looks at.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
-from ..regions.regions import Region, View, contiguous, is_fixed, remap
-from ..tape.tape import Apply, Load, Operation, Store, Tape, Value, walk
+from ..regions.regions import View, contiguous, is_fixed, overlap, remap
+from ..tape.tape import Apply, Load, Operation, Store, Tape, all_blocks, walk
+
+MOST_STORES = 16  # to one memory
 
 
 def without_held_once(tape: Tape) -> Tape:
-    """Requires a simplified tape; ensures that loads of memory that is stored to once, as a whole, are of the value."""
+    """Requires a simplified tape; ensures that loads that show a part of one stored value are views of that.
+
+    Of all loads of a memory, or none: the stores then have no use.
+    """
     accesses = Counter(r.buffer for op in walk(tape.operations) if not op.blocks for r in (*op.reads, *op.writes))
-    found: dict[int, Value] = {}
+    views: dict[int, Apply] = {}
     for block in all_blocks(tape.operations):
-        found |= {id: value for id, value, count in held(tape, block) if count == accesses[id]}
-    if not found:
-        return tape
-    return replace(tape, operations=with_values(tape, tape.operations, found))
+        for id, memory in held_in(tape, block).items():
+            if memory.views and memory.accesses == accesses[id]:
+                views |= memory.views
+    return replace(tape, operations=with_views(tape.operations, views)) if views else tape
 
 
-def all_blocks(operations: Sequence[Operation]) -> Iterator[Sequence[Operation]]:
-    yield operations
-    for op in operations:
-        for block in op.blocks:
-            yield from all_blocks(block)
+@dataclass
+class Held:
+    """What a block stores to a private memory, and the views that its loads are, by the ids of what they load."""
+
+    stores: list[Store] = field(default_factory=list)
+    views: dict[int, Apply] = field(default_factory=dict)
+    accesses: int = 0  # those of which all is known
 
 
-def held(tape: Tape, block: Sequence[Operation]) -> Iterator[tuple[int, Value, int]]:
-    """Private memory that a block stores a value to as a whole and then loads: with that value, and its accesses."""
-    stored: dict[int, Value] = {}
-    counts: Counter[int] = Counter()
+def held_in(tape: Tape, block: Sequence[Operation]) -> dict[int, Held]:
+    """The private memories of one block."""
+    found: dict[int, Held] = {}
     for op in block:
-        for region in (*op.reads, *op.writes) if not op.blocks else ():
-            buffer = tape.buffers[region.buffer]
-            if isinstance(op, Store) and not op.accumulate and region == buffer.whole and not buffer.visible:
-                counts[buffer.id] += 1 if buffer.id not in stored else 2  # a second one is one too many
-                stored[buffer.id] = op.value
-            elif isinstance(op, Load) and buffer.id in stored and part_of(region, buffer.view, op.out) is not None:
-                counts[buffer.id] += 1
-    for id, value in stored.items():
-        if counts[id] > 1 and value.dtype == tape.buffers[id].dtype:
-            yield id, value, counts[id]
+        if not isinstance(op, Load | Store) or tape.buffers[op.region.buffer].visible:
+            continue
+        memory = found.setdefault(op.region.buffer, Held())
+        if isinstance(op, Store):
+            is_plain = not op.accumulate and op.value.dtype == tape.buffers[op.region.buffer].dtype
+            memory.accesses += is_plain and is_fixed(op.region.view) and len(memory.stores) < MOST_STORES
+            memory.stores.append(op)
+        elif (view := shown_by(op, memory.stores)) is not None:
+            memory.accesses += 1
+            memory.views[op.out.id] = view
+    return found
 
 
-def part_of(region: Region, whole: View, out: Value) -> View | None:
-    """What a load shows of the array that was stored."""
-    if not is_fixed(region.view) or not is_fixed(whole):
+def shown_by(load: Load, stores: Sequence[Store]) -> Apply | None:
+    """What is loaded, as a view of the one value of the last store that it meets."""
+    if not load.out.shape or not is_fixed(load.region.view):
         return None
-    return remap(region.view, whole, contiguous(whole.shape)) if out.shape else None
-
-
-def with_values(tape: Tape, operations: Sequence[Operation], found: dict[int, Value]) -> tuple[Operation, ...]:
-    return tuple(changed(tape, op, found) for op in operations)
-
-
-def changed(tape: Tape, op: Operation, found: dict[int, Value]) -> Operation:
-    if op.blocks:
-        return op.with_blocks(*(with_values(tape, block, found) for block in op.blocks))
-    if not isinstance(op, Load) or op.region.buffer not in found:
-        return op
-    value = found[op.region.buffer]
-    view = part_of(op.region, tape.buffers[op.region.buffer].view, op.out)
-    assert view is not None
-    if not value.shape:
+    met = next((store for store in reversed(stores) if overlap(store.region, load.region)), None)
+    if met is None:
+        return None
+    view = remap(load.region.view, met.region.view, contiguous(met.region.shape))
+    if view is not None and not met.value.shape:
         view = View(0, view.shape, (0,) * len(view.shape))
-    return Apply(out=op.out, primitive="view", operands=(value,), parameters=(("view", view),), line=op.line)
+    if view is None:
+        return None
+    return Apply(out=load.out, primitive="view", operands=(met.value,), parameters=(("view", view),), line=load.line)
+
+
+def with_views(operations: Sequence[Operation], views: dict[int, Apply]) -> tuple[Operation, ...]:
+    return tuple(
+        op.with_blocks(*(with_views(block, views) for block in op.blocks))
+        if op.blocks
+        else views.get(op.out.id, op)
+        if isinstance(op, Load)
+        else op
+        for op in operations
+    )

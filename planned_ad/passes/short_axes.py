@@ -56,7 +56,7 @@ def write_out_short_axes(tape: Tape) -> Tape:
     chosen = ShortAxes(list(walk(tape.operations)), tape.results).chosen()
     if not chosen:
         return tape
-    writer = Writer(rebuilt(tape), chosen)
+    writer = PartWriter(rebuilt(tape), chosen)
     tape = written_anew(tape, writer.builder, writer.write)
     for value in dict.fromkeys(tape.results):
         writer.join(value)
@@ -66,7 +66,7 @@ def write_out_short_axes(tape: Tape) -> Tape:
     )
 
 
-def is_short(value: Value, axis: int) -> bool:
+def is_short_axis(value: Value, axis: int) -> bool:
     return 2 <= value.shape[axis] <= LONGEST and not is_ragged(value.shape)
 
 
@@ -158,8 +158,8 @@ class ShortAxes:
             return
         for axis in range(len(operand.shape)):
             for new, step in enumerate(moves.steps):
-                if step[axis] and out.shape[new] > 1 and is_short(operand, axis):
-                    if is_short(out, new):
+                if step[axis] and out.shape[new] > 1 and is_short_axis(operand, axis):
+                    if is_short_axis(out, new):
                         self.unite((operand.id, axis), (out.id, new))
                     else:
                         self.keep(operand, (axis,))
@@ -170,7 +170,7 @@ class ShortAxes:
         """Of each value the axes that are written out."""
         whole = set(map(self.root, self.whole))
         axes = {
-            id: tuple(k for k in range(len(v.shape)) if is_short(v, k) and self.root((id, k)) not in whole)
+            id: tuple(k for k in range(len(v.shape)) if is_short_axis(v, k) and self.root((id, k)) not in whole)
             for id, v in self.values.items()
         }
         axes = {id: found for id, found in axes.items() if found}
@@ -206,9 +206,9 @@ class ShortAxes:
         for op in operations:
             value = op.value if isinstance(op, Store) else op.outputs[0]
             if isinstance(op, Load | Store):
-                count["moved"] += distinct(op.region.view)
+                count["moved"] += elements_shown(op.region.view)
                 if isinstance(op, Store) and value.id in axes and op.accumulate:
-                    count["moved"] += distinct(op.region.view)
+                    count["moved"] += elements_shown(op.region.view)
                 continue
             if not isinstance(op, Apply):
                 continue
@@ -231,7 +231,7 @@ class ShortAxes:
         return mixes and fits and count["work"] >= PAYS * count["moved"]
 
 
-def distinct(view: View) -> int:
+def elements_shown(view: View) -> int:
     """Elements that a view shows, each counted once."""
     return math.prod(n for n, stride in zip(view.shape, view.strides) if stride)
 
@@ -243,7 +243,7 @@ def labelled(op: Apply) -> Iterator[tuple[Value, tuple[int, ...]]]:
 
 
 @dataclass
-class Writer:
+class PartWriter:
     """Writes the operations of a tape, those on values with `axes` once for each place along these."""
 
     builder: TapeBuilder

@@ -254,7 +254,7 @@ def pad(recorder, array, pad_width, mode="constant", *, constant_values=0, refle
     return _extended(recorder, a, widths, mode)
 
 
-def _extended(recorder: Recorder, a: Any, widths: list[tuple[int, int]], mode: str) -> Any:
+def _extended(recorder: Recorder, a: Any, widths: list[tuple[int, int]], mode: Any) -> Any:
     """Axis after axis, the margins are filled from what is there; a later axis has the corners."""
     out, inside = _surrounded(recorder, a, widths)
     out[(*inside, ...)] = a

@@ -15,6 +15,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,8 @@ class IndexBox:
         """The elements of `array`, whose first axes are indexed, that the part selects."""
         moves = [sum(step * s for step, s in zip(along, array.strides)) for along in zip(*self.steps)]
         rest = len(self.start)
-        first = array[(*(slice(k, k + 1) for k in self.start), ...)]
+        corner: Any = (*(slice(k, k + 1) for k in self.start), ...)
+        first = array[corner]
         shape, strides = (*self.shape, *array.shape[rest:]), (*moves, *array.strides[rest:])
         return np.lib.stride_tricks.as_strided(first, shape, strides)
 
@@ -118,7 +120,7 @@ def box_at(parts: Sequence[np.ndarray], place: tuple[slice, ...]) -> IndexBox | 
         first = int(part[corner])
         along = [int(np.take(part, 1, axis).flat[0]) - first if n > 1 else 0 for axis, n in enumerate(shape)]
         counted = sum(
-            (step * where for step, where in zip(along, np.indices(shape, sparse=True))), start=np.array(first)
+            (step * where for step, where in zip(along, np.ogrid[tuple(map(slice, shape))])), start=np.array(first)
         )
         if not (part == counted).all():
             return None
