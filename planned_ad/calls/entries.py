@@ -124,7 +124,7 @@ def differentiated(
         if early:
             tape = privatise(tape, early, write_back=True)
     tape = rewrite(hoist_invariants(write_out_short_loops(vectorise(tape)), loads=True))
-    for passed in (narrow, without_held_once, write_out_short_axes):
+    for passed in (narrow, without_held_once, narrow, write_out_short_axes):
         changed = passed(tape)
         tape = tape if changed is tape else drop_dead(rewrite(changed))
     tape = prepared(tape)
