@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import io
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -32,10 +34,12 @@ from .builtin_functions import (
 )
 from .distributions import distribution
 from .draws import draw_replacements, draws_from_outside
+from .floating_point_errors import error_replacements
 from .library_functions import adopted, adopting, is_library_function
 from .made_later import Later, MadeLater
 from .scalar_types import scalar_types
 from .stand_ins import ndarray, stand_in, with_classes
+from .statistics_functions import statistics_replacements
 from .ufunc_stand_ins import ufunc_stand_in, ufuncs_of_functions
 
 
@@ -53,6 +57,8 @@ def replacements(recorder: Recorder) -> MadeLater:
         recorder,
         found
         | math_replacements(recorder)
+        | statistics_replacements(recorder)
+        | error_replacements(recorder)
         | builtin_replacements(recorder)
         | number_replacements(recorder)
         | cmath_replacements(recorder)
@@ -195,7 +201,7 @@ def outsiders(recorder: Recorder) -> Callable[[Any, str], object]:
         known = standing_in(recorder, obj, name)
         if known is not None:
             return known
-        if isinstance(obj, Iterator):
+        if isinstance(obj, Iterator) and not is_written_only(obj):
             return Iterating(recorder, name)
         if not is_library_function(obj):
             return obj
@@ -204,6 +210,11 @@ def outsiders(recorder: Recorder) -> Callable[[Any, str], object]:
         return obj if ours else adopting(recorder, obj)
 
     return outsider
+
+
+def is_written_only(obj: object) -> bool:
+    """Whether this is a file that gives no lines, such as `sys.stderr`."""
+    return isinstance(obj, io.IOBase) and (obj in (sys.stdout, sys.stderr) or obj.closed or not obj.readable())
 
 
 class Iterating:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import inspect
 import operator
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ...errors import UnsupportedError
+from ...python.frames import as_written
 from ..record.refusals import subclass_instead
 from ..record.traced import TRACERS, TracedArray
 from . import indexing
 from .advanced import nonzero
 from .elementwise import elementwise
+from .flat import FlatView
 from .operators import Operators, by_functions, in_place
 
 
@@ -25,7 +28,7 @@ class ArrayTracer(TracedArray, Operators):
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        return np.ndarray
+        return as_written(np.ndarray, sys._getframe(1))
 
     def __getattr__(self, name: str) -> Any:
         if not hasattr(np.ndarray, name) or name.startswith("__"):
@@ -78,12 +81,8 @@ class ArrayTracer(TracedArray, Operators):
         return None if self.geometry is self.storage.base else self._seen(self.storage.base)
 
     @property
-    def flat(self) -> ArrayTracer:
-        if not self.geometry.flags.c_contiguous:
-            raise UnsupportedError(
-                f"{self.recorder.here()}: .flat of an array that is not contiguous; index it with tuples instead"
-            )
-        return self._seen(self.geometry.reshape(-1))
+    def flat(self) -> ArrayTracer | FlatView:
+        return self._seen(self.geometry.reshape(-1)) if self.geometry.flags.c_contiguous else FlatView(self)
 
     @flat.setter
     def flat(self, value: Any) -> None:
@@ -253,11 +252,6 @@ class ArrayTracer(TracedArray, Operators):
     def __imatmul__(self, other):
         self[...] = self @ other
         return self
-
-    def __repr__(self) -> str:
-        if self.storage.is_concrete:
-            return repr(self.geometry)
-        return f"<traced {self.dtype} array of shape {self.shape}>"
 
 
 def _update(array: ArrayTracer, ufunc: np.ufunc, other: Any) -> Any:
