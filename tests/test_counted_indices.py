@@ -8,9 +8,11 @@ import pytest
 import planned_ad
 from planned_ad.calls.entries import entry_tape
 from planned_ad.calls.kinds import KINDS
+from planned_ad.passes.dead_code import drop_dead
 from planned_ad.passes.held_once import without_held_once
 from planned_ad.passes.narrow import narrow
 from planned_ad.passes.rewrite import rewrite
+from planned_ad.passes.sums_by_parts import sums_by_parts
 from planned_ad.planner import plan_memory
 from planned_ad.tape.tape import Apply, Loop, Scatter, walk
 from planned_ad.trace import trace
@@ -174,3 +176,46 @@ def test_memory_that_a_load_sees_from_two_stores_stays():
 
     tape = rewrite(trace(f, (np.zeros(5),)).tape)
     assert without_held_once(tape) is tape
+
+
+def residuals(x):
+    r = np.empty(2 * len(x) - 2)
+    r[0::2], r[1::2] = 10 * (x[1:] - x[:-1] ** 2), 1 - x[:-1]
+    return r
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(residuals(x) ** 2),
+        lambda x: residuals(x) @ residuals(x),
+        lambda x: np.sum(np.linspace(1.0, 2.0, 998) * residuals(x)) / (1.0 + np.sum(residuals(x) ** 4)),
+        lambda x: np.sum(np.stack([x[:250], x[250:]]) ** 2 * 3.0),
+    ],
+)
+def test_sums_over_joined_parts(f):
+    x = np.random.default_rng(6).random(500) + 0.1
+    tape = entry_tape(trace(f, (x,)), KINDS["gradient"], preserve_args=False)
+    assert not [b for b in tape.buffers if b.kind == "local" and b.nbytes > 4000 and is_used(tape, b.id)]
+    check_gradient(f, x)
+
+
+def is_used(tape, id):
+    return any(region.buffer == id for op in walk(tape.operations) for region in (*op.reads, *op.writes))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda r: np.sum(r**2) + r[3],  # one element is looked at
+        lambda r: np.sum(r[::-1] * r),  # parts meet
+        lambda r: np.einsum("ij,ji", r.reshape(10, 10), r.reshape(10, 10)),
+        lambda r: np.sum(np.sort(r)),
+    ],
+)
+def test_joined_parts_that_are_needed_together(f):
+    def g(x):
+        return f(np.concatenate([np.sin(x), np.cos(x)]))
+
+    tape = drop_dead(rewrite(trace(g, (np.ones(50),)).tape))
+    assert sums_by_parts(tape) is tape
