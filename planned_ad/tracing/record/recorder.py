@@ -90,6 +90,7 @@ class Recorder:
         self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
         self.limits: dict[int, tuple[Value, int, int]] = {}  # of integers read in loops, by identity
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
+        self.meets_opaque = False  # whether there are objects around loops whose state is not seen
         self.refusal: Exception | None = None  # the error that library code has got for asking a traced value's number
         self.unchecked = ""  # why the function cannot run by itself, to be compared with its trace
         self._numbers: dict[tuple[object, ...], Value] = {}
