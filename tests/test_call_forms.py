@@ -562,3 +562,14 @@ def test_threads() -> None:
     finally:
         done.set()
         thread.join()
+
+
+@pytest.mark.parametrize("empty", [None, (), [], {}, types.SimpleNamespace()])
+def test_arguments_without_numbers(empty: Any) -> None:
+    def f(x, s):
+        return np.sum(x) * (2.0 if not s else 3.0)
+
+    x = np.array([1.0, 2.0])
+    plan = planned_ad.compile(f, (x, empty))
+    assert plan(x, empty) == f(x, empty)
+    np.testing.assert_array_equal(plan.gradient(x, empty), np.full(2, f(np.array([1.0, 0.0]), empty)))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import array
 import collections
+import contextvars
 import copy
 import functools
 import itertools
 import math
 import operator
+import os
 import types
 import weakref
 
@@ -139,8 +142,8 @@ def test_arrays_in_loops_attributes_defaults_and_custom_rules():
         return total + shift[0] * x[0]
 
     plan = planned_ad.compile(f, (X,))
-    for array in (model.layers[0], model.layers[1]["w"], TABLE, shift):
-        array *= -3.0
+    for weights in (model.layers[0], model.layers[1]["w"], TABLE, shift):
+        weights *= -3.0
         follows(plan, f)
     assert len(plan._variants) == 1
 
@@ -483,9 +486,9 @@ def test_what_traced_code_does_not_name_may_change():
         model.log(k)
         model.new = k
         globals()["unrelated"] = k
-        assert plan._variants[0].watch.is_same()
+        assert plan._variants[0].watch.holds() and plan._variants[0].watch.is_same()
     model.scale = 3.0
-    assert not plan._variants[0].watch.is_same()
+    assert not plan._variants[0].watch.holds()
 
 
 def test_computed_names_are_looked_at():
@@ -656,3 +659,112 @@ def test_iterators_from_outside_are_refused(make):
         with pytest.raises(TraceError, match=r"`items`, an iterator from outside .* make the iterator in the function"):
             trace(f, (X,))
     assert len(list(itertools.islice(items, 1))) == 1  # nothing was taken
+
+
+# Names, attributes and keys that were not there; other objects of the same value.
+
+
+class Unit:
+    def __init__(self):
+        self.a = 1.0
+
+    def __call__(self, x):
+        return np.sum(x)
+
+    def of(self, x):
+        return np.sum(np.sin(x))
+
+
+def added_key(found):
+    return lambda x: x[0] * found.table["a"] * found.table.get("q", 1.0), lambda: found.table.update(q=3.0)
+
+
+def shadowed_method(found):
+    unit = Unit()
+    return lambda x: unit.of(x), lambda: setattr(unit, "of", np.cumsum)
+
+
+def tuple_for_list(found):
+    return lambda x: np.sum(np.outer(x, x)[found.weights]), lambda: setattr(found, "weights", (0, 1))
+
+
+def missing_global(found):
+    def f(x):
+        try:
+            return x[0] * NOT_THERE_YET
+        except NameError:
+            return x[0]
+
+    return f, lambda: globals().update(NOT_THERE_YET=5.0)
+
+
+def rebound_call(found):
+    unit, old = Unit(), Unit.__call__
+    found.undo = lambda: setattr(Unit, "__call__", old)
+    return lambda x: unit(x), lambda: setattr(Unit, "__call__", lambda self, x: np.prod(x))
+
+
+def other_class(found):
+    unit = Unit()
+    return lambda x: unit(x), lambda: setattr(unit, "__class__", Other)
+
+
+class Other(Unit):
+    def __call__(self, x):
+        return x[0]
+
+
+def keywords(found):
+    part = functools.partial(lambda x, k=1.0, p=2: np.sum(x**p) * k, k=2.0)
+    return lambda x: part(x), lambda: part.keywords.update(p=3)
+
+
+def all_attributes(found):
+    unit = Unit()
+    return lambda x: x[0] * sum(vars(unit).values()), lambda: setattr(unit, "z", 4.0)
+
+
+def bytes_in_place(found):
+    return lambda x: x[0] * found.memory[0], lambda: found.memory.__setitem__(0, 4)
+
+
+def numbers_in_place(found):
+    return lambda x: x[0] * found.numbers[0], lambda: found.numbers.__setitem__(0, 4.0)
+
+
+def objects_in_place(found):
+    return lambda x: x[0] * found.objects[0], lambda: found.objects.__setitem__(0, 4.0)
+
+
+def environment(found):
+    os.environ["PLANNED_AD_TEST"] = "2"
+    return lambda x: x[0] * float(os.environ["PLANNED_AD_TEST"]), lambda: os.environ.update(PLANNED_AD_TEST="3")
+
+
+def variable(found):
+    held = contextvars.ContextVar("held", default=1.0)
+    return lambda x: x[0] * held.get(), lambda: held.set(3.0)
+
+
+CHANGES = [
+    added_key, shadowed_method, tuple_for_list, missing_global, rebound_call, other_class, keywords, all_attributes,
+    bytes_in_place, numbers_in_place, objects_in_place, environment, variable,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", CHANGES)
+def test_changes_that_leave_what_was_read_as_it_is(make):
+    found = types.SimpleNamespace(undo=lambda: globals().pop("NOT_THERE_YET", None))
+    found.table, found.weights, found.memory = {"a": 1.0}, [0, 1], bytearray(b"ab")
+    found.numbers, found.objects = array.array("d", [1.0]), np.array([1.0, None], dtype=object)
+    f, change = make(found)
+    x = np.array([0.5, 1.5])
+    try:
+        plan = planned_ad.compile(f, x)
+        np.testing.assert_allclose(plan(x), f(x))
+        before = f(x)
+        change()
+        assert not np.array_equal(before, f(x))
+        np.testing.assert_allclose(plan(x), f(x))
+    finally:
+        found.undo()

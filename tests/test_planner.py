@@ -211,3 +211,10 @@ def test_empty_memories_have_no_place() -> None:
     memories = [Memory("slot", k) for k in range(len(sizes))]
     _, nbytes, bound = lay_out(dict(zip(memories, sizes)), dict(zip(memories, lifetimes)), [])
     assert (nbytes, bound) == (ALIGNMENT, 32)
+
+
+def test_arrays_of_whole_pages_lie_apart() -> None:
+    """Equal indices of many arrays must not share the same few places of a cache."""
+    memories = [Memory("slot", k) for k in range(12)]
+    offsets, _, _ = lay_out(dict.fromkeys(memories, 8192), dict.fromkeys(memories, (0, 1)), [])
+    assert len({offset % 4096 for offset in offsets.values()}) == 12

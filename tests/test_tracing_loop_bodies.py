@@ -409,3 +409,21 @@ def test_short_loops_in_one_another_are_not_unrolled_together(rows: int) -> None
     traced = trace(f, (x,))
     assert bool(loops_of(traced)) is (rows == 12)
     assert planned_ad.compile(f, x)(x) == pytest.approx(f(x))
+
+
+WEIGHTS = np.linspace(1.0, 2.0, N)
+
+
+def test_a_global_that_one_side_is_the_first_to_read() -> None:
+    """What a name means outside is no news that a side brings."""
+
+    def f(x):
+        s = 0.0
+        for i in range(N):
+            if x[i] > 0.0:
+                s += WEIGHTS[i] * x[i]
+        return s
+
+    traced = recorded(f, vector())
+    assert not traced.unrolled and len(branches_of(traced)) == 1
+    assert not any(buffer.label == "['WEIGHTS']" and buffer.kind == "local" for buffer in traced.tape.buffers)

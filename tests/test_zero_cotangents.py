@@ -104,3 +104,17 @@ def test_zeros_that_shadows_begin_with():
     sums = [op for op in tape.operations[tape.turn :] if isinstance(op, Apply) and op.primitive == "add"]
     assert [op.operands[0].id == op.operands[1].id for op in sums] == [True, True]
     assert without_zero_cotangents(tape) is tape
+
+
+def test_shifts_by_any_number() -> None:
+    def f(x):
+        return np.log(np.sum(np.exp(x - x[0, 0]))) + x[0, 0]
+
+    traced = trace(f, (X,))
+    tape = entry_tape(traced, KINDS["gradient"], preserve_args=False)
+    sums = [op for op in walk(tape.operations[tape.turn :]) if isinstance(op, Apply) and op.primitive == "reduce_sum"]
+    assert not sums  # nothing is summed for the number that it is shifted by
+    memories = memories_for(tape, traced, (X,), {}, [])
+    interpret(tape, memories)
+    (gradient,) = shadows_in(tape, memories).values()
+    np.testing.assert_allclose(gradient, softmax(X.reshape(-1)).reshape(X.shape), rtol=1e-13)

@@ -8,6 +8,7 @@ row is read or written.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -17,7 +18,8 @@ from ..rules.table import RULES
 from ..tape.tape import Apply, Buffer, Constant, Guard, IndexValue, Load, Operation, Scatter, Store, Value, walk
 from .shared_axes import AxisOf, SharedAxes, moved_axis
 
-MOST_WHOLE = 1 << 15  # bytes of what a product takes or gives whole, for each block anew
+MOST_WHOLE = 1 << 18  # bytes of what a product takes or gives whole, for each block anew: they stay in a cache
+FREE_WHOLE = 1 << 15  # bytes of that which are nearby in any case
 TOTALS = {"reduce_sum": "add", "reduce_max": "maximum", "reduce_min": "minimum"}
 
 
@@ -58,6 +60,7 @@ class Rowwise:
     after: set[int] = field(default_factory=set)  # values that are known after the rows
     touches: dict[Place, dict[int, list[RowAccess]]] = field(default_factory=lambda: {place: {} for place in Place})
     labels: dict[int, object] = field(default_factory=dict)  # of products: what they call the axis
+    least: int = 1  # rows of a block: with fewer, products would wait for what they take whole
     guarded: bool = False  # a guard goes after
 
     def part(self) -> None:
@@ -236,9 +239,11 @@ class Rowwise:
         if len(found) != 1:
             return False
         (label,) = found
-        whole = [v for v, names in zip((*op.operands, op.out), (*labels, out)) if label not in names]
-        if any(names.count(label) > 1 for names in labels) or any(v.nbytes > MOST_WHOLE for v in whole):
+        whole = [v.nbytes for v, names in zip((*op.operands, op.out), (*labels, out)) if label not in names]
+        if any(names.count(label) > 1 for names in labels) or any(nbytes > MOST_WHOLE for nbytes in whole):
             return False
+        if any(nbytes > FREE_WHOLE for nbytes in whole):
+            self.least = max(self.least, math.ceil(sum(whole) / (multiplications(op) / self.extent)))
         self.labels[op.out.id] = label
         if label in out:
             self.axes[op.out.id] = out.index(label)
@@ -260,6 +265,12 @@ class Rowwise:
                     else not same_rows(touch, other, self.extent)
                 ):
                     raise OutOfOrder
+
+
+def multiplications(op: Apply) -> int:
+    """Of a product."""
+    labels = (*op.params["a_labels"], *op.params["b_labels"])
+    return math.prod(dict(zip(labels, (*op.operands[0].shape, *op.operands[1].shape))).values())
 
 
 class OutOfOrder(Exception):

@@ -23,14 +23,19 @@ from ..kernels.llvm.codelibrary import Optimization
 from ..kernels.llvm.types import I64
 from ..passes.boundary import primal, privatise, written_arguments, written_before_guards
 from ..passes.counted_exits import fills_sparsely
+from ..passes.dead_code import drop_dead
 from ..passes.gather_form import gather_form
+from ..passes.held_once import without_held_once
 from ..passes.in_place import results_in_place
 from ..passes.inline import lower_calls
 from ..passes.invariants import hoist_invariants
+from ..passes.narrow import narrow
 from ..passes.pipeline import simplify
 from ..passes.products import lower_products
 from ..passes.rewrite import rewrite
+from ..passes.short_axes import write_out_short_axes
 from ..passes.short_loops import write_out_short_loops
+from ..passes.sums_by_parts import sums_by_parts
 from ..passes.vectorise.vectorise import vectorise
 from ..passes.zero_cotangents import without_zero_cotangents
 from ..planner import plan_memory
@@ -119,7 +124,11 @@ def differentiated(
         early = written_before_guards(tape, last_with_room(tape, rooms))
         if early:
             tape = privatise(tape, early, write_back=True)
-    tape = prepared(rewrite(hoist_invariants(write_out_short_loops(vectorise(tape)), loads=True)))
+    tape = rewrite(hoist_invariants(write_out_short_loops(vectorise(tape)), loads=True))
+    for passed in (narrow, without_held_once, narrow, sums_by_parts, write_out_short_axes):
+        changed = passed(tape)
+        tape = tape if changed is tape else drop_dead(rewrite(changed))
+    tape = prepared(tape)
     if not row.is_reverse:
         return primal(tape)
     if row.of_loss:
@@ -138,9 +147,8 @@ def differentiated(
 def finished(tape: Tape) -> Tape:
     """`tape` simplified, and in the forms that run fast."""
     tape = results_in_place(simplify(lower_calls(tape)))
-    shifted = without_zero_cotangents(tape)
-    tape = tape if shifted is tape else simplify(shifted)
-    for passed in (lower_products, lower_products, gather_form):  # twice: what repeats, then what has become small
+    # Products twice: what repeats, then what has become small.
+    for passed in (without_zero_cotangents, without_held_once, lower_products, lower_products, gather_form):
         changed = passed(tape)
         tape = tape if changed is tape else simplify(changed)
     return tape

@@ -37,7 +37,8 @@ from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.tape import Apply, Load, Operation, Tape, Value, walk
 
 TILED_PRODUCT = 256**3  # multiplications up to which tiles in registers are as fast as BLAS on one core
-TURNED_ROWS = 8  # rows of the result that make it worth turning an operand over first
+TURNED_ROWS = 8  # uses of each number of an operand that make it worth turning it over first
+SHORTEST_ROW = 4  # numbers of a row of the result: along fewer, no vector runs
 SMALL_PRODUCT = 8**3  # multiplications below which a call of BLAS costs more than it saves
 
 
@@ -147,35 +148,35 @@ def first_along(builder: TapeBuilder, value: Value, axis: int) -> Value:
 
 
 def turned(views: Mapping[int, View], op: Apply) -> int | None:
-    """Which operand of a plain matrix product has to be turned over, for vectors to run along the result's rows."""
-    params = op.params
-    extents = extents_of(op)
-    out_labels: tuple[int, ...] = params["out_labels"]
+    """Which operand of a product has to be turned over, for vectors to run along the result's rows."""
+    params, extents = op.params, extents_of(op)
     both: tuple[tuple[int, ...], ...] = (params["a_labels"], params["b_labels"])
-    if not (len(both[0]) == len(both[1]) == len(out_labels) == 2):
+    *_, along = params["out_labels"]
+    owners = [number for number in (0, 1) if along in both[number]]
+    batch = set(both[0]) & set(both[1]) & set(params["out_labels"])
+    each = math.prod(n for label, n in extents.items() if label not in batch)
+    if len(owners) > 1 or each > TILED_PRODUCT or extents[along] < SHORTEST_ROW:
         return None
-    across, along = out_labels
-    number = 0 if along in both[0] else 1
-    if math.prod(extents.values()) > TILED_PRODUCT or extents[across] < TURNED_ROWS or across in both[number]:
-        return None
+    (number,) = owners
     value = op.operands[number]
+    if math.prod(extents.values()) < TURNED_ROWS * value.size:
+        return None
     view = views.get(value.id)
     strides = view.strides if view is not None else c_strides(value.shape)
     return None if strides[both[number].index(along)] == 1 else number
 
 
 def turn_over(number: int, builder: TapeBuilder, op: Apply) -> None:
-    """The product with one operand copied, its axes exchanged."""
+    """The product with one operand copied, the axis along the result's rows last."""
     params = op.params
     builder.line = op.line
     operands, labels = list(op.operands), [params["a_labels"], params["b_labels"]]
-    if labels[number][1] == params["out_labels"][1]:  # the order of axes is right, only the memory is not
-        turned_value = operands[number]
-    else:
-        own = contiguous(operands[number].shape)
-        turned_value = builder.view(operands[number], View(0, own.shape[::-1], own.strides[::-1]))
-        labels[number] = labels[number][::-1]
-    operands[number] = builder.apply("copy", turned_value)
+    along = params["out_labels"][-1]
+    order = sorted(range(len(labels[number])), key=lambda k: labels[number][k] == along)
+    own = contiguous(operands[number].shape)
+    shown = View(0, tuple(own.shape[k] for k in order), tuple(own.strides[k] for k in order))
+    labels[number] = tuple(labels[number][k] for k in order)
+    operands[number] = builder.apply("copy", builder.view(operands[number], shown))
     builder.emit(
         replace(
             op,

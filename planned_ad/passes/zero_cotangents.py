@@ -44,8 +44,9 @@ dx#1[...] = v12
 Requires a verified tape; ensures the same operations up to the turn, and after it the same in real arithmetic.
 
 The cotangent of a largest (or smallest) number is shared by those that are as large: it is what is divided by their
-number. `analysis.sums_of_products` finds it to be zero; in floating arithmetic it is a rounding error. And where the
-zero that a shadow begins with is added to, the sum is what is added (a zero may get another sign).
+number. `analysis.sums_of_products` finds it to be zero; in floating arithmetic it is a rounding error. It does so for
+other shifts too: a largest number that a loop has found, or any other. And where the zero that a shadow begins with is
+added to, the sum is what is added (a zero may get another sign).
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def without_zero_cotangents(tape: Tape) -> Tape:
     reverse = tape.operations[tape.turn :]
     made = {value.id: op for op in walk(tape.operations) for value in op.outputs}
     swept = [op for op in walk(reverse) if isinstance(op, Apply)]
-    zeros = {op.out.id for op in swept if shares_zero(op, made)}
+    zeros = {op.out.id for op in swept if shares_zero(op, made) or cancels(op, made)}
     if not zeros and not any(added_to_zero(op, made) for op in swept):
         return tape
     writer = ZeroWriter(rebuilt(tape), zeros, made)
@@ -87,6 +88,19 @@ def shares_zero(op: Apply, made: dict[int, Operation]) -> bool:
     cast = made.get(flags.id)
     is_count = isinstance(cast, Apply) and cast.primitive == "cast" and cast.operands[0].dtype.kind == "b"
     return is_count and SumsOfProducts(made, flags.shape, counted.params["axes"]).vanishes(cotangent)
+
+
+def cancels(op: Apply, made: dict[int, Operation]) -> bool:
+    """Whether it adds a sum of the sweep to what that is the opposite of: so does the cotangent of any such shift."""
+    if op.primitive not in ("add", "subtract") or op.out.dtype.kind != "f":
+        return False
+    for value in op.operands:
+        total = made.get(value.id)
+        if isinstance(total, Apply) and total.primitive == "reduce_sum":
+            (summed,) = total.operands
+            if SumsOfProducts(made, summed.shape, total.params["axes"]).vanishes(op.out):
+                return True
+    return False
 
 
 def added_to_zero(op: Apply, made: dict[int, Operation]) -> Value | None:

@@ -24,6 +24,8 @@ from ..regions.regions import contiguous
 from .schedule import BranchStep, LoopStep, Memory, Nest, Read, Step, memories_of
 
 ALIGNMENT = 64
+PAGE = 4096  # addresses that differ by a multiple of it share the same few places of a cache of the first level
+APART = 5 * ALIGNMENT  # by which arrays of whole pages are moved apart
 
 
 @dataclass
@@ -68,9 +70,14 @@ class Arena:
 
 
 def rounded(nbytes: int) -> int:
-    """Places are multiples of 8 bytes; from a cache line on, of whole lines (so offsets stay aligned)."""
+    """Places are multiples of 8 bytes; from a cache line on, of whole lines (so offsets stay aligned).
+
+    Arrays of whole pages, as of 32 by 32 numbers, would lie one after the other so that equal indices of more than
+    eight of them drive one another from the cache.
+    """
     unit = ALIGNMENT if nbytes >= ALIGNMENT else 8
-    return -(-nbytes // unit) * unit
+    whole = -(-nbytes // unit) * unit
+    return whole + APART if whole >= PAGE and whole % PAGE < APART else whole
 
 
 def lifetimes_in(steps: Sequence[Step], first: int = 0) -> tuple[dict[Memory, tuple[int, int]], int]:

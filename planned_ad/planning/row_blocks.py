@@ -206,7 +206,8 @@ class RowBlocks:
     @property
     def saved(self) -> int:
         """Bytes that are not kept whole any more; none where not even the smallest block stays in a cache."""
-        if self.count() * self.row_nbytes() > MOST_NBYTES:
+        products = self.rowwise.least > 1  # that compute with what they have for longer than it takes to fetch it
+        if self.count() * self.row_nbytes() > MOST_NBYTES * (1 + products):
             return 0
         rows = [self.made[id][1].outputs[0] for id in self.rowwise.axes if id in self.kept]
         memory = sum(self.tape.buffers[id].nbytes for id in self.local)
@@ -275,7 +276,7 @@ class RowBlocks:
         """How many rows go together."""
         rows = [(self.made[id][1].outputs[0], axis) for id, axis in self.rowwise.axes.items()]
         least = LINE if any(is_innermost(value.shape, axis) for value, axis in rows) else 1
-        return rows_together(self.extent, self.row_nbytes(), least)
+        return rows_together(self.extent, self.row_nbytes(), max(least, self.rowwise.least))
 
     def row_nbytes(self) -> int:
         rows = [self.made[id][1].outputs[0] for id in self.rowwise.axes if id in self.kept]

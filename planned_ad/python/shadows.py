@@ -123,12 +123,16 @@ class ShadowGlobals(dict):
 
     def __missing__(self, name: str) -> object:
         if name in self.real:
-            self[name] = value = self.namespace.shadow(self.real[name], name)
+            self[name] = value = self.read_first(name)
             return value
         # Not stored: `name in globals()` stays true to the real globals. Raises KeyError, which becomes a NameError.
         value = self.namespace.builtins[name]
         self.builtins_read.add(name)
         return value
+
+    def read_first(self, name: str) -> object:
+        """What a name is that nobody has assigned to."""
+        return self.namespace.shadow(self.real[name], name)
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or name in self.real

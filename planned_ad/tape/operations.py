@@ -402,6 +402,14 @@ def walk(operations: tuple[Operation, ...]) -> Iterator[Operation]:
             yield from walk(block)
 
 
+def all_blocks(operations: tuple[Operation, ...]) -> Iterator[tuple[Operation, ...]]:
+    """`operations`, then the blocks inside of them."""
+    yield operations
+    for op in operations:
+        for block in op.blocks:
+            yield from all_blocks(block)
+
+
 def renamed(op: Operation, names: Mapping[int, Value]) -> Operation:
     """`op` with other operands: each value whose id is in `names` replaced."""
     if not any(v.id in names for v in op.inputs):

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from .listing import tape_listing
 
 from .operations import (  # isort: skip
-    Apply, Branch, Buffer, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Value, defined_by,
-    free_values, over, renamed, stretch, walk,
+    Apply, Branch, Buffer, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Value, all_blocks,
+    defined_by, free_values, over, renamed, stretch, walk,
 )  # fmt: skip
 
 __all__ = [
     "Apply", "Branch", "Buffer", "Constant", "Guard", "IndexValue", "Load", "Loop", "Operation", "Scatter", "Store",
-    "Tape", "Value", "defined_by", "free_values", "next_value", "over", "renamed", "stretch", "walk",
+    "Tape", "Value", "all_blocks", "defined_by", "free_values", "next_value", "over", "renamed", "stretch", "walk",
 ]  # fmt: skip
 
 

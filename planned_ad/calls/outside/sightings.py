@@ -6,8 +6,10 @@ which are compared by value, and rows of a table in which pointers are compared.
 
 from __future__ import annotations
 
+import array
 import builtins
 import collections
+import contextvars
 import enum
 import functools
 import gc
@@ -81,7 +83,8 @@ class Walk:
 
     def globals(self, names: dict, keys: Iterable[str]) -> None:
         """Names that were read of a module's globals."""
-        for key in keys:
+        keys = dict.fromkeys(keys)
+        for key in [*keys, *(key for key in sorted(self.names.asked_for) if key not in names and key not in keys)]:
             self.item(names, key, key)
 
     def item(self, items: dict, key: Any, path: str, in_order: bool = False) -> None:
@@ -172,6 +175,9 @@ class Walk:
             self.row(row)
         is_known = id(array) in self.constants or id(array) in self.raw
         low, high = np.lib.array_utils.byte_bounds(array) if array.size else (0, 0)
+        if array.dtype.hasobject and array.size <= MOST_ITEMS:
+            self.row(watchtable.NEVER)
+            self.visit_items(array.reshape(-1).tolist(), path)
         is_long = high - low > MOST_BYTES or array.dtype.hasobject
         if is_long or (not is_known and view_of(array) is not None):
             key = ("array", Same(array), array.ctypes.data, layout)
@@ -196,8 +202,8 @@ class Walk:
         if is_user_function(f) or is_root:
             self.codes.add(f.__code__)
         fields = ("__code__", "__defaults__", *(("__kwdefaults__",) if f.__kwdefaults__ else ()))
-        for name in () if is_root else fields:  # the function itself was given as it was
-            self.row(watchtable.field_of(f, name))
+        for name in fields:
+            self.row(watchtable.field_of(f, name), is_root)  # calls take the function itself as it was given
         self.see(path, ("code", f.__code__), where(f), not is_root)
         self.cells(f)
         if f.__defaults__ is not None:
@@ -232,6 +238,10 @@ class Walk:
         for name in [*filter(self.is_used, state), *missing]:
             self.item(state, name, f"{path}.{name}")
 
+    def visit_namespace(self, obj: types.SimpleNamespace, path: str) -> None:
+        self.row(watchtable.length_of(vars(obj)))
+        self.attributes(vars(obj), path)
+
     def visit_class(self, cls: type, path: str) -> None:
         cls = real_class(cls)
         self.see(path, ("class", Same(cls)), repr(cls), False)
@@ -248,11 +258,8 @@ class Walk:
                 if self.is_frozen(f"{base.__name__}.{name}"):
                     continue
                 found = f"{base.__name__}.{name}"
-                if is_special:
-                    self.visit(value, found)
-                else:  # what it hides may be reached by `super`
-                    holder = base if name in known else cls
-                    self.bound(value, found, functools.partial(watchtable.attribute, holder, name, value))
+                holder = base if name in known else cls  # what it hides may be reached by `super`
+                self.bound(value, found, functools.partial(watchtable.attribute, holder, name, value))
                 known.add(name)
         for name in sorted(self.names.asked_for):
             if not hasattr(cls, name):
@@ -284,7 +291,9 @@ class Walk:
         elif issubclass(real, dict):
             self.visit_dict(obj, path)
         state = object.__getattribute__(obj, "__dict__") if real.__dictoffset__ else {}
+        self.row(watchtable.class_of(obj))
         if real.__dictoffset__:
+            self.row(watchtable.length_of(state))
             self.attributes(state, path, real)
         for base in real.__mro__:
             for name, found in list(vars(base).items()):
@@ -293,7 +302,7 @@ class Walk:
                 if isinstance(found, types.MemberDescriptorType):
                     self.slot(obj, found, f"{path}.{name}")
                 elif real.__dictoffset__ and name not in state and is_user_class(base) and may_be_hidden(name, found):
-                    self.item(state, name, f"{path}.{name}")
+                    self.see(f"{path}.{name}", ("missing",), "not there", False)
 
     def visit_library_instance(self, obj: Any, path: str) -> None:
         """Traced code sees the object itself: of what it may read, numbers and arrays become part of the program."""
@@ -320,8 +329,9 @@ class Walk:
     # Containers.
 
     def visit_items(self, items: Iterable[Any], path: str) -> None:
+        kind = type(items).__name__
         items = tuple(items)
-        self.see(path, ("items", len(items)), f"{len(items)} items", False)
+        self.see(path, ("items", kind, len(items)), f"{len(items)} items", False)
         if len(items) > MOST_ITEMS:
             self.note(f"the items of `{path}` ({len(items)}) are not looked into")
             return
@@ -336,6 +346,19 @@ class Walk:
         self.row(watchtable.items_of(items))
         self.visit_items(list.__iter__(items), path)
 
+    def visit_bytes(self, held: Any, path: str) -> None:
+        """Numbers in memory of Python's own."""
+        self.row(watchtable.NEVER)
+        self.see(path, ("bytes", len(held), bytes(held)), f"{len(held)} items")
+
+    def visit_environment(self, environment: Any, path: str) -> None:
+        self.row(watchtable.NEVER)
+        self.see(path, ("environment", tuple(sorted(environment.items()))), "other variables")
+
+    def visit_variable(self, variable: contextvars.ContextVar, path: str) -> None:
+        self.row(watchtable.NEVER)
+        self.visit_items((variable.get(None),), path)
+
     def visit_dict(self, items: dict, path: str) -> None:
         is_ordered = isinstance(items, collections.OrderedDict)
         keys = list(collections.OrderedDict.__iter__(items) if is_ordered else dict.keys(items))
@@ -346,12 +369,12 @@ class Walk:
             self.see(path, ("dict", Same(items)), f"{len(keys)} items", False)
             self.note(f"the items of `{path}` ({len(keys)}) are not compared")
             return
-        if whole:
-            self.row(watchtable.length_of(items))
-            if is_ordered:
-                self.row(watchtable.NEVER)
-                self.note(f"`{path}`, an OrderedDict, is compared in Python at each call")
-        self.see(path, ("keys", tuple(key if type(key) in PLAIN else Same(key) for key in chosen)), "items", False)
+        self.row(watchtable.length_of(items))
+        if whole and is_ordered:
+            self.row(watchtable.NEVER)
+            self.note(f"`{path}`, an OrderedDict, is compared in Python at each call")
+        plain = (number_key(key) if type(key) in (float, *PLAIN) else Same(key) for key in chosen)
+        self.see(path, ("keys", tuple(plain)), "items", False)
         for key in chosen:
             self.item(items, key, f"{path}[{key!r}]", in_order=whole)
 
@@ -385,6 +408,7 @@ class Walk:
         self.visit_parts((method.__func__, path), (method.__self__, "self"))
 
     def visit_partial(self, p: functools.partial, path: str) -> None:
+        self.row(watchtable.length_of(p.keywords))
         self.see(path, ("partial", tuple(p.keywords)), "a partial", False)
         self.visit_parts((p.func, path), (p.args, path))
         for name in p.keywords:
@@ -400,7 +424,11 @@ VISITORS: dict[type, Callable[[Walk, Any, str], None]] = {
     types.FunctionType: Walk.visit_function,
     types.MethodType: Walk.visit_method,
     types.BuiltinMethodType: lambda walk, m, path: walk.visit_parts((m.__self__, path)),
-    types.SimpleNamespace: lambda walk, obj, path: walk.attributes(vars(obj), path),
+    types.SimpleNamespace: Walk.visit_namespace,
+    bytearray: Walk.visit_bytes,
+    array.array: Walk.visit_bytes,
+    type(os.environ): Walk.visit_environment,
+    contextvars.ContextVar: Walk.visit_variable,
     types.MappingProxyType: lambda walk, obj, path: walk.visit(gc.get_referents(obj)[0], path),
     weakref.ref: lambda walk, obj, path: walk.visit(obj(), path),
     operator.attrgetter: Walk.visit_getter,
@@ -449,8 +477,8 @@ def is_library_value(value: object) -> bool:
 
 
 def may_be_hidden(name: str, value: object) -> bool:
-    """Whether an instance may get an attribute of its own in the place of this one of its class: a number, a flag."""
-    return not name.startswith("__") and not hasattr(type(value), "__get__")
+    """Whether an instance may get an attribute of its own in the place of this one of its class: a method, a flag."""
+    return not name.startswith("__") and not hasattr(type(value), "__set__")
 
 
 def where(f: types.FunctionType) -> str:

@@ -10,6 +10,7 @@ number or an equal function in another object is no change.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -44,6 +45,8 @@ class Watch:
             walk.globals(names_of, keys)
         for root, name in self.outside.roots:
             walk.root(root, name)
+        if not {"environ", "getenv"}.isdisjoint(names.names):
+            walk.visit(os.environ, "os.environ")
         return walk
 
     def _first_walk(self) -> Walk:

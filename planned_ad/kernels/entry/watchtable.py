@@ -31,6 +31,7 @@ PLACE = 7  # as ENTRY, and nowhere else
 VALUE = 6  # as ITEM, found at once at `slot` while the dict's values are at `table` (it shares its keys with others)
 
 CELL_CONTENTS = 16
+OBJECT_CLASS = 8
 DICT_LENGTH = 16
 DICT_KEYS = 32
 DICT_VALUES = 40
@@ -62,6 +63,11 @@ NEVER = cell(ctypes.addressof(NOTHING), 1, NOTHING)  # never the same: what only
 def cell_of(variable: types.CellType, *value: object) -> Row:
     """What a variable of a closure is bound to; nothing where it has no value."""
     return cell(id(variable) + CELL_CONTENTS, id(value[0]) if value else 0, variable, *value)
+
+
+def class_of(obj: object) -> Row:
+    """Of which class an object is."""
+    return cell(id(obj) + OBJECT_CLASS, id(type(obj)), obj, type(obj))
 
 
 def length_of(items: dict) -> Row:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 from llvmlite import ir
 
 from ...planning.schedule import LibraryStep
@@ -55,22 +54,11 @@ def emit_scan(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> N
     loops(outer, {})
 
 
-def add(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, dtype: np.dtype) -> ir.Value:
-    return builder.fadd(a, b) if dtype.kind == "f" else builder.add(a, b)
-
-
-def multiply(builder: ir.IRBuilder, a: ir.Value, b: ir.Value, dtype: np.dtype) -> ir.Value:
-    return builder.fmul(a, b) if dtype.kind == "f" else builder.mul(a, b)
-
-
 def _cumulate(builder, places, state, late, params, dtype) -> None:
     source, target = places
     before = builder.load(state)
     number = builder.load(source)
-    if params["operation"] in ("add", "multiply"):
-        after = (add if params["operation"] == "add" else multiply)(builder, before, number, dtype)
-    else:
-        after = emit(builder, params["operation"], [before, number], dtype, dtype, {})
+    after = emit(builder, params["operation"], [before, number], dtype, dtype, {})
     builder.store(before if params["exclusive"] else after, target)
     builder.store(after, state)
 
@@ -79,7 +67,8 @@ def _recurrence(builder, places, state, late, params, dtype) -> None:
     factors, terms, target = places
     before, factor, term = builder.load(state), builder.load(factors), builder.load(terms)
     used = builder.load(late) if params["form"] == "late" else factor
-    after = add(builder, term, multiply(builder, used, before, dtype), dtype)
+    product = emit(builder, "multiply", [used, before], dtype, dtype, {})
+    after = emit(builder, "add", [term, product], dtype, dtype, {})
     builder.store(before if params["form"] == "exclusive" else after, target)
     builder.store(after, state)
     builder.store(factor, late)

@@ -45,6 +45,8 @@ MOST_INDICES = 1 << 16  # numbers of an index that are worth a constant array
 SHORT = 64  # elements of an array that by itself keeps vectors too little busy
 MOST_ELEMENTS = 1 << 20  # of the array that short ones of all iterations make
 MOST_NEAR = 1 << 15  # of the array that longer ones make: what a processor keeps near
+MOST_MULTIPLIED = 1 << 23  # of the array that those make which all iterations multiply by the same matrix
+LEAST_MATRIX = 256  # elements of that
 
 
 class Lifting:
@@ -64,14 +66,14 @@ class Lifting:
         self.lifted: dict[int, Value] = {}  # values with the axis in front
         self.made = {v.id: op for op in loop.body for v in op.outputs}
         self.links = frozenset(id for carry in sharing.carries.values() for id in carry.links)
+        self.varying = varying_values(loop)
+        self.multiplies = any(multiplies_alike(op, self.varying) for op in loop.body)
 
     def write(self) -> None:
         """Write the loop; raises `NotIndependent` where an operation has no such form."""
         for position, op in enumerate(self.loop.body):
             self.builder.line = op.line
-            shapes = [*(v.shape for v in op.outputs), *(r.shape for r in (*op.reads, *op.writes))]
-            for shape in shapes:
-                self.check_extents(shape)
+            self.check_extents(op)
             if any(v.id in self.links for v in op.outputs):
                 continue
             if position in self.sharing.carries:
@@ -85,13 +87,21 @@ class Lifting:
             else:
                 self.define(op)
 
-    def check_extents(self, shape: tuple[int, ...]) -> None:
-        if any(coefficient(exact(n), self.loop.index) for n in shape):
-            raise NotIndependent("an extent differs between iterations")
-        size = math.prod(shape)
-        most = MOST_ELEMENTS if size <= SHORT else MOST_NEAR
-        if size > self.widest or (size > 1 and size * int(self.count) > most):
-            raise NotIndependent("its arrays are large enough as they are")
+    def check_extents(self, op: Operation) -> None:
+        """Refuses what differs between iterations, or takes more memory than it saves time.
+
+        Where all iterations multiply by the same matrix, together they are one product, which reads it once.
+        """
+        is_alike = not any(v.id in self.varying for v in (*op.inputs, *op.outputs))
+        for shape in (*(v.shape for v in op.outputs), *(r.shape for r in (*op.reads, *op.writes))):
+            if any(coefficient(exact(n), self.loop.index) for n in shape):
+                raise NotIndependent("an extent differs between iterations")
+            size = math.prod(shape)
+            if self.multiplies and (is_alike or size * int(self.count) <= MOST_MULTIPLIED):
+                continue
+            most = MOST_ELEMENTS if size <= SHORT else MOST_NEAR
+            if size > self.widest or (size > 1 and size * int(self.count) > most):
+                raise NotIndependent("its arrays are large enough as they are")
 
     # Values.
 
@@ -275,3 +285,20 @@ class Lifting:
         indices = tuple(self.over_iterations(v, v.shape) for v in op.indices)
         value = self.over_iterations(op.value, (*op.indices[0].shape, *rest))
         self.builder.scatter(op.region, indices, value, op.accumulate)
+
+
+def varying_values(loop: Loop) -> frozenset[int]:
+    """The values of a loop's body that are not alike in all iterations."""
+    varying: set[int] = set()
+    for op in loop.body:
+        if loop.index in indices_of(op) or any(v.id in varying for v in op.inputs):
+            varying.update(v.id for v in op.outputs)
+    return frozenset(varying)
+
+
+def multiplies_alike(op: Operation, varying: frozenset[int]) -> bool:
+    """Whether `op` is a product by a matrix that is alike in all iterations."""
+    if not isinstance(op, Apply) or op.primitive != "contract":
+        return False
+    alike = [v for v in op.operands if v.id not in varying]
+    return len(alike) == 1 and alike[0].size >= LEAST_MATRIX

@@ -28,7 +28,7 @@ from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, ta
 from .form import HandedOn
 from .forms import Nothing
 from .held import memory_of, same
-from .state import Key, Place, State, capture, write_state
+from .state import Key, Place, State, capture, is_read_first, write_state
 from .stored_forms import Array
 from .unnoticed_reads import is_asked_for_class, unnoticed
 
@@ -260,6 +260,8 @@ class Branches:
                     continue
             elif new is ABSENT or (old is ABSENT and id(place.owner) not in known):
                 continue  # of something that nobody can reach any more, or that is new itself
+            elif old is ABSENT and is_read_first(place, new):
+                continue
             if new is ABSENT or old is ABSENT or not same(old, new):
                 found[key] = place
         return found

@@ -86,6 +86,15 @@ def was_assigned(place: Place, value: Any) -> bool:
         return True
 
 
+def is_read_first(place: Place, value: Any) -> bool:
+    """Whether a place that is new holds what there is outside: it has been read, and not written to."""
+    try:
+        is_outer = type(place.owner) in (ShadowGlobals, ShadowModule)
+        return is_outer and place.owner.read_first(place.key) is value
+    except (AttributeError, KeyError):  # it was not there
+        return False
+
+
 Key = tuple[int, str, Any]
 
 

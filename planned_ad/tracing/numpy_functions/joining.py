@@ -12,6 +12,7 @@ from ...regions.regions import View, c_strides
 from ...tape.tape import Value
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
+from ..values.index_boxes import counted
 from . import shapes
 from .support import asarray, axis_of, cast, geometry, promoted, refuse, sequence, store, unsupported
 from .support import reshape as reshaped
@@ -265,18 +266,33 @@ def pad(recorder, array, pad_width, mode="constant", *, constant_values=0, refle
     refuse("pad", reflect_type=None if reflect_type == "even" else reflect_type, **options)
     if mode in ("constant", "empty"):
         return _padded(recorder, a, widths, constant_values)
-    result = recorder.array(recorder.value_of(a))
-    for axis, (n, width) in enumerate(zip(a.shape, widths)):
-        if any(width):
-            result = result[_at(a.ndim, axis, np.pad(np.arange(n), width, mode))]
-    return result.copy("F" if a.flags.fnc else "C")
+    return _extended(recorder, a, widths, mode)
+
+
+def _extended(recorder: Recorder, a: Any, widths: list[tuple[int, int]], mode: Any) -> Any:
+    """Axis after axis, the margins are filled from what is there; a later axis has the corners."""
+    out, inside = _surrounded(recorder, a, widths)
+    out[(*inside, ...)] = a
+    for axis, (n, (before, after)) in enumerate(zip(a.shape, widths)):
+        sources = np.pad(np.arange(n), (before, after), mode) + before
+        rest = (*inside[axis + 1 :], ...)
+        for start, stop in ((0, before), (before + n, before + n + after)):
+            for margin, source in counted(sources[start:stop]) if start < stop else ():
+                there = slice(start + margin.start, start + margin.stop)
+                out[(*(slice(None),) * axis, there, *rest)] = out[(*(slice(None),) * axis, source, *rest)]
+    return out
+
+
+def _surrounded(recorder: Recorder, a: Any, widths: list[tuple[int, int]]) -> tuple[Any, list[slice]]:
+    """Zeros with margins of these widths around a place for `a`, and where that is."""
+    shape = tuple(before + n + after for n, (before, after) in zip(a.shape, widths))
+    inside = [slice(before, before + n) for n, (before, _) in zip(a.shape, widths)]
+    return recorder.empty(shape, a.dtype, "F" if a.flags.fnc else "C"), inside
 
 
 def _padded(recorder: Recorder, a: Any, widths: list[tuple[int, int]], numbers: Any) -> Any:
     """Axis after axis, the margins are filled; a later axis has the corners."""
-    order = "F" if a.flags.fnc else "C"
-    out = recorder.empty(tuple(before + n + after for n, (before, after) in zip(a.shape, widths)), a.dtype, order)
-    inside = [slice(before, before + n) for n, (before, after) in zip(a.shape, widths)]
+    out, inside = _surrounded(recorder, a, widths)
     if np.ndim(numbers) == 0:
         pairs = [(numbers, numbers)] * a.ndim
     else:

@@ -20,6 +20,7 @@ from ...tape.tape import Value
 from ..record.promotion import BOOL, INT
 from ..record.recorder import Recorder
 from ..record.traced import TracedArray
+from .index_boxes import IndexBox, index_boxes
 
 WHOLE = slice(None)
 
@@ -29,7 +30,8 @@ class Indexed:
     """An array with the axes that index arrays apply to in front, and those arrays.
 
     `place` is where the axes of the index arrays, together of shape `common`, stand in NumPy's result. `arrays` are
-    index arrays laid out in memory as the real ones, where the result's memory order depends on it.
+    index arrays laid out in memory as the real ones, where the result's memory order depends on it. `boxes`: what
+    known index arrays select, where they count.
     """
 
     array: TracedArray
@@ -37,6 +39,7 @@ class Indexed:
     common: tuple[int, ...]
     place: int
     arrays: list[Any] | None
+    boxes: list[IndexBox]
 
     @property
     def rest(self) -> tuple[int, ...]:
@@ -94,9 +97,18 @@ def prepare(array: TracedArray, key: tuple[Any, ...]) -> Indexed:
     place = positions[0] if len(set(groups)) == 1 and positions else 0
     front = view.transpose([*positions, *others])
     values, common = _checked(recorder, front, indices, sources)
+    boxes = _boxes(front, indices, common)
     arrays = [np.zeros(i.shape, np.int64) if recorder.is_array(i) else i for i in indices]
     plain = all(np.asarray(a).flags.c_contiguous for a in arrays) and front.geometry.flags.c_contiguous
-    return Indexed(front, values, common, place, None if plain else arrays)
+    return Indexed(front, values, common, place, None if plain else arrays, boxes)
+
+
+def _boxes(array: TracedArray, indices: list[Any], common: tuple[int, ...]) -> list[IndexBox]:
+    """The boxes that known index arrays select of the leading axes of `array`."""
+    if not indices or any(array.recorder.is_array(index) for index in indices):
+        return []
+    counted = [np.where(index < 0, index + n, index) for index, n in zip(map(np.asarray, indices), array.shape)]
+    return index_boxes([np.broadcast_to(index, common) for index in counted])
 
 
 def _dtype(part: Any) -> np.dtype:
@@ -270,11 +282,27 @@ def gather(array: TracedArray, key: tuple[Any, ...]) -> Any:
         recorder.assume(array.storage)
         return recorder.adopt(array.geometry[key])
     indexed = prepare(array, key)
-    value = recorder.apply("gather", indexed.array.read(), *indexed.indices)
+    if len(indexed.boxes) > 1:
+        return _joined(indexed, array.dtype)
+    if indexed.boxes:
+        value = recorder.seen(indexed.array, indexed.boxes[0].shown(indexed.array.geometry)).read()
+    else:
+        value = recorder.apply("gather", indexed.array.read(), *indexed.indices)
     if indexed.shape == ():
         return recorder.result(value)
     value = _moved(recorder, value, 0, indexed.place, len(indexed.common))
     return recorder.fresh(_memory(indexed, array.dtype), value)
+
+
+def _joined(indexed: Indexed, dtype: np.dtype) -> TracedArray:
+    """What index arrays select in several slices."""
+    recorder, place = indexed.array.recorder, indexed.place
+    out = recorder.concrete(np.zeros_like(_memory(indexed, dtype)))
+    for box in indexed.boxes:
+        part = recorder.seen(indexed.array, box.shown(indexed.array.geometry)).read()
+        where = (*(WHOLE,) * place, *box.place, ...)
+        recorder.seen(out, out.geometry[where]).write(_moved(recorder, part, 0, place, len(indexed.common)))
+    return out
 
 
 def _moved(recorder: Recorder, value: Value, source: int, target: int, count: int) -> Value:
@@ -320,6 +348,8 @@ def scatter(array: TracedArray, key: tuple[Any, ...], value: Any, accumulate: bo
     if new.shape == () and indexed.shape:
         new = recorder.builder.broadcast(new, indexed.shape)
     new = _moved(recorder, new, indexed.place, 0, len(indexed.common))
+    if len(indexed.boxes) == 1 and indexed.boxes[0].is_injective and not accumulate:
+        return recorder.seen(indexed.array, indexed.boxes[0].shown(indexed.array.geometry)).write(new)
     storage.scatter(recorder, indexed.array.layout, tuple(indexed.indices), new, accumulate)
 
 

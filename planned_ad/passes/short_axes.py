@@ -1,0 +1,404 @@
+"""Axes of two to four elements, along which much is summed or repeated, are written out: a value for each element.
+
+>>> import numpy as np
+>>> from planned_ad.passes.dead_code import drop_dead
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> tape = trace(lambda x: np.sqrt(np.sum(np.sin(x) ** 2, axis=1)), (np.zeros((99, 2)),)).tape
+>>> print(brief(tape))
+v0: float64[99, 2] = x[...]
+v1: float64[99, 2] = sin(v0)
+v2: float64[99, 2] = multiply(v1, v1)
+v3: float64[99] = reduce_sum(v2, axes=(1,))
+v4: float64[99] = sqrt(v3)
+return v4
+>>> print(brief(write_out_short_axes(tape)))
+v5: float64[99] = x[:, 0]
+v6: float64[99] = x[:, 1]
+v7: float64[99] = sin(v5)
+v8: float64[99] = sin(v6)
+v9: float64[99] = multiply(v7, v7)
+v10: float64[99] = multiply(v8, v8)
+v3: float64[99] = add(v9, v10)
+v4: float64[99] = sqrt(v3)
+return v4
+
+Points `[n, 3]`, their distances `[n]` and what is made of both are then one domain, `[n]`, and fuse; vectors of a
+machine are filled with the same coordinate of many points. Requires a primal tape; ensures the same numbers (sums along
+such an axis are added in its order, as NumPy does).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..analysis.shared_axes import AxisOf
+from ..regions.regions import Region, View, c_strides, contiguous, decompose, is_ragged
+from ..rules.table import RULES
+from ..tape.builder import TapeBuilder, rebuilt, written_anew
+from ..tape.tape import Apply, Constant, Load, Operation, Store, Tape, Value, walk
+
+LONGEST = 4  # elements of an axis that is written out
+LEAST = 64  # elements of what is left: shorter arrays fill no vectors
+PAYS = 3  # operations on numbers, at least, for each that then lies apart from its neighbours in memory
+MOST_OPERATIONS = 400  # that are written
+MOST_CONSTANT = 1 << 16  # elements
+
+Places = tuple[int, ...]  # an index along each axis of a value that is written out
+
+
+def write_out_short_axes(tape: Tape) -> Tape:
+    """Requires a primal tape; ensures the same numbers. The same tape where no such axis is worth it."""
+    chosen = ShortAxes(list(walk(tape.operations)), tape.results).chosen()
+    if not chosen:
+        return tape
+    writer = PartWriter(rebuilt(tape), chosen)
+    tape = written_anew(tape, writer.builder, writer.write)
+    for value in dict.fromkeys(tape.results):
+        writer.join(value)
+    builder = writer.builder
+    return replace(
+        tape, buffers=tuple(builder.buffers), operations=tuple(builder.operations), turn=len(builder.operations)
+    )
+
+
+def is_short_axis(value: Value, axis: int) -> bool:
+    return 2 <= value.shape[axis] <= LONGEST and not is_ragged(value.shape)
+
+
+class ShortAxes:
+    """The short axes of a tape's values, in classes of those that can be written out only together."""
+
+    def __init__(self, operations: Sequence[Operation], results: Sequence[Value]):
+        self.operations = operations
+        self.parent: dict[AxisOf, AxisOf] = {}
+        self.values = {v.id: v for op in operations for v in (*op.outputs, *op.inputs)}
+        self.whole: set[AxisOf] = set()  # classes that are needed as they are
+        self.joined = {value.id: value for value in results}  # that are put together in the end
+        for op in operations:
+            if not op.blocks:
+                self.visit(op)
+
+    def root(self, axis: AxisOf) -> AxisOf:
+        while axis in self.parent:
+            axis = self.parent[axis]
+        return axis
+
+    def unite(self, one: AxisOf, other: AxisOf) -> None:
+        a, b = self.root(one), self.root(other)
+        if a != b:
+            self.parent[b] = a
+
+    def keep(self, value: Value, axes: Iterable[int] | None = None) -> None:
+        for axis in range(len(value.shape)) if axes is None else axes:
+            self.whole.add((value.id, axis))
+
+    def visit(self, op: Operation) -> None:
+        """Note which axes go together, and which have to stay."""
+        match op:
+            case Load() | Constant():
+                if isinstance(op, Constant) and op.data.size > MOST_CONSTANT:
+                    self.keep(op.out)
+            case Store():
+                if op.value.shape and op.value.shape != op.region.shape:
+                    self.keep(op.value)
+            case Apply():
+                self.visit_apply(op)
+            case _:
+                for value in (*op.inputs, *op.outputs):
+                    self.keep(value)
+
+    def visit_apply(self, op: Apply) -> None:
+        kind, out = RULES[op.primitive].kind, op.out
+        if kind == "elementwise":
+            for operand in op.operands:
+                if operand.shape:
+                    self.along(operand, range(len(out.shape)), out)
+        elif kind == "view":
+            self.visit_view(op)
+        elif kind == "reduce":
+            (operand,), summed = op.operands, op.params["axes"]
+            if op.primitive != "reduce_sum" or operand.dtype != out.dtype or out.dtype.kind not in "fi":
+                self.keep(operand, summed)
+            self.along(operand, [k for k in range(len(operand.shape)) if k not in summed], out)
+        elif kind == "gather":
+            source, *indices = op.operands
+            count, common = len(indices), len(indices[0].shape)
+            for value in indices:
+                self.keep(value)
+            self.keep(source, range(count))
+            self.keep(out, range(common))
+            for k in range(count, len(source.shape)):
+                self.unite((source.id, k), (out.id, k - count + common))
+        elif kind == "contract":
+            first: dict[object, AxisOf] = {}
+            for value, labels in labelled(op):
+                for k, label in enumerate(labels):
+                    self.unite(first.setdefault(label, (value.id, k)), (value.id, k))
+        else:
+            for value in (*op.operands, out):
+                self.keep(value)
+
+    def along(self, operand: Value, axes: Sequence[int], out: Value) -> None:
+        """These axes of an operand are the axes of the result."""
+        for new, axis in enumerate(axes):
+            self.unite((operand.id, axis), (out.id, new))
+
+    def visit_view(self, op: Apply) -> None:
+        """What moves along a short axis is short itself, and written out with it."""
+        (operand,), out = op.operands, op.out
+        moves = decompose(op.params["view"], operand.shape)
+        if moves is None:
+            self.keep(operand)
+            self.keep(out)
+            return
+        for axis in range(len(operand.shape)):
+            for new, step in enumerate(moves.steps):
+                if step[axis] and out.shape[new] > 1 and is_short_axis(operand, axis):
+                    if is_short_axis(out, new):
+                        self.unite((operand.id, axis), (out.id, new))
+                    else:
+                        self.keep(operand, (axis,))
+
+    # What is worth it.
+
+    def chosen(self) -> dict[int, tuple[int, ...]]:
+        """Of each value the axes that are written out."""
+        whole = set(map(self.root, self.whole))
+        axes = {
+            id: tuple(k for k in range(len(v.shape)) if is_short_axis(v, k) and self.root((id, k)) not in whole)
+            for id, v in self.values.items()
+        }
+        axes = {id: found for id, found in axes.items() if found}
+        groups = self.groups(axes)
+        paying = {root for root, members in groups.items() if self.pays(axes, members)}
+        return {id: found for id, found in axes.items() if self.group[id] in paying}
+
+    def groups(self, axes: dict[int, tuple[int, ...]]) -> dict[int, list[Operation]]:
+        """Operations on values with such axes, in groups that share values."""
+        parent: dict[int, int] = {id: id for id in axes}
+
+        def root(id: int) -> int:
+            while parent[id] != id:
+                id = parent[id]
+            return id
+
+        touching = [(op, [v.id for v in (*op.outputs, *op.inputs) if v.id in axes]) for op in self.operations]
+        touching = [(op, ids) for op, ids in touching if ids and not op.blocks]
+        for _, ids in touching:
+            for id in ids:
+                parent[root(id)] = root(ids[0])
+        self.group = {id: root(id) for id in axes}
+        found: dict[int, list[Operation]] = defaultdict(list)
+        for op, ids in touching:
+            found[self.group[ids[0]]].append(op)
+        return found
+
+    def pays(self, axes: dict[int, tuple[int, ...]], operations: Sequence[Operation]) -> bool:
+        """Whether sums or repetitions along such axes make other domains, and more is computed than moved."""
+        values = {v.id for op in operations for v in (*op.outputs, *op.inputs)} & axes.keys()
+        count = Counter(moved=sum(v.size for id, v in self.joined.items() if id in values))
+        mixes = False
+        for op in operations:
+            value = op.value if isinstance(op, Store) else op.outputs[0]
+            if isinstance(op, Load | Store):
+                count["moved"] += elements_shown(op.region.view)
+                if isinstance(op, Store) and value.id in axes and op.accumulate:
+                    count["moved"] += elements_shown(op.region.view)
+                continue
+            if not isinstance(op, Apply):
+                continue
+            kind = RULES[op.primitive].kind
+            largest = max((*op.operands, value), key=lambda v: v.size)
+            if kind in ("elementwise", "contract"):
+                count["work"] += int(largest.size * max(RULES[op.primitive].cost, 1))
+            if kind in ("reduce", "contract"):
+                mixes |= value.size >= LEAST and any(
+                    v.id in axes and len(v.shape) > len(value.shape) for v in op.operands
+                )
+                count["work"] += largest.size
+            if kind == "view" and value.id in axes:
+                mixes |= op.operands[0].size * 2 <= value.size and op.operands[0].size > LONGEST
+            count["written"] += math.prod(largest.shape[k] for k in axes.get(largest.id, ()))
+            if largest.id in axes:
+                left = largest.size // math.prod(largest.shape[k] for k in axes[largest.id])
+                count["left"] = max(count["left"], left)
+        fits = count["written"] <= MOST_OPERATIONS and count["left"] >= LEAST
+        return mixes and fits and count["work"] >= PAYS * count["moved"]
+
+
+def elements_shown(view: View) -> int:
+    """Elements that a view shows, each counted once."""
+    return math.prod(n for n, stride in zip(view.shape, view.strides) if stride)
+
+
+def labelled(op: Apply) -> Iterator[tuple[Value, tuple[int, ...]]]:
+    """The operands and the result of a product, with their labels."""
+    labels = op.params
+    yield from zip((*op.operands, op.out), (labels["a_labels"], labels["b_labels"], labels["out_labels"]))
+
+
+@dataclass
+class PartWriter:
+    """Writes the operations of a tape, those on values with `axes` once for each place along these."""
+
+    builder: TapeBuilder
+    axes: dict[int, tuple[int, ...]]
+    parts: dict[int, dict[Places, Value]] = field(default_factory=dict)
+
+    def write(self, op: Operation) -> None:
+        self.builder.line = op.line
+        if op.blocks:
+            self.builder.emit(self.builder.with_written_blocks(op, self.write))
+        elif not any(v.id in self.axes for v in (*op.outputs, *op.inputs)):
+            self.builder.emit(op)
+        elif isinstance(op, Store):
+            for place in self.places(op.value):
+                region = Region(op.region.buffer, part_of_view(op.region.view, self.axes[op.value.id], place))
+                self.builder.emit(replace(op, region=region, value=self.parts[op.value.id][place]))
+        else:
+            (out,) = op.outputs
+            for place in self.places(out):
+                self.write_part(op, out, place)
+
+    def join(self, value: Value) -> None:
+        """The value as a whole, from its parts, which are stored side by side."""
+        if value.id not in self.axes:
+            return
+        whole = self.builder.new_buffer("local", "joined", value.dtype, contiguous(value.shape)).whole
+        for place, part in self.parts[value.id].items():
+            view = part_of_view(whole.view, self.axes[value.id], place)
+            self.builder.store(Region(whole.buffer, view), part)
+        self.builder.emit(Load(out=value, region=whole, line=self.builder.line))
+
+    def places(self, value: Value) -> Iterator[Places]:
+        return itertools.product(*(range(value.shape[k]) for k in self.axes.get(value.id, ())))
+
+    def part(self, value: Value, at: dict[int, int]) -> Value:
+        """The part of a value at an index of some of its axes, by their numbers."""
+        if value.id not in self.axes:
+            return value
+        return self.parts[value.id][tuple(at[k] for k in self.axes[value.id])]
+
+    def left(self, value: Value) -> list[int]:
+        """The axes of a value that stay."""
+        return [k for k in range(len(value.shape)) if k not in self.axes.get(value.id, ())]
+
+    def new_part(self, value: Value, place: Places) -> Value:
+        """What a part is called: a value that stays whole keeps its name."""
+        if value.id not in self.axes:
+            return value
+        part = self.builder.new_value(tuple(value.shape[k] for k in self.left(value)), value.dtype)
+        self.parts.setdefault(value.id, {})[place] = part
+        return part
+
+    def write_part(self, op: Operation, out: Value, place: Places) -> None:
+        at = dict(zip(self.axes.get(out.id, ()), place))
+        match op:
+            case Constant():
+                key = tuple(at.get(k, slice(None)) for k in range(len(out.shape)))
+                data = op.data[key].copy()
+                data.setflags(write=False)
+                self.builder.emit(replace(op, out=self.new_part(out, place), data=data))
+            case Load():
+                view = part_of_view(op.region.view, self.axes[out.id], place)
+                self.builder.emit(replace(op, out=self.new_part(out, place), region=Region(op.region.buffer, view)))
+            case Apply():
+                self.write_apply(op, place, at)
+            case _:
+                raise TypeError(f"{type(op).__name__} has no parts")
+
+    def write_apply(self, op: Apply, place: Places, at: dict[int, int]) -> None:
+        kind = RULES[op.primitive].kind
+        if kind == "view":
+            (operand,), (where, view) = op.operands, self.seen(op, at)
+            self.emit(op, place, (self.part(operand, where),), view=view)
+        elif kind == "reduce":
+            self.write_sum(op, place, at)
+        elif kind == "contract":
+            self.write_product(op, place, at)
+        elif kind == "gather":
+            source, *indices = op.operands
+            moved = len(indices[0].shape) - len(indices)
+            self.emit(op, place, (self.part(source, {k - moved: n for k, n in at.items()}), *indices))
+        else:
+            self.emit(op, place, [self.part(v, at) for v in op.operands])
+
+    def emit(self, op: Apply, place: Places, operands: Sequence[Value], **parameters: object) -> None:
+        own = tuple((name, parameters.get(name, old)) for name, old in op.parameters)
+        self.builder.emit(replace(op, out=self.new_part(op.out, place), operands=tuple(operands), parameters=own))
+
+    def seen(self, op: Apply, at: dict[int, int]) -> tuple[dict[int, int], View]:
+        """Which part of its operand a part of a view shows, and how."""
+        (operand,), view = op.operands, op.params["view"]
+        moves = decompose(view, operand.shape)
+        assert moves is not None
+        first = [s + sum(moves.steps[k][axis] * n for k, n in at.items()) for axis, s in enumerate(moves.start)]
+        own, left = self.left(operand), self.left(op.out)
+        strides = dict(zip(own, c_strides(tuple(operand.shape[k] for k in own))))
+        steps = tuple(sum(moves.steps[k][axis] * strides[axis] for axis in own) for k in left)
+        offset = sum(first[axis] * strides[axis] for axis in own)
+        return dict(enumerate(first)), View(offset, tuple(view.shape[k] for k in left), steps)
+
+    def write_sum(self, op: Apply, place: Places, at: dict[int, int]) -> None:
+        """A sum or another reduction: along axes that are written out, of the parts in turn."""
+        (operand,), summed = op.operands, op.params["axes"]
+        here, left = self.axes.get(operand.id, ()), self.left(operand)
+        stay = [k for k in range(len(operand.shape)) if k not in summed]
+        kept = {k: at[new] for new, k in enumerate(stay) if new in at}
+        terms = [
+            self.part(operand, kept | dict(zip((k for k in here if k in summed), chosen)))
+            for chosen in itertools.product(*(range(operand.shape[k]) for k in here if k in summed))
+        ]
+        axes = tuple(left.index(k) for k in summed if k in left)
+        is_done = not axes and len(terms) > 1
+        total = self.total(terms, self.new_part(op.out, place) if is_done else None)
+        if not is_done:
+            self.emit(op, place, (total,), axes=axes)
+
+    def total(self, terms: Sequence[Value], out: Value | None) -> Value:
+        """The sum of some values, in their order, under the name `out`."""
+        total = terms[0]
+        for number, term in enumerate(terms[1:], 2):
+            named = out is not None and number == len(terms)
+            result = out if named and out is not None else self.builder.new_value(term.shape, term.dtype)
+            operands = (total, term)
+            self.builder.emit(Apply(out=result, primitive="add", operands=operands, line=self.builder.line))
+            total = result
+        return total
+
+    def write_product(self, op: Apply, place: Places, at: dict[int, int]) -> None:
+        """A product: the sum, over the labels of axes that are written out, of products of parts."""
+        (a, a_labels), (b, b_labels), (out, out_labels) = labelled(op)
+        known = {out_labels[k]: n for k, n in at.items()}
+        summed = {a_labels[k]: a.shape[k] for k in self.axes.get(a.id, ()) if a_labels[k] not in known}
+        labels = {
+            name: tuple(label for label in op.params[name] if label not in known and label not in summed)
+            for name in ("a_labels", "b_labels", "out_labels")
+        }
+        chosen = [known | dict(zip(summed, numbers)) for numbers in itertools.product(*map(range, summed.values()))]
+        pairs = [
+            tuple(
+                self.part(v, {k: where[names[k]] for k in self.axes.get(v.id, ())})
+                for v, names in ((a, a_labels), (b, b_labels))
+            )
+            for where in chosen
+        ]
+        if len(pairs) == 1:
+            self.emit(op, place, pairs[0], **labels)
+            return
+        terms = [self.builder.apply("contract", *pair, **labels) for pair in pairs]
+        self.total(terms, self.new_part(out, place))
+
+
+def part_of_view(view: View, axes: Sequence[int], place: Places) -> View:
+    """What a view shows at an index along some of its axes."""
+    offset = view.offset
+    for axis, number in zip(axes, place):
+        offset += number * view.strides[axis]
+    left = [k for k in range(len(view.shape)) if k not in axes]
+    return View(offset, tuple(view.shape[k] for k in left), tuple(view.strides[k] for k in left))

@@ -1,0 +1,86 @@
+"""Loops and batches of products: one product, turned over where vectors run, in blocks of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from planned_ad.calls.entries import entry_tape
+from planned_ad.calls.kinds import KINDS
+from planned_ad.passes.products import lower_products
+from planned_ad.passes.vectorise.vectorise import vectorise
+from planned_ad.planner import plan_memory
+from planned_ad.tape.interpret import interpret
+from planned_ad.tape.tape import Apply, Loop, Tape, walk
+from planned_ad.trace import trace
+
+from .oracle import assert_close, memories_for
+
+RNG = np.random.default_rng(0)
+POINTS = RNG.random((40, 20))
+
+
+def contractions(tape: Tape) -> list[Apply]:
+    return [op for op in walk(tape.operations) if isinstance(op, Apply) and op.primitive == "contract"]
+
+
+def iterated(w, means):
+    s = 0.0
+    for i in range(len(POINTS)):
+        s += np.sum(np.tanh(w @ (POINTS[i] - means)) ** 2)
+    return s
+
+
+def test_iterations_that_multiply_by_the_same_matrix() -> None:
+    args = RNG.random((100, 20)), RNG.random(20)
+    traced = trace(iterated, args)
+    tape = vectorise(traced.tape)
+    assert not any(isinstance(op, Loop) for op in walk(tape.operations))
+    (product,) = contractions(tape)
+    assert product.out.shape == (40, 100)
+    (found,) = interpret(tape, memories_for(tape, traced, args, {}, []))
+    assert_close(found, np.asarray(iterated(*args)))
+
+
+def test_iterations_with_matrices_of_their_own_stay() -> None:
+    def f(ws):
+        s = 0.0
+        for i in range(len(POINTS)):
+            s += np.sum(np.tanh(ws[i] @ POINTS[i]) ** 2)
+        return s
+
+    tape = vectorise(trace(f, (RNG.random((40, 100, 20)),)).tape)
+    assert any(isinstance(op, Loop) for op in walk(tape.operations))
+
+
+@pytest.mark.parametrize("subscripts", ["kij,nkj->nki", "kij,kjn->kin", "kij,nkj->kni", "ij,nkj->nki"])
+def test_operands_of_batches_are_turned_over(subscripts: str) -> None:
+    """Vectors run along the last axis of the result: the operand that has it is read along that axis."""
+    extents = dict(k=5, i=8, j=9, n=20)
+    a, b = (RNG.random([extents[c] for c in part]) for part in subscripts.split("->")[0].split(","))
+    traced = trace(lambda a, b: np.einsum(subscripts, a, b), (a, b))
+    tape = lower_products(traced.tape)
+    (product,) = contractions(tape)
+    (found,) = interpret(tape, memories_for(tape, traced, (a, b), {}, []))
+    assert_close(found, np.einsum(subscripts, a, b))
+    last = product.params["out_labels"][-1]
+    owners = [labels for labels in (product.params["a_labels"], product.params["b_labels"]) if last in labels]
+    assert all(labels[-1] == last for labels in owners)
+    assert lower_products(tape) is tape
+
+
+def likelihood(means, factors):
+    x = np.linspace(0.0, 1.0, 500 * 20).reshape(500, 20)
+    y = np.einsum("kij,nkj->nki", factors, x[:, None, :] - means)
+    t = -0.5 * np.sum(y * y, axis=2)
+    m = t.max(axis=1, keepdims=True)
+    return np.sum(np.log(np.sum(np.exp(t - m), axis=1)) + m[:, 0])
+
+
+def test_rows_of_products_with_much_that_is_whole() -> None:
+    """The factors are 160 KB: as long to read, for a few rows, as to multiply by."""
+    args = RNG.random((50, 20)), RNG.random((50, 20, 20))
+    memory = plan_memory(entry_tape(trace(likelihood, args), KINDS["gradient"], preserve_args=False))
+    (rows,) = memory.blocked
+    assert rows.rows == 500 and 8 <= rows.together <= 16
+    assert memory.workspace_nbytes < 1 << 20  # `y` alone would be 4 MB

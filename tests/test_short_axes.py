@@ -1,0 +1,117 @@
+"""Short axes written out: the same numbers, no arrays along them, and only where it pays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from planned_ad.calls.entries import entry_tape
+from planned_ad.calls.kinds import KINDS
+from planned_ad.passes.rewrite import rewrite
+from planned_ad.passes.short_axes import write_out_short_axes
+from planned_ad.planner import plan_memory
+from planned_ad.tape.interpret import interpret
+from planned_ad.tape.tape import walk
+from planned_ad.tape.verify import verify
+from planned_ad.trace import trace
+
+from .oracle import assert_close, check_gradient, memories_for
+
+RNG = np.random.default_rng(5)
+N = 70
+TURNED = RNG.integers(0, N, N)
+FRAME = RNG.random((3, 3)).tolist()
+
+
+def distances(x, y):
+    d = x[:, None, :] - y[None, :, :]
+    return np.sum(np.exp(-np.sum(d**2, axis=2)))
+
+
+def rotation(x, y):
+    angle = np.linalg.norm(x, axis=1, keepdims=True)
+    axis = x / angle
+    turned = np.cos(angle) * y + np.sin(angle) * np.cross(axis, y) + axis * np.sum(axis * y, axis=1, keepdims=True)
+    return turned[:, :2] / (9.0 + turned[:, 2:])
+
+
+def parts_and_turns(x, y):
+    a = np.sin(x)[:, ::-1] * np.cos(y)
+    b = a.T * np.array([[1.0], [2.0], [3.0]])
+    c = np.where(b > 0.1, b, a.sum(axis=1) * b[1])
+    return np.sum(c**2) + np.sum(np.tanh(a[:, 1]) * c[0]) + np.sum(a[3:9, :2])
+
+
+def products(x, y):
+    z = np.sin(x) @ np.array(FRAME)
+    q = np.einsum("ni,nj->nij", z, np.cos(y))
+    return np.sum(np.einsum("nij,nj->ni", q, x) ** 2) + np.sum(np.einsum("nii", q) ** 3)
+
+
+def looked_up(x, y):
+    d = np.sin(x[TURNED]) - np.exp(y)
+    return np.sqrt(np.sum(d * d, axis=1) + 1.0)
+
+
+def written(x, y):
+    z = np.zeros((N, 3))
+    z[:, 1:] = np.sin(x[:, :2]) * np.sum(np.exp(y), axis=1)[:, None]
+    x[:, 0] += z[:, 2]
+    x *= np.sum(z * np.tanh(y), axis=1, keepdims=True)
+    return np.sum(x * z)
+
+
+def in_loops(x, y):
+    for _ in range(20):
+        r = np.sqrt(1.0 + np.sum(np.sin(x) ** 2, axis=1, keepdims=True))
+        x = x * np.cos(y) / r
+    return x
+
+
+PROGRAMS = (distances, rotation, parts_and_turns, products, looked_up, written, in_loops)
+
+
+def arguments():
+    return RNG.random((N, 3)), RNG.random((N, 3))
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_the_numbers_stay(f):
+    x, y = arguments()
+    traced = trace(f, (x, y))
+    before = rewrite(traced.tape)
+    after = write_out_short_axes(before)
+    verify(after)
+    assert after is not before
+    results = []
+    for tape in (before, after):
+        memories = memories_for(tape, traced, (x, y), {}, [])
+        results.append((*interpret(tape, memories), *(memories[id] for id in tape.arguments)))
+    for one, other in zip(*results):
+        assert_close(other, one)
+
+
+def test_nothing_is_made_along_them():
+    x, y = arguments()
+    tape = entry_tape(trace(distances, (x, y)), KINDS["gradient"], preserve_args=False)
+    assert max(len(v.shape) for op in walk(tape.operations) for v in op.outputs) == 2
+    assert plan_memory(tape).workspace_nbytes <= 6 * N * 8 + 64 * 6  # neither distances nor differences
+
+
+@pytest.mark.parametrize("f", (rotation, products))
+def test_gradients(f):
+    check_gradient(lambda x, y: np.sum(f(x, y) ** 2), *arguments())
+
+
+@pytest.mark.parametrize(
+    "f",
+    (
+        lambda x, y: np.sum(np.sin(x) * y),  # nothing is summed along the axis alone
+        lambda x, y: np.sum(x, axis=1) * 2.0,  # hardly anything is computed
+        lambda x, y: np.sort(np.sum(np.sin(x[:9]) * y[:9], axis=1)),  # nine rows fill no vectors
+        lambda x, y: np.sum(np.sort(np.sin(x) * np.cos(y), axis=1), axis=1),  # the axis is needed as it is
+    ),
+)
+def test_where_it_does_not_pay(f):
+    tape = rewrite(trace(f, arguments()).tape)
+    assert write_out_short_axes(tape) is tape
