@@ -157,13 +157,7 @@ def whole_spec(pairs: ArraySpec) -> ArraySpec:
 def made(trace: Trace, row: CallKind, parameter: Parameter, spec: Spec) -> Result | None:
     """What stands for a parameter that is not passed; None where there is nothing, or the slow path makes it."""
     role = parameter.role
-<<<<<<< HEAD
-    if not parameter.places:  # of a container without items
-        return None
-    if role is COTANGENT:
-=======
     if role is COTANGENT and parameter.places:
->>>>>>> main
         value = parameter.places[0].value
         return None if value is None else ConstantResult(value)
     if role is RESULT and not row.is_sweep and not is_certain(trace):
