@@ -27,9 +27,10 @@ import numpy as np
 from ...kernels.entry import watchtable
 from ...kernels.entry.watchtable import Row
 from ...python.made import MadeOf
-from ...python.shadows import ShadowModule, is_array_class, is_library, is_user_class, is_user_function, real_class
+from ...python.shadows import ShadowModule, is_array_class, is_user_class, is_user_function, real_class
 from ...python.used_names import UsedNames
 from ...tape.captured import MOST_BYTES, view_of
+from .libraries import is_fixed, is_library_value
 
 MOST_ITEMS = 512  # of a container: of one with more, the items are not looked at
 MOST_ROWS = 4096
@@ -453,27 +454,6 @@ VISITORS: dict[type, Callable[[Walk, Any, str], None]] = {
     set: Walk.visit_set,
     ShadowModule: lambda walk, obj, path: None,
 }
-
-
-def is_fixed(value: object) -> bool:
-    """Whether this stays what it is, as libraries do and what is in them: it is not looked into."""
-    if isinstance(value, types.ModuleType):
-        return is_library(value.__name__, getattr(value, "__file__", None))
-    if isinstance(value, types.BuiltinFunctionType):
-        return isinstance(value.__self__, types.ModuleType) or value.__self__ is None
-    if isinstance(value, np.ufunc | np.dtype | types.MethodDescriptorType | types.WrapperDescriptorType):
-        return True
-    return is_library_value(value)
-
-
-def is_library_value(value: object) -> bool:
-    """Whether a function or class is a library's."""
-    if isinstance(value, type):
-        return not is_user_class(value) and is_library(value.__module__)
-    if type(value) is types.FunctionType:
-        return not is_user_function(value) and not is_user_function(getattr(value, "__wrapped__", None))
-    is_numpy_function = type(value).__module__ == "numpy" and callable(value) and hasattr(value, "__wrapped__")
-    return is_numpy_function
 
 
 def may_be_hidden(name: str, value: object) -> bool:
