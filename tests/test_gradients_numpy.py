@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -31,19 +33,18 @@ def check(case: Case, arguments: tuple[np.ndarray, ...]) -> None:
     assert_shadows(scheduled(entry, traced, arguments, 3, True), expected, "schedule")
 
 
-@pytest.mark.parametrize("case", SMOOTH, ids=lambda case: case.name)
-def test_against_the_interpreter(case: Case) -> None:
-    check(case, case.arguments)
+LAYOUTS = {"as_given": lambda a: a, "column_major": column_major, "strided": strided}
 
 
-# Other layouts of the arguments: a third of the cases for each.
+def every_case_in_turn() -> list[Any]:
+    """Each case in one layout of its arguments, which is another from case to case; in the others with `-m long`."""
+    return [
+        pytest.param(case, layout, id=f"{case.name}-{layout}", marks=[] if (k + j) % 3 == 0 else pytest.mark.long)
+        for k, case in enumerate(SMOOTH)
+        for j, layout in enumerate(LAYOUTS)
+    ]
 
 
-@pytest.mark.parametrize("case", SMOOTH[::3], ids=lambda case: case.name)
-def test_column_major(case: Case) -> None:
-    check(case, tuple(map(column_major, case.arguments)))
-
-
-@pytest.mark.parametrize("case", SMOOTH[1::3], ids=lambda case: case.name)
-def test_strided(case: Case) -> None:
-    check(case, tuple(map(strided, case.arguments)))
+@pytest.mark.parametrize(("case", "layout"), every_case_in_turn())
+def test_against_the_interpreter(case: Case, layout: str) -> None:
+    check(case, tuple(map(LAYOUTS[layout], case.arguments)))
