@@ -878,5 +878,5 @@ def test_gradient(name: str) -> None:
 
 @pytest.mark.parametrize("name", sweep(PROGRAMS, slice(0, None, 3)))
 def test_every_call(name: str) -> None:
-    f, args, options = PROGRAMS[name]
+    f, args, _ = PROGRAMS[name]
     check_every_call(compiled(f, *args), f, args)
