@@ -34,6 +34,7 @@ from .python.source import Line
 from .python.structure import flatten
 from .python.type_variables import Arguments, Given, Result
 from .trace import Trace
+from .tracing.record.scopes import Site, Unrolled
 
 
 class CompiledCall(Generic[Arguments, Given]):
@@ -108,6 +109,7 @@ class Plan(Pictured, Generic[Result]):
         self._asked: dict[str, Callable[[Trace], None]] = {}  # what refuses traces, by who has had it asked
         self._stretched: set[Line] = set()  # lines of whose lengths, or masks, a trace knows less: see `trace`
         self._exact: set[Line] = set()  # lines whose masks are traced for each number of elements that they choose
+        self._unrolled: dict[Site, Unrolled] = {}  # loops that a trace has not got right as loops
         self._derivatives: dict[Any, Any] = {}
         self._shown_by: tuple[Plan, str] | None = None  # the plan, and its attribute, that show this one's call
         example_kwargs = example_kwargs or {}

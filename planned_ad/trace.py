@@ -34,6 +34,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,7 @@ def trace(
     max_steps: int = 1000,
     known: Sequence[Guard] = (),
     stretched: Iterable[Line] = (),
+    unrolled: Mapping[Site, Unrolled] = MappingProxyType({}),
     decisions: Decisions | None = None,
     outside: Outside | None = None,
 ) -> Trace:
@@ -181,6 +183,8 @@ def trace(
     stretched : iterable of Line
         Lines that combine arrays of run-time lengths, some of which may be 1 where others are not; or whose masks
         choose another number of elements in each call.
+    unrolled : mapping of Site to Unrolled
+        Loops whose iterations are recorded one by one, and why.
     decisions : Decisions, optional
         What is decided about its loops beforehand.
     outside : Outside
@@ -192,7 +196,8 @@ def trace(
         Where `f` does what cannot be recorded; the message names the user's line. What `f` itself or NumPy raises
         passes through, with a note that names the line.
     """
-    decisions = Decisions(known=known, stretched=set(stretched)) if decisions is None else decisions
+    if decisions is None:
+        decisions = Decisions(known=known, stretched=set(stretched), unrolled=dict(unrolled))
     outside = Outside() if outside is None else outside
     failure: Exception | None = None
     for _ in range(MOST_RUNS):

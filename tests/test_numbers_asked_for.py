@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 
 
 @pytest.mark.parametrize(
-    "write",
+    "spell",
     [
         lambda s, x: f"{s:.3f} {s!r:>30} {x} {x[0]:8.2e} {s}",
         lambda s, x: "%.3f %s %d %r %g" % (s, s, s, x, x[1]),  # noqa: UP031
@@ -29,11 +29,18 @@ LOG = logging.getLogger(__name__)
         lambda s, x: str(x) + repr(s) + format(s, ".2f") + np.array2string(x) + np.array_str(x),
     ],
 )
-def test_traced_values_in_text(write: Callable[..., str]) -> None:
-    def f(x):
-        return np.sum(x) + 0 * (write(np.sum(x), x) == "")
+def test_traced_values_in_text(spell: Callable[..., str], capsys: pytest.CaptureFixture) -> None:
+    def shown(x):
+        print(spell(np.sum(x), x))
+        return np.sum(x)
 
-    trace(f, (np.ones(3),))
+    def compared(x):
+        return np.sum(x) + 0 * (spell(np.sum(x), x) == "")
+
+    trace(shown, (np.ones(3),))
+    assert "traced" in capsys.readouterr().out
+    with pytest.raises(ConversionError, match="behind a traced"):
+        trace(compared, (np.ones(3),))
 
 
 def test_what_the_text_says(caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture) -> None:

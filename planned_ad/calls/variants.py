@@ -35,7 +35,8 @@ from ..tape.guards import (
 from ..tape.interpret import memory_of
 from ..tape.tape import Guard
 from ..trace import Trace
-from .check.checked import Checked, traced_and_checked
+from ..tracing.record.scopes import Site, Unrolled
+from .check.checked import DIFFERS, Checked, traced_and_checked
 from .entries import Entry, compiled_parts, limited_tape, loaded_entry
 from .kinds import KINDS, CallKind
 from .outside.watch import Watch
@@ -59,6 +60,7 @@ class PlanOfTraces(Protocol):
     _asked: dict[str, Callable[[Trace], None]]
     _stretched: set[Line]
     _exact: set[Line]
+    _unrolled: dict[Site, Unrolled]
 
     def _slow_path(self, row: CallKind, variant: Variant) -> Callable[..., Any]: ...
 
@@ -188,13 +190,15 @@ def add_variant(
         return added(plan, stored.trace, stored.checked, stored)
     check = options["check"] and (checked is None or checked.unrolled)  # what it unrolled, it finds again
     tracing = {name: options[name] for name in ("max_operations", "unroll", "max_steps")}
-    tracing |= {"known": known, "stretched": plan._stretched, "outside": Outside(frozen=tuple(options["frozen"]))}
+    tracing |= {"known": known, "stretched": plan._stretched, "unrolled": plan._unrolled}
+    tracing |= {"outside": Outside(frozen=tuple(options["frozen"]))}
     try:
         with stage(f"tracing {getattr(plan._f, '__name__', 'a function')}"):
             traced, found = traced_and_checked(plan._f, args, kwargs, check, tracing)
     except TooFewSteps as error:
         more_steps(plan, error.line, MOST_EXAMPLE_STEPS)
         return add_variant(plan, args, kwargs, known, checked)
+    plan._unrolled |= {site: loop for site, loop in traced.decisions.unrolled.items() if loop.reason == DIFFERS}
     found = found if check or checked is None else checked
     if request is not None:
         with belonging_to(file_of(plan._f)):

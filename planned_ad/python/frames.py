@@ -6,7 +6,7 @@ import dis
 import types
 from collections.abc import Iterator
 
-from .shadows import is_user_frame
+from .shadows import ShadowGlobals, is_user_frame
 
 REMAINDERS = (6, 19)  # the arguments of BINARY_OP that say `%` and `%=`
 
@@ -22,6 +22,18 @@ def user_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
 def user_frame(frame: types.FrameType | None) -> types.FrameType | None:
     """The innermost frame of traced code; None where none is running."""
     return next(user_frames(frame), None)
+
+
+def as_written(cls: type, frame: types.FrameType) -> type:
+    """A class that is asked for: as traced code sees it, where that reads `x.__class__`, and not `isinstance`."""
+    names = frame.f_globals
+    code = frame.f_code
+    if type(names) is not ShadowGlobals or "__class__" not in code.co_names:
+        return cls
+    if dis.opname[code.co_code[frame.f_lasti]] != "LOAD_ATTR":
+        return cls
+    seen: type = names.namespace.shadow(cls)
+    return seen
 
 
 def is_formatting(frame: types.FrameType) -> bool:

@@ -50,10 +50,10 @@ def extent_at(frame: types.FrameType) -> Extent | None:
 @functools.lru_cache(maxsize=4096)
 def _extent(code: types.CodeType, instruction: int) -> Extent | None:
     line, _, column, _ = list(code.co_positions())[instruction // 2]
-    tree = _syntax(code.co_filename)
+    tree = syntax_of(code.co_filename)
     if line is None or tree is None:
         return None
-    path = _path(tree, line, column or 0)
+    path = path_at(tree, line, column or 0)
     if not path:
         return None
     statement = path[-1]
@@ -70,14 +70,14 @@ def extent_after(frame: types.FrameType, line: int, returns: bool) -> Extent:
     That is the rest of the function, or of a loop around, where it was left by `return`; else the `else` of the loop.
     """
     file = frame.f_code.co_filename
-    tree, loop = _syntax(file), next(loop for loop in _loops(file) if loop.lineno == line)
+    tree, loop = syntax_of(file), next(loop for loop in _loops(file) if loop.lineno == line)
     assert tree is not None
-    return _reach(_path(tree, line, loop.col_offset), [ast.Return()] if returns else loop.orelse)
+    return _reach(path_at(tree, line, loop.col_offset), [ast.Return()] if returns else loop.orelse)
 
 
 @functools.lru_cache(maxsize=64)
 def _loops(file: str) -> list[Any]:
-    tree = _syntax(file)
+    tree = syntax_of(file)
     return [] if tree is None else [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
 
 
@@ -116,10 +116,10 @@ def while_part(frame: types.FrameType) -> tuple[Extent, int] | None:
 @functools.lru_cache(maxsize=4096)
 def _while_part(code: types.CodeType, instruction: int) -> tuple[Extent, int] | None:
     line, _, column, _ = list(code.co_positions())[instruction // 2]
-    tree = _syntax(code.co_filename)
+    tree = syntax_of(code.co_filename)
     if line is None or tree is None:
         return None
-    path = _path(tree, line, column or 0)
+    path = path_at(tree, line, column or 0)
     if not path or not isinstance(path[-1], ast.While):
         return None
     if (line, column) == (path[-1].lineno, path[-1].col_offset):  # where compilers put the jump after a call
@@ -140,7 +140,7 @@ def asks_identity(code: types.CodeType) -> bool:
     """Whether a function asks with `is` whether two variables, attributes or items are one."""
     if dis.opmap["IS_OP"] not in code.co_code[::2]:
         return False
-    tree = _syntax(code.co_filename)
+    tree = syntax_of(code.co_filename)
     lines = [line for _, _, line in code.co_lines() if line]
     if tree is None or not lines:
         return False
@@ -221,8 +221,8 @@ def breaks_from(frame: types.FrameType, lines: WhileLines) -> bool:
 def _breaks_from(code: types.CodeType, instruction: int) -> int | None:
     """The line of the loop that the `if` at this instruction breaks from."""
     line, _, column, _ = list(code.co_positions())[instruction // 2]
-    tree = _syntax(code.co_filename)
-    path = [] if line is None or tree is None else _path(tree, line, column or 0)
+    tree = syntax_of(code.co_filename)
+    path = [] if line is None or tree is None else path_at(tree, line, column or 0)
     if not path or not isinstance(path[-1], ast.If):
         return None
     if not has(path[-1], ast.Break, ast.Return):
@@ -248,7 +248,7 @@ def _is_one_test(part: ast.expr) -> bool:
     )
 
 
-def _path(tree: ast.AST, line: int, column: int) -> list[Any]:
+def path_at(tree: ast.AST, line: int, column: int) -> list[Any]:
     """The statements around a position, outermost first."""
     found: list[Any] = []
     children = list(ast.iter_child_nodes(tree))
@@ -276,7 +276,7 @@ def _span(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 @functools.lru_cache(maxsize=64)
-def _syntax(file: str) -> ast.Module | None:
+def syntax_of(file: str) -> ast.Module | None:
     lines = linecache.getlines(file)
     if not lines:
         return None

@@ -14,6 +14,7 @@ from .source import Line
 ANY_ATTRIBUTE = frozenset(
     {"getattr", "vars", "__dict__", "__getattribute__", "attrgetter", "asdict", "astuple", "fields", "dir", "replace"}
 )
+ASKS_FOR = frozenset({"getattr", "hasattr", "vars", "__dict__", "AttributeError"})  # for some that may not be there
 # And with one of these (as attributes, as globals), items of a dict whose keys do not.
 ITEM_ATTRIBUTES = frozenset({"items", "values", "keys", "popitem", "deepcopy", "update", "format", "join", "chain"})
 ITEM_FUNCTIONS = frozenset(
@@ -42,6 +43,14 @@ class UsedNames:
     @cached_property
     def any_attribute(self) -> bool:
         return not ANY_ATTRIBUTE.isdisjoint(self.names)
+
+    @cached_property
+    def asked_for(self) -> frozenset[str]:
+        """Names of attributes that code may ask for which need not be there."""
+        asking = [code for code in self._every if not ASKS_FOR.isdisjoint(code.co_names)]
+        found = [*self.texts, *(n for c in asking for n in strings(c.co_consts))] if asking else []
+        found += [n for c in asking if "AttributeError" in c.co_names for n in c.co_names]
+        return frozenset(n for n in found if n.isidentifier() and not n.startswith("__"))
 
     @cached_property
     def any_item(self) -> bool:

@@ -17,10 +17,11 @@ import numpy as np
 from ..regions.affine import Extent, Ragged, exact
 from ..regions.regions import View, is_fixed, is_injective, is_ragged
 from ..rules import RULES
-from .interpret import Interpreter
+from .interpret import Interpreter, memory_of
 from .tape import Apply, Branch, Constant, IndexValue, Load, Loop, Operation, Store, Tape, Value, walk
 
 LARGE = 1 << 20  # bytes
+LAST = -1  # where it is noted which side a run has taken last
 FEW = 4  # iterations of so few operations are interpreted as they are
 NUMBERS = frozenset(map(np.dtype, (np.float64, np.int64, np.bool_)))
 FLOAT = np.dtype(np.float64)
@@ -39,15 +40,36 @@ SAME = ("copy", "cut", "again", "stop_gradient")
 
 
 class LoopInterpreter(Interpreter):
-    """An interpreter whose loops run as Python functions. `written`: the buffers that the tape writes to."""
+    """An interpreter whose loops run as Python functions.
 
-    written: Container[int] = frozenset()
+    Attributes
+    ----------
+    written : container of int
+        The buffers that the tape writes to.
+    ways : dict
+        Of each branch that was met, by identity, it and the ways that runs have taken: see `taken`.
+    """
+
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, **options)
+        self.written: Container[int] = frozenset()
+        self.ways: dict[int, tuple[Branch, list[int]]] = {}
 
     def step(self, op: Operation) -> None:
+        if isinstance(op, Branch):
+            ways, side = self.taken(op), bool(self.value(op.predicate))
+            ways[2 * ways[LAST] + side], ways[LAST] = 1, 1 + side
         if isinstance(op, Load) and op.region.buffer not in self.written:
             self.define(op.out, self.region(op.region))
         else:
             super().step(op)
+
+    def taken(self, op: Branch) -> list[int]:
+        """Whether each side (that where the predicate fails, the other one) was taken first, after the one, the other.
+
+        At the end which of these three the present run is at.
+        """
+        return self.ways.setdefault(id(op), (op, [0] * 7))[1]
 
     def loop(self, op: Loop) -> None:
         if op.count is None and int(op.trips) < FEW:
@@ -64,20 +86,45 @@ class LoopInterpreter(Interpreter):
         return known[id(op)][:2]
 
 
-def interpreted(tape: Tape, memories: Mapping[int, np.ndarray]) -> list[np.ndarray]:
-    """As `interpret.interpret`, faster: values go when they are not used any more.
+class TapeInterpreter(LoopInterpreter):
+    """What runs a whole tape, several times if need be."""
 
-    Memory that the tape does not write to may be read-only.
-    """
-    interpreter = LoopInterpreter(tape.buffers, memories)
-    interpreter.written = frozenset(region.buffer for op in tape.operations for region in op.writes)
-    last = last_uses(tape)
-    with np.errstate(all="ignore"):
-        for operation, dead in zip(tape.operations, last):
-            interpreter.step(operation)
-            for id in dead:
-                interpreter.values.pop(id, None)
-    return [interpreter.value(result) for result in tape.results]
+    def __init__(self, tape: Tape, memories: Mapping[int, np.ndarray]):
+        super().__init__(tape.buffers, memories)
+        self.tape = tape
+        self.written = frozenset(region.buffer for op in tape.operations for region in op.writes)
+        self.last = last_uses(tape)
+
+    def results(self) -> list[np.ndarray]:
+        """Run the tape. Values go when they are not used any more."""
+        with np.errstate(all="ignore"):
+            for operation, dead in zip(self.tape.operations, self.last):
+                self.step(operation)
+                for id in dead:
+                    self.values.pop(id, None)
+        return [self.value(result) for result in self.tape.results]
+
+    def known_ways(self) -> int:
+        """How many ways through branches runs have taken."""
+        return sum(sum(ways[:LAST]) for _, ways in self.ways.values())
+
+    def restart(self, memories: Mapping[int, np.ndarray]) -> None:
+        """Have the arguments hold something else, in the same memory, for another run."""
+        self.values.clear()
+        self.indices.clear()
+        for _, ways in self.ways.values():
+            ways[LAST] = 0
+        for id, memory in self.memories.items():
+            known = self.buffers[id].array
+            if id in memories:
+                memory[...] = memories[id]
+            elif known is not None:
+                memory[...] = memory_of(self.buffers[id], known)
+
+
+def interpreted(tape: Tape, memories: Mapping[int, np.ndarray]) -> list[np.ndarray]:
+    """As `interpret.interpret`, faster. Memory that the tape does not write to may be read-only."""
+    return TapeInterpreter(tape, memories).results()
 
 
 def last_uses(tape: Tape) -> list[set[int]]:
@@ -212,11 +259,14 @@ class LoopCode:
         self.bound.pop()
 
     def branch(self, op: Branch, depth: int) -> None:
+        taken = self.name("b", self.interpreter.taken(op))
         self.add(depth, f"if v{op.predicate.id}:")
-        self.block(op.then, depth + 1)
-        if op.otherwise:
-            self.add(depth, "else:")
-            self.block(op.otherwise, depth + 1)
+        for side, block in ((True, op.then), (False, op.otherwise)):
+            self.add(depth + 1, f"{taken}[2 * {taken}[{LAST}] + {side}], {taken}[{LAST}] = 1, {1 + side}")
+            for inner in block:
+                self.operation(inner, depth + 1)
+            if side:
+                self.add(depth, "else:")
 
     def load(self, op: Load, depth: int) -> None:
         region = op.region

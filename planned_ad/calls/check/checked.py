@@ -11,7 +11,7 @@ import functools
 import time
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,13 @@ from ...python.signatures import bind
 from ...python.structure import flatten, flatten_arguments, is_object_class, paths
 from ...tape.guards import error_of, is_stretch
 from ...tape.interpret import GuardBroken, array_of, memory_of
-from ...tape.loop_code import costs, interpreted
+from ...tape.loop_code import TapeInterpreter, costs
 from ...tape.tape import Loop, Tape, walk
 from ...trace import ArgumentLeaf, Trace, trace
 from ...tracing.record.scopes import Unrolled
 from ...tracing.replacements.results import with_plain_lists
 from .comparison import Difference, Pair, first_difference, noise_of, rounded, same_bits
+from .other_inputs import ANYWAY, MOST_MISSES, MOST_RUNS, has_branches, may_vary, other_inputs
 from .returned import rebound_value, rebuild
 from .time_limit import within
 
@@ -40,6 +41,7 @@ LARGE = 1 << 20  # bytes of an array that is not copied where nothing writes to 
 MOST = 0.6  # of the time, for the tape: the function takes about as long
 RAISE = dis.opmap["RAISE_VARARGS"]
 SINGLE = 6  # loops that are unrolled one by one, to find those concerned
+DIFFERS = "gives something else than the function when it is recorded once"
 HIDDEN = (
     "Something that a plan does not see makes the difference: state outside of the function or in an iterator that "
     "moves on from call to call or from iteration to iteration, a cache, random numbers, the time, or memory of "
@@ -58,6 +60,8 @@ class Checked:
         Results and written arguments that the function and its trace give alike, and how precisely.
     left_out : str
         What was not compared, and why; empty where all was.
+    others : int
+        Of how many other inputs the same was compared: some that take other ways through branches in loops.
     unrolled : bool
         Whether loops were unrolled since they made a difference; `fallbacks` says which.
     seconds : float
@@ -66,11 +70,13 @@ class Checked:
 
     compared: tuple[str, ...] = ()
     left_out: str = ""
+    others: int = 0
     unrolled: bool = False
     seconds: float = 0.0
 
     def __str__(self) -> str:
         found = [*self.compared, *([f"not compared: {self.left_out}"] if self.left_out else [])]
+        found += [f"compared for {self.others} other inputs too"] if self.others else []
         return "; ".join(found) or "nothing is returned or written"
 
 
@@ -100,23 +106,31 @@ def traced_and_checked(
             difference = comparison.difference(seconds)
     except NotComparable as reason:
         return traced, Checked(left_out=str(reason), seconds=time.perf_counter() - start)
+    other = None
+    if difference is None:
+        other, difference = comparison.elsewhere(seconds)
     if difference is None:
         return traced, comparison.checked(time.perf_counter() - start)
-    return unrolled(comparison, difference, options)
+    return unrolled(comparison, difference, options, other)
 
 
-def unrolled(comparison: Comparison, difference: Difference, options: dict[str, Any]) -> tuple[Trace, Checked]:
-    """The trace with the loops unrolled that make a difference: one of them, or all."""
+def unrolled(
+    comparison: Comparison, difference: Difference, options: dict[str, Any], other: Comparison | None = None
+) -> tuple[Trace, Checked]:
+    """The trace with the loops unrolled that make a difference: one of them, or all.
+
+    `other`: of the same trace, for other inputs, where it is there that they do.
+    """
     start = time.perf_counter()
     traced = comparison.trace
-    loops, changed = traced.rolled, comparison.repeated()
+    loops, changed = traced.rolled, comparison.repeated() if other is None else None
     if changed is not None:
         difference = changed
     else:
         singles = [(loop,) for loop in loops] if 1 < len(loops) <= SINGLE else []
         for chosen in [*singles, loops] if loops else []:
             try:
-                found, difference_now = comparison.with_loops_unrolled(chosen, options)
+                found, difference_now = comparison.with_loops_unrolled(chosen, options, other)
             except (TraceError, NotComparable):
                 if chosen == loops:
                     raise
@@ -150,6 +164,8 @@ class Comparison:
         self.pairs: list[Pair] = []
         self.noise: list[Any] | None = None  # of each pair, where it was needed
         self.running = ""
+        self.others = 0  # inputs that were compared beside these
+        self.interpreter: TapeInterpreter | None = None  # of a tape that may take other ways, for other inputs too
 
     def difference(self, seconds: float | None) -> Difference | None:
         """The first thing in which the two runs differ, other than by rounding and what the function makes of that."""
@@ -196,19 +212,77 @@ class Comparison:
             self.noise, difference = [], self.repeated()
         return difference
 
+    # Elsewhere.
+
+    def elsewhere(self, seconds: float) -> tuple[Comparison | None, Difference | None]:
+        """Inputs beside the example for which the two runs differ, where branches in loops may go several ways."""
+        traced = self.trace
+        varied = may_vary(self.leaves, traced.leaves)
+        if not varied or traced.changes_outside or not has_branches(traced.tape):
+            return None, None
+        ends, ran, missed = time.thread_time() + seconds / 2, 0, 0
+        self.running = "the trace"
+        for leaves in other_inputs(traced.tape, self.leaves, varied):
+            if ran == MOST_RUNS or missed == MOST_MISSES or time.thread_time() > ends:
+                break
+            other = self.at(leaves)
+            is_new = other.goes_another_way()
+            missed = 0 if is_new else missed + 1
+            if not is_new and ran >= ANYWAY:
+                continue
+            ran += 1
+            difference = other.difference_if_any(seconds)
+            if difference is not None and other.repeated() is None:
+                return other, difference
+            self.others += bool(other.pairs)
+        return None, None
+
+    def at(self, leaves: list[Any]) -> Comparison:
+        """The same of other inputs."""
+        args, kwargs = self.signature.split(list(self.structure.unflatten(leaves)))
+        found = Comparison(self.f, args, kwargs, self.trace)
+        found.interpreter = self.interpreter
+        return found
+
+    def goes_another_way(self) -> bool:
+        """Whether the tape takes ways through branches that no run before has taken."""
+        assert self.interpreter is not None
+        before = self.interpreter.known_ways()
+        try:
+            self.run_tape()
+        except Exception:  # there is no comparing such inputs
+            return False
+        return self.interpreter.known_ways() > before
+
+    def difference_if_any(self, seconds: float | None) -> Difference | None:
+        """As `difference`, of inputs that may be beyond what the function and this trace are for."""
+        try:
+            found = self.difference(seconds)
+        except Exception:
+            return None
+        is_for_another = found is not None and found.error is not None
+        return None if found is None or is_for_another else replace(found, text=f"for other numbers, {found.text}")
+
     # The runs.
 
     def run_tape(self) -> tuple[list[np.ndarray], dict[int, Any]]:
         """Results, and what the memory of the arguments holds in the end."""
-        buffers = self.trace.tape.buffers
+        buffers, is_kept = self.trace.tape.buffers, has_branches(self.trace.tape)
         memories = {}
         for leaf, value in zip(self.trace.leaves, self.leaves):
             if leaf.buffer is None:
                 continue
             buffer, array = buffers[leaf.buffer], np.asarray(value, leaf.dtype)
-            is_plain = leaf.buffer not in self.written and array.flags.c_contiguous and array.size
+            is_plain = leaf.buffer not in self.written and array.flags.c_contiguous and array.size and not is_kept
             memories[leaf.buffer] = array.reshape(-1) if is_plain else memory_of(buffer, array)
-        results = interpreted(self.trace.tape, memories)
+        if self.interpreter is not None and is_kept:
+            self.interpreter.restart(memories)
+        else:
+            self.interpreter = TapeInterpreter(self.trace.tape, memories)
+        results = self.interpreter.results()
+        if is_kept:  # and so its memory
+            results = [np.array(result) for result in results]
+            memories = {id: memory.copy() for id, memory in self.interpreter.memories.items() if id in memories}
         return results, {id: array_of(buffers[id], memory) for id, memory in memories.items()}
 
     def copies(self, leaves: Sequence[Any] | None = None) -> Any:
@@ -313,15 +387,17 @@ class Comparison:
     # What comes of it.
 
     def with_loops_unrolled(
-        self, loops: Sequence[Any], options: dict[str, Any]
+        self, loops: Sequence[Any], options: dict[str, Any], other: Comparison | None
     ) -> tuple[Comparison, Difference | None]:
-        """The function traced again with these loops unrolled, and compared once more."""
-        reason = "gives something else than the function when it is recorded once"
+        """The function traced again with these loops unrolled, and compared once more, for `other` inputs too."""
         decisions = self.trace.decisions.copied()
-        decisions.unrolled |= {site: Unrolled(line=line, reason=reason) for site, line in loops}
+        decisions.unrolled |= {site: Unrolled(line=line, reason=DIFFERS) for site, line in loops}
         traced = trace(self.f, self.args, self.kwargs, **options, decisions=decisions)
         found = Comparison(self.f, self.args, self.kwargs, traced)
-        return found, found.difference(None)
+        difference = found.difference(None)
+        if difference is None and other is not None:
+            difference = found.at(other.leaves).difference_if_any(None)
+        return found, difference
 
     def checked(self, seconds: float, unrolled: bool = False) -> Checked:
         written = {leaf.path for leaf in self.trace.leaves if leaf.buffer in self.written or leaf.rebound}
@@ -330,7 +406,7 @@ class Comparison:
             for k, pair in enumerate(self.pairs)
             if pair.name.startswith("the result") or pair.name in written
         ]
-        return Checked(compared=tuple(compared), unrolled=unrolled, seconds=seconds)
+        return Checked(compared=tuple(compared), others=self.others, unrolled=unrolled, seconds=seconds)
 
 
 class Outcome:

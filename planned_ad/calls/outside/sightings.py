@@ -207,9 +207,9 @@ class Walk:
         defaults = f.__kwdefaults__ or {}
         for name in defaults:
             self.item(defaults, name, name)
-        for name in f.__dict__:
-            if name == "__wrapped__" or self.is_used(name):
-                self.item(f.__dict__, name, f"{f.__name__}.{name}")
+        if "__wrapped__" in f.__dict__ and not self.is_used("__wrapped__"):
+            self.item(f.__dict__, "__wrapped__", f"{f.__name__}.__wrapped__")
+        self.attributes(f.__dict__, f.__name__, type(f))
 
     def cells(self, f: types.FunctionType) -> None:
         for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars):
@@ -226,10 +226,11 @@ class Walk:
     def is_used(self, name: object) -> bool:
         return type(name) is not str or self.names.any_attribute or name in self.names.names
 
-    def attributes(self, state: dict, path: str) -> None:
-        for name in list(state):
-            if self.is_used(name):
-                self.item(state, name, f"{path}.{name}")
+    def attributes(self, state: dict, path: str, kind: type | None = None) -> None:
+        """Those of an object, and those that are asked for and are not there, in its class `kind` neither."""
+        missing = [name for name in sorted(self.names.asked_for) if name not in state and not hasattr(kind, name)]
+        for name in [*filter(self.is_used, state), *missing]:
+            self.item(state, name, f"{path}.{name}")
 
     def visit_class(self, cls: type, path: str) -> None:
         cls = real_class(cls)
@@ -253,6 +254,10 @@ class Walk:
                     holder = base if name in known else cls
                     self.bound(value, found, functools.partial(watchtable.attribute, holder, name, value))
                 known.add(name)
+        for name in sorted(self.names.asked_for):
+            if not hasattr(cls, name):
+                self.row(watchtable.attribute(cls, name))
+                self.see(f"{cls.__name__}.{name}", ("missing",), "not there")
 
     def may_run(self, name: str, method: object, cls: type) -> bool:
         """Whether a special method may be called, whose name need not occur."""
@@ -279,7 +284,8 @@ class Walk:
         elif issubclass(real, dict):
             self.visit_dict(obj, path)
         state = object.__getattribute__(obj, "__dict__") if real.__dictoffset__ else {}
-        self.attributes(state, path)
+        if real.__dictoffset__:
+            self.attributes(state, path, real)
         for base in real.__mro__:
             for name, found in list(vars(base).items()):
                 if not self.is_used(name):
@@ -331,7 +337,8 @@ class Walk:
         self.visit_items(list.__iter__(items), path)
 
     def visit_dict(self, items: dict, path: str) -> None:
-        keys = list(dict.keys(items))
+        is_ordered = isinstance(items, collections.OrderedDict)
+        keys = list(collections.OrderedDict.__iter__(items) if is_ordered else dict.keys(items))
         whole = any(type(key) is not str for key in keys) or self.names.any_item
         whole = whole or not any(key in self.names.names for key in keys)
         chosen = keys if whole else [key for key in keys if key in self.names.names]
@@ -341,15 +348,17 @@ class Walk:
             return
         if whole:
             self.row(watchtable.length_of(items))
-            if isinstance(items, collections.OrderedDict):
-                self.note(f"the order of `{path}`, an OrderedDict, is not compared")
+            if is_ordered:
+                self.row(watchtable.NEVER)
+                self.note(f"`{path}`, an OrderedDict, is compared in Python at each call")
         self.see(path, ("keys", tuple(key if type(key) in PLAIN else Same(key) for key in chosen)), "items", False)
         for key in chosen:
             self.item(items, key, f"{path}[{key!r}]", in_order=whole)
 
     def visit_deque(self, items: Iterable[Any], path: str) -> None:
+        self.row(watchtable.NEVER)
+        self.note(f"`{path}`, a {type(items).__name__}, is compared in Python at each call")
         self.visit_items(items, path)
-        self.note(f"the items of `{path}`, a {type(items).__name__}, are not compared")
 
     def visit_set(self, items: set, path: str) -> None:
         if len(items) > MOST_ITEMS or not watchtable.sets_hold():

@@ -55,6 +55,10 @@ def cell(place: int, expected: int, *alive: object) -> Row:
     return Row(CELL, place, 0, expected, 0, alive)
 
 
+NOTHING = ctypes.c_int64(0)
+NEVER = cell(ctypes.addressof(NOTHING), 1, NOTHING)  # never the same: what only Python can compare is among the things
+
+
 def cell_of(variable: types.CellType, *value: object) -> Row:
     """What a variable of a closure is bound to; nothing where it has no value."""
     return cell(id(variable) + CELL_CONTENTS, id(value[0]) if value else 0, variable, *value)
@@ -127,8 +131,9 @@ def items_of(items: list) -> Row:
     return Row(ITEMS, id(items), 0, ctypes.addressof(copy), nbytes, (copy, items, *list.__iter__(items)))
 
 
-def attribute(cls: type, name: str, value: object) -> Row:
-    return Row(ATTRIBUTE, id(cls), id(name), id(value), 0, (cls, name, value))
+def attribute(cls: type, name: str, *value: object) -> Row:
+    """What a class has under a name; without a value: nothing."""
+    return Row(ATTRIBUTE, id(cls), id(name), id(value[0]) if value else 0, 0, (cls, name, *value))
 
 
 @functools.cache

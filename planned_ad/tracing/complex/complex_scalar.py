@@ -159,9 +159,6 @@ class ComplexScalar(Operators):
     def __iter__(self) -> NoReturn:
         raise TypeError(f"'{'complex' if self.is_python else self.dtype}' object is not iterable")
 
-    def __repr__(self) -> str:
-        return f"<traced {self.dtype} scalar>"
-
 
 def complex_number(recorder: Recorder, real: Any, imag: Any) -> ComplexScalar:
     """A complex number with these parts: one of Python's where both are Python's."""

@@ -229,11 +229,6 @@ class ComplexTracer(TracedArray, Operators):
         self[...] = self @ other
         return self
 
-    def __repr__(self) -> str:
-        if self.storage.is_concrete:
-            return repr(self.geometry)
-        return f"<traced {self.dtype} array of shape {self.shape}>"
-
 
 class PlanesStorage(Storage):
     """Memory of pairs that arithmetic has computed: values of its real and imaginary parts, until it is written to.

@@ -257,6 +257,8 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
 def _slots(cls: type) -> tuple[str, ...]:
     slots = vars(cls).get("__slots__", ())
     names = (slots,) if isinstance(slots, str) else tuple(slots)
+    private = f"_{cls.__name__.lstrip('_')}"
+    names = tuple(private + n if n.startswith("__") and not n.endswith("__") else n for n in names)
     return tuple(n for n in names if isinstance(vars(cls).get(n), types.MemberDescriptorType))
 
 

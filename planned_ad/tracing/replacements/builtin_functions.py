@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import abc
 import builtins
 import cmath
 import functools
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from types import UnionType
+from typing import Any, get_args
 
 import numpy as np
 from scipy import special
@@ -245,6 +247,17 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
             return joined(recorder, (item for item in items), start, operator.add)
         return builtins.sum(items, start)
 
+    @functools.wraps(isinstance, ("__name__", "__doc__"), ())
+    def is_instance(obj: Any, kinds: Any, /) -> bool:
+        if not issubclass(type(obj), Traced):
+            return isinstance(obj, kinds)
+        every = kinds if type(kinds) is tuple else get_args(kinds) if type(kinds) is UnionType else (kinds,)
+        return any(of_class(obj, kind) if type(kind) is abc.ABCMeta else isinstance(obj, kind) for kind in every)
+
+    def of_class(obj: Any, kind: Any) -> bool:
+        """By the class that a traced thing stands for alone: not by the methods of what stands for it."""
+        return issubclass(obj.__class__, kind)
+
     def length(obj: Any, /) -> Any:
         if issubclass(type(obj), VaryingArray):
             return obj.shape[0]
@@ -271,6 +284,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
 
     return {
         id(max): choosing(max, np.greater), id(min): choosing(min, np.less), id(sum): total, id(len): length,
+        id(isinstance): is_instance,
         id(any): deciding(any, np.logical_or, True), id(all): deciding(all, np.logical_and, False),
     }  # fmt: skip
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import io
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -195,7 +197,7 @@ def outsiders(recorder: Recorder) -> Callable[[Any, str], object]:
         known = standing_in(recorder, obj, name)
         if known is not None:
             return known
-        if isinstance(obj, Iterator):
+        if isinstance(obj, Iterator) and not is_written_only(obj):
             return Iterating(recorder, name)
         if not is_library_function(obj):
             return obj
@@ -204,6 +206,11 @@ def outsiders(recorder: Recorder) -> Callable[[Any, str], object]:
         return obj if ours else adopting(recorder, obj)
 
     return outsider
+
+
+def is_written_only(obj: object) -> bool:
+    """Whether this is a file that gives no lines, such as `sys.stderr`."""
+    return isinstance(obj, io.IOBase) and (obj in (sys.stdout, sys.stderr) or obj.closed or not obj.readable())
 
 
 class Iterating:

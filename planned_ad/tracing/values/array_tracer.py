@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import operator
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ...errors import UnsupportedError
+from ...python.frames import as_written
 from ..record.refusals import subclass_instead
 from ..record.traced import TRACERS, TracedArray
 from . import indexing
@@ -25,7 +27,7 @@ class ArrayTracer(TracedArray, Operators):
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        return np.ndarray
+        return as_written(np.ndarray, sys._getframe(1))
 
     def __getattr__(self, name: str) -> Any:
         if not hasattr(np.ndarray, name) or name.startswith("__"):
@@ -253,11 +255,6 @@ class ArrayTracer(TracedArray, Operators):
     def __imatmul__(self, other):
         self[...] = self @ other
         return self
-
-    def __repr__(self) -> str:
-        if self.storage.is_concrete:
-            return repr(self.geometry)
-        return f"<traced {self.dtype} array of shape {self.shape}>"
 
 
 def _update(array: ArrayTracer, ufunc: np.ufunc, other: Any) -> Any:

@@ -17,7 +17,7 @@ from ..record.recorder import Recorder
 from ..record.traced import NotAnOperand, Traced
 from . import identity
 from .indexing import accumulate
-from .python_errors import GROWING, RAISING, raise_as_python, require_64_bits
+from .python_errors import GROWING, RAISING, is_fraction, raise_as_python, require_64_bits
 from .ufuncs import UFUNCS, known_power
 
 ARITHMETIC = (np.add, np.subtract, np.multiply, np.negative)
@@ -105,6 +105,9 @@ def record_ufunc(
         return elementwise(recorder, ufunc, operands, is_operator=True)
     if is_operator and ufunc in RAISING and _all_python(recorder, operands):
         raise_as_python(recorder, ufunc, operands, is_of_math=False)
+        if ufunc is np.power and is_fraction(recorder, operands):
+            base = recorder.result(recorder.value_of(operands[0], np.float64)).item()
+            return elementwise(recorder, ufunc, (base, operands[1]), is_operator=True)
     dtypes = resolved(ufunc, tuple([kind for kind, _, _ in facts]), None if dtype is None else np.dtype(dtype))
     if may_grow and dtypes[-1].kind == "i" and _all_python(recorder, operands):
         require_64_bits(recorder, ufunc, operands)

@@ -12,7 +12,9 @@ import numpy as np
 
 from ...python.frames import is_formatting
 from ...python.shadows import is_user_frame
+from ...python.shown_text import is_only_shown
 from ..record.conversions import UNTRACED, refuse_number
+from ..record.texts import text_of
 from ..record.traced import LibraryObject, Traced
 from .elementwise import array_ufunc, elementwise, operate
 
@@ -85,6 +87,11 @@ class Operators(Arithmetic):
     """All that NumPy does with arrays and scalars of its own."""
 
     __slots__ = ()
+    dtype: Any
+    shape: Any
+    ndim: Any
+    size: Any
+    item: Any
 
     def __matmul__(self, other):
         if issubclass(type(other), LibraryObject):
@@ -104,6 +111,14 @@ class Operators(Arithmetic):
             raise refuse_number(self.recorder, what, self)
         return convert(self.plain())
 
+    def number_for(self, what: str) -> Any:
+        """The number that is known, or the integer or truth for which alone the tape then holds."""
+        recorder = self.recorder
+        if self.is_known or self.dtype.kind not in "iub" or self.size != 1 or recorder.scopes.depth:
+            return self._number(what, lambda number: number)
+        recorder.mark()
+        return recorder.outcome(recorder.value_of(self.item()), "number")
+
     def __float__(self) -> float:
         return math.nan if self._is_text(sys._getframe(1)) else self._number("float()", float)
 
@@ -111,8 +126,8 @@ class Operators(Arithmetic):
         return NO_INTEGER if self._is_text(sys._getframe(1)) else self._number("int()", int)
 
     def _is_text(self, frame: types.FrameType) -> bool:
-        """Whether a number is asked for that is not known, to be put into text: "%.3f" % x, also in a log line."""
-        return not self.is_known and is_formatting(frame)
+        """Whether a number is asked for that is not known, to be shown in a text: "%.3f" % x, also in a log line."""
+        return not self.is_known and is_formatting(frame) and is_only_shown(frame)
 
     def __complex__(self) -> complex:
         return self._number("complex()", complex)
@@ -124,10 +139,23 @@ class Operators(Arithmetic):
         return self._number(UNTRACED, lambda known: np.array(known, dtype))
 
     def __hash__(self) -> int:
-        raise refuse_number(self.recorder, "hash()", self)
+        if self.ndim:
+            raise TypeError(f"unhashable type: '{self.__class__.__name__}'")
+        return hash(self.number_for("hash()"))
 
     def __format__(self, specification: str) -> str:
-        return repr(self)
+        return text_of(self, self._named(), specification)
+
+    def __str__(self) -> str:
+        return text_of(self, self._named(), text=str)
+
+    def __repr__(self) -> str:
+        return text_of(self, self._named(), text=repr)
+
+    def _named(self) -> str:
+        """What is shown of it."""
+        shape = f"array of shape {self.shape}" if self.shape else "scalar"
+        return f"<traced {self.dtype} {shape}>"
 
 
 for _name, _ufunc in BINARY.items():

@@ -56,6 +56,14 @@ def raise_as_python(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...], i
         raise OverflowError("math range error")
 
 
+def is_fraction(recorder: Any, operands: tuple[Any, ...]) -> bool:
+    """Whether a power of Python integers is a float: outside of loops a test, in them it must not be."""
+    if any(recorder.value_of(operand).dtype.kind == "f" for operand in operands):
+        return False
+    exponent = operands[1]
+    return bool(exponent < 0) if not recorder.scopes.depth or type(exponent) is int else False
+
+
 GROWING: dict[np.ufunc, Callable[[Any, Any], Any]] = {
     np.multiply: lambda a, b: a * b,
     np.left_shift: lambda a, b: a * 2.0**b,

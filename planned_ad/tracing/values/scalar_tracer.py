@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from ...python.frames import as_written
 from ...tape.tape import Value
 from ..record.conversions import refuse_number
 from ..record.promotion import BOOL, WEAK
@@ -44,8 +46,10 @@ class ScalarTracer(Operators):
     def __class__(self) -> type:
         """So that `isinstance(s, float)` holds where it does of the scalar this stands for."""
         if self.is_python:
-            return bool if self.dtype.kind == "b" else int if self.dtype.kind in "iu" else float
-        return self.dtype.type
+            kind = bool if self.dtype.kind == "b" else int if self.dtype.kind in "iu" else float
+        else:
+            kind = self.dtype.type
+        return as_written(kind, sys._getframe(1))
 
     def read(self) -> Value:
         return self.value
@@ -165,8 +169,12 @@ class ScalarTracer(Operators):
             return other * self.__index__()
         return operate(self.recorder, np.multiply, other, self)
 
-    def __repr__(self) -> str:
-        return f"<traced {self.dtype} scalar>"
+    def __getattr__(self, name: str) -> Any:
+        """What else the number has, `k.bit_length` say: of an integer that the tape holds for only."""
+        kind = self.__class__
+        if name.startswith("__") or not hasattr(kind, name):
+            raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
+        return getattr(kind(self.number_for(".bit_length() and its like")), name)
 
 
 by_functions(

@@ -218,7 +218,26 @@ def ldexp(recorder: Recorder, a: Value, exponent: Value) -> Value:
 
 def power(recorder: Recorder, a: Value, b: Value) -> Value:
     """A power with an exponent that is not known while tracing, or not a small whole number."""
-    return recorder.apply("power", a, b)
+    return recorder.apply("power", a, b) if a.dtype.kind == "f" else power_of_integers(recorder, a, b)
+
+
+def power_of_integers(recorder: Recorder, a: Value, b: Value) -> Value:
+    """Of integers, by the lowest six bits of the exponent: no power of others than -1, 0 and 1 has more, and fits."""
+    apply, number = recorder.apply, recorder.constant
+    size = apply("power", *(recorder.builder.cast(v, FLOAT) for v in (absolute(recorder, a), b)))
+    limit = number(2.0 ** (8 * a.dtype.itemsize - (a.dtype.kind == "i")), FLOAT)
+    holds = apply("logical_and", apply("greater_equal", b, number(0, b.dtype)), apply("less", size, limit))
+    what = f"a power of integers that is no integer of {8 * a.dtype.itemsize} bits; write the base as a float"
+    recorder.scopes.require_after(holds, "integers", what)
+    parity = apply("bitwise_and", b, number(1, b.dtype))
+    many = apply("greater", b, number(62, b.dtype))
+    b = apply("where", many, apply("add", parity, number(62, b.dtype)), b)
+    result, factor = number(1, a.dtype), a
+    for bit in range(6):
+        is_set = apply("not_equal", apply("bitwise_and", b, number(1 << bit, b.dtype)), number(0, b.dtype))
+        result = apply("where", is_set, apply("multiply", result, factor), result)
+        factor = apply("multiply", factor, factor)
+    return result
 
 
 def known_power(recorder: Recorder, a: Value, n: float) -> Value:

@@ -1,0 +1,34 @@
+"""The text of a traced value: a name for it where that is only shown; else of its number, where there is one."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from ...python.shadows import is_user_frame
+from ...python.shown_text import is_only_shown
+
+OURS = "planned_ad."
+
+
+def text_of(traced: Any, name: str, specification: str = "", text: Callable[[Any], str] | None = None) -> str:
+    """To be called by what Python calls for a text: of the kind `text` makes, or by a specification."""
+    if traced.is_known:
+        number = traced.plain()
+    else:
+        frame = sys._getframe(2)
+        if is_for_us(frame) or is_only_shown(frame):
+            return name
+        number = traced.number_for("its text")
+    return format(number, specification) if text is None else text(number)
+
+
+def is_for_us(frame: types.FrameType | None) -> bool:
+    """Whether code of ours asks, for a message."""
+    while frame is not None and not is_user_frame(frame):
+        if str(frame.f_globals.get("__name__")).startswith(OURS):
+            return True
+        frame = frame.f_back
+    return False
