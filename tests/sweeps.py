@@ -9,7 +9,11 @@ import pytest
 
 
 def sweep(values: Iterable[Any], quick: slice) -> list[Any]:
-    """Values of a parameter, of which those of the slice `quick` need no `-m long`."""
+    """Values of a parameter (tuples: of several), of which those of the slice `quick` need no `-m long`."""
     found = list(values)
     always = range(len(found))[quick]
-    return [v if k in always else pytest.param(v, marks=pytest.mark.long) for k, v in enumerate(found)]
+    return [v if k in always else left_out(v) for k, v in enumerate(found)]
+
+
+def left_out(value: Any) -> Any:
+    return pytest.param(*(value if type(value) is tuple else (value,)), marks=pytest.mark.long)
