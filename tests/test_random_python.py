@@ -67,7 +67,7 @@ def test_a_program_with_an_error_in_it_is_not_valid() -> None:
     assert not is_valid(program)
 
 
-@pytest.mark.parametrize("seeds", groups(0, 80), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+@pytest.mark.parametrize("seeds", groups(0, 40), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
 def test_interpreted(seeds: range) -> None:
     assert_right_or_refused(seeds, compiled=False)
 
@@ -77,7 +77,7 @@ def test_compiled() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seeds", groups(80, 200) + groups(2000, 4000), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+@pytest.mark.parametrize("seeds", groups(40, 200) + groups(2000, 4000), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
 def test_many_interpreted(seeds: range) -> None:
     assert_right_or_refused(seeds, compiled=False)
 
