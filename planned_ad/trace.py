@@ -122,6 +122,8 @@ class Trace:
         Why the function cannot run by itself, to be compared with the trace; empty where it can.
     changes_outside : bool
         Whether the function changes what it finds outside: the next call may begin from another state.
+    meets_opaque : bool
+        Whether there are objects around its loops that may have a state which is not seen: a file, a queue.
     """
 
     tape: Tape
@@ -140,6 +142,7 @@ class Trace:
     rolled: tuple[tuple[Site, Line], ...] = ()
     unchecked: str = ""
     changes_outside: bool = False
+    meets_opaque: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -278,6 +281,7 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         rolled=tuple({scope.site: scope.loop.line for scope in recorder.scopes.over if scope.site}.items()),
         unchecked=recorder.unchecked or uncompiled(namespace, f),
         changes_outside=has_changes(namespace),
+        meets_opaque=recorder.meets_opaque,
     )
 
 

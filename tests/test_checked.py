@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import io
 import itertools
 import math
 import time
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.calls.check import checked as checks
 from planned_ad.calls.check.checked import Comparison, traced_and_checked
 from planned_ad.calls.check.comparison import Pair, apart
 from planned_ad.calls.check.time_limit import within
@@ -335,3 +337,37 @@ def test_a_loop_that_is_the_first_to_read_a_captured_array() -> None:
 
     plan = planned_ad.compile(f, np.ones(30))
     assert not plan.explain().fallbacks and "to the last bit" in str(plan.explain().checked)
+
+
+def counted_in(make):
+    def f(x):
+        held, total = make(), 0.0
+        for _ in range(200):
+            held.write("a")
+            total += x[0] * (2.0 if held.tell() > 150 else 1.0)
+        return total
+
+    return f
+
+
+class Tape:
+    """As a `StringIO`, in Python."""
+
+    def __init__(self):
+        self.written = 0
+
+    def write(self, text):
+        self.written += len(text)
+
+    def tell(self):
+        return self.written
+
+
+@pytest.mark.parametrize("make, is_opaque", [(io.StringIO, True), (Tape, False)])
+def test_objects_that_are_not_looked_into_are_worth_a_longer_check(make, is_opaque, monkeypatch) -> None:
+    monkeypatch.setattr(checks, "WITH_LOOPS", 0.0)
+    monkeypatch.setattr(checks, "SHARE", 0.0)
+    x = np.array([1.5])
+    assert trace(counted_in(make), (x,)).meets_opaque == is_opaque
+    traced, found = checked(counted_in(make), x)
+    assert bool(traced.unrolled) == found.unrolled == is_opaque and bool(found.left_out) != is_opaque

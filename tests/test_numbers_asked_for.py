@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 from scipy import linalg, ndimage, optimize, special
 
 import planned_ad
-from planned_ad.errors import ConversionError, UnsupportedError
+from planned_ad.errors import BoundsError, ConversionError, UnsupportedError
 from planned_ad.trace import trace
 
 from .tracing_oracle import check
@@ -176,3 +179,105 @@ def test_arguments_of_subclasses_are_refused_by_name(kind: Any) -> None:
 def test_what_a_subclass_gives_as_plain_array_is_one() -> None:
     check(lambda x: np.asarray(Labelled(np.arange(3.0)).twice()) * x, np.ones(3))
     check(lambda x: np.ma.array([1.0, 2.0, 3.0], mask=[0, 0, 1]).filled(0.0) * x, np.ones(3))
+
+
+# Integers and truths whose number is asked for: the tape holds for that one, and a plan for others traces again.
+
+
+def largest(x):
+    return int(np.argmax(x))
+
+
+KEYS = {
+    "get": lambda x: {0: 2.0, 2: 5.0}.get(largest(x), 1.0) * x[0],
+    "member": lambda x: x[0] * (2.0 if largest(x) in {0, 11} else 3.0),
+    "truth": lambda x: {True: x[0], False: x[1]}[x[2] > 0.5],
+    "tuple": lambda x: {(0, 1): 2.0, (1, 1): 3.0}.get((largest(x), 1), 5.0) * x[0],
+    "text": lambda x: {"a0": 1.0, "a1": 2.0, "a2": 3.0}[f"a{largest(x)}"] * x[0],
+    "bits": lambda x: largest(x).bit_length() * x[0],
+    "counted": lambda x: sum(k * n for k, n in Counter(int(v * 3) for v in x).items()) * x[0],
+    "generator": lambda x: np.random.default_rng(largest(x)).random() * x[0],
+    "linspace": lambda x: np.sum(np.linspace(0, 1, largest(x) + 2) ** 2) * x[0],
+    "tile": lambda x: np.sum(np.tile(x, largest(x) + 1)),
+    "repeat": lambda x: np.sum(np.repeat(x, largest(x) + 1)),
+    "unravel_index": lambda x: np.outer(x, x)[np.unravel_index(np.argmax(np.outer(x, x)), (3, 3))],
+    "comb": lambda x: math.comb(5, largest(x)) * x[0],
+}
+EXAMPLES = np.array([0.9, 0.1, 0.2]), np.array([0.1, 0.7, 0.2]), np.array([0.1, 0.2, 0.8])
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_integers_that_are_keys(name: str) -> None:
+    for x in EXAMPLES:
+        check(KEYS[name], x)
+
+
+def test_a_plan_holds_for_its_keys() -> None:
+    plan = planned_ad.compile(KEYS["get"], EXAMPLES[0])
+    assert [plan(x) for x in EXAMPLES] == [KEYS["get"](x) for x in EXAMPLES]
+    assert [plan.gradient(x)[0] for x in EXAMPLES] == [2.0, 1.0, 5.0]
+
+
+PYTHONS = {
+    "modf": lambda x: math.modf(x[0] * -7)[0] * x[1] + math.modf(x[0] * 7)[1],
+    "remainder": lambda x: math.remainder(x[0] * 7, 0.8) + math.remainder(-2.0 * x[0], x[0] * 0.8),
+    "ldexp": lambda x: math.ldexp(x[0], 3) + math.ldexp(x[1], -2),
+    "roll": lambda x: (
+        np.sum(np.roll(x, largest(x)) * np.arange(3.0)) + np.roll(np.outer(x, x), largest(x), axis=1)[0, 1]
+    ),
+    "means": lambda x: statistics.fmean(x) + statistics.mean(list(x)) + statistics.median(x),
+    "spread": lambda x: statistics.stdev(x) + statistics.pvariance(list(x)) + statistics.pstdev(x),
+    "power": lambda x: x[0] * 2 ** largest(x) + (-3) ** largest(x) + 0 ** largest(x),
+    "below one": lambda x: x[0] * 2 ** -(largest(x)) + 10 ** (largest(x) - 1),
+    "flat": lambda x: np.outer(x, x + 1).T.flat[1] + np.sum(np.outer(x, x).T.flat[2:7:2]) + sum(np.outer(x, x).T.flat),
+}
+
+
+@pytest.mark.parametrize("name", PYTHONS)
+def test_numbers_as_python_has_them(name: str) -> None:
+    for x in EXAMPLES:
+        check(PYTHONS[name], x)
+
+
+def test_writing_through_flat() -> None:
+    def f(x):
+        m = np.zeros((3, 2))
+        for k in range(6):
+            m.T.flat[k] = x[k % 3] * k
+        m.T.flat[[0, 5]] += x[:2]
+        m.T.flat[largest(x)] -= 1.0
+        return m * np.arange(6.0).reshape(3, 2)
+
+    for x in EXAMPLES:
+        check(f, x)
+
+
+def test_powers_of_integers_in_a_loop() -> None:
+    def f(x):
+        total, k = 0.0, 0
+        for v in x:
+            if v > 0.3:
+                k += 1
+            total += v * 2**k * (-1) ** k
+        return total
+
+    plan = planned_ad.compile(f, np.full(20, 0.1), unroll=0)
+    for x in (np.full(20, 0.1), np.linspace(0, 1, 20), np.linspace(1, 0, 20)):
+        assert plan(x) == f(x)
+    many = planned_ad.compile(f, np.full(70, 0.1), unroll=0)
+    with pytest.raises(BoundsError, match="64 bits"):
+        many(np.full(70, 0.5))
+
+
+def test_classes_of_traced_numbers() -> None:
+    def f(x):
+        v, n = x[0], largest(x)
+        kinds = [
+            isinstance(v, Iterable), isinstance(v, Hashable), isinstance(x, Iterable), v.__class__ is np.float64,
+            isinstance(v, float | str), isinstance(v, (int, complex)), x.__class__ is np.ndarray, isinstance(n, int),
+        ]  # fmt: skip
+        return v * sum(2.0**k * kind for k, kind in enumerate(kinds))
+
+    check(f, EXAMPLES[0])
+    with pytest.raises(ConversionError, match="behind a traced"):
+        trace(lambda x: x[0] * (2.0 if hasattr(x[0], "hex") else 1.0), (EXAMPLES[0],))

@@ -7,6 +7,7 @@ import enum
 import math
 import struct
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import pytest
 import planned_ad
 from planned_ad.errors import BoundsError, TraceError, UnsupportedError
 from planned_ad.python.liveness import reads_of
+from planned_ad.trace import trace
 
 State = enum.Enum("State", "WAIT DONE")
 LOW, HIGH = np.linspace(-0.9, 0.2, 7), np.linspace(-0.7, 0.9, 7)
@@ -247,21 +249,21 @@ def test_what_catches_other_errors_leaves_loops_rolled():
 
 
 def refused_in_a_branch(x):
-    total, turned = 0.0, x[:6].reshape(2, 3).T
+    total = 0.0
     for k in range(6):
         if x[k] > 0.3:
             try:
-                total += turned.flat[k]
+                total += x[k] * len(x.tobytes())
             except Exception:
                 total *= 0.5
     return total
 
 
 def suppressed(x):
-    total, turned = 0.0, x[:6].reshape(2, 3).T
+    total = 0.0
     for k in range(6):
         with contextlib.suppress(Exception):
-            total += turned.flat[k]
+            total += x[k] * len(x.tobytes())
     return total
 
 
@@ -375,3 +377,119 @@ def test_names_of_local_variables():
 def test_errors_of_compiled_functions_that_know_no_traced_numbers():
     with pytest.raises(UnsupportedError, match="is not traced"):
         planned_ad.compile(lambda x: np.sum(x) + struct.unpack("d", struct.pack("d", x[0]))[0], LOW)
+
+
+# Numbers of which a branch decides of what class they are.
+
+
+def summed(x):
+    s = 0
+    for v in x:
+        if v > 0.3:
+            s = s + v
+    return np.sum(x) * (2.0 if isinstance(s, float) else 1.0)
+
+
+def chosen(x):
+    r = 1
+    for v in x:
+        if v > 0.3:
+            r = 2.5
+    return np.sum(x) * (3.0 if type(r) is int else 1.0)
+
+
+def mean_or_sum(x):
+    s, n = 0.0, 0
+    for v in x:
+        if v > 0.3:
+            s += v
+            n += 1
+    try:
+        return s / n
+    except ZeroDivisionError:
+        return np.sum(x)
+
+
+@pytest.mark.parametrize("f", [summed, chosen, mean_or_sum])
+def test_numbers_of_another_class(f):
+    for example in (LOW, HIGH):
+        plan = planned_ad.compile(f, example, unroll=0)
+        for x in (LOW, HIGH, LOW + 0.6):
+            np.testing.assert_allclose(plan(x), f(x))
+
+
+def test_a_class_that_nobody_asks_for_unrolls_nothing():
+    def f(x):
+        s = 0
+        for v in x:
+            if v > 0.3 and isinstance(v, float):
+                s += v
+        return s
+
+    assert trace(f, (LOW,), unroll=0).rolled
+
+
+def caught_nan(x):
+    try:
+        k = int(x[0])
+    except ValueError:
+        return x[1] * 2.5
+    return k * x[1]
+
+
+def caught_shift(x):
+    n = int(np.sum(x > 0))
+    try:
+        return x[0] * (1 << (n - 1))
+    except ValueError:
+        return x[0] * 7
+
+
+@pytest.mark.parametrize("f", [caught_nan, caught_shift])
+def test_integers_that_python_refuses(f):
+    plan = planned_ad.compile(f, np.array([1.5, 2.0]))
+    for x in (np.array([1.5, 2.0]), np.array([np.nan, 2.0]), np.array([-1.0, -3.0])):
+        np.testing.assert_allclose(plan(x), f(x))
+
+
+def test_integers_of_nan_and_powers_are_refused():
+    plan = planned_ad.compile(lambda x: int(x[0]) * x[1], np.array([1.5, 2.0]))
+    with pytest.raises(BoundsError, match="becomes an integer"):
+        plan(np.array([np.nan, 1.0]))
+    plan = planned_ad.compile(lambda s, p: abs(s**p), (4.0, 0.5))
+    assert plan(-4.0, 3.0) == 64.0
+    with pytest.raises(BoundsError, match="complex"):
+        plan(-4.0, 0.5)
+
+
+def divided(x):
+    with np.errstate(divide="raise"):
+        try:
+            return np.sum(1 / x)
+        except FloatingPointError:
+            return np.sum(x)
+
+
+def logged(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return np.sum(np.log(x))
+        except RuntimeWarning:
+            return np.sum(x)
+
+
+def silent(x):
+    with np.errstate(divide="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return np.sum(np.log(x))
+        except ArithmeticError:
+            return np.sum(x)
+
+
+def test_errors_of_numpy_that_are_caught():
+    for f in (divided, logged):
+        with pytest.raises(UnsupportedError, match="which is caught here"):
+            trace(f, (np.ones(3),))
+    trace(silent, (np.ones(3),))

@@ -10,6 +10,7 @@ import builtins
 import dis
 import functools
 import types
+from collections.abc import Iterator
 
 from .shadows import ShadowGlobals
 
@@ -117,6 +118,30 @@ def is_in_users_try(frame: types.FrameType | None, error: type[Exception] | None
                 return True
         frame = frame.f_back
     return False
+
+
+@functools.lru_cache(1024)
+def asks_for_class(code: types.CodeType, name: str) -> bool:
+    """Whether code asks of which class a variable is: `isinstance(s, ...)`, `type(s)`, `s.__class__`, `case int():`."""
+    if dis.opmap["MATCH_CLASS"] in code.co_code[::2]:
+        return True
+    for before, instruction, after in zip(("", *(asked := list(names_loaded(code)))), asked, (*asked[1:], "")):
+        if instruction == name and (before in ("isinstance", "type") or after == "__class__"):
+            return True
+    return False
+
+
+def names_loaded(code: types.CodeType) -> Iterator[str]:
+    """The names that instructions load, in order."""
+    for instruction in instructions_of(code):
+        if instruction.opname.startswith("LOAD_"):
+            yield from map(str, instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,))
+
+
+def catches_anywhere(code: types.CodeType, error: type[Exception]) -> bool:
+    """Whether some `except` in a function is for such errors."""
+    kinds = frozenset(kind.__name__ for kind in error.__mro__)
+    return any(catches(code, target, kinds) for _, _, target in handlers(code))
 
 
 @functools.lru_cache(1024)

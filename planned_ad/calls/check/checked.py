@@ -26,7 +26,7 @@ from ...python.structure import flatten, flatten_arguments, is_object_class, pat
 from ...tape.guards import error_of, is_stretch
 from ...tape.interpret import GuardBroken, array_of, memory_of
 from ...tape.loop_code import TapeInterpreter, costs
-from ...tape.tape import Loop, Tape, walk
+from ...tape.tape import Loop, walk
 from ...trace import ArgumentLeaf, Trace, trace
 from ...tracing.record.scopes import Unrolled
 from ...tracing.replacements.results import with_plain_lists
@@ -35,7 +35,7 @@ from .other_inputs import ANYWAY, MOST_MISSES, MOST_RUNS, has_branches, may_vary
 from .returned import rebound_value, rebuild
 from .time_limit import within
 
-WITH_LOOPS, WITHOUT = 0.05, 0.01  # seconds that a check may take, at least
+WITH_LOOPS, WITHOUT, WITH_OPAQUE = 0.05, 0.01, 2.0  # seconds that a check may take, at least
 SHARE = 0.5  # of the time of tracing, which is about a tenth of that of compiling
 LARGE = 1 << 20  # bytes of an array that is not copied where nothing writes to it
 MOST = 0.6  # of the time, for the tape: the function takes about as long
@@ -98,7 +98,7 @@ def traced_and_checked(
     traced = trace(f, args, kwargs, **options)
     if not check:
         return traced, Checked(left_out="check=False")
-    seconds = budget(traced.tape, time.thread_time() - start)
+    seconds = budget(traced, time.thread_time() - start)
     start = time.perf_counter()
     comparison = Comparison(f, args, kwargs, traced)
     try:
@@ -141,9 +141,10 @@ def unrolled(
     raise difference.error or TraceError(f"{traced.name} ({traced.line}): {difference.text}. {HIDDEN}")
 
 
-def budget(tape: Tape, seconds_of_trace: float) -> float:
-    """Seconds for a check. Without loops there is less that could go unseen."""
-    least = WITH_LOOPS if any(isinstance(op, Loop) for op in walk(tape.operations)) else WITHOUT
+def budget(traced: Trace, seconds_of_trace: float) -> float:
+    """Seconds for a check. Without loops less could go unseen, and more with objects that are not looked into."""
+    has_loops = any(isinstance(op, Loop) for op in walk(traced.tape.operations))
+    least = WITHOUT if not has_loops else WITH_OPAQUE if traced.meets_opaque else WITH_LOOPS
     return max(least, SHARE * seconds_of_trace)
 
 
@@ -226,7 +227,7 @@ class Comparison:
             if ran == MOST_RUNS or missed == MOST_MISSES or time.thread_time() > ends:
                 break
             other = self.at(leaves)
-            is_new = other.goes_another_way()
+            is_new = other.goes_another_way(seconds)
             missed = 0 if is_new else missed + 1
             if not is_new and ran >= ANYWAY:
                 continue
@@ -244,15 +245,15 @@ class Comparison:
         found.interpreter = self.interpreter
         return found
 
-    def goes_another_way(self) -> bool:
-        """Whether the tape takes ways through branches that no run before has taken."""
+    def goes_another_way(self, seconds: float) -> bool:
+        """Whether the tape takes ways through branches that no run before has taken, and ends soon enough."""
         assert self.interpreter is not None
         before = self.interpreter.known_ways()
         try:
-            self.run_tape()
+            done, _ = within(seconds, self.run_tape)
         except Exception:  # there is no comparing such inputs
             return False
-        return self.interpreter.known_ways() > before
+        return done and self.interpreter.known_ways() > before
 
     def difference_if_any(self, seconds: float | None) -> Difference | None:
         """As `difference`, of inputs that may be beyond what the function and this trace are for."""

@@ -30,7 +30,7 @@ from .forms import Nothing
 from .held import memory_of, same
 from .state import Key, Place, State, capture, write_state
 from .stored_forms import Array
-from .unnoticed_reads import unnoticed
+from .unnoticed_reads import is_asked_for_class, unnoticed
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -339,7 +339,8 @@ class Branches:
             found[key] = place, taken_up(recorder, node.chosen[key], self.loop.index, place.name, copy, shared)
         for key, carry in direct.items():
             found[key] = now.values[key][0], carry.in_place(recorder)
-        name = unnoticed(found.values())
+        mixed = (place for key, place in places.items() if getattr(node.chosen[key], "is_mixed", False))
+        name = unnoticed(found.values()) or next((p.name for p in mixed if is_asked_for_class(p)), "")
         if name:
             raise self.refused(f"reads `{name}`, {DIFFERS}")
         write_state(found)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...python.liveness import asks_for_class
 from ...regions.affine import affine, substitute
 from ...regions.regions import View, contiguous
 from ...tape.tape import Buffer
@@ -225,6 +226,9 @@ class Joiner:
         weak = known and was_python and KINDS.index(old_dtype.kind) <= KINDS.index(dtype.kind)
         if dtype != old_dtype and not (weak and dtype.type(old) == old) and not (weak and dtype.kind == "f"):
             raise NotCarried(f"`{name}` is of type {old_dtype} first and {dtype} then")
+        is_mixed = (dtype, is_python) != (old_dtype, was_python)
+        if is_mixed and self.then.frame is not None and asks_for_class(self.then.frame.f_code, name):
+            raise NotCarried(f"`{name}` is a number of another class first, and its class is asked for")
         return self.number(name, given, dtype, is_python)
 
     def number(self, name: str, initial: Any, dtype: np.dtype, is_python: bool) -> HandedOn:

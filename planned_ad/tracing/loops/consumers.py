@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,12 @@ class Consumer:
 
 def is_generator_expression(items: Any) -> bool:
     return type(items) is types.GeneratorType and items.gi_code.co_name == "<genexpr>" and items.gi_frame is not None
+
+
+def assigns(code: types.CodeType) -> bool:
+    """Whether a generator expression binds a variable of the function around, by `:=`."""
+    stores = ("STORE_DEREF", "STORE_GLOBAL", "STORE_NAME")
+    return any(instruction.opname in stores for instruction in dis.get_instructions(code))
 
 
 def joined(recorder: Recorder, items: Any, start: Any, join: Callable[[Any, Any], Any], last: Any = None) -> Any:

@@ -68,6 +68,7 @@ class LoopTrace:
         self.first_value = self.recorder.builder.next_value
         self.scope = Scope(outer=[], apart=self.apart, site=self.site)
         self.origin = self.capture()
+        self.recorder.meets_opaque = self.recorder.meets_opaque or self.origin.is_opaque
         for name in self.targets:
             self.origin.values.pop((id(self.frame), "local", name), None)
         self.copies = LoopCopies(self)

@@ -36,6 +36,12 @@ PLAIN, LONG = {float, int, bool, str}, 4096  # what lists are compared as a whol
 CALLABLE = (
     types.FunctionType, types.MethodType, types.BuiltinMethodType, types.MethodWrapperType, functools.partial,
 )  # fmt: skip
+# Where objects come from whose state, if they have any, is seen or stays as it is; and others of Python's own.
+CLEAR = (
+    "planned_ad", "numpy", "scipy", "types", "re", "datetime", "fractions", "decimal", "enum", "typing", "pathlib",
+    "abc", "logging", "functools", "operator", "collections", "dataclasses", "contextlib", "itertools", "random",
+)  # fmt: skip
+CHANGING = (bytearray, memoryview)
 LIBRARIES = ("collections", "contextlib", "functools")  # whose objects are followed as the program's own are
 SETTABLE: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()  # what `_has_attributes` says of classes
 
@@ -92,6 +98,7 @@ class State:
     contents: dict[int, tuple[Any, object]] = field(default_factory=dict)  # of sets, and arrays that are not traced
     lost: dict[Key, Lost] = field(default_factory=dict)  # the places that hold a stand-in for what cannot be told
     frame: types.FrameType | None = None  # in which the code runs
+    is_opaque: bool = False  # whether there are objects of which it is not known whether they have a state
     hidden: str = ""  # the name of a variable with an iterator or the like; empty if there is none
 
     def add(self, place: Place, value: Any) -> None:
@@ -144,7 +151,11 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
         obj = waiting.pop()
         if type(obj) in HIDDEN or is_advanced(obj):
             state.hidden = state.hidden or type(obj).__name__
-        if id(obj) in seen or not _has_contents(obj):
+        if id(obj) in seen:
+            continue
+        if not _has_contents(obj):
+            kind: Any = type(obj)
+            state.is_opaque = state.is_opaque or is_opaque(kind)
             continue
         seen[id(obj)] = obj
         if is_long_list(obj):
@@ -159,6 +170,13 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
         elif isinstance(obj, (dict, *CONTAINERS, set)) and type(obj) is not ShadowGlobals:
             state.sizes[id(obj)] = (obj, len(obj))
     return state
+
+
+@functools.cache
+def is_opaque(kind: Any) -> bool:
+    """Whether objects of a class may have a state that is neither seen nor known not to be there: a file, a queue."""
+    top = kind.__module__.partition(".")[0]
+    return kind in CHANGING or (top not in (*CLEAR, "builtins") and not issubclass(kind, BaseException | type))
 
 
 def is_long_list(obj: Any) -> bool:

@@ -86,6 +86,7 @@ class Number(InMemory):
 
     is_python: bool
     is_weak: bool = field(default=False, compare=False, kw_only=True)
+    is_mixed: bool = field(default=False, compare=False, kw_only=True)  # whether its class is not always the same
 
     @property
     def is_known(self) -> bool:  # type: ignore[override]
@@ -94,8 +95,10 @@ class Number(InMemory):
     def joined(self, other: Number, exact: bool) -> HandedOn | None:
         if exact and self.dtype != other.dtype:
             return None
-        found = Number(self.common(other), self.is_python and other.is_python)
-        return self if found == self and not self.is_weak else found
+        differs = (self.dtype, self.is_python) != (other.dtype, other.is_python)
+        mixed = differs or self.is_mixed or other.is_mixed
+        found = Number(self.common(other), self.is_python and other.is_python, is_mixed=mixed)
+        return self if found == self and not self.is_weak and mixed == self.is_mixed else found
 
     def placed(self, allocate: Allocate) -> HandedOn:
         return self if self.buffer is not None else replace(super().placed(allocate), is_weak=False)  # type: ignore[type-var]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ...python.liveness import may_be_read
+from ...python.liveness import asks_for_class, catches_anywhere, may_be_read
 from ..record.lost_variables import Lost
 from ..values.identity import asks
 from ..values.scalar_tracer import ScalarTracer
@@ -28,6 +28,14 @@ def is_truth_asked_for(place: Place, value: Any) -> bool:
     """Whether it is a Python truth, which is known when the plan runs, in code that asks whether one `is True`."""
     is_truth = type(value) is ScalarTracer and value.is_python and value.dtype.kind == "b"
     return is_truth and place.kind == "local" and asks(place.owner.f_code)
+
+
+def is_asked_for_class(place: Place) -> bool:
+    """Whether the code whose variable this is asks of which class it is, or catches what only those of Python raise."""
+    if place.kind != "local":
+        return False
+    code = place.owner.f_code
+    return asks_for_class(code, place.key) or catches_anywhere(code, ZeroDivisionError)
 
 
 def may_be_reached(place: Place, after_loop: bool | None) -> bool:

@@ -201,10 +201,13 @@ def tile(recorder, A, reps):
 
 @implements(np.roll)
 def roll(recorder, a, shift, axis=None):
+    if recorder.is_scalar(shift) and not recorder.is_concrete(shift) and not isinstance(axis, tuple):
+        flat = asarray(recorder, a) if axis is not None else asarray(recorder, a).reshape(-1)
+        count = flat.shape[axis or 0]
+        rolled = np.take(flat, (np.arange(count) - shift) % count, axis=axis or 0)
+        return rolled.reshape(np.shape(a))
     if not recorder.is_concrete(shift):
-        raise unsupported(
-            "np.roll by a traced shift", "pass the shift as a static integer, or index with x[(i - shift) % n]"
-        )
+        raise unsupported("np.roll by traced shifts", "pass them as static integers, or roll by one after another")
     value = recorder.value_of(a)
     if axis is None:
         flat = reshaped(recorder, value, (value.size,))

@@ -19,6 +19,7 @@ INSTEAD = {
     "range(), a slice bound or a count": "shapes and loop bounds are fixed when tracing: pass the number as a Python "
     "int, which is static",
     "its text": "print it, log it or raise an error with it, which is done while tracing, and decide by the number",
+    "a function that needs it": "pass it as a Python int, which is static",
     ".bit_length() and its like": "calculate it with operators and functions of NumPy",
     UNTRACED: "call NumPy functions on the traced value directly. Is it assigned to a part of a plain array, which a "
     f"library's object has made? {PLAIN_TARGET}",

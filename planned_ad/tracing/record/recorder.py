@@ -90,6 +90,7 @@ class Recorder:
         self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
         self.limits: dict[int, tuple[Value, int, int]] = {}  # of integers read in loops, by identity
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
+        self.meets_opaque = False  # whether there are objects around loops whose state is not seen
         self.refusal: Exception | None = None  # the error that library code has got for asking a traced value's number
         self.unchecked = ""  # why the function cannot run by itself, to be compared with its trace
         self._numbers: dict[tuple[object, ...], Value] = {}
@@ -317,7 +318,26 @@ class Recorder:
     # Calls.
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """What `function(*args, **kwargs)` gives for arguments of which some are traced."""
+        """What `function(*args, **kwargs)` gives for arguments of which some are traced.
+
+        A function that needs the numbers behind traced integers gets them: the tape holds for these only.
+        """
+        try:
+            return self._called(function, args, kwargs)
+        except (UnsupportedError, ConversionError):
+            numbers = [self._known_integer(a) for a in args], {k: self._known_integer(a) for k, a in kwargs.items()}
+            if all(a is b for a, b in zip((*args, *kwargs.values()), (*numbers[0], *numbers[1].values()))):
+                raise
+        return self._called(function, tuple(numbers[0]), numbers[1])
+
+    def _known_integer(self, item: Any) -> Any:
+        if type(item) is tuple:
+            found = tuple(map(self._known_integer, item))
+            return found if any(a is not b for a, b in zip(found, item)) else item
+        is_integer = self.is_scalar(item) and not item.is_known and item.dtype.kind in "iu"
+        return item.number_for("a function that needs it") if is_integer else item
+
+    def _called(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         self.mark()
         args, kwargs = traced_indices(args), traced_indices(dict(kwargs))
         items = (*args, *kwargs.values())

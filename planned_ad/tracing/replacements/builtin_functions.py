@@ -17,13 +17,13 @@ from scipy import special
 
 from ..complex.pairs import complex_from
 from ..lengths.varying import VaryingArray
-from ..loops.consumers import is_generator_expression, joined
+from ..loops.consumers import assigns, is_generator_expression, joined
 from ..loops.traced_list import TracedList
 from ..record.recorder import Recorder
 from ..record.traced import Traced, TracedArray
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex, plain_or_traced
-from ..values.python_errors import raise_as_python
+from ..values.python_errors import raise_as_python, require_integer
 
 # One operand: the ufunc that computes the same (where `math` raises for a domain error, it gives nan).
 UNARY = {
@@ -36,7 +36,7 @@ UNARY = {
     math.isinf: np.isinf, math.isfinite: np.isfinite,
 }  # fmt: skip
 BINARY = {
-    math.pow: np.power, math.atan2: np.arctan2, math.copysign: np.copysign, math.fmod: np.fmod, math.ldexp: np.ldexp,
+    math.pow: np.power, math.atan2: np.arctan2, math.copysign: np.copysign, math.fmod: np.fmod,
 }  # fmt: skip
 
 
@@ -104,11 +104,31 @@ def math_replacements(recorder: Recorder) -> dict[int, object]:
         return gap <= by_ufunc(np.maximum)(rel_tol * size, abs_tol)
 
     def rounded(ufunc: np.ufunc) -> Callable[..., Any]:
-        return lambda number: recorder.integer(by_ufunc(ufunc)(number))
+        def round_off(number: Any) -> Any:
+            require_integer(recorder, number)
+            return recorder.integer(by_ufunc(ufunc)(number))
+
+        return round_off
+
+    def parts(number: Any) -> Any:
+        return elementwise(recorder, np.modf, (number,), is_operator=True)
+
+    def nearest_remainder(x: Any, y: Any) -> Any:
+        """IEEE 754's, of the nearest multiple: exact, as `fmod` is."""
+        size, step = abs(x), abs(y)
+        rest = by_ufunc(np.fmod)(size, step)
+        to_next = step - rest
+        tied = rest - 2.0 * by_ufunc(np.fmod)(0.5 * (size - rest), step)
+        found = np.where(rest < to_next, rest, np.where(rest > to_next, -to_next, tied))[()]
+        return by_ufunc(np.copysign)(1.0, x) * found.item()
+
+    def scaled(number: Any, exponent: Any) -> Any:
+        return number * 2.0**exponent
 
     records: dict[Callable[..., Any], Callable[..., Any]] = {f: by_ufunc(u) for f, u in (UNARY | BINARY).items()}
     records |= {math.floor: rounded(np.floor), math.ceil: rounded(np.ceil), math.trunc: rounded(np.trunc)}
-    records |= {math.log: log, math.hypot: hypot, math.isclose: isclose}
+    records |= {math.log: log, math.hypot: hypot, math.isclose: isclose, math.modf: parts, math.ldexp: scaled}
+    records |= {math.remainder: nearest_remainder}
     found: dict[int, Any] = {
         id(function): _recorded(recorder, function, record) for function, record in records.items()
     }
@@ -152,6 +172,7 @@ def number_replacements(recorder: Recorder) -> dict[int, object]:
         if type(number) is LoopIndex:
             return number
         recorder.mark()
+        require_integer(recorder, number)
         return recorder.integer(number)
 
     @functools.wraps(complex, ("__name__", "__doc__"), ())
@@ -274,7 +295,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
 
         @functools.wraps(function, ("__name__", "__doc__"), ())
         def decide(items: Any, /) -> Any:
-            if not is_generator_expression(items):
+            if not is_generator_expression(items) or assigns(items.gi_code):  # which ends with the item that decides
                 return function(items)
             recorder.mark()
             found = joined(recorder, items, not decided, both, decided)

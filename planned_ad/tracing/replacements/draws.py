@@ -62,7 +62,8 @@ def _requiring_a_seed(recorder: Recorder, make: Any) -> Callable[..., Any]:
                 f"{recorder.here()}: {make.__name__}() without a seed gives other numbers at each call, which a plan "
                 f"cannot. {ADVICE}, or give it a fixed seed."
             )
-        seed = recorder.plain(seed)
+        is_traced = recorder.is_scalar(seed) and not seed.is_known
+        seed = seed.number_for("a function that needs it") if is_traced else recorder.plain(seed)
         result = make(seed, **options) if seed is not None else make(**options)
         if make is np.random.default_rng and not isinstance(seed, np.random.Generator):
             return seeded(np.random.Generator)(result.bit_generator)

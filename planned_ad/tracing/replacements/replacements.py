@@ -34,10 +34,12 @@ from .builtin_functions import (
 )
 from .distributions import distribution
 from .draws import draw_replacements, draws_from_outside
+from .floating_point_errors import error_replacements
 from .library_functions import adopted, adopting, is_library_function
 from .made_later import Later, MadeLater
 from .scalar_types import scalar_types
 from .stand_ins import ndarray, stand_in, with_classes
+from .statistics_functions import statistics_replacements
 from .ufunc_stand_ins import ufunc_stand_in, ufuncs_of_functions
 
 
@@ -55,6 +57,8 @@ def replacements(recorder: Recorder) -> MadeLater:
         recorder,
         found
         | math_replacements(recorder)
+        | statistics_replacements(recorder)
+        | error_replacements(recorder)
         | builtin_replacements(recorder)
         | number_replacements(recorder)
         | cmath_replacements(recorder)

@@ -17,6 +17,7 @@ from ..record.traced import TRACERS, TracedArray
 from . import indexing
 from .advanced import nonzero
 from .elementwise import elementwise
+from .flat import FlatView
 from .operators import Operators, by_functions, in_place
 
 
@@ -80,12 +81,8 @@ class ArrayTracer(TracedArray, Operators):
         return None if self.geometry is self.storage.base else self._seen(self.storage.base)
 
     @property
-    def flat(self) -> ArrayTracer:
-        if not self.geometry.flags.c_contiguous:
-            raise UnsupportedError(
-                f"{self.recorder.here()}: .flat of an array that is not contiguous; index it with tuples instead"
-            )
-        return self._seen(self.geometry.reshape(-1))
+    def flat(self) -> ArrayTracer | FlatView:
+        return self._seen(self.geometry.reshape(-1)) if self.geometry.flags.c_contiguous else FlatView(self)
 
     @flat.setter
     def flat(self, value: Any) -> None:

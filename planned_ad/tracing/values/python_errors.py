@@ -42,9 +42,10 @@ def raise_as_python(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...], i
             raise ZeroDivisionError("division by zero")
     elif ufunc is np.power and not is_of_math:
         base, exponent = operands
-        if type(exponent) is float and not exponent.is_integer():
+        if type(exponent) is not int and not (type(exponent) is float and exponent.is_integer()):
             what = "Python gives a complex number for such a power, which is not traced; write it with numpy or cmath"
-            recorder.scopes.require_after(recorder.value_of(np.logical_not(base < 0)), "bounds", what)
+            is_real = np.logical_or(np.logical_not(base < 0), np.floor(exponent) == exponent)
+            recorder.scopes.require_after(recorder.value_of(is_real), "bounds", what)
         if is_caught(ZeroDivisionError) and bool(base == 0) and bool(exponent < 0):
             raise ZeroDivisionError("0.0 cannot be raised to a negative power")
         if is_caught(OverflowError) and bool(abs(np.power(base, exponent)) == np.inf) and bool(abs(base) != np.inf):
@@ -64,9 +65,23 @@ def is_fraction(recorder: Any, operands: tuple[Any, ...]) -> bool:
     return bool(exponent < 0) if not recorder.scopes.depth or type(exponent) is int else False
 
 
+def require_integer(recorder: Any, number: Any) -> None:
+    """Refuse calls in which a float becomes an integer that it is not: nan, an infinity, more than 64 bits."""
+    if not recorder.is_scalar(number) or number.dtype.kind != "f":
+        return
+    if is_caught(ValueError) and bool(number != number):
+        raise ValueError("cannot convert float NaN to integer")
+    if is_caught(OverflowError) and bool(abs(number) == np.inf):
+        raise OverflowError("cannot convert float infinity to integer")
+    fits = np.abs(number) < 2.0**63
+    recorder.scopes.require_after(recorder.value_of(fits), "integers", "nan, or a number too large, becomes an integer")
+
+
+SHIFTS = (np.left_shift, np.right_shift)
 GROWING: dict[np.ufunc, Callable[[Any, Any], Any]] = {
     np.multiply: lambda a, b: a * b,
     np.left_shift: lambda a, b: a * 2.0**b,
+    np.right_shift: lambda a, b: a * 0.0,
     np.power: lambda a, b: a**b,
 }
 
@@ -75,6 +90,10 @@ def require_64_bits(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...]) -
     """Refuse calls in which an integer that grows from iteration to iteration gets too large: Python's have no end."""
     a, b = (recorder.result(recorder.value_of(operand, np.float64)) for operand in operands)
     fits = np.abs(GROWING[ufunc](a, b)) < 2.0**63
+    if ufunc in SHIFTS:
+        if is_caught(ValueError) and bool(b < 0):
+            raise ValueError("negative shift count")
+        fits = np.logical_and(fits, b >= 0)
     what = "an integer of more than 64 bits, which only Python has; pass unroll= to run the loop in Python"
     recorder.scopes.require_after(recorder.value_of(fits), "integers", what)
 

@@ -16,6 +16,7 @@ from ..record.recorder import Recorder
 from ..record.traced import TRACERS
 from .elementwise import operate
 from .operators import Operators, by_functions
+from .python_errors import require_integer
 
 
 class ScalarTracer(Operators):
@@ -155,6 +156,7 @@ class ScalarTracer(Operators):
 
     def __round__(self, digits: int | None = None) -> Any:
         if digits is None:
+            require_integer(self.recorder, self)
             return self.recorder.integer(np.rint(self))
         result = self.recorder.call(np.round, (self, digits), {})
         return result.item() if self.is_python else result

@@ -1,0 +1,54 @@
+"""NumPy's errors of division, overflow and invalid numbers, where the program has them raised and catches them.
+
+A plan computes on, as NumPy does by default. Where the function would end with such an error that is what it may do
+too; where an `except` of the function's own goes another way, it would not see it: that is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+
+from ...errors import UnsupportedError
+from ...python.frames import user_frames
+from ...python.liveness import catches_anywhere
+from ..record.recorder import Recorder
+
+RAISING = ("raise", "call")
+INSTEAD = "Test the number before: if x > 0, or numpy.where(x > 0, x, 1.0)"
+
+
+def error_replacements(recorder: Recorder) -> dict[int, object]:
+    """By identity, what has NumPy's errors raised."""
+
+    def refuse(name: str, error: type[Exception]) -> None:
+        if any(catches_anywhere(frame.f_code, error) for frame in user_frames(sys._getframe(1))):
+            raise UnsupportedError(
+                f"{recorder.here()}: {name} has NumPy's {error.__name__} raised, which is caught here, and a plan goes "
+                f"on with nan or infinity. {INSTEAD}"
+            )
+
+    def of_numpy(function: Any) -> Any:
+        @functools.wraps(function, ("__name__", "__doc__"), ())
+        def called(*args: Any, **options: Any) -> Any:
+            if any(value in RAISING for value in (*args, *options.values()) if isinstance(value, str)):
+                refuse(f"numpy.{function.__name__}", FloatingPointError)
+            return function(*args, **options)
+
+        return called
+
+    def of_warnings(function: Any) -> Any:
+        @functools.wraps(function, ("__name__", "__doc__"), ())
+        def called(action: Any, *args: Any, **options: Any) -> Any:
+            if action == "error":
+                refuse(f"warnings.{function.__name__}", RuntimeWarning)
+            return function(action, *args, **options)
+
+        return called
+
+    filters = warnings.simplefilter, warnings.filterwarnings
+    return {id(f): of_numpy(f) for f in (np.errstate, np.seterr)} | {id(f): of_warnings(f) for f in filters}

@@ -1,0 +1,69 @@
+"""What traced code sees in place of the functions of `statistics`: of traced numbers, what NumPy computes of an array.
+
+Python's own work with fractions, so that a sum is rounded once; these round as NumPy's sums do.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..record.recorder import Recorder
+from ..record.traced import Traced
+
+
+def mean(x: Any) -> Any:
+    return np.mean(x)
+
+
+def weighted_mean(x: Any, weights: Any = None) -> Any:
+    return np.mean(x) if weights is None else np.sum(x * np.asarray(weights)) / np.sum(weights)
+
+
+def geometric_mean(x: Any) -> Any:
+    return np.exp(np.mean(np.log(x)))
+
+
+def spread(function: Any, ddof: int) -> Callable[..., Any]:
+    """The variance or the standard deviation, about a mean that may be given."""
+
+    def computed(x: Any, center: Any = None) -> Any:
+        if center is None:
+            return function(x, ddof=ddof)
+        variance = np.sum((x - center) ** 2) / (len(x) - ddof)
+        return variance if function is np.var else np.sqrt(variance)
+
+    return computed
+
+
+OF_ARRAYS: dict[str, Callable[..., Any]] = {
+    "mean": mean, "fmean": weighted_mean, "geometric_mean": geometric_mean, "median": np.median,
+    "variance": spread(np.var, 1), "pvariance": spread(np.var, 0), "stdev": spread(np.std, 1),
+    "pstdev": spread(np.std, 0),
+}  # fmt: skip
+OF_PYTHON = ("fmean", "geometric_mean")  # which give one of Python's numbers, whatever they are given
+
+
+def statistics_replacements(recorder: Recorder) -> dict[int, object]:
+    """By identity, the functions of `statistics` that accept tracers."""
+
+    def replacing(function: Callable[..., Any], of_array: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function, ("__name__", "__doc__"), ())
+        def replaced(data: Any, *args: Any, **kwargs: Any) -> Any:
+            items = data if issubclass(type(data), Traced) else list(data)
+            traced = items if items is data else [i for i in items if issubclass(type(i), Traced) and not i.is_known]
+            if len(items) < 2 or not len(traced):
+                return function(recorder.plain(items), *args, **kwargs)
+            found = of_array(recorder.call(np.asarray, (items,), {}), *args, **kwargs)
+            return found.item() if function.__name__ in OF_PYTHON else found
+
+        return replaced
+
+    module = sys.modules.get("statistics")  # which is imported by those who use it
+    if module is None:
+        return {}
+    return {id(f): replacing(f, OF_ARRAYS[name]) for name in OF_ARRAYS if (f := getattr(module, name))}
