@@ -8,6 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet
 
+unexport PYTHONDONTWRITEBYTECODE  # each process would compile all of the source again
+
 .PHONY: demo test lint notebooks bench docs site dist clean
 
 demo: $(VENV)/installed

@@ -42,6 +42,7 @@ class CompiledTape:
             lambda builder, context, leaves, workspace: emitter.emit(builder, leaves, workspace),
             lambda *arguments: None,
             optimization=OPTIMIZATION,
+            fast_path=False,  # it is run at pointers
         )
 
     def memories(self, arrays: Sequence[np.ndarray]) -> dict[int, np.ndarray]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 
 import pytest
 
 # Nothing of an earlier run is found: what a test sees is compiled by the code that it tests. Tests of the cache name a
 # folder of their own; children that tests start inherit this. With PLANNED_AD_TEST_CACHE_DIR all tests share a folder.
 os.environ["PLANNED_AD_CACHE_DIR"] = os.environ.get("PLANNED_AD_TEST_CACHE_DIR", "off")
+
+# Dozens of children import the package: what Python makes of its source is kept, as it is of what pytest rewrites.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,3 +33,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if "long" in item.keywords]
     items[:] = [item for item in items if "long" not in item.keywords]
     config.hook.pytest_deselected(items=left_out)
+
+
+def pytest_collection_finish() -> None:
+    """What is there as long as the tests run, they among it, is not looked through at each collection of garbage."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 10, 10)  # traces are large, and mostly gone when they are looked at

@@ -4,13 +4,11 @@
 is mapped directly (``mmap``), nor Python objects from a free list; ``python_objects=True`` sends the other objects
 through malloc, so that one which is made and dropped again within a call is counted too.
 
-To start Python and Numba takes two seconds: that is done once, and each snippet runs in a fork of what was started.
+Each snippet runs in a fork of a process that was started with it (`tests.forks`).
 """
 
 from __future__ import annotations
 
-import atexit
-import functools
 import hashlib
 import json
 import os
@@ -21,6 +19,8 @@ import tempfile
 from pathlib import Path
 
 import pytest
+
+from .forks import server
 
 HERE = Path(__file__).parent
 
@@ -64,58 +64,6 @@ def shim() -> Path:
     return library
 
 
-# Reads programs, one in a line, and answers with the status and the output of a fork that has run it.
-SERVER = """
-import json, os, sys
-import numpy, scipy.special
-import planned_ad
-planned_ad.compile(lambda x: x @ x, numpy.ones(2)).gradient(numpy.ones(2))
-for line in sys.stdin:
-    reader, writer = os.pipe()
-    child = os.fork()
-    if not child:
-        os.dup2(writer, 1), os.dup2(writer, 2)
-        os.close(reader), os.close(writer)
-        try:
-            exec(compile(json.loads(line), "<string>", "exec"), {"__name__": "__main__"})
-            status = 0
-        except BaseException:
-            import traceback
-            traceback.print_exc()
-            status = 1
-        sys.stdout.flush(), sys.stderr.flush()
-        os._exit(status)
-    os.close(writer)
-    with open(reader) as pipe:
-        output = pipe.read()
-    print(json.dumps([os.waitpid(child, 0)[1], output]), flush=True)
-"""
-
-
-class Server:
-    """A process that runs programs in forks of itself."""
-
-    def __init__(self, python_objects: bool) -> None:
-        environment = dict(os.environ, LD_PRELOAD=str(shim()))
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")]))
-        if python_objects:
-            environment["PYTHONMALLOC"] = "malloc"
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", SERVER], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        atexit.register(self.process.communicate)  # the end of its input is its end
-
-    def run(self, program: str) -> tuple[int, str]:
-        """The status and the output of a program."""
-        assert self.process.stdin is not None and self.process.stdout is not None
-        print(json.dumps(program), file=self.process.stdin, flush=True)
-        status, output = json.loads(self.process.stdout.readline())
-        return status, output
-
-
-server = functools.cache(Server)
-
-
 def count_in_subprocess(code: str, calls: int = 1000, *, python_objects: bool = False) -> dict[str, int]:
     """Run `code`, which defines a function ``call()``, and count over `calls` calls after a warm-up.
 
@@ -125,6 +73,9 @@ def count_in_subprocess(code: str, calls: int = 1000, *, python_objects: bool = 
         ``malloc``: heap allocations; ``blocks``: the change of ``sys.getallocatedblocks()``. Those of the counting loop
         itself are subtracted.
     """
-    status, output = server(python_objects).run(code + MEASURE.format(library=str(shim()), calls=calls))
-    assert status == 0, output
-    return json.loads(output.splitlines()[-1])
+    options = {"PYTHONMALLOC": "malloc"} if python_objects else {}
+    with tempfile.TemporaryDirectory() as folder:
+        program = code + MEASURE.format(library=str(shim()), calls=calls)
+        done = server(LD_PRELOAD=str(shim()), **options).run(program, Path(folder))
+    assert done.status == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])

@@ -176,7 +176,7 @@ def check_gradient(
         assert_shadows(scheduled(entry, traced, args, block, shuffle), expected, f"schedule, blocks of {block}")
     after = copied(args)
     with np.errstate(all="ignore"):
-        value = f(*after)
+        f(*after)
     for _ in range(2):
         own = copied(args)
         assert_shadows(shadow_leaves(traced, plan.gradient(*own)), expected, "gradient")
@@ -184,22 +184,32 @@ def check_gradient(
     if differences:
         assert_differences(f, traced, args, expected, step)
     if every_call:
-        own = copied(args)
-        result = plan(*own)
-        # The fast path returns Python's float where `f` returns a scalar of NumPy's subclass of it.
-        assert_same_result(np.float64(result) if type(value) is np.float64 and type(result) is float else result, value)
-        assert_same_arguments(own, after)
-        own = copied(args)
-        own_value, shadows = plan.value_and_gradient(*own)
-        assert_close(type(value)(own_value), value, "value")
-        assert_shadows(shadow_leaves(traced, shadows), expected, "value_and_gradient")
-        check_pullback(plan, args)
-        preserving = planned_ad.compile(f, copied(args), preserve_args=True)
-        own = copied(args)
-        assert_shadows(shadow_leaves(traced, preserving.gradient(*own)), expected, "gradient with preserve_args")
-        assert_same_arguments(own, args)
+        check_every_call(plan, f, args)
     assert_same_arguments(args, original)
     return plan
+
+
+def check_every_call(plan: Plan, f: Callable[..., Any], args: tuple) -> None:
+    """The value, it and the gradient, the pullback, and the gradient that leaves the arguments as they are."""
+    traced = plan._variants[0].trace
+    expected = interpreted(traced, "gradient", args)
+    after = copied(args)
+    with np.errstate(all="ignore"):
+        value = f(*after)
+    own = copied(args)
+    result = plan(*own)
+    # The fast path returns Python's float where `f` returns a scalar of NumPy's subclass of it.
+    assert_same_result(np.float64(result) if type(value) is np.float64 and type(result) is float else result, value)
+    assert_same_arguments(own, after)
+    own = copied(args)
+    own_value, shadows = plan.value_and_gradient(*own)
+    assert_close(type(value)(own_value), value, "value")
+    assert_shadows(shadow_leaves(traced, shadows), expected, "value_and_gradient")
+    check_pullback(plan, args)
+    preserving = planned_ad.compile(f, copied(args), preserve_args=True)
+    own = copied(args)
+    assert_shadows(shadow_leaves(traced, preserving.gradient(*own)), expected, "gradient with preserve_args")
+    assert_same_arguments(own, args)
 
 
 def check_pullback(plan: Plan, args: tuple) -> None:

@@ -3,8 +3,6 @@
 import ast
 import re
 import runpy
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,6 +10,8 @@ import numpy as np
 import pytest
 
 import planned_ad
+
+from .forks import server
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = re.compile(r"```python\n(.*?)```\n(?:(?:<!--[^\n]*-->\n|\n)*```text\n(.*?)```)?", re.DOTALL)
@@ -30,10 +30,8 @@ def programs():
 
 @pytest.mark.parametrize("program, output", list(programs()))
 def test_programs_print_what_the_page_says(program, output, tmp_path):
-    script = tmp_path / "example.py"
-    script.write_text(program)
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    done = server().run(program, tmp_path)
+    assert done.status == 0, done.stderr
     assert done.stdout.replace(f"{tmp_path}/", "") == (output or "")
 
 

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -31,19 +34,23 @@ def check(case: Case, arguments: tuple[np.ndarray, ...]) -> None:
     assert_shadows(scheduled(entry, traced, arguments, 3, True), expected, "schedule")
 
 
-@pytest.mark.parametrize("case", SMOOTH, ids=lambda case: case.name)
-def test_against_the_interpreter(case: Case) -> None:
-    check(case, case.arguments)
+LAYOUTS = {"as_given": lambda a: a, "column_major": column_major, "strided": strided}
 
 
-# Other layouts of the arguments: a third of the cases for each.
+def cases_in_turn() -> list[Any]:
+    """Of each function every other case, in one layout, which is another from case to case; all with `-m long`."""
+    uses: Counter[str] = Counter()
+    found = []
+    for k, case in enumerate(SMOOTH):
+        function = case.name.partition("-")[0]
+        for j, layout in enumerate(LAYOUTS):
+            is_quick = uses[function] % 2 == 0 and (k + j) % 3 == 0
+            marks = [] if is_quick else [pytest.mark.long]
+            found.append(pytest.param(case, layout, id=f"{case.name}-{layout}", marks=marks))
+        uses[function] += 1
+    return found
 
 
-@pytest.mark.parametrize("case", SMOOTH[::3], ids=lambda case: case.name)
-def test_column_major(case: Case) -> None:
-    check(case, tuple(map(column_major, case.arguments)))
-
-
-@pytest.mark.parametrize("case", SMOOTH[1::3], ids=lambda case: case.name)
-def test_strided(case: Case) -> None:
-    check(case, tuple(map(strided, case.arguments)))
+@pytest.mark.parametrize(("case", "layout"), cases_in_turn())
+def test_against_the_interpreter(case: Case, layout: str) -> None:
+    check(case, tuple(map(LAYOUTS[layout], case.arguments)))

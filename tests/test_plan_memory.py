@@ -7,7 +7,7 @@ import gc
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numba
 import numpy as np
@@ -21,7 +21,7 @@ from planned_ad.kernels.llvm import codelibrary
 
 
 @pytest.fixture
-def libraries(monkeypatch) -> Iterator[Callable[[], int]]:
+def libraries(monkeypatch) -> Callable[[], int]:
     """How many libraries are left of those made in the test; entries that are kept for other plans are let go."""
     gc.collect()
     gc.freeze()  # what other tests have made need not be looked through each time
@@ -41,8 +41,7 @@ def libraries(monkeypatch) -> Iterator[Callable[[], int]]:
         return sum(not engine.closed for engine in made)
 
     monkeypatch.setattr(codelibrary, "_empty_engine", empty_engine)
-    yield count
-    gc.unfreeze()
+    return count
 
 
 def square(x):

@@ -15,7 +15,8 @@ import scipy.special
 import planned_ad
 from planned_ad.errors import OverlapError
 
-from .oracle import check_gradient
+from .oracle import check_every_call, check_gradient, compiled
+from .sweeps import sweep
 
 RANDOM = np.random.default_rng(2)
 
@@ -870,6 +871,12 @@ def long_scalar_program(x, y):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_program(name: str) -> None:
+def test_gradient(name: str) -> None:
     f, args, options = PROGRAMS[name]
-    check_gradient(f, *args, **options)
+    check_gradient(f, *args, **options, every_call=False)
+
+
+@pytest.mark.parametrize("name", sweep(PROGRAMS, slice(0, None, 3)))
+def test_every_call(name: str) -> None:
+    f, args, _ = PROGRAMS[name]
+    check_every_call(compiled(f, *args), f, args)

@@ -23,6 +23,7 @@ from planned_ad.trace import Trace, trace
 
 from .oracle import Shadows, compiled, interpreted, shadow_leaves, slope
 from .random_loop_programs import arguments, function_of, write_program
+from .sweeps import sweep
 from .tracing_oracle import perturbed_by_nothing as copied
 from .tracing_oracle import replay
 
@@ -172,7 +173,7 @@ def program_of(seed: int, lines: int = 40) -> str:
     return write_program(random.Random(seed).randint, NOT_YET, lines=lines)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", sweep(range(40), slice(8)))
 def test_random_loops(seed: int) -> None:
     check(program_of(seed, lines=22))
 

@@ -82,20 +82,20 @@ def check_differences(f, traced, args: tuple, expected: dict) -> None:
     np.testing.assert_allclose(actual, fine, rtol=1e-5, atol=1e-5)
 
 
-@settings(COMMON, max_examples=40)
+@settings(COMMON, max_examples=15)
 @given(programs())
 def test_short_programs(source: str) -> None:
     check(source, 0)
 
 
-@settings(COMMON, max_examples=25)
+@settings(COMMON, max_examples=8)
 @given(programs())
 def test_other_layouts(source: str) -> None:
     for layout in (1, 2):
         check(source, layout)
 
 
-@settings(COMMON, max_examples=25)
+@settings(COMMON, max_examples=12)
 @given(programs(**LARGE))
 def test_larger_arrays(source: str) -> None:
     check(source, 3)
@@ -106,6 +106,14 @@ def test_larger_arrays(source: str) -> None:
 @given(programs(statements=12, **LARGE))
 def test_long_programs_on_larger_arrays(source: str) -> None:
     check(source, 3)
+
+
+@pytest.mark.long
+@settings(COMMON, max_examples=500, derandomize=False)
+@given(programs())
+def test_many_other_layouts(source: str) -> None:
+    for layout in (1, 2):
+        check(source, layout)
 
 
 @pytest.mark.long

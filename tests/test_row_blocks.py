@@ -158,12 +158,13 @@ def test_compiled(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "rows at a time" in str(plan.explain()) or f is stepped
 
 
-def test_random_programs(small: int) -> None:
-    rng, loops = np.random.default_rng(5), 0
-    for _ in range(40):
+@pytest.mark.parametrize("seed, count", [(5, 12), pytest.param(6, 100, marks=pytest.mark.long)])
+def test_random_programs(small: int, seed: int, count: int) -> None:
+    rng, loops = np.random.default_rng(seed), 0
+    for _ in range(count):
         f = function_of(random_program(rng))
         loops += any(isinstance(op, Loop) for op in assert_same(f, *arguments(f, 7)).operations)
-    assert loops >= 20
+    assert loops >= count / 2
 
 
 def random_program(rng: np.random.Generator) -> str:

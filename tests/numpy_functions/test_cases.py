@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -34,9 +37,18 @@ def strided(a: np.ndarray) -> np.ndarray:
 VARIANTS = (as_given, single_precision, column_major, strided)
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_as_numpy(case: Case, variant) -> None:
+def layouts_in_turn() -> list[Any]:
+    """Each case as it is, and in one of the other variants; in all with `-m long`."""
+    return [
+        pytest.param(case, variant, id=f"{case.name}-{variant.__name__}", marks=pytest.mark.long if left else [])
+        for number, case in enumerate(CASES)
+        for k, variant in enumerate(VARIANTS)
+        for left in [k not in (0, 1 + number % 3)]
+    ]
+
+
+@pytest.mark.parametrize(("case", "variant"), layouts_in_turn())
+def test_as_numpy(case: Case, variant: Callable[[np.ndarray], np.ndarray]) -> None:
     check(case.function, *map(variant, case.arguments))
 
 
