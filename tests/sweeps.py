@@ -16,4 +16,5 @@ def sweep(values: Iterable[Any], quick: slice) -> list[Any]:
 
 
 def left_out(value: Any) -> Any:
+    """One that runs with `-m long` only."""
     return pytest.param(*(value if type(value) is tuple else (value,)), marks=pytest.mark.long)

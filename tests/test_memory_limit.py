@@ -30,7 +30,7 @@ from planned_ad.tape.verify import verify
 from planned_ad.trace import Trace, trace
 
 from .loop_programs import PROGRAMS
-from .sweeps import sweep
+from .sweeps import left_out, sweep
 from .tolerances import SAME
 
 K = np.arange(12)
@@ -192,10 +192,11 @@ def least_limit(name: str, dtype: type = np.float64) -> int:
     return least_of(error.value)
 
 
-# In single precision a few; the others run with `-m long`.
-FEW_SINGLE = ("logistic_map", "inner_steps", "trajectory")
-TYPED = [(name, np.float64) for name in CASES] + [
-    pytest.param(name, np.float32, marks=[] if name in FEW_SINGLE else pytest.mark.long) for name in CASES
+LARGEST_LAST = sorted(CASES, key=lambda name: name == "brusselator")
+FEW_SINGLE = {"logistic_map", "trajectory"}  # in single precision; the others run with `-m long`
+TYPED = [
+    *sweep(((name, np.float64) for name in LARGEST_LAST), slice(0, -1)),
+    *((name, np.float32) if name in FEW_SINGLE else left_out((name, np.float32)) for name in CASES),
 ]
 
 
@@ -217,7 +218,7 @@ def test_derivatives_are_the_same_within_every_limit(name: str, dtype: type) -> 
             same(own, after, 0.1 * tolerance(dtype))
 
 
-@pytest.mark.parametrize("name", sweep(sorted(CASES, key=lambda name: name == "brusselator"), slice(0, -1)))
+@pytest.mark.parametrize("name", sweep(LARGEST_LAST, slice(0, -1)))
 def test_the_error_names_the_least_limit(name: str) -> None:
     function, arguments = CASES[name]
     cached, least = plan_of(name).explain().cached_bytes, least_limit(name)

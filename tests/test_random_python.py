@@ -1,6 +1,6 @@
 """Random programs that write Python (`tests.random_python`): each is right, or refused with an error of ours.
 
-Some dozen by the interpreter and ten through machine code; `-m long` judges more of both. What fails is
+Some dozen by the interpreter and a few through machine code; `-m long` judges more of both. What fails is
 printed as a small program; `python -m tests.random_python` shows tables.
 """
 
@@ -73,7 +73,7 @@ def test_interpreted(seeds: range) -> None:
 
 
 def test_compiled() -> None:
-    assert_right_or_refused(range(1000, 1010), compiled=True)
+    assert_right_or_refused(range(1000, 1006), compiled=True)
 
 
 @pytest.mark.long
@@ -83,6 +83,6 @@ def test_many_interpreted(seeds: range) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seeds", [range(1010, 1020)] + groups(4000, 4400), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
+@pytest.mark.parametrize("seeds", [range(1006, 1020)] + groups(4000, 4400), ids=lambda seeds: f"{seeds[0]}-{seeds[-1]}")
 def test_many_compiled(seeds: range) -> None:
     assert_right_or_refused(seeds, compiled=True)
