@@ -260,3 +260,35 @@ def test_a_loop_that_would_reach_beside_its_memory_is_unrolled(monkeypatch) -> N
     traced = trace(returns_first, (np.array([3.0, 2.0]), 30))
     assert not traced.rolled
     assert "would reach memory that is not its own" in traced.unrolled[0].reason
+
+
+def runs_of_positives(x):
+    total, i = 0.0, 0
+    while i < 24:
+        j = i
+        while j < len(x) and x[j] > 0:
+            total += x[j] * (j - i)
+            j += 1
+        i = j + 1
+    return total
+
+
+def until_negative(x):
+    total, j = 0.0, 0
+    while j < 24 and x[j] > 0:
+        total += x[j]
+        j += 1
+    return total
+
+
+@pytest.mark.parametrize("f", [runs_of_positives, until_negative])
+def test_an_index_that_the_first_part_of_a_test_keeps_in_range(f) -> None:
+    wave = np.sin(np.arange(24.0) + 0.5)
+    plan = planned_ad.compile(f, wave, unroll=0)
+    for x in (wave, np.ones(24), -np.ones(24), np.cos(np.arange(24.0))):
+        np.testing.assert_allclose(plan(x), f(x))
+        gradient, base = plan.gradient(x), f(x)
+        for k in (0, 5, 23):
+            moved = x.copy()
+            moved[k] += 1e-6
+            np.testing.assert_allclose(gradient[k], (f(moved) - base) / 1e-6, atol=1e-6)

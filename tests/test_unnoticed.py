@@ -493,3 +493,27 @@ def test_errors_of_numpy_that_are_caught():
         with pytest.raises(UnsupportedError, match="which is caught here"):
             trace(f, (np.ones(3),))
     trace(silent, (np.ones(3),))
+
+
+def test_a_generator_is_closed_when_its_loop_is_left():
+    closed = []
+
+    def items(x):
+        try:
+            yield from x
+        finally:
+            closed.append(1)
+
+    def f(x):
+        closed.clear()
+        total = 0.0
+        for v in items(x):
+            if v > 0.3:
+                break
+            total += v
+        return total + len(closed)
+
+    for example in (LOW, HIGH):
+        plan = planned_ad.compile(f, example, unroll=0)
+        for x in (LOW, HIGH, LOW + 0.6):
+            np.testing.assert_allclose(plan(x), f(x))

@@ -56,7 +56,7 @@ class Exits:
     def __iter__(self) -> Iterator[Any]:
         if self.items is STEPS:
             return Steps(Sequence(self.recorder, self.recorder.max_steps, lambda k: k), exits=self)
-        iterator = iter(self.items)
+        iterator, self.items = iter(self.items), None  # a generator is closed as soon as its loop is left
         if type(iterator) is LoopIterator:
             iterator.exits = self
         return iterator

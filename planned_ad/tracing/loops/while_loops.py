@@ -89,6 +89,7 @@ class WhileTrace(LoopTrace):
         builder = self.recorder.builder
         if part < self.part:
             self.partial.append(predicate)
+            self.recorder.scopes.assumed.append(predicate)
             return True
         if part > self.part:
             scope = Scope(outer=builder.operations, apart=Block(Made()))
@@ -98,6 +99,7 @@ class WhileTrace(LoopTrace):
             return True
         for other in self.partial:
             predicate = builder.apply("logical_and", other, predicate)
+            self.recorder.scopes.assumed.remove(other)
         self.partial.clear()
         self.predicate = predicate
         return self.advance()
@@ -133,6 +135,9 @@ class WhileTrace(LoopTrace):
     def discard(self) -> None:
         while self.conditions:
             self.recorder.scopes.leave(self.conditions.pop()[0])
+        for other in self.partial:
+            self.recorder.scopes.assumed.remove(other)
+        self.partial.clear()
         super().discard()
 
     @property

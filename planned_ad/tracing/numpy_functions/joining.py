@@ -144,7 +144,8 @@ def _implement_split(function: Any) -> None:
     @implements(function)
     def parts(recorder: Recorder, ary: Any, *arguments: Any, **options: Any) -> Any:
         a = asarray(recorder, ary)
-        pieces = function(a.geometry, *arguments, **options)
+        places = [[*map(operator.index, p)] if np.ndim(p) and not recorder.is_concrete(p) else p for p in arguments]
+        pieces = function(a.geometry, *places, **options)
         return type(pieces)(recorder.seen(a, piece) for piece in pieces)
 
 
