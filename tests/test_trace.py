@@ -293,7 +293,7 @@ def test_attributes():
         assert x.shape == (3, 4) and x.ndim == 2 and x.size == 12 and len(x) == 3 and x.dtype == np.float64
         assert x[0, 0].dtype == np.float64 and x[0, 0].shape == () and x.nbytes == 96 and x.itemsize == 8
         assert np.shape(x) == (3, 4) and np.ndim(x) == 2 and np.size(x) == 12
-        assert repr(x) and f"{x[0, 0]:.3f}"
+        print(repr(x), f"{x[0, 0]:.3f}")
         return x.T, x.real, x.imag, x[0, 0].T, x[0, 0].real
 
     check(f, matrix())
@@ -846,8 +846,7 @@ def line_of(error):
     ("f", "what"),
     [
         (lambda x: {x[0]: 1}, "hash()"),
-        (lambda x: {x: 1}, "hash()"),
-        (lambda x: scipy.special.factorial(np.zeros(3)) + np.spacing(x), "spacing"),
+        (lambda x: scipy.special.factorial(np.zeros(3)) + np.packbits(x), "packbits"),
         (lambda x: scipy.special.softmax, ""),
     ],
 )
@@ -909,12 +908,11 @@ def test_copies_of_captured_arrays_are_written():
 
 def test_unsupported_is_refused():
     for f, text in [
-        (lambda x: np.frexp(x)[0], "frexp"),
         (lambda x: np.sqrt(x, where=x > 1), "where="),
         (lambda x: x.view(np.int64), "view"),
         (lambda x: np.float16(2) * x, "float16"),
         (lambda x: np.random.rand(3) + x[0], "rand"),
-        (lambda x: np.spacing(x), "spacing"),
+        (lambda x: np.packbits(x), "packbits"),
         (lambda x: x * RNG.normal(), "RNG.normal"),
     ]:
         with pytest.raises(TraceError, match=text) as error:

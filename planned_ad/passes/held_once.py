@@ -90,7 +90,7 @@ def shown_by(load: Load, stores: Sequence[Store]) -> Apply | None:
     if not load.out.shape or not is_fixed(load.region.view):
         return None
     met = next((store for store in reversed(stores) if overlap(store.region, load.region)), None)
-    if met is None:
+    if met is None or not is_fixed(met.region.view):
         return None
     view = remap(load.region.view, met.region.view, contiguous(met.region.shape))
     if view is not None and not met.value.shape:

@@ -8,6 +8,16 @@
 ...     r = np.concatenate([np.sin(x), y])
 ...     return np.sum(r * r)
 >>> tape = trace(squares, (np.zeros(3), np.zeros(5))).tape
+>>> print(brief(drop_dead(tape)))
+v0: float64[3] = x[...]
+v1: float64[3] = sin(v0)
+v2: float64[5] = y[...]
+temporary#2[0:3] = v1
+temporary#2[3:8] = v2
+v4: float64[8] = temporary#2[...]
+v5: float64[8] = multiply(v4, v4)
+v6 = reduce_sum(v5, axes=(0,))
+return v6
 >>> print(brief(drop_dead(sums_by_parts(drop_dead(tape)))))
 v0: float64[3] = x[...]
 v1: float64[3] = sin(v0)

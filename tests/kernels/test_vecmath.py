@@ -23,6 +23,7 @@ from numba.extending import intrinsic
 
 from planned_ad.kernels.maths import vector_functions as vecmath
 from planned_ad.kernels.maths.notation import F64, element_of
+from planned_ad.rules import RULES
 from planned_ad.rules.more_integrals import PARTS
 
 F32 = ir.FloatType()
@@ -272,7 +273,7 @@ def test_error_in_ulp_of_two_arguments(functions, name):
 
 def library(name: str) -> Callable:
     function, number = PARTS.get(name, (None, None))  # where it is a result of one that has several
-    found = function or getattr(np, name, None) or getattr(scipy.special, name)
+    found = function or getattr(np, name, None) or getattr(scipy.special, name, None) or RULES[name].evaluate
 
     def called(*args: np.ndarray) -> np.ndarray:
         with warnings.catch_warnings():

@@ -18,7 +18,6 @@ UNSUPPORTED = {
     "unique": lambda x: np.unique(x, axis=0),
     "histogram": lambda x: np.histogram(x, "auto"),
     "raw qr": lambda x: np.linalg.qr(x, "raw"),
-    "roll": lambda x: np.roll(x, (x[0, 0] > 0).astype(int)),
     "pad": lambda x: np.pad(x, 1, mode="linear_ramp"),
     "reflect_type": lambda x: np.pad(x, 1, mode="reflect", reflect_type="odd"),
     "pivoting": lambda x: scipy.linalg.qr(x, pivoting=True),
