@@ -12,9 +12,9 @@
 v0: float64[3] = x[...]
 v1: float64[3] = sin(v0)
 v2: float64[5] = y[...]
-temporary#2[0:3] = v1
-temporary#2[3:8] = v2
-v4: float64[8] = temporary#2[...]
+r#2[0:3] = v1
+r#2[3:8] = v2
+v4: float64[8] = r#2[...]
 v5: float64[8] = multiply(v4, v4)
 v6 = reduce_sum(v5, axes=(0,))
 return v6
