@@ -198,7 +198,7 @@ def allocates(names: list[str]) -> bool:
     return count_in_subprocess(ALLOCATIONS.format(names=names), calls=100) != {"malloc": 0, "blocks": 0}
 
 
-@pytest.mark.parametrize("names", sweep(grouped(READY, GROUP), slice(0, None, 3)), ids=lambda n: f"{n[0]}...{n[-1]}")
+@pytest.mark.parametrize("names", sweep(grouped(READY, GROUP), slice(0, None, 6)), ids=lambda n: f"{n[0]}...{n[-1]}")
 def test_nothing_is_allocated(names: list[str]) -> None:
     if allocates(names):
         pytest.fail(f"these allocate: {[name for name in names if allocates([name])]}")
