@@ -284,3 +284,33 @@ def test_classes_of_traced_numbers() -> None:
     check(f, EXAMPLES[0])
     with pytest.raises(ConversionError, match="behind a traced"):
         trace(lambda x: x[0] * (2.0 if hasattr(x[0], "hex") else 1.0), (EXAMPLES[0],))
+
+
+class Rejected(Exception):
+    pass
+
+
+def reads_the_message(x):
+    try:
+        if x[0] > 0.5:
+            raise Rejected(f"{x[0]:.1f}")
+    except Rejected as error:
+        return np.sum(x) * (2.0 if str(error) == "0.9" else 3.0)
+    return np.sum(x)
+
+
+def shows_the_message(x):
+    try:
+        if x[0] > 0.5:
+            raise Rejected(f"{x[0]:.1f}")
+    except Rejected as error:
+        LOG.info("rejected: %s", error)
+        return np.sum(x) * 3.0
+    return np.sum(x)
+
+
+def test_messages_of_errors_that_are_caught() -> None:
+    with pytest.raises(ConversionError, match="its text"):
+        trace(reads_the_message, (EXAMPLES[0],))
+    check(reads_the_message, EXAMPLES[1])
+    check(shows_the_message, EXAMPLES[0])

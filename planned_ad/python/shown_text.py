@@ -27,7 +27,7 @@ HOLDING = (
     ast.GeneratorExp, ast.ListComp,
 )  # fmt: skip
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-SHOWN, RETURNED, READ = "shown", "returned", "read"
+SHOWN, RETURNED, RAISED, READ = "shown", "returned", "raised", "read"
 
 
 def is_only_shown(frame: types.FrameType | None) -> bool:
@@ -39,7 +39,23 @@ def is_only_shown(frame: types.FrameType | None) -> bool:
         use = use_at(user.f_code, user.f_lasti)
         if use != RETURNED:
             break
+    if use == RAISED:
+        return not any(is_kept(user.f_code, user.f_lasti) for user in user_frames(frame))
     return use == SHOWN
+
+
+@functools.lru_cache(1024)
+def is_kept(code: types.CodeType, instruction: int) -> bool:
+    """Whether an `except ... as error` around an instruction does more with the error than show it."""
+    line, _, column, _ = list(code.co_positions())[instruction // 2]
+    tree = syntax_of(code.co_filename)
+    path = path_at(tree, line, column or 0) if tree is not None and line is not None else []
+    return any(
+        isinstance(statement, ast.Try | ast.TryStar)
+        and any(inner in path for inner in statement.body)
+        and any(handler.name and use_in(handler, {handler.name}) == READ for handler in statement.handlers)
+        for statement in path
+    )
 
 
 @functools.lru_cache(1024)
@@ -84,7 +100,9 @@ def use_of(node: ast.AST, around: dict[ast.AST, ast.AST], functions: list[Any]) 
         if isinstance(node, ast.Call) and called_name(node.func) in SHOWING:
             return SHOWN
         outer = around.get(node)
-        if isinstance(outer, ast.Raise | ast.Expr) or (isinstance(outer, ast.Assert) and node is outer.msg):
+        if isinstance(outer, ast.Raise):
+            return RAISED
+        if isinstance(outer, ast.Expr) or (isinstance(outer, ast.Assert) and node is outer.msg):
             return SHOWN
         if isinstance(outer, ast.Return | ast.Lambda):
             return RETURNED
@@ -104,16 +122,23 @@ def use_of_name(assignment: Any, functions: list[Any]) -> str:
     targets = assignment.targets if isinstance(assignment, ast.Assign) else [assignment.target]
     if not functions or not all(isinstance(target, ast.Name) for target in targets):
         return READ
-    names = {called_name(target) for target in targets}
-    around = parents(functions[-1])
+    return use_in(functions[-1], {called_name(target) for target in targets})
+
+
+def use_in(node: ast.AST, names: set[str]) -> str:
+    """What becomes of a text, wherever these variables that are bound to it are read in a part of the program."""
+    around, found = parents(node), SHOWN
     for load in loads_of(names, around):
         inner = around[load]
         while not isinstance(inner, ast.stmt | ast.Lambda):
             inner = around[inner]
         is_same = isinstance(inner, ast.Assign | ast.AugAssign) and load_is_added(inner, names)
-        if not is_same and use_of(load, around, []) != SHOWN:
+        use = SHOWN if is_same else use_of(load, around, [])
+        if use == RAISED:
+            found = RAISED
+        elif use != SHOWN:
             return READ
-    return SHOWN
+    return found
 
 
 def loads_of(names: set[str], nodes: dict[ast.AST, ast.AST]) -> Iterator[ast.Name]:
