@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import planned_ad
-from planned_ad.errors import UnsupportedError
+from planned_ad.errors import TraceError, UnsupportedError
 from planned_ad.trace import trace
 
 from .tracing_oracle import replay
@@ -72,3 +73,35 @@ def test_of_python_and_how_many() -> None:
 
     traced = trace(program, (X, 4))
     np.testing.assert_allclose(replay(traced, 2 * X, 4)[0], program(2 * X, 4), rtol=1e-12)
+
+
+RVS: list[Callable[[Any, Any], Any]] = [
+    lambda r, x: x * stats.norm.rvs(size=3, random_state=r) * stats.poisson(3.0).rvs(random_state=r),
+    lambda r, x: stats.norm.rvs(x, x**2, random_state=r) + stats.norm(x[0], 2.0).rvs(3, random_state=r),
+    lambda r, x: stats.weibull_min.rvs(x, scale=x[0], random_state=r) + stats.t.rvs(4.0, x[1], random_state=r),
+    lambda r, x: sum([x * stats.expon.rvs(random_state=r) for k in range(5)]),
+    lambda r, x: x * stats.multivariate_normal.rvs(x, np.eye(3), random_state=r),
+    lambda r, x: x * stats.gamma.rvs(2.0, size=3, random_state=7) + stats.uniform.rvs(0, x, random_state=np.int64(7)),
+]
+
+
+@pytest.mark.parametrize("make", ["default_rng", "RandomState"])
+@pytest.mark.parametrize("draw", RVS)
+def test_of_scipys_distributions(draw: Callable[[Any, Any], Any], make: str) -> None:
+    def program(x):
+        generator = getattr(np.random, make)(3)
+        total = draw(generator, x)
+        for _ in range(20):
+            total = total + stats.norm.rvs(random_state=generator)
+        return total + generator.normal()
+
+    traced = trace(program, (X,))
+    for x in (X, 1.5 * X):
+        np.testing.assert_allclose(replay(traced, x)[0], program(x), rtol=1e-12)
+
+
+def test_scipys_integers_with_traced_parameters_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="no derivative"):
+        trace(lambda x: x * stats.bernoulli.rvs(x[0] / 3, random_state=2), (X,))
+    with pytest.raises(TraceError, match="gives other numbers"):
+        trace(lambda x: x * stats.norm.rvs(random_state=random.Random(2)), (X,))

@@ -89,8 +89,12 @@ def as_strided(recorder, x, shape=None, strides=None, subok=False, writeable=Tru
 
 @implements(np.broadcast_arrays)
 def broadcast_arrays(recorder, *args, subok=False):
-    """Repeated elements are read-only (NumPy warns)."""
-    arrays = [asarray(recorder, a) for a in args]
+    """Repeated elements are read-only (NumPy warns); known numbers stay known."""
+
+    def of_numbers(obj: Any) -> Any:
+        return recorder.concrete(recorder.number_of(obj)) if recorder.is_concrete(obj) else asarray(recorder, obj)
+
+    arrays = [a if recorder.is_array(a) else of_numbers(a) for a in args]
     shape = np.broadcast_shapes(*(a.shape for a in arrays))
     return tuple(a if a.shape == shape else view(recorder, a, np.broadcast_to, shape) for a in arrays)
 

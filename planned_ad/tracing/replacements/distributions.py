@@ -6,12 +6,14 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ...errors import TraceError
+import numpy as np
+
+from ...errors import TraceError, UnsupportedError
 from ..numpy_functions.distributions import Method
 from ..record.dispatch import FUNCTIONS
 from ..record.recorder import Recorder
 from .distribution_code import Formulas, by_scipys_code
-from .draws import ADVICE
+from .draws import ADVICE, drawing_elsewhere, is_seeded, seeded
 
 Wrap = Callable[[Recorder, Any], Any]  # a function as traced code sees it
 
@@ -66,12 +68,25 @@ class StandInDistribution:
         return self._wrap(self._recorder, found) if callable(found) else found
 
     def _draw(self, *args: Any, random_state: Any = None, **kwargs: Any) -> Any:
-        if not isinstance(random_state, int):
+        """Constants of the plan; where parameters of a continuous distribution are traced, SciPy's formula of them."""
+        if isinstance(random_state, int | np.integer):
+            random_state = seeded(np.random.RandomState)(random_state)
+        if not is_seeded(random_state):
             raise TraceError(
                 f"{self._recorder.here()}: {self._real.name}.rvs gives other numbers at each call, which a plan "
-                f"cannot. {ADVICE}, or give it a fixed seed as random_state."
+                f"cannot. {ADVICE}, or give it a fixed seed, or a generator made from one, as random_state."
             )
-        return self._wrap(self._recorder, self._real.rvs)(*args, random_state=random_state, **kwargs)
+        self._recorder.mark()
+        if self._recorder.is_concrete([*args, *kwargs.values()]):
+            args, kwargs = self._recorder.plain(args), self._recorder.plain(kwargs)
+            with drawing_elsewhere(self._recorder, random_state):
+                return self._recorder.adopt(self._real.rvs(*args, random_state=random_state, **kwargs))
+        if hasattr(self._real, "pmf"):
+            raise UnsupportedError(
+                f"{self._recorder.here()}: {self._real.name}.rvs with a traced parameter is not supported: the integers "
+                f"that it draws have no derivative. {ADVICE}"
+            )
+        return Formulas(self._recorder, self._real).rvs(*args, random_state=random_state, **kwargs)
 
 
 class FrozenStandIn:

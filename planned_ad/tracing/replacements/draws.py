@@ -7,11 +7,12 @@ generator. Generators from outside, and those without a seed, give other numbers
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import random
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -113,10 +114,7 @@ def _noted(method: Any) -> Callable[..., Any]:
         if recorder is None or not hasattr(self, "depth"):
             return method(self, *args, **kwargs)
         recorder.mark()
-        scopes = recorder.scopes
-        around = [scope for scope in scopes.open[self.depth :] if scope.site is not None]
-        if around:
-            raise scopes.unroll(around, "draws random numbers", recorder.builder.line)
+        unroll_around(recorder, self)
         array = args[0] if args else None
         is_pythons = isinstance(self, random.Random)
         if (
@@ -136,6 +134,29 @@ def _noted(method: Any) -> Callable[..., Any]:
         return recorder.adopt(method(self, *map(known, args), **{key: known(a) for key, a in kwargs.items()}))
 
     return draw
+
+
+def unroll_around(recorder: Recorder, generator: Any) -> None:
+    scopes = recorder.scopes
+    around = [scope for scope in scopes.open[generator.depth :] if scope.site is not None]
+    if around:
+        raise scopes.unroll(around, "draws random numbers", recorder.builder.line)
+
+
+def is_seeded(obj: Any) -> bool:
+    """Whether it is one of NumPy's generators that the function has made from a seed."""
+    return isinstance(obj, np.random.Generator | np.random.RandomState) and hasattr(obj, "depth")
+
+
+@contextlib.contextmanager
+def drawing_elsewhere(recorder: Recorder, generator: Any) -> Iterator[None]:
+    """The generator is drawn from by a library's code that runs as it is: its numbers are no arrays of the trace."""
+    unroll_around(recorder, generator)
+    depth = vars(generator).pop("depth")
+    try:
+        yield
+    finally:
+        generator.depth = depth
 
 
 def current_recorder() -> Recorder | None:
