@@ -1,11 +1,11 @@
 """How orthogonal factors turn when a triangular form is to stay one: linear equations, solved column after column.
 
-`Q exp(W)` in the place of `Q`, with a skew `W`, changes the form `T = Q^H A Q` by `T W - W T` (of a pair of forms, `S Z -
-Y S` and `T Z - Y T`). At the places where the form has zeros, this is to be a given number `R`. Below the diagonal it
-depends on numbers of `W` below the diagonal alone, and a block of columns on those to its left: an equation of
-Sylvester's for each, with LAPACK's `trsyl` and `tgsyl` where blocks have two columns; `n^3` operations in all. Adjoint
-equations are solved from the right to the left. `W` and `R` are matrices with these numbers in place. For a block of two
-columns, which has no zero, something else is asked: its number of `W` and of `R` has the place below the diagonal.
+`Q exp(W)` in the place of `Q`, with a skew `W`, changes the form `T = Q^H A Q` by `T W - W T` (of a pair of forms,
+`S Z - Y S` and `T Z - Y T`). Where the form has zeros, this is to be a given number `R`. Below the diagonal it depends
+on numbers of `W` below the diagonal alone, and a block of columns on those to its left: an equation of Sylvester's for
+each, with LAPACK's `trsyl` and `tgsyl` where blocks have two columns; `n^3` operations in all. Adjoint equations are
+solved from the right to the left. `W` and `R` are matrices with these numbers in place. For a block of two columns,
+which has no zero, something else is asked: its number of `W` and of `R` has the place below the diagonal.
 
 References
 ----------

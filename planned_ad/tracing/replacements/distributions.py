@@ -83,8 +83,8 @@ class StandInDistribution:
                 return self._recorder.adopt(self._real.rvs(*args, random_state=random_state, **kwargs))
         if hasattr(self._real, "pmf"):
             raise UnsupportedError(
-                f"{self._recorder.here()}: {self._real.name}.rvs with a traced parameter is not supported: the integers "
-                f"that it draws have no derivative. {ADVICE}"
+                f"{self._recorder.here()}: {self._real.name}.rvs with a traced parameter is not supported: the "
+                f"integers that it draws have no derivative. {ADVICE}"
             )
         return Formulas(self._recorder, self._real).rvs(*args, random_state=random_state, **kwargs)
 
