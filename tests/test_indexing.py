@@ -66,6 +66,13 @@ KEYS = {
     "list of truths": [True, False, True],
     "zero-dimensional index": np.array(1),
     "unsigned": np.array([1, 2], np.uint8),
+    "true": True,
+    "false": np.False_,
+    "truth in the middle": (slice(None), True, J2),
+    "truth, new axis and ellipsis": (None, np.True_, ..., 1),
+    "truth after the ellipsis": (..., np.array(True), I2),
+    "nothing of what is left": (0, np.False_, slice(1, 3)),
+    "mask and truth": (MASK0, True),
 }
 
 
@@ -118,6 +125,21 @@ class TestKeys:
     def test_reading_a_known_array(self, key, order):
         table = cube(order)
         check(lambda x: table[key] * x[0, 0, 0], cube(order))
+
+
+@pytest.mark.parametrize("number", [0.3, -0.3])
+def test_traced_truths_choose_all_or_nothing(number):
+    def f(x):
+        found = []
+        for y in (x[0, 0], np.asarray(x[0, 0]), x):
+            good = x[0, 0] > 0
+            z = np.empty_like(y)
+            z[good] = np.sin(y[good])
+            z[~good] = -y[~good] * 2
+            found += [z, y[good], y[~good, None] * 3, y[..., good]]
+        return found
+
+    check(f, np.array([[number, 2.0], [3.0, 4.0]]))
 
 
 RUN_TIME = {

@@ -53,6 +53,7 @@ class Indexed:
 
 def prepare(array: TracedArray, key: tuple[Any, ...]) -> Indexed:
     recorder = array.recorder
+    array, key = _with_truths_as_axes(array, key)
     key = _with_known_masks(array, key)
     consumed = sum(axes_taken(part) for part in key)
     if consumed > array.ndim:
@@ -124,29 +125,38 @@ def axes_taken(part: Any) -> int:
     return part.ndim if part.dtype.kind == "b" else 1
 
 
+def _is_truth(part: Any) -> bool:
+    return type(part) is np.ndarray and part.dtype.kind == "b" and not part.ndim
+
+
+def _first_axis(array: TracedArray, key: tuple[Any, ...], place: int) -> int:
+    """Which axis of the array the part of the key at this place begins with."""
+    before = key[:place]
+    if any(part is Ellipsis for part in before):
+        return array.ndim - sum(map(axes_taken, key[place:]))
+    return sum(map(axes_taken, before))
+
+
+def _with_truths_as_axes(array: TracedArray, key: tuple[Any, ...]) -> tuple[TracedArray, tuple[Any, ...]]:
+    """A single truth value chooses all of an axis of length one, or nothing of it."""
+    places = [k for k, part in enumerate(key) if _is_truth(part)]
+    if not places:
+        return array, key
+    axes = [_first_axis(array, key, place) + k for k, place in enumerate(places)]
+    view = array.recorder.seen(array, np.expand_dims(array.geometry, axes))
+    return view, tuple(np.zeros(int(part), np.int64) if _is_truth(part) else part for part in key)
+
+
 def _with_known_masks(array: TracedArray, key: tuple[Any, ...]) -> tuple[Any, ...]:
     """Known boolean arrays as the index arrays that NumPy replaces them by; shapes checked by NumPy."""
-    if not any(type(part) is np.ndarray and part.dtype.kind == "b" for part in key):
-        return key
     stand_in = np.broadcast_to(np.zeros((), np.int8), array.shape)
-    axis = 0
-    total = sum(axes_taken(part) for part in key)
     result: list[Any] = []
-    for part in key:
-        if part is Ellipsis:
-            axis = array.ndim - (total - axis)
-            result.append(part)
-        elif type(part) is np.ndarray and part.dtype.kind == "b":
-            if part.ndim == 0:
-                raise UnsupportedError(
-                    f"{array.recorder.here()}: a single truth value as an index; use an if statement"
-                )
-            stand_in[(*(WHOLE,) * axis, part)]  # type: ignore[arg-type]
+    for place, part in enumerate(key):
+        if type(part) is np.ndarray and part.dtype.kind == "b":
+            stand_in[(*(WHOLE,) * _first_axis(array, key, place), part)]  # type: ignore[arg-type]
             result += list(part.nonzero())
-            axis += part.ndim
         else:
             result.append(part)
-            axis += axes_taken(part)
     return tuple(result)
 
 

@@ -72,6 +72,8 @@ def is_truth(recorder: Recorder, key: Any) -> bool:
 def _put_if(array: TracedArray, truth: Any, value: Any) -> None:
     """`array[truth] = value`: all elements, or none."""
     recorder = array.recorder
+    if np.size(value) == 0 and array.size and not bool(truth):
+        return
     old = array.read()
     new = recorder.builder.broadcast(fitting(recorder, value, array.dtype, (1, *array.shape)), (1, *array.shape))
     chosen = recorder.builder.broadcast(recorder.value_of(truth, np.bool_), array.shape)

@@ -15,6 +15,7 @@ from ..record.promotion import BOOL, WEAK
 from ..record.recorder import Recorder
 from ..record.traced import TRACERS
 from .elementwise import operate
+from .indexing import is_truth
 from .operators import Operators, by_functions
 from .python_errors import require_integer
 
@@ -126,9 +127,10 @@ class ScalarTracer(Operators):
     def __getitem__(self, key: Any) -> Any:
         if self.is_python:
             raise TypeError("'float' object is not subscriptable")
-        if key == () or key is Ellipsis:
-            return self if key == () else self.recorder.array(self.value)
-        if key is None or (isinstance(key, tuple) and all(k is None or k is Ellipsis for k in key)):
+        parts = key if type(key) is tuple else (key,)
+        if not parts:
+            return self
+        if all(part is None or part is Ellipsis or is_truth(self.recorder, part) for part in parts):
             return self.recorder.array(self.value)[key]
         raise IndexError("invalid index to scalar variable.")
 
