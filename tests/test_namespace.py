@@ -1068,3 +1068,29 @@ def test_a_function_defined_in_traced_code_sees_what_its_variables_become():
 
     x = np.array([0.5, 1.0])
     assert planned_ad.compile(f, x)(x) == pytest.approx((1 + 2 * np.sum(x)) ** 3)
+
+
+class Made:
+    scale = 3.0
+
+    @classmethod
+    def make(cls, x):
+        return x * cls.scale
+
+
+def around(before):
+    def make(cls, x):
+        return before(x) + 1
+
+    return classmethod(make)
+
+
+Made.make = around(Made.make)
+
+
+class MadeToo(Made):
+    scale = 2.0
+
+
+def test_bound_class_methods_that_were_replaced():
+    assert run(lambda x: Made.make(x) + MadeToo.make(x), 2.0) == 14.0

@@ -105,3 +105,14 @@ def test_scipys_integers_with_traced_parameters_are_refused() -> None:
         trace(lambda x: x * stats.bernoulli.rvs(x[0] / 3, random_state=2), (X,))
     with pytest.raises(TraceError, match="gives other numbers"):
         trace(lambda x: x * stats.norm.rvs(random_state=random.Random(2)), (X,))
+
+
+def test_a_generator_without_a_seed_may_be_made_and_not_used() -> None:
+    def program(x, is_used):
+        generator = np.random.default_rng()
+        assert isinstance(generator, np.random.Generator)
+        return x * generator.normal() if is_used else 2 * x
+
+    np.testing.assert_allclose(replay(trace(program, (X, False)), X, False)[0], 2 * X)
+    with pytest.raises(TraceError, match="gives other numbers"):
+        trace(program, (X, True))

@@ -479,6 +479,15 @@ def logged(x):
             return np.sum(x)
 
 
+def of_another_warning(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", np.exceptions.ComplexWarning)
+        try:
+            return np.sum(np.log(x))
+        except RuntimeWarning:
+            return np.sum(x)
+
+
 def silent(x):
     with np.errstate(divide="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -493,6 +502,7 @@ def test_errors_of_numpy_that_are_caught():
         with pytest.raises(UnsupportedError, match="which is caught here"):
             trace(f, (np.ones(3),))
     trace(silent, (np.ones(3),))
+    trace(of_another_warning, (np.ones(3),))
 
 
 def test_a_generator_is_closed_when_its_loop_is_left():

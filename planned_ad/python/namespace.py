@@ -333,7 +333,8 @@ class Namespace:
 
     def _copy_method(self, method: types.MethodType, name: str) -> object:
         owner = self._see(method.__self__, name)
-        if owner is not method.__self__ and type(owner).__module__.startswith("planned_ad."):
+        is_stand_in = type(owner).__module__.startswith("planned_ad.") and not isinstance(owner, ShadowClass)
+        if owner is not method.__self__ and is_stand_in:
             return getattr(owner, method.__name__)  # a stand-in has methods of its own
         return types.MethodType(self._see(method.__func__, name), owner)
 

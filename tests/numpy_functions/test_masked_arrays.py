@@ -31,6 +31,13 @@ def assigned(x):
     return m.sum() + np.sum(m) + np.mean(m) + m.count()
 
 
+def unmasked(m):
+    a = np.diag(np.arange(1.0, 8))
+    e = np.zeros((2, 7))
+    e[1] = m**2
+    return np.dot(a, m).sum() + (a @ m).mean() + np.linalg.solve(a, m).sum() + np.dot(m, m) + np.sum(e) + a.dot(m)[0]
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "reductions": lambda x: (lambda m: m.mean() + m.sum() + m.std() + m.var(ddof=1) + m.min() * m.max())(masked(x)),
     "more reductions": lambda x: masked(x).prod() + x[masked(x).argmax()] + masked(x > 0).any() + masked(x > 9).all(),
@@ -53,6 +60,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "median": lambda x: np.ma.median(np.ma.masked_outside(x, -1, 1)),
     "nothing masked": lambda x: np.ma.array(x).sum() + np.ma.masked_array(x).mean() + np.ma.asarray(x).std(),
     "masks": lambda x: x * np.ma.getmaskarray(masked(x)) + masked(x).mask * np.ma.getdata(masked(x)),
+    "joined": lambda x: (
+        np.ma.vstack([masked(x), 2 * x]).sum()
+        + np.ma.concatenate([x, masked(x)]).mean()
+        + np.ma.atleast_2d(x).sum()
+        + sum(part.sum() for part in np.ma.atleast_2d(masked(x), x))
+    ),
+    "linear algebra of nothing masked": lambda x: unmasked(np.ma.array(x)),
     "class": lambda x: isinstance(np.ma.array(x), np.ma.MaskedArray) * x,
 }
 

@@ -44,7 +44,14 @@ class MaskedStandIn(LibraryObject, Operators):
         return np.ma.MaskedArray(self.recorder.plain(self.data), mask, fill_value=self.fill)
 
     def read(self) -> Any:
-        raise unsupported("a masked array in this function of NumPy", ADVICE)
+        """As which it is assigned to parts of arrays; what is masked would come as it is."""
+        if self.is_masked():
+            raise unsupported("a masked array in this function of NumPy", ADVICE)
+        return self.data.read()
+
+    def is_masked(self) -> bool:
+        """Whether something is masked, which is a guard."""
+        return self.held is not None and bool(np.any(self.held))
 
     def sources(self) -> Iterator[Any]:
         yield from self.data.sources()
@@ -241,6 +248,8 @@ def of_masked(recorder: Recorder, ufunc: np.ufunc, operands: Any, is_operator: b
     given = [masked_of(recorder, operand) if np.ndim(operand) else operand for operand in operands]
     data = [item.data if type(item) is MaskedStandIn else item for item in given]
     masks = [item.held for item in given if type(item) is MaskedStandIn and item.held is not None]
+    if ufunc.signature is not None:
+        return unmasked(recorder, ufunc, tuple(given), {})
     found = elementwise(recorder, ufunc, tuple(data), is_operator=is_operator)
     if type(found) is tuple:
         raise unsupported(f"numpy.{ufunc.__name__} of a masked array", ADVICE)
@@ -254,6 +263,41 @@ def of_masked(recorder: Recorder, ufunc: np.ufunc, operands: Any, is_operator: b
         mask = own if mask is None else mask | own
     fills = [item.fill for item in given if type(item) is MaskedStandIn]
     return MaskedStandIn(recorder, asarray(recorder, found), mask, fills[0] if found.dtype.kind == "f" else None)
+
+
+def unmasked(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
+    """Any function where nothing is masked: of which class its result is, NumPy is asked with other numbers.
+
+    Otherwise NumPy may give the result the mask of an operand, whose shape need not fit.
+    """
+    name = f"{getattr(function, '__module__', 'numpy')}.{getattr(function, '__name__', function)}"
+    rng = np.random.default_rng(0)
+
+    def plain(items: Any, of_masked: Callable[[Any], Any], of_array: Callable[[Any], Any]) -> Any:
+        if type(items) in (list, tuple):
+            return type(items)(plain(item, of_masked, of_array) for item in items)
+        if type(items) is dict:
+            return {key: plain(item, of_masked, of_array) for key, item in items.items()}
+        if type(items) is MaskedStandIn:
+            if items.is_masked():
+                raise unsupported(f"{name} of a masked array", ADVICE)
+            return of_masked(items.data)
+        return of_array(items)
+
+    def numbers(item: Any) -> Any:
+        is_traced = recorder.is_array(item) or recorder.is_scalar(item)
+        return rng.uniform(0.5, 1.5, item.shape).astype(item.dtype) if is_traced else item
+
+    given = plain((args, kwargs), lambda data: data, lambda item: item)
+    try:
+        like = plain((args, kwargs), lambda data: np.ma.array(numbers(data)), numbers)
+        real = function(*like[0], **like[1])
+    except Exception:
+        real = None
+    if not isinstance(real, np.ndarray | np.generic):
+        raise unsupported(f"{name} of a masked array", ADVICE)
+    found = recorder.call(function, *given)
+    return MaskedStandIn(recorder, found) if isinstance(real, np.ma.MaskedArray) else found
 
 
 # Functions of NumPy and of `numpy.ma`.
@@ -337,6 +381,37 @@ masking(lambda x, v, w: (x >= min(v, w)) & (x <= max(v, w)), np.ma.masked_inside
 masking(lambda x, v, w: (x < min(v, w)) | (x > max(v, w)), np.ma.masked_outside)
 
 
+def by_function(function: Any) -> Callable[..., Any]:
+    """What NumPy does with the data and with the mask, one after the other."""
+
+    def of_each(recorder: Recorder, *arrays: Any, **options: Any) -> Any:
+        found = [masked_of(recorder, a) for a in arrays]
+        parts = [
+            MaskedStandIn(recorder, function(a.data), None if a.held is None else function(a.held), a.fill)
+            for a in found
+        ]
+        return parts[0] if len(parts) == 1 else tuple(parts)
+
+    return of_each
+
+
+def by_function_of_several(function: Any) -> Callable[..., Any]:
+    def of_all(recorder: Recorder, arrays: Any, *args: Any, **options: Any) -> Any:
+        found = [masked_of(recorder, a) for a in arrays]
+        data = recorder.call(function, ([a.data for a in found], *args), options)
+        if all(a.held is None for a in found):
+            return MaskedStandIn(recorder, data)
+        return MaskedStandIn(recorder, data, recorder.call(function, ([a.masked for a in found], *args), options))
+
+    return of_all
+
+
+for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
+    FUNCTIONS[getattr(np.ma, _name)] = by_function(getattr(np, _name))
+for _name in ("concatenate", "vstack", "hstack", "column_stack", "dstack", "stack"):
+    FUNCTIONS[getattr(np.ma, _name)] = by_function_of_several(getattr(np, _name))
+
+
 @of_ma(np.ma.getmaskarray)
 def getmaskarray(recorder, arr):
     return asarray(recorder, masked_of(recorder, arr).masked)
@@ -385,8 +460,7 @@ class MaskedCalls:
         is_of_ma = any(home.startswith("numpy.ma") for home in homes)
         ours = (FUNCTIONS if is_of_ma else FROM_NUMPY).get(function)
         if ours is None:
-            name = f"{getattr(function, '__module__', 'numpy')}.{getattr(function, '__name__', function)}"
-            raise unsupported(f"{name} of a masked array", ADVICE)
+            return unmasked(recorder, function, args, kwargs)
         return ours(recorder, *args, **kwargs)
 
     def ufunc(self, recorder: Recorder, ufunc: np.ufunc, method: str, operands: tuple[Any, ...], options: Any) -> Any:

@@ -54,6 +54,8 @@ def _refusing(recorder: Recorder, function: Any) -> Callable[..., Any]:
 def _requiring_a_seed(recorder: Recorder, make: Any) -> Callable[..., Any]:
     @functools.wraps(make, ("__name__", "__doc__"), ())
     def made(seed=None, **options):
+        if seed is None and make is np.random.default_rng:
+            return Outside(recorder, "default_rng()", np.random.Generator)  # which may be made and not used
         if seed is None and not options:
             raise TraceError(
                 f"{recorder.here()}: {make.__name__}() without a seed gives other numbers at each call, which a plan "
@@ -71,14 +73,18 @@ def _requiring_a_seed(recorder: Recorder, make: Any) -> Callable[..., Any]:
 
 def draws_from_outside(recorder: Recorder, obj: object, name: str) -> object | None:
     """For a generator from outside, a stand-in that raises when it is used; None for anything else."""
-    return Outside(recorder, name) if isinstance(obj, KINDS) else None
+    return Outside(recorder, name, type(obj)) if isinstance(obj, KINDS) else None
 
 
 class Outside:
-    """What traced code sees in place of a random generator that it finds in its globals or arguments."""
+    """What traced code sees in place of a random generator that it finds in its globals, or makes without a seed."""
 
-    def __init__(self, recorder: Recorder, name: str):
-        self.recorder, self.name = recorder, name
+    def __init__(self, recorder: Recorder, name: str, kind: type):
+        self.recorder, self.name, self.kind = recorder, name, kind
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:  # for `isinstance`
+        return seeded(self.kind)
 
     def __getattr__(self, attribute: str) -> Any:
         raise TraceError(

@@ -7,6 +7,7 @@ too; where an `except` of the function's own goes another way, it would not see 
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import warnings
 from typing import Any
@@ -59,11 +60,14 @@ def error_replacements(recorder: Recorder) -> dict[int, object]:
         return called
 
     def of_warnings(function: Any) -> Any:
+        signature = inspect.signature(function)
+
         @functools.wraps(function, ("__name__", "__doc__"), ())
-        def called(action: Any, *args: Any, **options: Any) -> Any:
-            if action == "error":
+        def called(*args: Any, **options: Any) -> Any:
+            given = signature.bind(*args, **options).arguments
+            if given["action"] == "error" and issubclass(RuntimeWarning, given.get("category", Warning)):
                 refuse(f"warnings.{function.__name__}", RuntimeWarning)
-            return function(action, *args, **options)
+            return function(*args, **options)
 
         return called
 
