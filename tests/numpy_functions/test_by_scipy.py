@@ -27,6 +27,10 @@ def ends(t: Any, y: Any, a: Any) -> Any:
     return [y[1], -a * y[0]]
 
 
+def programme(found: Any) -> Any:
+    return np.concatenate([found.x, found.slack, found.con, np.array([found.fun])])
+
+
 PROGRAMS: dict[str, Callable[..., Any]] = {
     "kstest": lambda x: scipy.stats.kstest(x, "norm", (0.1, 1.2)).statistic * x,
     "kstest of a function": lambda x: scipy.stats.kstest(x, lambda v: 1 / (1 + np.exp(-v)), alternative="less")[0],
@@ -44,6 +48,13 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "its residual": lambda x: scipy.optimize.nnls(M, x[:4])[1],
     "lsq_linear": lambda x: scipy.optimize.lsq_linear(M + 0.1 * x[0], x[:4], (-0.1, 0.5 + 0.1 * x[1])).x,
     "its cost": lambda x: scipy.optimize.lsq_linear(M, x[2:]).cost,
+    "linprog": lambda x: programme(scipy.optimize.linprog(x[:3] - 2, M[:3] + 0.1 * x[2], 1 + 0.1 * x[3:])),
+    "of all constraints": lambda x: programme(
+        scipy.optimize.linprog(
+            [-1, -2, 1.5], M[:1], [1 + 0.1 * x[0]], A_eq=[M[1] + 0.1 * x[:3]], b_eq=0.5 + 0.1 * x[3:4],
+            bounds=[(None, 2), (0.1, None), (0.1 * x[1], 1)],
+        )
+    ),
     "assignment": lambda x: np.outer(x[:3], Y[:3])[scipy.optimize.linear_sum_assignment(np.outer(x[:3], Y[:3]))],
     "within bounds": lambda x: scipy.optimize.minimize(
         lambda v: np.sum((v - x) ** 4 + (v - x) ** 2), np.zeros(6) + 0.1, jac=lambda v: 4 * (v - x) ** 3 + 2 * (v - x),
@@ -102,3 +113,14 @@ def test_other_numbers_have_other_bounds_that_hold() -> None:
 def test_what_is_refused_by_name(function: Callable[..., Any], what: str) -> None:
     with pytest.raises(PlannedADError, match=what):
         trace(weighted(function), (X,))
+
+
+def test_vertices_without_a_derivative() -> None:
+    def vertex(x: Any) -> Any:
+        return scipy.optimize.linprog([-1.0, -1.2], [[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], x).x
+
+    traced = trace(vertex, (np.array([1.5, 1.0, 1.0]),))
+    np.testing.assert_allclose(replay(traced, np.array([1.6, 1.0, 1.0]))[0], [0.6, 1.0])
+    for x, why in (([2.0, 1.0, 1.0], "hold the solution"), ([-1.0, 1.0, 1.0], "no solution")):
+        with pytest.raises(np.linalg.LinAlgError, match=why):
+            replay(traced, np.array(x))
