@@ -197,6 +197,7 @@ SPECIAL: dict[str, tuple[Any, ...]] = {
     "residue": (U, V),
     "residuez": (U, V),
     "siegelslopes": (LONG,),
+    "qz": (S, np.array([[1.2, 0.1, 0.4], [-0.3, 0.9, 0.2], [0.1, 0.5, 1.6]])),
 }
 # Those that write to an argument, and eigenvectors, which have no sign of their own.
 CALLS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {

@@ -194,7 +194,7 @@ class Equations:
                 for is_adjoint in (False, True, False):
                     probe = probe / np.linalg.norm(probe)
                     probe = self.solve(form, probe, is_adjoint)
-                condition = np.linalg.norm(form) * np.linalg.norm(probe)
+                condition = float(np.linalg.norm(form) * np.linalg.norm(probe))
             except np.linalg.LinAlgError:
                 condition = np.inf
         if n > 1 and not condition < MOST_CONDITION:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import IndexRangeError, UnsupportedError
+from ...errors import IndexRangeError
 from ...regions.regions import View, contiguous
 from ...tape.tape import Value
 from ..record.promotion import BOOL, INT
