@@ -97,7 +97,7 @@ def following(recorder: Recorder, found: Any, moving: Any) -> Any:
     return found + (moving - held(recorder, moving))
 
 
-def turned(factor: Any, lower: Any, step: int) -> Any:
+def turned_by(factor: Any, lower: Any, step: int) -> Any:
     """`factor exp(W)`, as far as derivatives of the fourth order need it.
 
     The first step is as long as the matrix is moved, the second as that squared, and so on.
@@ -159,7 +159,7 @@ def schur(recorder: Recorder, name: str, a: Any, output: str = "real", **options
         own = np.conj(moved).T @ a @ moved
         diagonal = np.diagonal(own)
         zeros = np.tril(own, -1) if blocks is None else blocks.zeros_of(own, diagonal[:-1] - diagonal[1:])
-        moved = turned(moved, equations(t, -zeros), step)
+        moved = turned_by(moved, equations(t, -zeros), step)
     own = np.conj(moved).T @ a @ moved
     own = np.triu(own) if blocks is None else own * blocks.kept
     z, t = following(recorder, z, moved), following(recorder, t, own)
@@ -185,7 +185,7 @@ def hessenberg(recorder: Recorder, name: str, a: Any, calc_q: bool = False, **op
     h, q = scipys(recorder, name, solve, (a,), [((n, n), is_complex)] * 2)
     moved = q
     for step in range(1, STEPS + 1):
-        moved = turned(moved, equations(h, -np.tril(np.conj(moved).T @ a @ moved, -2)), step)
+        moved = turned_by(moved, equations(h, -np.tril(np.conj(moved).T @ a @ moved, -2)), step)
     found = following(recorder, h, np.triu(np.conj(moved).T @ a @ moved, -1))
     return (found, following(recorder, q, moved)) if calc_q else found
 
@@ -214,7 +214,7 @@ def qz(recorder: Recorder, name: str, A: Any, B: Any, output: str = "real", **op
         first, second = (np.conj(left).T @ m @ right for m in (a, b))
         zeros = np.tril(first, -1) if blocks is None else blocks.zeros_of(first, np.diagonal(second, 1))
         turns = equations(forms, -np.stack([zeros, np.tril(second, -1)]))
-        right, left = turned(right, turns[0], step), turned(left, turns[1], step)
+        right, left = turned_by(right, turns[0], step), turned_by(left, turns[1], step)
     own, other = (np.conj(left).T @ m @ right for m in (a, b))
     kept = np.tri(n).T if blocks is None else blocks.kept
     s, t = following(recorder, s, own * kept), following(recorder, t, np.triu(other))

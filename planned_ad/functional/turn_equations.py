@@ -29,18 +29,18 @@ MOST_CONDITION = 1e13
 Solve = Callable[[np.ndarray, np.ndarray, bool], np.ndarray]
 
 
-def blocks_of(form: np.ndarray) -> list[slice]:
+def diagonal_blocks(form: np.ndarray) -> list[slice]:
     """The columns of each diagonal block: one, or two with a pair of conjugate eigenvalues."""
     n, within = len(form), np.append(np.diagonal(form, -1) != 0, False)
     starts = [i for i in range(n) if not i or not within[i - 1]]
     return [slice(i, i + 1 + int(within[i])) for i in starts]
 
 
-def adjoint(a: np.ndarray) -> np.ndarray:
+def conjugate_transposed(a: np.ndarray) -> np.ndarray:
     return np.conj(a).T
 
 
-def sylvester(a: np.ndarray, b: np.ndarray, right: np.ndarray, adjoint: bool) -> np.ndarray:
+def triangular_sylvester(a: np.ndarray, b: np.ndarray, right: np.ndarray, adjoint: bool) -> np.ndarray:
     """`A X - X B = right`, or `A^H X - X B^H = right`."""
     if not right.size:
         return right
@@ -52,7 +52,7 @@ def sylvester(a: np.ndarray, b: np.ndarray, right: np.ndarray, adjoint: bool) ->
 def of_schur(t: np.ndarray, right: np.ndarray, is_adjoint: bool) -> np.ndarray:
     """Of a block `[[a, b], [c, a]]` the diagonal is to stay equal."""
     n, found = len(t), np.zeros_like(right)
-    for own in reversed(blocks_of(t)) if is_adjoint else blocks_of(t):
+    for own in reversed(diagonal_blocks(t)) if is_adjoint else diagonal_blocks(t):
         i, left, below = own.start, slice(0, own.start), slice(own.stop, n)
         slope = 2 * (t[i, i + 1] + t[i + 1, i]) if own.stop - i == 2 else None
         r = right[below, own]
@@ -60,15 +60,21 @@ def of_schur(t: np.ndarray, right: np.ndarray, is_adjoint: bool) -> np.ndarray:
             if slope is not None:
                 found[i, i] = right[i + 1, i] / slope
                 found[i + 1, i + 1] = -found[i, i]
-            r = r - adjoint(t[own, below]) @ found[own, own] + found[below, below] @ adjoint(t[own, below])
-            found[below, own] = sylvester(t[below, below], t[own, own], r, True)
+            r = (
+                r
+                - conjugate_transposed(t[own, below]) @ found[own, own]
+                + found[below, below] @ conjugate_transposed(t[own, below])
+            )
+            found[below, own] = triangular_sylvester(t[below, below], t[own, own], r, True)
         else:
-            found[below, own] = sylvester(t[below, below], t[own, own], r + found[below, left] @ t[left, own], False)
+            found[below, own] = triangular_sylvester(
+                t[below, below], t[own, own], r + found[below, left] @ t[left, own], False
+            )
             if slope is not None:
                 x = t[own, below] @ found[below, own] - found[own, left] @ t[left, own]
                 found[i + 1, i] = (right[i + 1, i] - x[0, 0] + x[1, 1]) / slope
     if is_adjoint:
-        for own in blocks_of(t):
+        for own in diagonal_blocks(t):
             if own.stop - own.start == 2:
                 found[own.start + 1, own.start] = found[own.start, own.start]
     return np.tril(found, -1)
@@ -80,7 +86,7 @@ def of_hessenberg(h: np.ndarray, right: np.ndarray, is_adjoint: bool) -> np.ndar
     if is_adjoint:
         for j in range(n - 2, 0, -1):
             below = slice(j + 1, n)
-            sums = adjoint(h[:, below]) @ found[:, j] - found[below, j:] @ np.conj(h[j, j:])
+            sums = conjugate_transposed(h[:, below]) @ found[:, j] - found[below, j:] @ np.conj(h[j, j:])
             found[below, j - 1] = (sums - right[below, j]) / np.conj(h[j, j - 1])
     else:
         for j in range(n - 2):
@@ -101,9 +107,13 @@ def pair_sylvester(
         return x / scale, y / scale
     (b,), (e,), c, f = b[0], e[0], c[:, 0], f[:, 0]  # (triangular: a column has one eigenvalue, `b / e`)
     if is_adjoint:  # `Y = (-F - X B^H) / E^H` in the first, or `X` likewise
-        m = np.conj(e) * adjoint(a) - np.conj(b) * adjoint(d)
-        z = scipy.linalg.solve_triangular(m, np.conj(e) * c + adjoint(d) @ f, lower=True, check_finite=False)
-        w = scipy.linalg.solve_triangular(m, -np.conj(b) * c - adjoint(a) @ f, lower=True, check_finite=False)
+        m = np.conj(e) * conjugate_transposed(a) - np.conj(b) * conjugate_transposed(d)
+        z = scipy.linalg.solve_triangular(
+            m, np.conj(e) * c + conjugate_transposed(d) @ f, lower=True, check_finite=False
+        )
+        w = scipy.linalg.solve_triangular(
+            m, -np.conj(b) * c - conjugate_transposed(a) @ f, lower=True, check_finite=False
+        )
         return z[:, None], w[:, None]
     x = scipy.linalg.solve_triangular(e * a - b * d, e * c - b * f, check_finite=False)
     y = (a @ x - c) / b if abs(b) > abs(e) else (d @ x - f) / e
@@ -117,7 +127,7 @@ def of_pair(forms: np.ndarray, right: np.ndarray, is_adjoint: bool) -> np.ndarra
     """
     (s, t), (r, q) = forms, right
     n, (x, y) = len(s), np.zeros_like(right)
-    blocks = blocks_of(s)
+    blocks = diagonal_blocks(s)
     for own in reversed(blocks) if is_adjoint else blocks:
         i, left, below = own.start, slice(0, own.start), slice(own.stop, n)
         pencil = (s[below, below], s[own, own], t[below, below], t[own, own])
@@ -125,8 +135,10 @@ def of_pair(forms: np.ndarray, right: np.ndarray, is_adjoint: bool) -> np.ndarra
         if is_adjoint:
             if is_pair:
                 y[i, i + 1], y[i + 1, i] = in_block(t, i, r[i + 1, i], q[i + 1, i], True)
-            sums = x[below, below] @ adjoint(s[own, below]) + y[below, below] @ adjoint(t[own, below])
-            c, f = r[below, own] - adjoint(t[own, below]) @ y[own, own], q[below, own] + sums
+            sums = x[below, below] @ conjugate_transposed(s[own, below]) + y[below, below] @ conjugate_transposed(
+                t[own, below]
+            )
+            c, f = r[below, own] - conjugate_transposed(t[own, below]) @ y[own, own], q[below, own] + sums
             x[below, own], y[below, own] = pair_sylvester(*pencil, c, f, True)
         else:
             c, f = (m[below, own] + y[below, left] @ form[left, own] for m, form in ((r, s), (q, t)))
@@ -151,7 +163,7 @@ def in_block(t: np.ndarray, i: int, upper: float, lower: float, is_adjoint: bool
 # As functions of traced code: the forms are constant, and each solve is the other's derivative.
 
 
-def packed(a: np.ndarray, is_complex: bool) -> np.ndarray:
+def in_two_parts(a: np.ndarray, is_complex: bool) -> np.ndarray:
     return np.stack([a.real, a.imag]) if is_complex else a
 
 
@@ -168,7 +180,7 @@ class Equations:
         def equations(form: Any, right: Any) -> Any:
             if self.is_complex:
                 form, right = form[0] + 1j * form[1], right[0] + 1j * right[1]
-            return packed(self.solve(form, right, is_adjoint), self.is_complex)
+            return in_two_parts(self.solve(form, right, is_adjoint), self.is_complex)
 
         equations.__name__ = equations.__qualname__ = self.name
         return opaque(equations, result=lambda form, right: right)
@@ -204,10 +216,10 @@ class Equations:
             )
 
 
-def equations(name: str, solve: Solve) -> dict[bool, Equations]:
+def of_both_kinds(name: str, solve: Solve) -> dict[bool, Equations]:
     return {is_complex: Equations(name, solve, is_complex) for is_complex in (False, True)}
 
 
-SCHUR = equations("the equations of Schur's form", of_schur)
-HESSENBERG = equations("the equations of Hessenberg's form", of_hessenberg)
-PAIR = equations("the equations of a pair of forms", of_pair)
+SCHUR = of_both_kinds("the equations of Schur's form", of_schur)
+HESSENBERG = of_both_kinds("the equations of Hessenberg's form", of_hessenberg)
+PAIR = of_both_kinds("the equations of a pair of forms", of_pair)

@@ -381,7 +381,7 @@ masking(lambda x, v, w: (x >= min(v, w)) & (x <= max(v, w)), np.ma.masked_inside
 masking(lambda x, v, w: (x < min(v, w)) | (x > max(v, w)), np.ma.masked_outside)
 
 
-def by_function(function: Any) -> Callable[..., Any]:
+def for_each_array(function: Any) -> Callable[..., Any]:
     """What NumPy does with the data and with the mask, one after the other."""
 
     def of_each(recorder: Recorder, *arrays: Any, **options: Any) -> Any:
@@ -395,7 +395,7 @@ def by_function(function: Any) -> Callable[..., Any]:
     return of_each
 
 
-def by_function_of_several(function: Any) -> Callable[..., Any]:
+def for_joined_arrays(function: Any) -> Callable[..., Any]:
     def of_all(recorder: Recorder, arrays: Any, *args: Any, **options: Any) -> Any:
         found = [masked_of(recorder, a) for a in arrays]
         data = recorder.call(function, ([a.data for a in found], *args), options)
@@ -407,9 +407,9 @@ def by_function_of_several(function: Any) -> Callable[..., Any]:
 
 
 for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
-    FUNCTIONS[getattr(np.ma, _name)] = by_function(getattr(np, _name))
+    FUNCTIONS[getattr(np.ma, _name)] = for_each_array(getattr(np, _name))
 for _name in ("concatenate", "vstack", "hstack", "column_stack", "dstack", "stack"):
-    FUNCTIONS[getattr(np.ma, _name)] = by_function_of_several(getattr(np, _name))
+    FUNCTIONS[getattr(np.ma, _name)] = for_joined_arrays(getattr(np, _name))
 
 
 @of_ma(np.ma.getmaskarray)
