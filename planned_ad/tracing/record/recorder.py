@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import types
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -35,6 +36,7 @@ from .traced import TRACERS, NotAnOperand, Traced
 
 WARNS_AT = 20_000  # operations: a second
 MANY_OF_A_LINE = 1000
+NUMBERS = int | float | np.number | np.bool_
 
 
 class Recorder:
@@ -88,6 +90,7 @@ class Recorder:
         self.verified: set[Site] = set()  # loops of which several passes have been compared
         self.tabled: dict[Site, Line] = {}  # loops whose items are made of plain numbers
         self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
+        self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
         self.limits: dict[int, tuple[Value, int, int]] = {}  # of integers read in loops, by identity
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
         self.meets_opaque = False  # whether there are objects around loops whose state is not seen
@@ -404,6 +407,23 @@ class Recorder:
         if not sites <= decisions.growing | decisions.plain:
             decisions.growing |= sites - decisions.plain
             raise self.scopes.restart()
+
+    def lay_down_lists(self) -> None:
+        """An index is asked for its number: lists of numbers are to be memory, unless that was tried for all."""
+        decisions = self.scopes.decisions
+        known = decisions.written.keys() | decisions.plain
+        found = {site for items, site in self.displays.values() if site not in known and self.holds_numbers(items)}
+        if found:
+            decisions.written |= dict.fromkeys(found)
+            decisions.growing |= found
+            raise self.scopes.restart()
+
+    def holds_numbers(self, items: Any) -> bool:
+        """Whether a list has numbers as items, traced or not, or such lists."""
+        found = items.parts if getattr(type(items), "is_traced_list", False) else items
+        if type(found) is not list:
+            return self.is_scalar(items) or isinstance(items, NUMBERS)
+        return all(map(self.holds_numbers, found))
 
     # Run-time choices.
 
