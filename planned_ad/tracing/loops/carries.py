@@ -26,7 +26,7 @@ from .held import MUTABLE, described, is_alone, is_number, memory_of, number_typ
 from .state import State
 from .stored_forms import KINDS, Array, Number
 from .traced_list import Segment, TracedList
-from .written_lists import unite
+from .written_lists import written_alike
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -178,10 +178,8 @@ class Joiner:
         recorder = self.recorder
         if same(old, new):
             return Unchanged(old)
-        if TracedList in (type(old), type(new)):
-            if not (type(old) is type(new) and old.is_written and new.is_written):
-                return self.join_lists(name, old, new)
-            unite(old, new)
+        if TracedList in (type(old), type(new)) and not written_alike(recorder, old, new):
+            return self.join_lists(name, old, new)
         parts, others = taken_apart(old), taken_apart(new)
         if others is not None and others[0] is complex and is_number(old):  # it becomes complex in the first iteration
             parts = complex, others[1], [old, old * 0.0]

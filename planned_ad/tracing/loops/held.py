@@ -28,7 +28,7 @@ class Whole:
         raise NotImplementedError
 
 
-def is_whole(kind: Any) -> bool:
+def is_made_of_arrays(kind: Any) -> bool:
     """Whether what is of this kind is one thing to the program: a complex number or array, or a list in memory."""
     return is_complex_kind(kind) or isinstance(kind, Whole)
 

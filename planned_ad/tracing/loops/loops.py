@@ -24,7 +24,7 @@ from .branches import Branches
 from .carries import Joiner, NextArray, NextNumber, period_of_exchange
 from .form import HandedOn, NotCarried
 from .forms import Count, Items, Nothing, Unchanged
-from .held import MUTABLE, is_whole, same
+from .held import MUTABLE, is_made_of_arrays, same
 from .list_growth import Growth
 from .loop_aliases import LoopCopies
 from .passes import Comparison
@@ -361,7 +361,7 @@ class LoopTrace:
         recorded = walk(tuple(self.recorder.builder.operations))
         written = {r.buffer for op in recorded if not op.blocks and id(op) not in ours for r in op.writes}
         for key, form in self.carries.items():
-            carry = form.items[0] if isinstance(form, Items) and is_whole(form.kind) else form
+            carry = form.items[0] if isinstance(form, Items) and is_made_of_arrays(form.kind) else form
             if isinstance(carry, NextArray) and carry.buffer_id in written and not carry.shared:
                 storage, later = storage_of(self.origin.values[key][1]), storage_of(now.values[key][1])
                 assert storage is not None

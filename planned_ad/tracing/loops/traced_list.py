@@ -200,7 +200,7 @@ class TracedList(Traced):
             if recorder.is_scalar(key) and len(self.parts) == 1 and type(self.parts[0]) is Segment:
                 return self.parts[0].column.item(self, key)
             if not self.is_plain or recorder.is_scalar(key):
-                raise self.lay_down()
+                raise self.lay_down_if_better()
             return self.parts[key]
         if self.is_plain and type(key) is int:
             return self.parts[key]
@@ -246,6 +246,9 @@ class TracedList(Traced):
         if self.site in scopes.decisions.written and not is_done and self.scope is scopes.innermost:
             self.recorder.flow.lay_down(self)
 
+    def lay_down_if_better(self) -> BaseException:
+        return self.lay_down() if self.recorder.is_better_in_memory(self) else self.refuse()
+
     def lay_down(self) -> BaseException:
         """What to raise where it has to lie in memory: the trace starts again."""
         decisions = self.recorder.scopes.decisions
@@ -269,7 +272,7 @@ class TracedList(Traced):
         if is_outside and self.parts and self.is_plain and any(loop.growth.may_give(self) for loop in around):
             self._note()
             return self.parts[-1]
-        if recorder.holds_numbers(self.parts):
+        if self.is_plain and recorder.is_better_in_memory(self):
             raise self.lay_down()
         apart = [k for k, part in enumerate(self.parts) if type(part) is not Segment]
         for scope in reversed(scopes.open):

@@ -103,14 +103,24 @@ def again(owner: TracedList, number: Number | None) -> BaseException:
     return scopes.restart()
 
 
-def unite(a: TracedList, b: TracedList) -> None:
-    """Lists that take turns have numbers of one kind; where they have not, the trace starts again."""
-    first, second = (found.parts[0].column.number for found in (a, b))
+def written_alike(recorder: Recorder, a: Any, b: Any) -> bool:
+    """Whether lists that take turns are in memory; where only one is, or of other numbers, the trace starts again."""
+    lists = [found for found in (a, b) if type(found) is TracedList]
+    if not any(found.is_written for found in lists):
+        return False
+    decisions = recorder.scopes.decisions
+    for found in lists:
+        if not found.is_written and found.site not in (decisions.written.keys() | decisions.plain):
+            raise found.lay_down()
+    if not all(type(found) is TracedList and found.is_written for found in (a, b)):
+        return False
+    first, second = (found.parts[0].column.number for found in lists)
     if (first.dtype, first.is_python) != (second.dtype, second.is_python):
-        form = common_number([first, second])
-        for found in (a, b):
-            error = again(found, form)
+        number = common_number([first, second])
+        for found in lists:
+            error = again(found, number)
         raise error
+    return True
 
 
 def common_number(forms: Iterable[HandedOn]) -> Number | None:
@@ -155,11 +165,11 @@ def depth_of(obj: Any) -> int:
 def lay_down_list(recorder: Recorder, target: TracedList) -> None:
     """One such list; it stays as it is where its items are not numbers, or lists of one length."""
     rows: list[Row] = []
-    shape = shape_of(target, (), rows)
+    shape = shape_of_list(target, (), rows)
     if shape is None or len({id(row) for row, _ in rows}) < len(rows):
         return
     decided = [recorder.scopes.decisions.written.get(row.site) for row, _ in rows]
-    number = common_number([form for form in decided if form is not None] + list(numbers_in(rows)))
+    number = common_number([form for form in decided if form is not None] + list(numbers_in_rows(rows)))
     if number is None:
         return
     memory = recorder.call(np.array, (target.traced(),), {"dtype": number.dtype})
@@ -169,7 +179,7 @@ def lay_down_list(recorder: Recorder, target: TracedList) -> None:
         row.parts, row.is_written = [Segment(Written(number, part), part.shape[0])], True
 
 
-def shape_of(obj: Any, where: tuple[int, ...], rows: list[Row]) -> tuple[int, ...] | None:
+def shape_of_list(obj: Any, where: tuple[int, ...], rows: list[Row]) -> tuple[int, ...] | None:
     """Its lengths, and in `rows` each list in it and where that stands; None for what is no list of like items."""
     if type(obj) is not TracedList or obj.has_pending or obj.kind is not list or not obj.parts:
         return None
@@ -177,7 +187,7 @@ def shape_of(obj: Any, where: tuple[int, ...], rows: list[Row]) -> tuple[int, ..
     if obj.is_plain:
         if all(map(is_number, obj.parts)):
             return (len(obj.parts),)
-        shape, *others = [shape_of(part, (*where, k), rows) for k, part in enumerate(obj.parts)]
+        shape, *others = [shape_of_list(part, (*where, k), rows) for k, part in enumerate(obj.parts)]
         length: Extent = len(obj.parts)
     else:
         segments = [part for part in obj.parts if type(part) is Segment]
@@ -198,7 +208,7 @@ def inner_shape(column: Any) -> tuple[int, ...] | None:
     return lengths if isinstance(form, Number) else None
 
 
-def numbers_in(rows: list[Row]) -> Iterable[HandedOn]:
+def numbers_in_rows(rows: list[Row]) -> Iterable[HandedOn]:
     """The forms of the numbers in lists."""
     for row, _ in rows:
         for part in row.parts:

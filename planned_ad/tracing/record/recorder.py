@@ -14,8 +14,10 @@ import numpy as np
 
 from ...errors import ConversionError, TraceError, UnrollLimitError, UnsupportedError
 from ...python.complex_parts import is_complex_array
+from ...python.frames import user_frames
 from ...python.progress import LOGGER
 from ...python.source import Line, current_line
+from ...python.subscripts import is_written_in
 from ...regions.affine import Ragged
 from ...regions.regions import View, c_strides, is_injective
 from ...tape.captured import view_of
@@ -412,11 +414,18 @@ class Recorder:
         """An index is asked for its number: lists of numbers are to be memory, unless that was tried for all."""
         decisions = self.scopes.decisions
         known = decisions.written.keys() | decisions.plain
-        found = {site for items, site in self.displays.values() if site not in known and self.holds_numbers(items)}
+        waiting = [(items, site) for items, site in self.displays.values() if site not in known]
+        found = {site for items, site in waiting if self.is_better_in_memory(items)}
         if found:
             decisions.written |= dict.fromkeys(found)
             decisions.growing |= found
             raise self.scopes.restart()
+
+    def is_better_in_memory(self, items: Any) -> bool:
+        """Whether a list of numbers is written to, or has others than integers, of which none shapes the trace."""
+        if not self.holds_numbers(items):
+            return False
+        return not self.holds_integers(items) or any(is_written_in(f, items) for f in user_frames(sys._getframe(1)))
 
     def holds_numbers(self, items: Any) -> bool:
         """Whether a list has numbers as items, traced or not, or such lists."""
@@ -424,6 +433,11 @@ class Recorder:
         if type(found) is not list:
             return self.is_scalar(items) or isinstance(items, NUMBERS)
         return all(map(self.holds_numbers, found))
+
+    def holds_integers(self, items: Any) -> bool:
+        """Whether all numbers in a list, or in the lists in it, are known integers."""
+        found = items.parts if getattr(type(items), "is_traced_list", False) else items
+        return all(map(self.holds_integers, found)) if type(found) is list else type(items) in (int, bool)
 
     # Run-time choices.
 
