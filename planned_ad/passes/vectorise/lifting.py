@@ -42,7 +42,7 @@ from ...tape.builder import TapeBuilder
 from ...tape.tape import Apply, IndexValue, Load, Loop, Operation, Scatter, Store, Value
 from ..invariants import is_total
 
-MOST_INDICES = 1 << 16  # numbers of an index that are worth a constant array
+MOST_INDICES = 1 << 22  # numbers of an index that are worth a constant array, which nothing reads
 SHORT = 64  # elements of an array that by itself keeps vectors too little busy
 MOST_ELEMENTS = 1 << 20  # of the array that short ones of all iterations make
 MOST_NEAR = 1 << 15  # of the array that longer ones make: what a processor keeps near
