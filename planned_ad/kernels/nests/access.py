@@ -76,7 +76,7 @@ def read(
     return from_lanes(builder, found, lanes)
 
 
-def counted(builder: ir.IRBuilder, item: Counted, offset: ir.Value, stride: int, lanes: int) -> ir.Value:
+def at_counted_places(builder: ir.IRBuilder, item: Counted, offset: ir.Value, stride: int, lanes: int) -> ir.Value:
     """What an array that counts holds at `lanes` places `stride` apart."""
     first = builder.add(builder.mul(offset, ir.Constant(I64, item.step)), ir.Constant(I64, item.first))
     numbers = splat(builder, first, lanes)
