@@ -81,6 +81,9 @@ class _Vectorising:
         reads = Counter(region.buffer for op in everything if not op.blocks for region in op.reads)
         self.private = {buffer.id: reads[buffer.id] for buffer in tape.buffers if not buffer.visible}
         self.accesses = accesses_in(op for op in everything if not op.blocks)
+        touched = (region for op in everything if not op.blocks for region in (*op.reads, *op.writes))
+        known = {(buffer.id, buffer.shape) for buffer in tape.buffers}
+        self.shapes = frozenset(known.union((region.buffer, region.shape) for region in touched))
 
     def block(
         self, operations: tuple[Operation, ...], loops: tuple[Loop, ...], around: Iterations
@@ -108,7 +111,7 @@ class _Vectorising:
                 op = replace(op, body=without_branches(self.builder, op.body, self.constants, self.private))
             own = with_own_memory(self.builder, op, self.accesses)
             shared = sharing(self.builder.buffers, own.loop, loops)
-            found = self.builder.recorded(Lifting(self.builder, own.loop, shared, around, self.widest).write)
+            found = self.builder.recorded(Lifting(self.builder, own.loop, shared, around, self.widest, self.shapes).write)
             found += self.builder.recorded(lambda: own.put_back(self.builder))
         except (NotIndependent, NotSelectable):
             del self.builder.buffers[known:]
