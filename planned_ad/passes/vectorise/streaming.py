@@ -49,6 +49,8 @@ def streams(loop: Loop, sharing: Sharing) -> bool:
     uses = Counter(v.id for op in loop.body for v in op.inputs)
     for op in loop.body:
         match op:
+            case Store() if op.region.shape and not moves(op.region, loop.index):
+                return False  # a sum of arrays, which stays near
             case Load() | Store():
                 if written.get(op.region.buffer, op.region) != op.region:
                     return False
