@@ -334,7 +334,9 @@ class _Rewrite:
             found = None if known is None else operands[known if decides else 1 - known]
         else:
             return None
-        return found if found is not None and found.dtype == op.out.dtype and found.shape in ((), op.out.shape) else None
+        return (
+            found if found is not None and found.dtype == op.out.dtype and found.shape in ((), op.out.shape) else None
+        )
 
     def with_root(self, op: Apply) -> Apply:
         """A power by few halves, by a square root."""

@@ -9,7 +9,6 @@ from ...planning.schedule import Compute, Counted, GatherRead, Immediate, Memory
 from ...regions.affine import Ragged, exact, ragged
 from ...regions.regions import Region, View, overlap
 
-
 ACCESSES = Read | Counted | GatherRead | Write | Reduce
 
 

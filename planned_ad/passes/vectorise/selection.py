@@ -55,7 +55,19 @@ from ..invariants import is_total
 MOST_COST = 64.0  # additions for each element in both sides: beyond, taking one of them is faster
 SAFE = (1.0, 0.5, 2.0)  # numbers at which slopes are looked for
 UNIFORM_SLOPE = frozenset(
-    ("add", "subtract", "negative", "where", "cast", "copy", "stop_gradient", "maximum", "minimum", "view", "reduce_sum")
+    (
+        "add",
+        "subtract",
+        "negative",
+        "where",
+        "cast",
+        "copy",
+        "stop_gradient",
+        "maximum",
+        "minimum",
+        "view",
+        "reduce_sum",
+    )
 )
 GUARDED = ("elementwise", "view", "contract", "reduce")  # kinds of primitives of which any numbers will do as operands
 MOST_TRIED = 64  # elements of an operand at which a slope is looked for

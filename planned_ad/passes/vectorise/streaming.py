@@ -77,7 +77,12 @@ def joins_rows(loop: Loop, shapes: Set[tuple[int, tuple[int, ...]]], varying: fr
                 continue
             (stride, *rest) = region.view.strides or (0,)
             move = coefficient(region.view.offset, loop.index) * loop.step
-            if rest or stride <= 0 or move != stride * region.view.size or (region.buffer, (loop.trips, *region.shape)) in shapes:
+            if (
+                rest
+                or stride <= 0
+                or move != stride * region.view.size
+                or (region.buffer, (loop.trips, *region.shape)) in shapes
+            ):
                 return False
         summed = isinstance(op, Apply) and op.primitive == "reduce_sum"
         if any(bool(v.shape) != (v.id in varying) for v in op.outputs) and not summed:

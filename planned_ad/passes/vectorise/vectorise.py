@@ -111,7 +111,9 @@ class _Vectorising:
                 op = replace(op, body=without_branches(self.builder, op.body, self.constants, self.private))
             own = with_own_memory(self.builder, op, self.accesses)
             shared = sharing(self.builder.buffers, own.loop, loops)
-            found = self.builder.recorded(Lifting(self.builder, own.loop, shared, around, self.widest, self.shapes).write)
+            found = self.builder.recorded(
+                Lifting(self.builder, own.loop, shared, around, self.widest, self.shapes).write
+            )
             found += self.builder.recorded(lambda: own.put_back(self.builder))
         except (NotIndependent, NotSelectable):
             del self.builder.buffers[known:]
