@@ -27,8 +27,8 @@ return v4
 
 Requires a verified tape; ensures the same numbers, up to the order of sums.
 
-What is elementwise on the same places is turned over as a whole: loads, constants, arithmetic, stores, and sums along the
-axis. Then it shares loop nests with what the rest of the program, and the reverse sweep, do on that memory.
+What is elementwise on the same places is turned over as a whole: loads, constants, arithmetic, stores, and sums along
+the axis. Then it shares loop nests with what the rest of the program, and the reverse sweep, do on that memory.
 """
 
 from __future__ import annotations

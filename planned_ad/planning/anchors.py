@@ -69,7 +69,7 @@ from ..tape.tape import (
     walk,
 )
 
-MOST_IN_PARTS = 256.0  # additions, of all parts of a value together, that are worth the code of each
+MOST_IN_PARTS = 64.0  # additions, of all parts of a value together, that are worth the code of each
 BEFORE = -1  # the position, within a loop's body or a branch's side, of operations before the loop or branch
 
 
