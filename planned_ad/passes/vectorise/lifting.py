@@ -114,7 +114,7 @@ class Lifting:
             if any(coefficient(exact(n), self.loop.index) for n in shape):
                 raise NotIndependent("an extent differs between iterations")
             size = math.prod(shape)
-            if self.streams:
+            if self.streams or (is_alike and op.outputs):
                 continue
             if self.multiplies and (is_alike or size * int(self.count) <= MOST_MULTIPLIED):
                 continue

@@ -35,6 +35,7 @@ reverse sweep into one loop nest over vectors, and nothing is kept for each iter
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...analysis.enclosing import inside, never_runs
@@ -44,6 +45,7 @@ from ...tape.builder import rebuilt
 from ...tape.tape import Constant, Loop, Operation, Tape, walk
 from ..dead_code import drop_dead
 from ..rewrite import rewrite
+from .handed_on import loads_itself
 from .lifting import MOST_NEAR, SHORT, Lifting
 from .own_memory import accesses_in, with_own_memory
 from .selection import NotSelectable, without_branches
@@ -91,12 +93,14 @@ class _Vectorising:
         """One block inside `loops`, run in the iterations `around`."""
         found: list[Operation] = []
         for op in operations:
-            found += self.written(op, loops, around)
+            found += self.written(op, loops, around, found)
         return tuple(found)
 
-    def written(self, op: Operation, loops: tuple[Loop, ...], around: Iterations) -> tuple[Operation, ...]:
+    def written(
+        self, op: Operation, loops: tuple[Loop, ...], around: Iterations, before: Sequence[Operation]
+    ) -> tuple[Operation, ...]:
         if isinstance(op, Loop) and not any(isinstance(inner, Loop) for inner in walk(op.body)):
-            return self.lifted(op, loops, around) or (op,)
+            return self.lifted(loads_itself(op, before), loops, around) or (op,)
         if isinstance(op, Loop):
             return (replace(op, body=self.block(op.body, (*loops, op), inside(around, op))),)
         return (op.with_blocks(*(self.block(block, loops, around) for block in op.blocks)),)
