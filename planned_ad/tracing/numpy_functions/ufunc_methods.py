@@ -30,6 +30,11 @@ def reduce_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[st
         what = f"reduction operation '{ufunc.__name__}' is not reorderable"
         raise ValueError(f"{what}, so at most one axis may be specified")
     where, initial = options.get("where", True), options.get("initial", NO_VALUE)
+    keepdims = options.get("keepdims", False) not in (False, NO_VALUE)
+    is_plain = where is True and initial is NO_VALUE and options.get("dtype") is None
+    if ufunc is np.logaddexp and is_plain and array.size:  # a sum of exponentials, which may be summed in any order
+        total = FUNCTIONS[scipy.special.logsumexp](recorder, array, axis=axes, keepdims=keepdims)
+        return deliver(recorder, recorder.value_of(total), options.get("out"))
     start = ufunc.identity if initial is NO_VALUE or initial is None else initial
     if where is not True:
         if start is None:
@@ -45,7 +50,6 @@ def reduce_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[st
     total = reduced_by(recorder, ufunc, lines, None if initial is NO_VALUE else initial)
     if total is None:
         total = np.full(lines.shape[1:], start)
-    keepdims = options.get("keepdims", False) not in (False, NO_VALUE)
     if keepdims:
         total = np.reshape(total, tuple(1 if k in axes else n for k, n in enumerate(array.shape)))
     return deliver(recorder, recorder.value_of(total), options.get("out"))
@@ -56,9 +60,7 @@ def is_reorderable(ufunc: np.ufunc) -> bool:
 
 
 def reduced_by(recorder: Recorder, ufunc: Callable[..., Any], lines: Any, start: Any = None) -> Any:
-    """The lines joined one after the other; None where there are none. Sums of exponentials are summed as such."""
-    if ufunc is np.logaddexp and start is None and lines.shape[0]:
-        return FUNCTIONS[scipy.special.logsumexp](recorder, lines, axis=0)
+    """The lines joined one after the other; None where there are none."""
     if start is None and lines.shape[0]:
         start, lines = lines[0], lines[1:]
     return recorder.namespace.function(control._joined_in_order)(ufunc, start, lines)
