@@ -26,8 +26,9 @@ Requires that memory holds before the loop what an iteration before the first wo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from ...regions.affine import loop_index, substitute
 from ...regions.regions import Region, overlap
@@ -68,19 +69,17 @@ def handed_on(loop: Loop, position: int, store: Store, before: Sequence[Operatio
     return Region(load.region.buffer, earlier) if holds(before, store.region, first) else None
 
 
-def is_load_of(op: Operation, region: Region) -> bool:
+def is_load_of(op: Operation, region: Region) -> TypeGuard[Load]:
     return isinstance(op, Load) and op.region == region
 
 
 def holds(before: Sequence[Operation], place: Region, source: Region) -> bool:
     """Whether `place` was last filled from `source`, which has not changed since."""
-    loaded: Mapping[int, int] = {op.out.id: k for k, op in enumerate(before) if is_load_of(op, source)}  # type: ignore[attr-defined]
-    for k in range(len(before) - 1, -1, -1):
-        op = before[k]
+    loaded = {op.out.id: k for k, op in enumerate(before) if is_load_of(op, source)}
+    for op in reversed(before):
         if any(overlap(written, place) for written in op.writes):
-            since = loaded.get(op.value.id) if isinstance(op, Store) and not op.accumulate else None
-            if since is None or op.region != place:  # type: ignore[attr-defined]
+            if not isinstance(op, Store) or op.accumulate or op.region != place or op.value.id not in loaded:
                 return False
-            later = (written for other in before[since:] for written in other.writes)
+            later = (written for other in before[loaded[op.value.id] :] for written in other.writes)
             return not any(overlap(written, source) for written in later)
     return False

@@ -290,7 +290,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     def reduce(function: Any, items: Any, /, *initial: Any) -> Any:
         """A loop over the items, recorded as one that is written out is."""
         if is_generator_expression(items) and initial:
-            return joined(recorder, items, *initial, function)
+            return joined(recorder, items, initial[0], function)
         if not initial:
             items = items if is_axis(items) or isinstance(items, Sequence) else list(items)
             if not len(items):
