@@ -295,7 +295,7 @@ class RowBlocks:
         return rows_together(self.extent, self.row_nbytes(), max(least, self.rowwise.least))
 
     def most_nbytes(self) -> int:
-        """Of one block: twice as many with products, which compute with what they have for longer than it is fetched."""
+        """Of one block: twice as many with products, which compute with what is fetched for longer."""
         return MOST_NBYTES * (2 if self.rowwise.least > 1 else 1)
 
     def row_nbytes(self) -> int:

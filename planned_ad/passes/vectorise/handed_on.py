@@ -39,9 +39,11 @@ def loads_itself(loop: Loop, before: Sequence[Operation]) -> Loop:
     """The loop, in which iterations load what they were handed; `before` are the operations in front of it."""
     while loop.count is None:
         for position, op in enumerate(loop.body):
-            source = handed_on(loop, position, op, before) if isinstance(op, Store) and not op.accumulate else None
+            if not isinstance(op, Store) or op.accumulate:
+                continue
+            place, source = op.region, handed_on(loop, position, op, before)
             if source is not None:
-                body = (replace(o, region=source) if is_load_of(o, op.region) else o for o in loop.body)
+                body = (replace(o, region=source) if is_load_of(o, place) else o for o in loop.body)
                 loop = replace(loop, body=tuple(body))
                 break
         else:
