@@ -44,7 +44,7 @@ import numpy as np
 
 from ...analysis.mirrored_loops import live
 from ...regions.bounds import Iterations
-from ...regions.regions import Region, overlap
+from ...regions.regions import Region, View, is_fixed, overlap
 from ...rules.algebra import Symbol
 from ...rules.table import RULES
 from ...tape.builder import TapeBuilder
@@ -292,7 +292,8 @@ class _Side:
 
     def guarded(self, op: Apply) -> Apply:
         """`op`, on operands at which its slope is finite wherever this side is not taken."""
-        if RULES[op.primitive].kind not in GUARDED or not is_total(op, Iterations()):
+        moves = any(isinstance(part, View) and not is_fixed(part) for _, part in op.parameters)
+        if RULES[op.primitive].kind not in GUARDED or moves or not is_total(op, Iterations()):
             raise NotSelectable(f"{op.primitive} may fail where its side is not taken")
         if max(v.size for v in op.operands) > MOST_TRIED:
             raise NotSelectable(f"the slope of {op.primitive} has too many elements")
