@@ -38,6 +38,7 @@ from ..passes.rewrite import rewrite
 from ..passes.short_axes import write_out_short_axes
 from ..passes.short_loops import write_out_short_loops
 from ..passes.sums_by_parts import sums_by_parts
+from ..passes.upwards import run_upwards
 from ..passes.vectorise.vectorise import vectorise
 from ..passes.zero_cotangents import without_zero_cotangents
 from ..planner import plan_memory
@@ -128,7 +129,7 @@ def differentiated(
         if early:
             tape = privatise(tape, early, write_back=True)
     tape = rewrite(hoist_invariants(write_out_short_loops(vectorise(tape)), loads=True))
-    for passed in (narrow, without_held_once, narrow, sums_by_parts, write_out_short_axes):
+    for passed in (run_upwards, narrow, without_held_once, narrow, sums_by_parts, write_out_short_axes):
         changed = passed(tape)
         tape = tape if changed is tape else drop_dead(rewrite(changed))
     tape = prepared(tape)

@@ -52,6 +52,16 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What an array that counts holds at `view`: `first + step * place`, without the array."""
+
+    first: int
+    step: int
+    view: View
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Compute:
     """An elementwise primitive on registers (numbers of earlier items of the nest)."""
 
@@ -97,7 +107,7 @@ class Reduce:
     dtype: np.dtype
 
 
-Item = Read | Immediate | Position | Compute | GatherRead | Write | Reduce
+Item = Read | Immediate | Position | Counted | Compute | GatherRead | Write | Reduce
 
 
 @dataclass(slots=True, kw_only=True)

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from llvmlite import ir
 
-from ...planning.schedule import Compute, GatherRead, Immediate, Nest, Position, Read, Reduce, Write
+from ...planning.schedule import Compute, Counted, GatherRead, Immediate, Nest, Position, Read, Reduce, Write
 from ...regions.affine import Ragged
 from ...regions.regions import View
 from ..llvm.places import Pointers, loop
 from ..llvm.types import I32, I64, constant, register_type, splat
 from ..maths import elementwise
 from ..maths import vector_functions as vecmath
-from .access import Tail, load_one, put, read, store_one, tail
+from .access import Tail, at_counted_places, load_one, put, read, store_one, tail
 from .axes import Axis, item_levels, loop_axes
 from .interleaved import Columns, column_reads, column_writes, load_columns, store_columns
 from .lanes import IDENTITY, across_lanes, add, combine, from_lanes, widen
@@ -295,6 +295,9 @@ class NestEmitter:
             return constant(item.dtype, item.number, lanes)
         if isinstance(item, Position):
             return splat(builder, self.pointers.offset(builder, item.expression), lanes)
+        if isinstance(item, Counted):
+            offset = self.offset(number, item.view, depth)
+            return at_counted_places(builder, item, offset, self.inner_stride(number, depth), lanes)
         if isinstance(item, Compute):
             operands = [register(k) for k in item.operands]
             source = self.nest.items[item.operands[-1]].dtype  # type: ignore[union-attr]
