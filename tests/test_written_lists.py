@@ -15,8 +15,9 @@ from .list_programs import PROGRAMS
 from .oracle import assert_shadows, interpreted
 from .tracing_oracle import replay
 
-# In which what an ordinary list does besides decides: rows that are in two places, other things than numbers, classes.
-UNROLLED = {"shared_rows", "popped", "on_sides", "class_asked", "row_replaced", "shallow", "row_assigned_copy"}
+# In which what an ordinary list does besides decides: rows that are in two places, other things than numbers, classes,
+# single precision beside numbers of Python.
+UNROLLED = {"shared_rows", "popped", "on_sides", "class_asked", "row_replaced", "shallow", "row_assigned_copy", "f32"}
 POINTS = [np.random.default_rng(seed).uniform(0.05, 0.95, 24) for seed in range(4)]
 
 
@@ -40,8 +41,7 @@ def test_lists_are_what_python_makes_of_them(f: Callable) -> None:
             np.testing.assert_allclose(value, expected, rtol=1e-12)
     x = POINTS[0]
     assert_shadows(*(interpreted(t, "gradient", (x.copy(),)) for t in (once, one_by_one)), f.__name__)
-    if f.__name__ not in UNROLLED:
-        assert 2 * len(once.tape.operations) < len(one_by_one.tape.operations), [str(why) for why in once.unrolled]
+    assert bool(once.unrolled) == (f.__name__ in UNROLLED), once.unrolled
 
 
 def test_the_length_of_a_table_does_not_matter() -> None:
