@@ -11,6 +11,7 @@ from __future__ import annotations
 import dis
 import functools
 import hashlib
+import itertools
 import re
 import sys
 import types
@@ -103,7 +104,7 @@ def makes_sets(code: types.CodeType) -> bool:
     if not any(type(constant) is frozenset for constant in code.co_consts):
         return False
     steps = list(dis.get_instructions(code))
-    return any(type(a.argval) is frozenset and b.opname != "CONTAINS_OP" for a, b in zip(steps, steps[1:]))
+    return any(type(a.argval) is frozenset and b.opname != "CONTAINS_OP" for a, b in itertools.pairwise(steps))
 
 
 def is_written_in_python(cls: type) -> bool:

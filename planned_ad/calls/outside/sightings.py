@@ -25,7 +25,7 @@ import numpy as np
 from ...kernels.entry import watchtable
 from ...kernels.entry.watchtable import Row
 from ...python.made import MadeOf
-from ...python.shadows import OPAQUE_BASES, is_array_class, is_user_class, is_user_function, real_class
+from ...python.shadows import is_array_class, is_user_class, is_user_function, real_class
 from ...python.used_names import UsedNames, globals_in
 from ...python.world import of_the_world
 from ...tape.captured import MOST_BYTES, view_of
@@ -319,7 +319,7 @@ class Walk:
     def visit_class(self, cls: type, path: str) -> None:
         cls = real_class(cls)
         self.see(path, ("class", Same(cls), tuple(map(Same, cls.__mro__))), repr(cls), False)
-        self.row(watchtable.order_of(cls))
+        self.row(watchtable.bases_of(cls))
         if type(cls) is not type and is_written_by_user(type(cls)):
             self.as_it_is(Walk.class_attributes, type(cls), path)
         if is_user_class(cls) or is_array_class(cls):
