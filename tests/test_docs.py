@@ -16,7 +16,7 @@ from .forks import server
 ROOT = Path(__file__).parent.parent
 PROGRAM = re.compile(r"```python\n(.*?)```\n(?:(?:<!--[^\n]*-->\n|\n)*```text\n(.*?)```)?", re.DOTALL)
 PAGES = ["README.md", *(page.relative_to(ROOT).as_posix() for page in sorted((ROOT / "docs").rglob("*.md")))]
-NEEDED = {"odes": "scipy", "pymc": "nutpie"}  # by pages of other packages, where these are called otherwise
+NEEDED = {"odes": "scipy", "pymc": "nutpie", "parallel": "concurrent"}  # by pages that are not named after a package
 
 
 def programs():
