@@ -115,9 +115,10 @@ def test_package_indices_show_no_link_that_leads_nowhere():
         assert name.replace(".html", ".md") in navigation if name.endswith("html") else (ROOT / "docs" / name).exists()
 
 
-def test_the_picture_is_that_of_the_example():
+def test_the_pictures_are_those_of_the_examples():
     figure = runpy.run_path(str(ROOT / "docs" / "generate_figure.py"))
     assert figure["TARGET"].read_text() == figure["picture"](*figure["example"]()), "run `make docs`"
+    assert figure["MAP"].read_text() == figure["map_of_notebooks"](), "run `make docs`"
 
 
 def test_each_page_is_in_the_navigation_of_the_site():
