@@ -13,8 +13,9 @@ from typing import Any
 
 from ..errors import ArgumentError, UnsupportedError
 from ..kernels.entry.exported import ExportedFunction, NotLinkable, object_file
+from ..kernels.library.fourier import LINES
 from ..kernels.library.native_callees import may_leave
-from ..planning.schedule import walk_steps
+from ..planning.schedule import LibraryStep, walk_steps
 from .c_header import Described, header
 from .entries import OPTIMIZATION, Entry, emission
 from .kernel_functions import check_compiled, njit_spec, same_memory
@@ -104,6 +105,12 @@ def exported_function(variants: Sequence[Variant], symbol: str, kind: str) -> Ex
 def check_callees(entry: Entry) -> None:
     """Refuse calls of compiled code that is in this process only, by name."""
     for step in walk_steps(entry.memory.steps):
+        if isinstance(step, LibraryStep) and step.operation.primitive in LINES:
+            op = step.operation
+            raise UnsupportedError(
+                f"plan.export: {op.line}: `{op.line.text}` is a Fourier transform, by routines that are in this "
+                f"process only; a product with its matrix can be exported"
+            )
         if may_leave(step):
             op = step.operation
             raise UnsupportedError(
