@@ -9,12 +9,13 @@ as scalars. Strided and gathered accesses are made lane by lane.
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 import numpy as np
 from llvmlite import ir
 
-from ...planning.schedule import Compute, GatherRead, Immediate, Nest, Position, Read, Reduce, Write
+from ...planning.schedule import Compute, GatherRead, Immediate, Item, Nest, Position, Read, Reduce, Write
 from ...regions.affine import Ragged
 from ...regions.regions import View
 from ..llvm.places import Pointers, loop
@@ -32,13 +33,24 @@ VECTOR_BYTES = 64
 RAGGED_BYTES = 32  # loops over triangles are short: what is left over counts
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Part `number` of `count` of a nest, cut along the loop at `depth`; the items in `sums` are summed for it alone."""
+
+    depth: int
+    number: ir.Value
+    count: int
+    sums: Container[int]
+
+
 @dataclass
 class NestEmitter:
-    """The emission of one nest into `builder`'s current block."""
+    """The emission of one nest, or of a part of it, into `builder`'s current block."""
 
     builder: ir.IRBuilder
     nest: Nest
     pointers: Pointers
+    part: Part | None = None
     axes: list[Axis] = field(default_factory=list)
     level: list[int] = field(default_factory=list)  # per item: loops around it
     scalars: dict[int, ir.Value] = field(default_factory=dict)  # registers computed outside the innermost loop
@@ -53,10 +65,12 @@ class NestEmitter:
     def emit(self) -> None:
         nest = self.nest
         self.axes = loop_axes(nest)
+        filled = self.prepare_reductions()
+        for number in filled if self.part is None else [n for n in filled if n in self.part.sums]:
+            self.fill(nest.items[number])
         self.level = item_levels(nest, self.axes)
         self.columns = column_reads(nest, self.axes) | column_writes(nest, self.axes)
         self.decisive = elementwise.decisive_items(nest.items)
-        self.prepare_reductions()
         if 0 in nest.domain:
             return
         depth = len(self.axes)
@@ -69,9 +83,16 @@ class NestEmitter:
 
     # Reductions.
 
-    def prepare_reductions(self) -> None:
-        """Decide for each reduction whether it sums in registers, and put the identity where it sums in memory."""
-        depth = len(self.axes)
+    def emit_before_parts(self, sums: Container[int]) -> None:
+        """What comes before all parts, in which `sums` are summed by themselves."""
+        self.axes = loop_axes(self.nest)
+        for number in self.prepare_reductions():
+            if number not in sums:
+                self.fill(self.nest.items[number])
+
+    def prepare_reductions(self) -> list[int]:
+        """Decide for each reduction whether it sums in registers; those that are to find the identity in memory."""
+        depth, filled = len(self.axes), []
         for number, item in enumerate(self.nest.items):
             if not isinstance(item, Reduce):
                 continue
@@ -82,10 +103,12 @@ class NestEmitter:
             if first < depth and 0 not in self.nest.domain:
                 self.in_registers[number] = first
             if outer or first == depth or 0 in self.nest.domain:
-                self.fill(item)
+                filled.append(number)
+        return filled
 
-    def fill(self, item: Reduce) -> None:
+    def fill(self, item: Item) -> None:
         """Store the identity of the reduction to each element of its result."""
+        assert isinstance(item, Reduce)
         kept = [(n, s) for k, (n, s) in enumerate(zip(item.view.shape, item.view.strides)) if k not in item.axes]
         if any(n == 0 for n, _ in kept):
             return
@@ -159,12 +182,16 @@ class NestEmitter:
         innermost = depth == len(self.axes) - 1
         copies = self.copies()
         self.start_accumulators(depth, copies)
-        if innermost and isinstance(self.extents[depth], int):
+        is_cut = self.part is not None and depth == self.part.depth
+        if innermost and is_cut:
+            self.emit_innermost_part(copies)
+        elif innermost and isinstance(self.extents[depth], int):
             self.emit_innermost(copies)
         elif innermost:
             self.emit_ragged(copies, self.extents[depth])
         else:
-            with loop(self.builder, 0, self.extents[depth], 1) as index:
+            bounds = self.bounds(1) if is_cut else (0, self.extents[depth])
+            with loop(self.builder, *bounds, 1) as index:
                 self.indices.append(index)
                 self.open_loops(depth + 1)
                 self.indices.pop()
@@ -176,9 +203,37 @@ class NestEmitter:
         blocks = self.axes[-1].extent // self.lanes
         return 4 if sums and len(self.nest.items) <= UNROLL_ITEMS and blocks >= 8 else 1
 
-    def emit_innermost(self, copies: int) -> None:
+    def bounds(self, unit: int) -> tuple[ir.Value, ir.Value]:
+        """Where this part of the loop that is cut begins and ends: at multiples of `unit`, or at the loop's end."""
+        assert self.part is not None
+        builder, extent = self.builder, self.axes[self.part.depth].extent
+        units, count = I64(-(-extent // unit)), I64(self.part.count)
+
+        def start_of(number: ir.Value) -> ir.Value:
+            return builder.mul(builder.udiv(builder.mul(units, number), count), I64(unit))
+
+        last = start_of(builder.add(self.part.number, I64(1)))
+        if extent % unit:
+            last = builder.select(builder.icmp_signed("<", last, I64(extent)), last, I64(extent))
+        return start_of(self.part.number), last
+
+    def emit_innermost_part(self, copies: int) -> None:
+        """A part of the innermost loop: the same blocks as of the whole one; the last part has what is left over."""
+        builder, extent, unit = self.builder, self.axes[-1].extent, self.lanes * copies
+        whole = extent - extent % unit
+        first, last = self.bounds(unit)
+        stop = builder.select(builder.icmp_signed("<", last, I64(whole)), last, I64(whole)) if whole < extent else last
+        with loop(builder, first, stop, unit) as index:
+            for k in range(copies):
+                start = builder.add(index, I64(k * self.lanes)) if k else index
+                self.emit_block(start, self.lanes, self.lanes, unroll=k)
+        if whole < extent:
+            with builder.if_then(builder.icmp_signed("==", last, I64(extent))):
+                self.emit_innermost(copies, whole)
+
+    def emit_innermost(self, copies: int, done: int = 0) -> None:
+        """The innermost loop from index `done` on."""
         extent, lanes = self.axes[-1].extent, self.lanes
-        done = 0
         for together in (copies, 1) if copies > 1 else (1,):
             step = lanes * together
             last = extent - (extent - done) % step

@@ -1,0 +1,388 @@
+"""Which steps of a plan are done in parts that several threads can do, in any order: nests, and loops.
+
+A nest is cut along one of its loops, where no part writes what another one reads or writes. A loop is cut where its
+iterations do not depend on one another: memory that each of them fills anew is there once for each thread, memory that
+they only add to once for each part.
+
+Sums over what is cut are made for each part, and the parts are added in order. So numbers depend on how many parts
+there are, which the plan alone decides, and not on how many threads there are: with one, what has such sums is done in
+the same parts. What has none is then done at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from ...planning.schedule import (
+    BranchStep,
+    Compute,
+    GatherRead,
+    GuardStep,
+    LibraryStep,
+    LoopStep,
+    Memory,
+    MemoryPlan,
+    Nest,
+    Read,
+    Reduce,
+    Step,
+    Write,
+    memories_of,
+    walk_steps,
+)
+from ...regions.affine import Affine, Extent, Ragged, coefficient, extremes
+from ...regions.regions import Region, View, covers, is_injective, overlap
+from ...rules.table import RULES
+from ..library.blas import product_of, tiled_form
+from ..library.matrices import scratch_of
+from ..nests.axes import Axis, loop_axes
+
+WORTH = 400_000.0  # operations of a step, from which on it is done in parts: some ten microseconds
+PARTS = 32  # of a nest
+LOOP_PARTS = 16  # of a loop, each with its own sums
+MOST_SUMS_NBYTES = 1 << 20  # of all parts of a nest, and of one part of a loop
+LINE = 64  # bytes: what threads write to lies in lines of its own
+IN_LOOPS = ("contract", "cumulate", "recurrence")  # library steps that are the same in any thread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NestParts:
+    """How a nest is cut: `depth`, the loop along which; `sums`: items that reduce over it, each with its place in the
+    memory of a part, which takes `nbytes`, and with how many numbers it has."""
+
+    depth: int
+    count: int
+    sums: dict[int, tuple[int, int]] = field(default_factory=dict)
+    nbytes: int = 0
+
+    @property
+    def scratch_nbytes(self) -> int:
+        return self.count * self.nbytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopParts:
+    """How a loop is cut. `own`: memory of which each thread has its own, `own_nbytes` from `start` of the workspace on.
+    `totals`: memory that is only added to, each with its place in the memory of a part, which takes `nbytes`."""
+
+    count: int
+    own: frozenset[Memory] = frozenset()
+    start: int = 0
+    own_nbytes: int = 0
+    totals: dict[Memory, int] = field(default_factory=dict)
+    nbytes: int = 0
+
+    @property
+    def sums(self) -> dict[Memory, int]:
+        return self.totals
+
+    def scratch_nbytes_for(self, threads: int) -> int:
+        copies = self.count if threads > 1 else 1
+        return copies * self.nbytes + (threads * self.own_nbytes if threads > 1 else 0)
+
+
+Parts = NestParts | LoopParts
+
+
+def divide(plan: MemoryPlan) -> dict[int, Parts]:
+    """The steps that are done in parts, by their identity."""
+    found: dict[int, Parts] = {}
+    numbers = {id(step): number for number, step in enumerate(walk_steps(plan.steps))}
+
+    def look(steps: Iterable[Step]) -> None:
+        for step in steps:
+            parts: Parts | None = None
+            if isinstance(step, Nest):
+                parts = nest_parts(step)
+            elif isinstance(step, LoopStep):
+                parts = LoopDivision(plan, step, numbers).parts()
+            if parts is not None:
+                found[id(step)] = parts
+            elif isinstance(step, LoopStep | BranchStep):
+                for block in step.blocks:
+                    look(block)
+
+    look(plan.steps)
+    return found
+
+
+def scratch_for(parts: Iterable[Parts], threads: int) -> int:
+    """Bytes that steps in parts need besides what the plan has: one step after the other."""
+    return max(
+        (p.scratch_nbytes if isinstance(p, NestParts) else p.scratch_nbytes_for(threads) for p in parts), default=0
+    )
+
+
+# What steps cost.
+
+
+def work_of(step: Step) -> float:
+    """Operations of a step, in additions of one element."""
+    match step:
+        case Nest():
+            return math.prod(step.domain) * work_of_items(step)
+        case LoopStep():
+            return step.operation.trips * sum(map(work_of, step.steps))
+        case BranchStep():
+            return max(sum(map(work_of, block)) for block in step.blocks)
+        case LibraryStep():
+            if step.operation.primitive == "contract":
+                product = product_of(step)
+                loops = math.prod(d.extent for d in (*product.loops, *product.sums))
+                return loops * product.m.extent * product.n.extent * product.k.extent
+            return 4.0 * step.operation.out.size
+    return 1.0
+
+
+def work_of_items(nest: Nest) -> float:
+    costs = (
+        RULES[item.primitive].cost if isinstance(item, Compute) and item.primitive in RULES else 1.0
+        for item in nest.items
+    )
+    return sum(costs) + len(nest.spills)
+
+
+# Nests.
+
+
+def nest_parts(nest: Nest) -> NestParts | None:
+    """How a nest is cut; None where it is not worth it, or where its order matters."""
+    if nest.ordered or not nest.domain or work_of(nest) < WORTH:
+        return None
+    if any(isinstance(item, Write) and item.indices for item in nest.items):
+        return None
+    axes = loop_axes(nest)
+    if any(isinstance(axis.extent, Ragged) for axis in axes) or not writes_apart(nest):
+        return None
+    work = work_of(nest)
+    ways = [parts for depth in range(len(axes)) if (parts := cut_at(nest, axes, depth, work)) is not None]
+    return min(ways, key=lambda parts: (bool(parts.sums), parts.depth), default=None)
+
+
+def writes_apart(nest: Nest) -> bool:
+    """Whether what an index writes is at no other index read or written; sums aside."""
+    accesses = [
+        item for item in (*nest.items, *nest.spills.values()) if isinstance(item, Read | GatherRead | Write | Reduce)
+    ]
+    written = [item for item in accesses if isinstance(item, Write | Reduce)]
+    for item in written:
+        for other in accesses:
+            if other is item or other.memory != item.memory:
+                continue
+            if isinstance(other, GatherRead) or isinstance(item, Reduce) or isinstance(other, Reduce):
+                return False
+            if other.view != item.view and overlap(Region(0, item.view), Region(0, other.view)):
+                return False
+    return True
+
+
+def cut_at(nest: Nest, axes: Sequence[Axis], depth: int, work: float) -> NestParts | None:
+    """The nest cut along its loop at a depth; None where parts would meet, or be too few or too small."""
+    axis = axes[depth]
+    innermost = depth == len(axes) - 1
+    extent = axis.extent // LINE if innermost else axis.extent  # whole vectors, and lines of memory
+    count = min(PARTS, extent)
+    if count < 4:
+        return None
+    sums, nbytes = {}, 0
+    for number, item in enumerate(nest.items):
+        if isinstance(item, Write) and not moves_apart(axes, number, depth):
+            return None
+        if not isinstance(item, Reduce):
+            continue
+        if number in axis.reduced_by:
+            kept = math.prod(n for k, n in enumerate(item.view.shape) if k not in item.axes)
+            if item.view.bounds() != (0, kept - 1):
+                return None
+            sums[number] = (nbytes, kept)
+            nbytes += -(-kept * item.dtype.itemsize // LINE) * LINE
+        elif not moves_apart(axes, number, depth):
+            return None
+    if any(not moves_apart(axes, -1 - register, depth) for register in nest.spills):
+        return None
+    if count * nbytes > MOST_SUMS_NBYTES or count * nbytes > work:
+        return None
+    return NestParts(depth=depth, count=count, sums=sums, nbytes=nbytes)
+
+
+def moves_apart(axes: Sequence[Axis], number: int, depth: int) -> bool:
+    """Whether what an item writes at different indices of a loop are different places."""
+    if not axes[depth].strides[number]:
+        return False
+    moving = [axis for axis in axes if axis.strides[number]]
+    view = View(0, tuple(axis.extent for axis in moving), tuple(axis.strides[number] for axis in moving))
+    return is_injective(view)
+
+
+# Loops.
+
+
+@dataclass
+class LoopDivision:
+    """A loop, and what its iterations do to which memory."""
+
+    plan: MemoryPlan
+    step: LoopStep
+    numbers: dict[int, int]  # of all steps, by their identity
+
+    def parts(self) -> LoopParts | None:
+        op = self.step.operation
+        if op.stops or self.step.count is not None or isinstance(op.trips, Ragged) or op.trips < 4:
+            return None
+        if work_of(self.step) < 2 * WORTH or not all(map(runs_anywhere, walk_steps(self.step.steps))):
+            return None
+        inside = list(walk_steps(self.step.steps))
+        accesses = list(accesses_of(inside))
+        ranges = {s.operation.index: bounds_of(s) for s in inside if isinstance(s, LoopStep)}
+        written = dict.fromkeys(a.memory for a in accesses if a.writes)
+        own, totals = set(), {}
+        nbytes = 0
+        for memory in written:
+            of_memory = [a for a in accesses if a.memory == memory]
+            if self.is_own(memory):
+                own.add(memory)
+            elif self.moves_on(of_memory, ranges):
+                continue
+            elif all(a.adds for a in of_memory) and (size := self.nbytes(memory)) is not None:
+                totals[memory] = nbytes
+                nbytes += -(-size // LINE) * LINE
+            else:
+                return None
+        if nbytes > MOST_SUMS_NBYTES or LOOP_PARTS * nbytes > work_of(self.step) / 4:
+            return None
+        places = [(self.plan.offsets[m], self.plan.offsets[m] + self.plan.sizes[m]) for m in own]
+        start = min((low for low, _ in places), default=0) // LINE * LINE
+        end = max((high for _, high in places), default=start)
+        count = min(LOOP_PARTS, op.trips)
+        own_nbytes = -(-(end - start) // LINE) * LINE
+        return LoopParts(
+            count=count, own=frozenset(own), start=start, own_nbytes=own_nbytes, totals=totals, nbytes=nbytes
+        )
+
+    def nbytes(self, memory: Memory) -> int | None:
+        """Of memory of floating numbers, without gaps."""
+        if memory.kind != "buffer":
+            return None
+        buffer = self.plan.tape.buffers[memory.id]
+        return buffer.nbytes if buffer.dtype.kind == "f" and buffer.span == buffer.view.size else None
+
+    def is_own(self, memory: Memory) -> bool:
+        """Whether nothing in this memory goes from one iteration to another, or outside."""
+        lifetime = self.plan.lifetimes.get(memory)
+        first = self.numbers[id(self.step)]
+        last = first + sum(1 for _ in walk_steps(self.step.steps))
+        if lifetime is None or lifetime[0] < first or lifetime[1] > last:
+            return False
+        return memory.kind == "slot" or self.is_filled_first(memory)
+
+    def is_filled_first(self, memory: Memory) -> bool:
+        """Whether an iteration writes all of a buffer before it reads any of it."""
+        buffer = self.plan.tape.buffers[memory.id]
+        for step in self.step.steps:
+            if isinstance(step, LoopStep | BranchStep):
+                if any(memory in memories_of(s) for s in walk_steps([step])):
+                    return False
+                continue
+            if memory not in memories_of(step):
+                continue
+            if not isinstance(step, Nest):
+                return False
+            for access in accesses_of([step]):
+                if access.memory == memory:
+                    if not access.writes or access.adds or access.view is None:
+                        return False
+                    low = replace(access.view, offset=access.view.offset - buffer.low)
+                    return covers(low, buffer.nbytes // buffer.dtype.itemsize)
+        return False
+
+    def moves_on(self, accesses: Sequence[Access], ranges: dict[int, tuple[Extent, Extent]]) -> bool:
+        """Whether each iteration uses a stretch of memory of its own."""
+        op = self.step.operation
+        step, lows, highs, around = 0, [], [], set()
+        for access in accesses:
+            if access.view is None:
+                return False
+            low, high = access.view.bounds()
+            moved = coefficient(access.view.offset, op.index)
+            if not moved or (step and moved != step):
+                return False
+            step = moved
+            own = {op.index, *ranges}
+            around.add(tuple((i, c) for i, c in terms(access.view.offset) if i not in own))
+            try:
+                lows.append(extremes(inner(low, ranges), ranges)[0])
+                highs.append(extremes(inner(high, ranges), ranges)[1])
+            except KeyError:  # bounds that move with loops around
+                return False
+        return len(around) == 1 and max(highs) - min(lows) < abs(step * op.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A use of memory; without a view, of any of it."""
+
+    memory: Memory
+    view: View | None
+    writes: bool = False
+    adds: bool = False
+
+
+def accesses_of(steps: Iterable[Step]) -> Iterator[Access]:
+    for step in steps:
+        match step:
+            case Nest():
+                for number, item in enumerate(step.items):
+                    if isinstance(item, Read):
+                        yield Access(item.memory, item.view)
+                    elif isinstance(item, GatherRead):
+                        yield Access(item.memory, None)
+                    elif isinstance(item, Write):
+                        known = item.view if not item.indices else None
+                        yield Access(item.memory, known, True, item.accumulate)
+                    elif isinstance(item, Reduce):
+                        yield Access(item.memory, item.view, True)
+                    if number in step.spills:
+                        write = step.spills[number]
+                        yield Access(write.memory, write.view, True, write.accumulate)
+            case LibraryStep():
+                yield from (Access(memory, view) for memory, view, _ in step.operands)
+                yield Access(step.result, None, True)
+            case BranchStep():
+                yield Access(step.memory, step.view)
+            case LoopStep() if step.count is not None:
+                yield Access(*step.count)
+
+
+def runs_anywhere(step: Step) -> bool:
+    """Whether a step may be part of what a thread does."""
+    if isinstance(step, LibraryStep):
+        if step.operation.primitive not in IN_LOOPS or scratch_of(step):
+            return False
+        return step.operation.primitive != "contract" or not calls_blas(step)
+    return not isinstance(step, GuardStep)
+
+
+def calls_blas(step: LibraryStep) -> bool:
+    product = product_of(step)
+    return product.blas and (step.operation.out.dtype.kind != "f" or tiled_form(product) is None)
+
+
+def bounds_of(step: LoopStep) -> tuple[Extent, Extent]:
+    """The first and last value of a loop's index, smaller one first."""
+    op = step.operation
+    first, last = op.start, op.start + op.step * (int(op.trips) - 1)
+    return (first, last) if op.step > 0 else (last, first)
+
+
+def terms(expression: Extent) -> tuple[tuple[int, int], ...]:
+    return expression.terms if isinstance(expression, Affine) else ()
+
+
+def inner(expression: Extent, ranges: dict[int, tuple[Extent, Extent]]) -> Extent:
+    """What of an expression moves with the loops inside."""
+    if not isinstance(expression, Affine):
+        return expression
+    kept = tuple((i, c) for i, c in expression.terms if i in ranges)
+    return Affine(expression.constant, kept) if kept else expression.constant
