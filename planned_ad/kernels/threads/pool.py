@@ -1,8 +1,9 @@
 """The threads that parts of steps run in: one pool for a process, started and joined by machine code.
 
 `run(function, context, parts, threads)` calls `function(context, part, thread)` for each part, in this thread (number
-0) and in up to `threads - 1` others, and returns when all are done. Whoever is free takes the next part. It allocates
-nothing, takes no lock that anybody waits for, and needs no GIL. Where it gets no help it does all parts itself: another
+0) and in up to `threads - 1` others, and returns when all are done. It allocates
+nothing, takes no lock that anybody waits for, and needs no GIL. Each thread has a range of parts, the same ones of each
+step, since what they work on is in its cache then; when these are done it takes parts of the others. Where the caller gets no help it does all parts itself: another
 call is using the pool, the threads are not there (in a fork), or they are late. So it cannot hang, and calls inside of
 calls are right.
 
@@ -38,9 +39,11 @@ SPINS = 1500  # looks for work before a worker sleeps: some tens of microseconds
 LOOKS = 2000  # at whether the others are done, before the caller lets other threads of the machine run
 
 # Cells of the pool's memory, in integers of 8 bytes: those that several threads change lie in cache lines of their own.
-STATE, NEXT, FUNCTION, CONTEXT, PARTS, MODE, BUSY, WORKERS, STOP, SLEEPERS, MUTEX, CONDITION, END = (
-    0, 16, 32, 33, 34, 35, 48, 49, 50, 64, 80, 96, 112,
+STATE, FUNCTION, CONTEXT, PARTS, RANGES, MODE, BUSY, WORKERS, STOP, SLEEPERS, MUTEX, CONDITION, NEXT = (
+    0, 16, 17, 18, 19, 20, 32, 33, 34, 48, 64, 80, 96,
 )  # fmt: skip
+MOST_RANGES, APART = 64, 16  # the ranges of parts, whose next ones are cells from `NEXT` on, and how far apart these are
+END = NEXT + MOST_RANGES * APART
 INSIDE, OPEN, LIMIT, JOB = (1 << 15) - 1, 1 << 15, 16, 32  # of the state: a mask, a bit, and two shifts
 MOST_THREADS = 1 << 12
 
@@ -65,16 +68,16 @@ class Cells:
         with builder.goto_entry_block():
             self.start = pointer_at(builder, "array", memory(), I64)
 
-    def at(self, cell: int) -> ir.Value:
-        return self.builder.gep(self.start, [I64(cell)])
+    def at(self, cell: int | ir.Value) -> ir.Value:
+        return self.builder.gep(self.start, [I64(cell) if isinstance(cell, int) else cell])
 
     def load(self, cell: int, order: str = "monotonic") -> ir.Value:
         return self.builder.load_atomic(self.at(cell), order, 8)
 
-    def store(self, cell: int, value: ir.Value, order: str = "monotonic") -> None:
+    def store(self, cell: int | ir.Value, value: ir.Value, order: str = "monotonic") -> None:
         self.builder.store_atomic(value, self.at(cell), order, 8)
 
-    def add(self, cell: int, number: int, order: str) -> ir.Value:
+    def add(self, cell: int | ir.Value, number: int, order: str) -> ir.Value:
         return self.builder.atomic_rmw("add", self.at(cell), I64(number), order)
 
     def call(self, name: str, *cells: int) -> None:
@@ -107,7 +110,11 @@ def emit_run(module: ir.Module) -> None:
     for cell, pointer in ((FUNCTION, what), (CONTEXT, context)):
         cells.store(cell, builder.ptrtoint(pointer, I64))
     cells.store(PARTS, parts)
-    cells.store(NEXT, I64(0))
+    ranges = builder.add(helpers, I64(1))
+    ranges = builder.select(builder.icmp_signed("<", ranges, I64(MOST_RANGES)), ranges, I64(MOST_RANGES))
+    cells.store(RANGES, ranges)
+    with loop(builder, I64(0), ranges, 1) as number:
+        cells.store(next_of(builder, number), first_of(builder, parts, number, ranges))
     keep_mode(builder, cells)
     job = builder.lshr(cells.load(STATE), I64(JOB))
     job = builder.shl(builder.add(job, I64(1)), I64(JOB))
@@ -146,26 +153,39 @@ def wait_for_others(builder: ir.IRBuilder, cells: Cells) -> None:
     builder.position_at_end(after)
 
 
+def next_of(builder: ir.IRBuilder, number: ir.Value) -> ir.Value:
+    """The cell that holds the next part of a range."""
+    return builder.add(builder.mul(number, I64(APART)), I64(NEXT))
+
+
+def first_of(builder: ir.IRBuilder, parts: ir.Value, number: ir.Value, ranges: ir.Value) -> ir.Value:
+    """The first part of a range."""
+    return builder.udiv(builder.mul(parts, number), ranges)
+
+
 def take_parts(module: ir.Module) -> ir.Function:
-    """`void take_parts(thread)`: does parts until none is left."""
+    """`void take_parts(thread)`: does parts until none is left, those of its own range first."""
     found = module.globals.get("take_parts")
     if found is not None:
         return found
     function = ir.Function(module, ir.FunctionType(VOID, [I64]), "take_parts")
     function.linkage = "internal"
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    cells = Cells(builder)
+    cells, (thread,) = Cells(builder), function.args
     what = builder.inttoptr(cells.load(FUNCTION), PART.as_pointer())
-    context, parts = builder.inttoptr(cells.load(CONTEXT), POINTER), cells.load(PARTS)
-    take, do, after = (function.append_basic_block(n) for n in ("take", "do", "after"))
-    builder.branch(take)
-    builder.position_at_end(take)
-    part = cells.add(NEXT, 1, "monotonic")
-    builder.cbranch(builder.icmp_signed("<", part, parts), do, after)
-    builder.position_at_end(do)
-    builder.call(what, [context, part, function.args[0]])
-    builder.branch(take)
-    builder.position_at_end(after)
+    context, parts, ranges = builder.inttoptr(cells.load(CONTEXT), POINTER), cells.load(PARTS), cells.load(RANGES)
+    with loop(builder, I64(0), ranges, 1) as moved:
+        number = builder.urem(builder.add(thread, moved), ranges)
+        end = first_of(builder, parts, builder.add(number, I64(1)), ranges)
+        take, do, after = (function.append_basic_block(n) for n in ("take", "do", "after"))
+        builder.branch(take)
+        builder.position_at_end(take)
+        part = cells.add(next_of(builder, number), 1, "monotonic")
+        builder.cbranch(builder.icmp_signed("<", part, end), do, after)
+        builder.position_at_end(do)
+        builder.call(what, [context, part, thread])
+        builder.branch(take)
+        builder.position_at_end(after)
     builder.ret_void()
     return function
 
@@ -318,7 +338,7 @@ class Workers:
         """New locks, and a function that sends the workers home before Python takes itself apart."""
         cells, c = memory(), ctypes.CDLL(None)
         cells[STATE], cells[BUSY], cells[STOP], cells[SLEEPERS] = int(cells[STATE]) >> JOB << JOB, 0, 0, 0
-        cells[MUTEX:END] = 0
+        cells[MUTEX:NEXT] = 0
         c.pthread_mutex_init(ctypes.c_void_p(cells[MUTEX:].ctypes.data), None)
         c.pthread_cond_init(ctypes.c_void_p(cells[CONDITION:].ctypes.data), None)
         atexit.unregister(self.stop)
