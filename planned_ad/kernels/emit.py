@@ -35,7 +35,7 @@ from ..planning.schedule import (
 from ..python.source import UNKNOWN
 from ..regions.regions import View
 from .entry.memories import KernelPointers, Layout
-from .in_parts import emit_loop_parts, emit_nest_parts
+from .in_parts import emit_loop_parts, emit_nest_parts, emit_product_parts
 from .library.blas import emit_contract
 from .library.fourier import LINES, emit_fourier
 from .library.matrices import EMIT, SCRATCH, emit_matrices, scratch_of
@@ -46,7 +46,7 @@ from .llvm.places import Pointers, loop
 from .llvm.types import I32, I64, POINTER, align_stack, constant, memory_type
 from .nests.access import load_one
 from .nests.nests import NestEmitter
-from .threads.division import LoopParts, NestParts, Parts, divide, scratch_for
+from .threads.division import LoopParts, NestParts, Parts, ProductParts, divide, scratch_for
 
 FUNCTION_ITEMS = 1200
 REPEATED_FROM = 8  # nests: shorter plans are emitted in place
@@ -132,7 +132,11 @@ class KernelEmitter:
         if isinstance(step, Nest):
             self.emit_nest(builder, step, pointers)
         elif isinstance(step, LibraryStep):
-            LIBRARY[step.operation.primitive](builder, step, pointers)
+            parts = self.parts_of(step)
+            if isinstance(parts, ProductParts):
+                emit_product_parts(builder, step, pointers, parts, self.plan.threads)
+            else:
+                LIBRARY[step.operation.primitive](builder, step, pointers)
         elif isinstance(step, LoopStep):
             self.emit_loop(builder, step, pointers)
         elif isinstance(step, BranchStep):

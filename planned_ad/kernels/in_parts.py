@@ -7,22 +7,24 @@ after the other, and is added up in their order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from llvmlite import ir
 
-from ..planning.schedule import LoopStep, Memory, Nest, Reduce, Step, memories_of, walk_steps
+from ..planning.schedule import LibraryStep, LoopStep, Memory, Nest, Reduce, Step, memories_of, walk_steps
 from .entry.memories import KernelPointers
+from .library.blas import emit_products, emit_zeros
 from .library.matrices import SCRATCH
-from .llvm.places import Place, Pointers, loop
+from .llvm.places import Part, Place, Pointers, loop
 from .llvm.types import I64, POINTER, align_stack
 from .nests.access import put, read
 from .nests.lanes import add, combine
-from .nests.nests import NestEmitter, Part
+from .nests.nests import NestEmitter, NestPart
 from .threads import pool
-from .threads.division import LINE, LoopParts, NestParts
+from .threads.division import LINE, LoopParts, NestParts, ProductParts
 
 VECTOR_BYTES = 64
 EmitPart = Callable[[ir.IRBuilder, Pointers, ir.Value, ir.Value], None]
@@ -38,7 +40,13 @@ class PartFunction:
 
     @classmethod
     def written(
-        cls, builder: ir.IRBuilder, name: str, pointers: Pointers, memories: Iterable[Memory], own: frozenset, emit: EmitPart
+        cls,
+        builder: ir.IRBuilder,
+        name: str,
+        pointers: Pointers,
+        memories: Iterable[Memory],
+        emit: EmitPart,
+        own: Collection[Memory] = (),
     ) -> PartFunction:
         """`own`: memories that the function has for itself."""
         kernel = pointers if isinstance(pointers, KernelPointers) else None
@@ -72,6 +80,14 @@ class PartFunction:
 
     def call(self, builder: ir.IRBuilder, part: ir.Value) -> None:
         builder.call(self.function, [*self.known, part, I64(0)])
+
+    def do_all(self, builder: ir.IRBuilder, parts: int, threads: int) -> None:
+        """All parts, by several threads where there are some."""
+        if threads > 1:
+            self.start(builder, parts, threads)
+            return
+        with loop(builder, 0, parts, 1) as part:
+            self.call(builder, part)
 
     def start(self, builder: ir.IRBuilder, parts: int, threads: int) -> None:
         """Have threads do all parts."""
@@ -109,23 +125,35 @@ def emit_nest_parts(builder: ir.IRBuilder, nest: Nest, pointers: Pointers, parts
         for number, (place, _) in parts.sums.items():
             start = inside.add(inside.mul(part, I64(parts.nbytes)), I64(place))
             found.base[summed(nest, number).memory] = inside.gep(found.of(SCRATCH), [start])
-        NestEmitter(inside, nest, found, Part(parts.depth, part, parts.count, parts.sums)).emit()
+        NestEmitter(inside, nest, found, NestPart(Part(part, parts.count), parts.depth, parts.sums)).emit()
 
     sums = {summed(nest, number).memory for number in parts.sums}
     memories = [m for m in dict.fromkeys(memories_of(nest)) if m not in sums] + [SCRATCH] * bool(sums)
-    function = PartFunction.written(builder, "nest_part", pointers, memories, frozenset(), emit)
-    if threads > 1:
-        function.start(builder, parts.count, threads)
-    else:
-        with loop(builder, 0, parts.count, 1) as part:
-            function.call(builder, part)
+    function = PartFunction.written(builder, "nest_part", pointers, memories, emit)
+    function.do_all(builder, parts.count, threads)
     for number, (place, kept) in parts.sums.items():
         item = summed(nest, number)
         target, first = pointers.of(item.memory), builder.gep(pointers.of(SCRATCH), [I64(place)])
         join(builder, target, first, kept, item.dtype, lambda old, new: new)
         with loop(builder, 1, parts.count, 1) as part:
             following = builder.gep(first, [builder.mul(part, I64(parts.nbytes))])
-            join(builder, target, following, kept, item.dtype, lambda a, b, item=item: combine(builder, item, a, b))
+            join(builder, target, following, kept, item.dtype, functools.partial(combine, builder, item))
+
+
+# Products.
+
+
+def emit_product_parts(
+    builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers, parts: ProductParts, threads: int
+) -> None:
+    """A product of matrices in parts."""
+    emit_zeros(builder, step, pointers)
+
+    def emit(inside: ir.IRBuilder, found: Pointers, part: ir.Value, thread: ir.Value) -> None:
+        emit_products(inside, step, found, Part(part, parts.count), parts.loop)
+
+    memories = dict.fromkeys(memories_of(step))
+    PartFunction.written(builder, "product_part", pointers, memories, emit).do_all(builder, parts.count, threads)
 
 
 def summed(nest: Nest, number: int) -> Reduce:
@@ -162,17 +190,14 @@ def emit_loop_parts(
             place = plan.offsets[memory] - parts.start - low(pointers, memory)
             found.base[memory] = inside.gep(of_thread, [I64(place)])
         clear(inside, of_part, parts.nbytes)
-        count, trips = I64(parts.count), I64(op.trips)
-        first = inside.udiv(inside.mul(trips, part), count)
-        last = inside.udiv(inside.mul(trips, inside.add(part, I64(1))), count)
         start = found.offset(inside, op.start)
-        with loop(inside, first, last, 1) as trip:
+        with loop(inside, *Part(part, parts.count).bounds(inside, op.trips), 1) as trip:
             found.indices[op.index] = inside.add(start, inside.mul(trip, I64(op.step)))
             emit_steps(inside, step.steps, found)
 
     memories = dict.fromkeys(m for inner in walk_steps([step]) for m in memories_of(inner))
     own = parts.own | parts.totals.keys()
-    function = PartFunction.written(builder, "loop_part", pointers, memories, own, emit)
+    function = PartFunction.written(builder, "loop_part", pointers, memories, emit, own)
     if threads > 1:
         function.start(builder, parts.count, threads)
         with loop(builder, 0, parts.count, 1) as part:
@@ -190,9 +215,12 @@ def add_totals(builder: ir.IRBuilder, pointers: KernelPointers, parts: LoopParts
     for memory, place in parts.totals.items():
         buffer = pointers.layout.plan.tape.buffers[memory.id]
         target = builder.gep(pointers.of(memory), [I64(low(pointers, memory))])
-        dtype = buffer.dtype
         source = builder.gep(scratch, [I64(place)])
-        join(builder, target, source, buffer.span, dtype, lambda a, b, dtype=dtype: add(builder, a, b, dtype))
+        join(builder, target, source, buffer.span, buffer.dtype, functools.partial(added, builder, buffer.dtype))
+
+
+def added(builder: ir.IRBuilder, dtype: np.dtype, a: ir.Value, b: ir.Value) -> ir.Value:
+    return add(builder, a, b, dtype)
 
 
 def low(pointers: KernelPointers, memory: Memory) -> int:

@@ -59,6 +59,28 @@ class Pointers:
         return Place(self.of(memory))
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Part `number` of `count` of something that is done in parts."""
+
+    number: ir.Value
+    count: int
+
+    def bounds(self, builder: ir.IRBuilder, extent: int, unit: int = 1) -> tuple[ir.Value, ir.Value]:
+        """Where this part of a loop begins and ends: at multiples of `unit`, or at the loop's end."""
+        units, count = I64(-(-extent // unit)), I64(self.count)
+
+        def start_of(number: ir.Value) -> ir.Value:
+            return builder.mul(builder.udiv(builder.mul(units, number), count), I64(unit))
+
+        last = start_of(builder.add(self.number, I64(1)))
+        return start_of(self.number), last if extent % unit == 0 else least(builder, last, extent)
+
+
+def least(builder: ir.IRBuilder, number: ir.Value, most: int) -> ir.Value:
+    return builder.select(builder.icmp_signed("<", number, I64(most)), number, I64(most))
+
+
 class loop:
     """`with loop(builder, start, stop, step) as index:` emits a counted loop.
 

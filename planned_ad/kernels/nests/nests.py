@@ -18,7 +18,7 @@ from llvmlite import ir
 from ...planning.schedule import Compute, GatherRead, Immediate, Item, Nest, Position, Read, Reduce, Write
 from ...regions.affine import Ragged
 from ...regions.regions import View
-from ..llvm.places import Pointers, loop
+from ..llvm.places import Part, Pointers, least, loop
 from ..llvm.types import I32, I64, constant, register_type, splat
 from ..maths import elementwise
 from ..maths import vector_functions as vecmath
@@ -34,12 +34,11 @@ RAGGED_BYTES = 32  # loops over triangles are short: what is left over counts
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Part `number` of `count` of a nest, cut along the loop at `depth`; the items in `sums` are summed for it alone."""
+class NestPart:
+    """A part of a nest that is cut along the loop at `depth`; the items in `sums` are summed for it alone."""
 
+    part: Part
     depth: int
-    number: ir.Value
-    count: int
     sums: Container[int]
 
 
@@ -50,7 +49,7 @@ class NestEmitter:
     builder: ir.IRBuilder
     nest: Nest
     pointers: Pointers
-    part: Part | None = None
+    cut: NestPart | None = None
     axes: list[Axis] = field(default_factory=list)
     level: list[int] = field(default_factory=list)  # per item: loops around it
     scalars: dict[int, ir.Value] = field(default_factory=dict)  # registers computed outside the innermost loop
@@ -66,7 +65,7 @@ class NestEmitter:
         nest = self.nest
         self.axes = loop_axes(nest)
         filled = self.prepare_reductions()
-        for number in filled if self.part is None else [n for n in filled if n in self.part.sums]:
+        for number in filled if self.cut is None else [n for n in filled if n in self.cut.sums]:
             self.fill(nest.items[number])
         self.level = item_levels(nest, self.axes)
         self.columns = column_reads(nest, self.axes) | column_writes(nest, self.axes)
@@ -182,7 +181,7 @@ class NestEmitter:
         innermost = depth == len(self.axes) - 1
         copies = self.copies()
         self.start_accumulators(depth, copies)
-        is_cut = self.part is not None and depth == self.part.depth
+        is_cut = self.cut is not None and depth == self.cut.depth
         if innermost and is_cut:
             self.emit_innermost_part(copies)
         elif innermost and isinstance(self.extents[depth], int):
@@ -190,8 +189,8 @@ class NestEmitter:
         elif innermost:
             self.emit_ragged(copies, self.extents[depth])
         else:
-            bounds = self.bounds(1) if is_cut else (0, self.extents[depth])
-            with loop(self.builder, *bounds, 1) as index:
+            start, stop = self.bounds(1) if is_cut else (0, self.extents[depth])
+            with loop(self.builder, start, stop, 1) as index:
                 self.indices.append(index)
                 self.open_loops(depth + 1)
                 self.indices.pop()
@@ -204,25 +203,16 @@ class NestEmitter:
         return 4 if sums and len(self.nest.items) <= UNROLL_ITEMS and blocks >= 8 else 1
 
     def bounds(self, unit: int) -> tuple[ir.Value, ir.Value]:
-        """Where this part of the loop that is cut begins and ends: at multiples of `unit`, or at the loop's end."""
-        assert self.part is not None
-        builder, extent = self.builder, self.axes[self.part.depth].extent
-        units, count = I64(-(-extent // unit)), I64(self.part.count)
-
-        def start_of(number: ir.Value) -> ir.Value:
-            return builder.mul(builder.udiv(builder.mul(units, number), count), I64(unit))
-
-        last = start_of(builder.add(self.part.number, I64(1)))
-        if extent % unit:
-            last = builder.select(builder.icmp_signed("<", last, I64(extent)), last, I64(extent))
-        return start_of(self.part.number), last
+        """Where this part of the loop that is cut begins and ends."""
+        assert self.cut is not None
+        return self.cut.part.bounds(self.builder, self.axes[self.cut.depth].extent, unit)
 
     def emit_innermost_part(self, copies: int) -> None:
         """A part of the innermost loop: the same blocks as of the whole one; the last part has what is left over."""
         builder, extent, unit = self.builder, self.axes[-1].extent, self.lanes * copies
         whole = extent - extent % unit
         first, last = self.bounds(unit)
-        stop = builder.select(builder.icmp_signed("<", last, I64(whole)), last, I64(whole)) if whole < extent else last
+        stop = least(builder, last, whole)
         with loop(builder, first, stop, unit) as index:
             for k in range(copies):
                 start = builder.add(index, I64(k * self.lanes)) if k else index

@@ -37,10 +37,13 @@ from ...regions.regions import Region, View, covers, is_injective, overlap
 from ...rules.table import RULES
 from ..library.blas import product_of, tiled_form
 from ..library.matrices import scratch_of
+from ..library.tiles import tile_rows
 from ..nests.axes import Axis, loop_axes
 
 WORTH = 400_000.0  # operations of a step, from which on it is done in parts: some ten microseconds
-PARTS = 32  # of a nest
+PARTS = 32  # of a nest or a product, at most ...
+LEAST = 4  # ... and at least
+INNERMOST = 64  # numbers along a vector in each part, at least: a few whole vectors
 LOOP_PARTS = 16  # of a loop, each with its own sums
 MOST_SUMS_NBYTES = 1 << 20  # of all parts of a nest, and of one part of a loop
 LINE = 64  # bytes: what threads write to lies in lines of its own
@@ -57,8 +60,7 @@ class NestParts:
     sums: dict[int, tuple[int, int]] = field(default_factory=dict)
     nbytes: int = 0
 
-    @property
-    def scratch_nbytes(self) -> int:
+    def scratch_nbytes(self, threads: int) -> int:
         return self.count * self.nbytes
 
 
@@ -78,12 +80,27 @@ class LoopParts:
     def sums(self) -> dict[Memory, int]:
         return self.totals
 
-    def scratch_nbytes_for(self, threads: int) -> int:
+    def scratch_nbytes(self, threads: int) -> int:
         copies = self.count if threads > 1 else 1
         return copies * self.nbytes + (threads * self.own_nbytes if threads > 1 else 0)
 
 
-Parts = NestParts | LoopParts
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductParts:
+    """How a product of matrices is cut: along the loop around it of this number, or along the rows of its tiles."""
+
+    count: int
+    loop: int | None
+
+    @property
+    def sums(self) -> dict[int, int]:
+        return {}
+
+    def scratch_nbytes(self, threads: int) -> int:
+        return 0
+
+
+Parts = NestParts | LoopParts | ProductParts
 
 
 def divide(plan: MemoryPlan) -> dict[int, Parts]:
@@ -98,6 +115,8 @@ def divide(plan: MemoryPlan) -> dict[int, Parts]:
                 parts = nest_parts(step)
             elif isinstance(step, LoopStep):
                 parts = LoopDivision(plan, step, numbers).parts()
+            elif isinstance(step, LibraryStep) and step.operation.primitive == "contract":
+                parts = product_parts(step)
             if parts is not None:
                 found[id(step)] = parts
             elif isinstance(step, LoopStep | BranchStep):
@@ -110,9 +129,7 @@ def divide(plan: MemoryPlan) -> dict[int, Parts]:
 
 def scratch_for(parts: Iterable[Parts], threads: int) -> int:
     """Bytes that steps in parts need besides what the plan has: one step after the other."""
-    return max(
-        (p.scratch_nbytes if isinstance(p, NestParts) else p.scratch_nbytes_for(threads) for p in parts), default=0
-    )
+    return max((part.scratch_nbytes(threads) for part in parts), default=0)
 
 
 # What steps cost.
@@ -182,9 +199,9 @@ def cut_at(nest: Nest, axes: Sequence[Axis], depth: int, work: float) -> NestPar
     """The nest cut along its loop at a depth; None where parts would meet, or be too few or too small."""
     axis = axes[depth]
     innermost = depth == len(axes) - 1
-    extent = axis.extent // LINE if innermost else axis.extent  # whole vectors, and lines of memory
+    extent = axis.extent // INNERMOST if innermost else axis.extent
     count = min(PARTS, extent)
-    if count < 4:
+    if count < LEAST:
         return None
     sums, nbytes = {}, 0
     for number, item in enumerate(nest.items):
@@ -216,6 +233,25 @@ def moves_apart(axes: Sequence[Axis], number: int, depth: int) -> bool:
     return is_injective(view)
 
 
+# Products.
+
+
+def product_parts(step: LibraryStep) -> ProductParts | None:
+    """How a product that we do ourselves is cut; BLAS has threads of its own."""
+    if work_of(step) < WORTH or step.operation.out.dtype.kind != "f":
+        return None
+    product, form = product_of(step), tiled_form(product_of(step))
+    if form is None and product.blas:
+        return None
+    extent, number = max(((d.extent, -k) for k, d in enumerate(product.loops)), default=(0, 0))
+    if extent >= LEAST:
+        return ProductParts(count=min(PARTS, extent), loop=-number)
+    if form is None:
+        return None
+    tiles = form[1].rows // tile_rows(form[1].rows)
+    return ProductParts(count=min(PARTS, tiles), loop=None) if tiles >= LEAST else None
+
+
 # Loops.
 
 
@@ -229,7 +265,7 @@ class LoopDivision:
 
     def parts(self) -> LoopParts | None:
         op = self.step.operation
-        if op.stops or self.step.count is not None or isinstance(op.trips, Ragged) or op.trips < 4:
+        if op.stops or self.step.count is not None or isinstance(op.trips, Ragged) or op.trips < LEAST:
             return None
         if work_of(self.step) < 2 * WORTH or not all(map(runs_anywhere, walk_steps(self.step.steps))):
             return None

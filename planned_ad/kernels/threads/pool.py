@@ -2,17 +2,17 @@
 
 `run(function, context, parts, threads)` calls `function(context, part, thread)` for each part, in this thread (number
 0) and in up to `threads - 1` others, and returns when all are done. It allocates
-nothing, takes no lock that anybody waits for, and needs no GIL. Each thread has a range of parts, the same ones of each
-step, since what they work on is in its cache then; when these are done it takes parts of the others. Where the caller gets no help it does all parts itself: another
-call is using the pool, the threads are not there (in a fork), or they are late. So it cannot hang, and calls inside of
-calls are right.
+nothing, takes no lock that anybody waits for, and needs no GIL. Each thread has a range of parts, the same one of each
+step, since what they work on is in its cache then (three times as fast on a stencil); when that is done it takes parts
+of the others. Where the caller gets no help it does all parts itself: another call is using the pool, the threads are
+not there (in a fork), or they are late. So it cannot hang, and calls inside of calls are right.
 
 The workers are daemon threads of Python's, which are in machine code from their start to their end. They look for work
 for some tens of microseconds after they have done some, then they sleep on a condition variable of the C library.
 
-All that they share is the word `STATE`: which job it is, how many may help, whether one may still join, and how many are
-inside. A worker joins by adding one to it while it is open; the caller closes it when no part is left, and waits until
-nobody is inside. Where there are no POSIX threads (Windows) there are no workers.
+What they agree by is the word `STATE`: which job it is, how many may help, whether one may still join, and how many
+are inside. A worker joins by adding one to it while it is open; the caller closes it when no part is left, and waits
+until nobody is inside. Where there are no POSIX threads (Windows) there are no workers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ LOOKS = 2000  # at whether the others are done, before the caller lets other thr
 STATE, FUNCTION, CONTEXT, PARTS, RANGES, MODE, BUSY, WORKERS, STOP, SLEEPERS, MUTEX, CONDITION, NEXT = (
     0, 16, 17, 18, 19, 20, 32, 33, 34, 48, 64, 80, 96,
 )  # fmt: skip
-MOST_RANGES, APART = 64, 16  # the ranges of parts, whose next ones are cells from `NEXT` on, and how far apart these are
+MOST_RANGES = 64  # of parts: the next part of each is in a cell from `NEXT` on ...
+APART = 16  # ... so far apart
 END = NEXT + MOST_RANGES * APART
 INSIDE, OPEN, LIMIT, JOB = (1 << 15) - 1, 1 << 15, 16, 32  # of the state: a mask, a bit, and two shifts
 MOST_THREADS = 1 << 12
@@ -196,9 +197,7 @@ def emit_work(module: ir.Module) -> None:
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     number, cells = function.args[0], Cells(builder)
     names = "rested", "look", "closed", "tired", "join", "joined", "sleep", "check", "wait", "awake", "over"
-    rested, look, closed, tired, join, joined, sleep, check, wait, awake, over = map(
-        function.append_basic_block, names
-    )
+    rested, look, closed, tired, join, joined, sleep, check, wait, awake, over = map(function.append_basic_block, names)
     done = builder.alloca(I64)  # the last job that it has seen
     spins = builder.alloca(I64)
     builder.store(I64(-1), done)
@@ -374,9 +373,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=WORKING.forget)
 
 
-def emit_call(
-    builder: ir.IRBuilder, part: ir.Function, context: ir.Value, parts: int, threads: int
-) -> None:
+def emit_call(builder: ir.IRBuilder, part: ir.Function, context: ir.Value, parts: int, threads: int) -> None:
     """Have all parts done by `threads` threads."""
     function = declare(builder.module, routine("run"), VOID, [POINTER, POINTER, I64, I64])
     builder.call(function, [builder.bitcast(part, POINTER), context, I64(parts), I64(threads)])
