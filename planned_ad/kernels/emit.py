@@ -132,7 +132,7 @@ class KernelEmitter:
         if isinstance(step, Nest):
             self.emit_nest(builder, step, pointers)
         elif isinstance(step, LibraryStep):
-            parts = self.parts_of(step)
+            parts = self.parts.get(id(step))
             if isinstance(parts, ProductParts):
                 emit_product_parts(builder, step, pointers, parts, self.plan.threads)
             else:
@@ -150,7 +150,7 @@ class KernelEmitter:
         if key not in self.repeated:
             self.emit_in_place(builder, nest, pointers)
             return
-        parts = self.parts_of(nest)
+        parts = self.parts.get(id(nest))
         if parts is not None and parts.sums:
             memories.append(SCRATCH)
         function = self.shared.get(key)
@@ -159,7 +159,7 @@ class KernelEmitter:
         builder.call(function, [pointers.of(memory) for memory in memories])
 
     def emit_in_place(self, builder: ir.IRBuilder, nest: Nest, pointers: Pointers) -> None:
-        parts = self.parts_of(nest)
+        parts = self.parts.get(id(nest))
         if parts is None:
             NestEmitter(builder, nest, pointers).emit()
         else:
@@ -178,16 +178,11 @@ class KernelEmitter:
         builder.ret_void()
         return function
 
-    def parts_of(self, step: Step) -> Parts | None:
-        """How a step is cut, where that matters: for several threads, or for what is summed in parts."""
-        parts = self.parts.get(id(step))
-        return parts if parts is not None and (parts.sums or self.plan.threads > 1) else None
-
     def emit_loop(self, builder: ir.IRBuilder, step: LoopStep, pointers: Pointers) -> None:
         op = step.operation
         if op.trips == 0:
             return
-        parts = self.parts_of(step)
+        parts = self.parts.get(id(step))
         if parts is not None:
             assert isinstance(parts, LoopParts) and isinstance(pointers, KernelPointers)
             emit_loop_parts(builder, step, pointers, parts, self.plan.threads, self.emit_steps)

@@ -1,8 +1,11 @@
-"""Emit a step in parts (`threads.division` says which): a function of the number of a part, and what starts it.
+"""Emit a step in parts (`threads.division` says which): a function of a stretch of its loop, and what calls it.
 
-With several threads the pool calls that function, through a table of what the function around it knows: addresses, and
-the indices of loops. With one, a loop calls it. What is summed for each part lies in scratch memory, the parts one
-after the other, and is added up in their order.
+With several threads the pool calls it, through a table of what the function around it knows: addresses, and the indices
+of loops. With one it is called for the whole loop at once, or for one part after the other where each has sums of its
+own. It is the same function, in which nothing is known but what holds for every stretch, since others might call it (it
+is external): so LLVM makes the same arithmetic of it for each number of threads.
+
+What is summed for each part lies in scratch memory, the parts one after the other, and is added up in their order.
 """
 
 from __future__ import annotations
@@ -18,34 +21,39 @@ from ..planning.schedule import LibraryStep, LoopStep, Memory, Nest, Reduce, Ste
 from .entry.memories import KernelPointers
 from .library.blas import emit_products, emit_zeros
 from .library.matrices import SCRATCH
-from .llvm.places import Part, Place, Pointers, loop
-from .llvm.types import I64, POINTER, align_stack
-from .nests.access import put, read
-from .nests.lanes import add, combine
+from .llvm.places import Place, Pointers, Stretch, loop, part_of
+from .llvm.types import I64, POINTER, align_stack, constant
+from .nests.access import put, read, store_one
+from .nests.lanes import IDENTITY, add, combine
 from .nests.nests import NestEmitter, NestPart
 from .threads import pool
-from .threads.division import LINE, LoopParts, NestParts, ProductParts
+from .threads.division import LINE, LoopParts, NestParts, Parts, ProductParts
 
 VECTOR_BYTES = 64
-EmitPart = Callable[[ir.IRBuilder, Pointers, ir.Value, ir.Value], None]
-"""Emits a part behind a builder, from where memory lies in its function, its number, and the number of its thread."""
+VOID = ir.VoidType()
 
 
 @dataclass(frozen=True, slots=True)
 class PartFunction:
-    """`void function(addresses..., indices..., part, thread)`, and what to call it with in the function around it."""
+    """`void function(addresses..., indices..., own, sums, first, last)`, and the function that calls it.
 
+    `own`: memory of the thread; `sums`: of the part. Both are null where there is none.
+    """
+
+    builder: ir.IRBuilder  # of the function that calls it
+    pointers: Pointers
     function: ir.Function
-    known: list[ir.Value]
+    inside: ir.IRBuilder
+    found: Pointers  # inside
+    known: list[ir.Value]  # the first arguments
 
     @classmethod
-    def written(
+    def begun(
         cls,
         builder: ir.IRBuilder,
         name: str,
         pointers: Pointers,
         memories: Iterable[Memory],
-        emit: EmitPart,
         own: Collection[Memory] = (),
     ) -> PartFunction:
         """`own`: memories that the function has for itself."""
@@ -56,60 +64,99 @@ class PartFunction:
             assert kernel.workspace is not None
             known.append(kernel.workspace)
         known += pointers.indices.values()
-        module = builder.module
-        kind = ir.FunctionType(ir.VoidType(), [*(value.type for value in known), I64, I64])
-        function = ir.Function(module, kind, module.get_unique_name(name))
-        function.linkage = "internal"
+        kinds = [*(value.type for value in known), POINTER, POINTER, I64, I64]
+        function = ir.Function(builder.module, ir.FunctionType(VOID, kinds), builder.module.get_unique_name(name))
+        if getattr(builder.module, "stands_alone", False):  # whose names others see
+            function.linkage = "internal"
         function.attributes.add("noinline")
         align_stack(function)
+        for argument in function.args:
+            if kernel is not None and argument.type == POINTER:
+                argument.add_attribute("noalias")
         inside = ir.IRBuilder(function.append_basic_block("entry"))
-        *arguments, part, thread = function.args
-        addresses = dict(zip(given, arguments))
-        indices = dict(zip(pointers.indices, arguments[len(known) - len(pointers.indices) :]))
+        addresses = dict(zip(given, function.args))
+        indices = dict(zip(pointers.indices, function.args[len(known) - len(pointers.indices) :]))
         found = Pointers(addresses, indices)
         if kernel is not None:
-            for argument in arguments[: len(given) + 1]:
-                argument.add_attribute("noalias")
             cells = {m: dtype for m, dtype in kernel.cells.items() if m in own}
+            workspace = function.args[len(given)]
             found = KernelPointers(
-                addresses, indices, builder=inside, workspace=arguments[len(given)], layout=kernel.layout, cells=cells
+                addresses, indices, builder=inside, workspace=workspace, layout=kernel.layout, cells=cells
             )
-        emit(inside, found, part, thread)
-        inside.ret_void()
-        return cls(function, known)
+        return cls(builder, pointers, function, inside, found, known)
 
-    def call(self, builder: ir.IRBuilder, part: ir.Value) -> None:
-        builder.call(self.function, [*self.known, part, I64(0)])
+    @property
+    def own(self) -> ir.Value:
+        return self.function.args[-4]
 
-    def do_all(self, builder: ir.IRBuilder, parts: int, threads: int) -> None:
-        """All parts, by several threads where there are some."""
+    @property
+    def sums(self) -> ir.Value:
+        return self.function.args[-3]
+
+    @property
+    def stretch(self) -> Stretch:
+        return Stretch(*self.function.args[-2:])
+
+    def do_all(self, parts: Parts, extent: int, unit: int, threads: int, after: Callable[[ir.Value], None]) -> None:
+        """End the function, and do all parts of a loop; `after` emits what follows each, in order, from its sums."""
+        self.inside.ret_void()
+        scratch = self.pointers.of(SCRATCH) if parts.scratch_nbytes(threads) else None
         if threads > 1:
-            self.start(builder, parts, threads)
+            self.start(parts, extent, unit, threads, scratch)
+            if parts.sums:
+                assert scratch is not None
+                with loop(self.builder, 0, parts.count, 1) as part:
+                    after(self.builder.gep(scratch, [self.builder.mul(part, I64(parts.nbytes))]))
             return
-        with loop(builder, 0, parts, 1) as part:
-            self.call(builder, part)
+        nothing = ir.Constant(POINTER, None)
+        own = self.own_in_place(parts)
+        if not parts.sums:
+            self.builder.call(self.function, [*self.known, own, nothing, I64(0), I64(extent)])
+            return
+        with loop(self.builder, 0, parts.count, 1) as part:
+            stretch = part_of(self.builder, part, parts.count, extent, unit)
+            self.builder.call(self.function, [*self.known, own, scratch, stretch.first, stretch.last])
+            after(scratch)
 
-    def start(self, builder: ir.IRBuilder, parts: int, threads: int) -> None:
+    def own_in_place(self, parts: Parts) -> ir.Value:
+        """Where a single thread has its own memory: where the plan has it."""
+        if not isinstance(parts, LoopParts) or not parts.own_nbytes:
+            return ir.Constant(POINTER, None)
+        assert isinstance(self.pointers, KernelPointers)
+        return self.builder.gep(self.pointers.workspace, [I64(parts.start)])
+
+    def start(self, parts: Parts, extent: int, unit: int, threads: int, scratch: ir.Value | None) -> None:
         """Have threads do all parts."""
+        builder = self.builder
+        known = [*self.known, ir.Constant(POINTER, None) if scratch is None else scratch]
         with builder.goto_entry_block():
-            table = builder.alloca(I64, max(len(self.known), 1))
-        for k, value in enumerate(self.known):
+            table = builder.alloca(I64, len(known))
+        for k, value in enumerate(known):
             number = value if value.type == I64 else builder.ptrtoint(value, I64)
             builder.store(number, builder.gep(table, [I64(k)]))
-        pool.emit_call(builder, self.from_table(builder.module), builder.bitcast(table, POINTER), parts, threads)
+        started = self.from_table(parts, extent, unit, [value.type for value in known])
+        pool.emit_call(builder, started, builder.bitcast(table, POINTER), parts.count, threads)
 
-    def from_table(self, module: ir.Module) -> ir.Function:
-        """`void part(table, part, thread)`."""
-        function = ir.Function(module, pool.PART, f"{self.function.name}.started")
+    def from_table(self, parts: Parts, extent: int, unit: int, kinds: list[ir.Type]) -> ir.Function:
+        """`void started(table, part, thread)`."""
+        function = ir.Function(self.builder.module, pool.PART, f"{self.function.name}.started")
         function.linkage = "internal"
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         table, part, thread = function.args
         numbers = builder.bitcast(table, I64.as_pointer())
-        known = []
-        for k, value in enumerate(self.known):
+        values = []
+        for k, kind in enumerate(kinds):
             number = builder.load(builder.gep(numbers, [I64(k)]))
-            known.append(number if value.type == I64 else builder.inttoptr(number, value.type))
-        builder.call(self.function, [*known, part, thread])
+            values.append(number if kind == I64 else builder.inttoptr(number, kind))
+        *known, scratch = values
+        nothing = ir.Constant(POINTER, None)
+        sums = builder.gep(scratch, [builder.mul(part, I64(parts.nbytes))]) if parts.sums else nothing
+        own = nothing
+        if parts.own_nbytes:
+            place = builder.add(builder.mul(thread, I64(parts.own_nbytes)), I64(parts.count * parts.nbytes))
+            own = builder.gep(scratch, [place])
+        stretch = part_of(builder, part, parts.count, extent, unit)
+        builder.call(self.function, [*known, own, sums, stretch.first, stretch.last])
         builder.ret_void()
         return function
 
@@ -118,26 +165,31 @@ class PartFunction:
 
 
 def emit_nest_parts(builder: ir.IRBuilder, nest: Nest, pointers: Pointers, parts: NestParts, threads: int) -> None:
-    """A nest in parts; sums of each are added up behind them."""
-    NestEmitter(builder, nest, pointers).emit_before_parts(parts.sums)
+    """A nest in parts."""
+    before = NestEmitter(builder, nest, pointers)
+    before.emit_before_parts(parts.sums)
+    sums = {summed(nest, number): place for number, place in parts.sums.items()}
+    targets = {item.memory for item in sums}
+    memories = [m for m in dict.fromkeys(memories_of(nest)) if m not in targets]
+    function = PartFunction.begun(builder, "nest_part", pointers, memories)
+    for item, (place, _) in sums.items():
+        function.found.base[item.memory] = function.inside.gep(function.sums, [I64(place)])
+    NestEmitter(function.inside, nest, function.found, NestPart(function.stretch, parts.depth, parts.sums)).emit()
+    for item, (_, kept) in sums.items():  # (the sums of the parts are added to nothing)
+        fill(builder, pointers.of(item.memory), item, kept)
 
-    def emit(inside: ir.IRBuilder, found: Pointers, part: ir.Value, thread: ir.Value) -> None:
-        for number, (place, _) in parts.sums.items():
-            start = inside.add(inside.mul(part, I64(parts.nbytes)), I64(place))
-            found.base[summed(nest, number).memory] = inside.gep(found.of(SCRATCH), [start])
-        NestEmitter(inside, nest, found, NestPart(Part(part, parts.count), parts.depth, parts.sums)).emit()
+    def add_sums(start: ir.Value) -> None:
+        for item, (place, kept) in sums.items():
+            source = builder.gep(start, [I64(place)])
+            join(builder, pointers.of(item.memory), source, kept, item.dtype, functools.partial(combine, builder, item))
 
-    sums = {summed(nest, number).memory for number in parts.sums}
-    memories = [m for m in dict.fromkeys(memories_of(nest)) if m not in sums] + [SCRATCH] * bool(sums)
-    function = PartFunction.written(builder, "nest_part", pointers, memories, emit)
-    function.do_all(builder, parts.count, threads)
-    for number, (place, kept) in parts.sums.items():
-        item = summed(nest, number)
-        target, first = pointers.of(item.memory), builder.gep(pointers.of(SCRATCH), [I64(place)])
-        join(builder, target, first, kept, item.dtype, lambda old, new: new)
-        with loop(builder, 1, parts.count, 1) as part:
-            following = builder.gep(first, [builder.mul(part, I64(parts.nbytes))])
-            join(builder, target, following, kept, item.dtype, functools.partial(combine, builder, item))
+    function.do_all(parts, before.axes[parts.depth].extent, before.unit(parts.depth), threads, add_sums)
+
+
+def summed(nest: Nest, number: int) -> Reduce:
+    item = nest.items[number]
+    assert isinstance(item, Reduce)
+    return item
 
 
 # Products.
@@ -148,18 +200,9 @@ def emit_product_parts(
 ) -> None:
     """A product of matrices in parts."""
     emit_zeros(builder, step, pointers)
-
-    def emit(inside: ir.IRBuilder, found: Pointers, part: ir.Value, thread: ir.Value) -> None:
-        emit_products(inside, step, found, Part(part, parts.count), parts.loop)
-
-    memories = dict.fromkeys(memories_of(step))
-    PartFunction.written(builder, "product_part", pointers, memories, emit).do_all(builder, parts.count, threads)
-
-
-def summed(nest: Nest, number: int) -> Reduce:
-    item = nest.items[number]
-    assert isinstance(item, Reduce)
-    return item
+    function = PartFunction.begun(builder, "product_part", pointers, dict.fromkeys(memories_of(step)))
+    emit_products(function.inside, step, function.found, function.stretch, parts.loop)
+    function.do_all(parts, parts.extent, parts.unit, threads, lambda start: None)
 
 
 # Loops.
@@ -175,61 +218,38 @@ def emit_loop_parts(
 ) -> None:
     """A loop in parts: iterations one after the other in each."""
     assert pointers.layout is not None
-    plan, op = pointers.layout.plan, step.operation
-    copies = parts.count if threads > 1 else 1
-    behind = copies * parts.nbytes  # where in scratch memory the threads' own begins
-
-    def emit(inside: ir.IRBuilder, found: Pointers, part: ir.Value, thread: ir.Value) -> None:
-        assert isinstance(found, KernelPointers)
-        scratch = found.of(SCRATCH)
-        of_part = inside.gep(scratch, [inside.mul(part, I64(parts.nbytes))]) if threads > 1 else scratch
-        of_thread = inside.gep(scratch, [inside.add(inside.mul(thread, I64(parts.own_nbytes)), I64(behind))])
-        for memory, place in parts.totals.items():
-            found.base[memory] = inside.gep(of_part, [I64(place - low(pointers, memory))])
-        for memory in parts.own - found.cells.keys() if threads > 1 else ():
-            place = plan.offsets[memory] - parts.start - low(pointers, memory)
-            found.base[memory] = inside.gep(of_thread, [I64(place)])
-        clear(inside, of_part, parts.nbytes)
-        start = found.offset(inside, op.start)
-        with loop(inside, *Part(part, parts.count).bounds(inside, op.trips), 1) as trip:
-            found.indices[op.index] = inside.add(start, inside.mul(trip, I64(op.step)))
-            emit_steps(inside, step.steps, found)
-
+    op, offsets, buffers = step.operation, pointers.layout.plan.offsets, pointers.layout.plan.tape.buffers
     memories = dict.fromkeys(m for inner in walk_steps([step]) for m in memories_of(inner))
-    own = parts.own | parts.totals.keys()
-    function = PartFunction.written(builder, "loop_part", pointers, memories, emit, own)
-    if threads > 1:
-        function.start(builder, parts.count, threads)
-        with loop(builder, 0, parts.count, 1) as part:
-            add_totals(builder, pointers, parts, builder.mul(part, I64(parts.nbytes)))
-    else:
-        with loop(builder, 0, parts.count, 1) as part:
-            function.call(builder, part)
-            add_totals(builder, pointers, parts, I64(0))
+    function = PartFunction.begun(builder, "loop_part", pointers, memories, parts.own | parts.totals.keys())
+    inside, found = function.inside, function.found
+    assert isinstance(found, KernelPointers)
 
+    def low(memory: Memory) -> int:
+        """Bytes from what a memory's views count from to its first element."""
+        return buffers[memory.id].low * buffers[memory.id].dtype.itemsize if memory.kind == "buffer" else 0
 
-def add_totals(builder: ir.IRBuilder, pointers: KernelPointers, parts: LoopParts, start: ir.Value) -> None:
-    """Add the totals of a part, which lie from `start` in scratch memory on, to those of all."""
-    assert pointers.layout is not None
-    scratch = builder.gep(pointers.of(SCRATCH), [start])
     for memory, place in parts.totals.items():
-        buffer = pointers.layout.plan.tape.buffers[memory.id]
-        target = builder.gep(pointers.of(memory), [I64(low(pointers, memory))])
-        source = builder.gep(scratch, [I64(place)])
-        join(builder, target, source, buffer.span, buffer.dtype, functools.partial(added, builder, buffer.dtype))
+        found.base[memory] = inside.gep(function.sums, [I64(place - low(memory))])
+    for memory in parts.own - found.cells.keys():
+        found.base[memory] = inside.gep(function.own, [I64(offsets[memory] - parts.start - low(memory))])
+    clear(inside, function.sums, parts.nbytes)
+    start = found.offset(inside, op.start)
+    with loop(inside, function.stretch.first, function.stretch.last, 1) as trip:
+        found.indices[op.index] = inside.add(start, inside.mul(trip, I64(op.step)))
+        emit_steps(inside, step.steps, found)
+
+    def add_totals(start: ir.Value) -> None:
+        for memory, place in parts.totals.items():
+            buffer = buffers[memory.id]
+            target = builder.gep(pointers.of(memory), [I64(low(memory))])
+            source = builder.gep(start, [I64(place)])
+            join(builder, target, source, buffer.span, buffer.dtype, functools.partial(added, builder, buffer.dtype))
+
+    function.do_all(parts, op.trips, 1, threads, add_totals)
 
 
 def added(builder: ir.IRBuilder, dtype: np.dtype, a: ir.Value, b: ir.Value) -> ir.Value:
     return add(builder, a, b, dtype)
-
-
-def low(pointers: KernelPointers, memory: Memory) -> int:
-    """Bytes from what a memory's views count from to its first element."""
-    assert pointers.layout is not None
-    if memory.kind != "buffer":
-        return 0
-    buffer = pointers.layout.plan.tape.buffers[memory.id]
-    return buffer.low * buffer.dtype.itemsize
 
 
 # Memory.
@@ -244,15 +264,21 @@ def join(
     joined: Callable[[ir.Value, ir.Value], ir.Value],
 ) -> None:
     """`target[k] = joined(target[k], source[k])`, in vectors."""
-    widest = VECTOR_BYTES // dtype.itemsize
     done = 0
-    for lanes in (widest, 1):
+    for lanes in (VECTOR_BYTES // dtype.itemsize, 1):
         last = count - (count - done) % lanes
         if last > done:
             with loop(builder, done, last, lanes) as k:
                 old, new = (read(builder, Place(p), k, 1, dtype, lanes, lanes) for p in (target, source))
                 put(builder, Place(target), k, 1, dtype, joined(old, new), lanes, lanes)
         done = last
+
+
+def fill(builder: ir.IRBuilder, target: ir.Value, item: Reduce, count: int) -> None:
+    """Have a reduction begin from its identity."""
+    identity = constant(item.dtype, IDENTITY[item.operation](item.dtype))
+    with loop(builder, 0, count, 1) as k:
+        store_one(builder, Place(target), k, item.dtype, identity)
 
 
 def clear(builder: ir.IRBuilder, start: ir.Value, nbytes: int) -> None:

@@ -16,7 +16,7 @@ from llvmlite import ir
 from ...passes.products import TILED_PRODUCT
 from ...planning.schedule import LibraryStep
 from ...regions.regions import c_strides
-from ..llvm.places import Part, Pointers, loop
+from ..llvm.places import Pointers, Stretch, loop
 from ..llvm.types import I8, I32, I64, constant, memory_type
 from ..maths.notation import declare
 from .routines import cell, library_symbol
@@ -132,7 +132,7 @@ def emit_zeros(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> 
 
 
 def emit_products(
-    builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers, part: Part | None = None, cut: int | None = None
+    builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers, part: Stretch | None = None, cut: int | None = None
 ) -> None:
     """The products, on memory that is zero where they are added up; or a `part` of them: those of a stretch of the loop
     around them of this number, or of the rows of tiles."""
@@ -150,7 +150,7 @@ def emit_products(
         if dimensions:
             d = dimensions[0]
             is_cut = part is not None and len(product.loops) - len(dimensions) == cut
-            start, stop = part.bounds(builder, d.extent) if part is not None and is_cut else (0, d.extent)
+            start, stop = (part.first, part.last) if part is not None and is_cut else (0, d.extent)
             with loop(builder, start, stop, 1) as index:
                 moved = [
                     builder.add(o, builder.mul(index, ir.Constant(I64, s))) if s else o

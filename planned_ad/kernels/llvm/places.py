@@ -60,21 +60,22 @@ class Pointers:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Part `number` of `count` of something that is done in parts."""
+class Stretch:
+    """A stretch of a loop: from index `first` on, up to `last`."""
 
-    number: ir.Value
-    count: int
+    first: ir.Value
+    last: ir.Value
 
-    def bounds(self, builder: ir.IRBuilder, extent: int, unit: int = 1) -> tuple[ir.Value, ir.Value]:
-        """Where this part of a loop begins and ends: at multiples of `unit`, or at the loop's end."""
-        units, count = I64(-(-extent // unit)), I64(self.count)
 
-        def start_of(number: ir.Value) -> ir.Value:
-            return builder.mul(builder.udiv(builder.mul(units, number), count), I64(unit))
+def part_of(builder: ir.IRBuilder, number: ir.Value, count: int, extent: int, unit: int = 1) -> Stretch:
+    """Part `number` of `count` of a loop, which begins and ends at multiples of `unit`, or at the loop's end."""
+    units = I64(-(-extent // unit))
 
-        last = start_of(builder.add(self.number, I64(1)))
-        return start_of(self.number), last if extent % unit == 0 else least(builder, last, extent)
+    def start_of(number: ir.Value) -> ir.Value:
+        return builder.mul(builder.udiv(builder.mul(units, number), I64(count)), I64(unit))
+
+    last = start_of(builder.add(number, I64(1)))
+    return Stretch(start_of(number), last if extent % unit == 0 else least(builder, last, extent))
 
 
 def least(builder: ir.IRBuilder, number: ir.Value, most: int) -> ir.Value:

@@ -18,7 +18,7 @@ from llvmlite import ir
 from ...planning.schedule import Compute, GatherRead, Immediate, Item, Nest, Position, Read, Reduce, Write
 from ...regions.affine import Ragged
 from ...regions.regions import View
-from ..llvm.places import Part, Pointers, least, loop
+from ..llvm.places import Pointers, Stretch, least, loop
 from ..llvm.types import I32, I64, constant, register_type, splat
 from ..maths import elementwise
 from ..maths import vector_functions as vecmath
@@ -37,7 +37,7 @@ RAGGED_BYTES = 32  # loops over triangles are short: what is left over counts
 class NestPart:
     """A part of a nest that is cut along the loop at `depth`; the items in `sums` are summed for it alone."""
 
-    part: Part
+    stretch: Stretch
     depth: int
     sums: Container[int]
 
@@ -83,11 +83,18 @@ class NestEmitter:
     # Reductions.
 
     def emit_before_parts(self, sums: Container[int]) -> None:
-        """What comes before all parts, in which `sums` are summed by themselves."""
+        """What comes before all parts, in which `sums` are summed by themselves. It leaves the axes known."""
         self.axes = loop_axes(self.nest)
         for number in self.prepare_reductions():
             if number not in sums:
                 self.fill(self.nest.items[number])
+
+    def unit(self, depth: int) -> int:
+        """At multiples of what a loop can be cut, once the axes are known: the innermost one between blocks."""
+        if depth < len(self.axes) - 1:
+            return 1
+        self.lanes = self.choose_lanes()
+        return self.lanes * self.copies()
 
     def prepare_reductions(self) -> list[int]:
         """Decide for each reduction whether it sums in registers; those that are to find the identity in memory."""
@@ -189,7 +196,7 @@ class NestEmitter:
         elif innermost:
             self.emit_ragged(copies, self.extents[depth])
         else:
-            start, stop = self.bounds(1) if is_cut else (0, self.extents[depth])
+            start, stop = (self.stretch.first, self.stretch.last) if is_cut else (0, self.extents[depth])
             with loop(self.builder, start, stop, 1) as index:
                 self.indices.append(index)
                 self.open_loops(depth + 1)
@@ -202,18 +209,16 @@ class NestEmitter:
         blocks = self.axes[-1].extent // self.lanes
         return 4 if sums and len(self.nest.items) <= UNROLL_ITEMS and blocks >= 8 else 1
 
-    def bounds(self, unit: int) -> tuple[ir.Value, ir.Value]:
-        """Where this part of the loop that is cut begins and ends."""
+    @property
+    def stretch(self) -> Stretch:
         assert self.cut is not None
-        return self.cut.part.bounds(self.builder, self.axes[self.cut.depth].extent, unit)
+        return self.cut.stretch
 
     def emit_innermost_part(self, copies: int) -> None:
         """A part of the innermost loop: the same blocks as of the whole one; the last part has what is left over."""
         builder, extent, unit = self.builder, self.axes[-1].extent, self.lanes * copies
-        whole = extent - extent % unit
-        first, last = self.bounds(unit)
-        stop = least(builder, last, whole)
-        with loop(builder, first, stop, unit) as index:
+        whole, last = extent - extent % unit, self.stretch.last
+        with loop(builder, self.stretch.first, least(builder, last, whole), unit) as index:
             for k in range(copies):
                 start = builder.add(index, I64(k * self.lanes)) if k else index
                 self.emit_block(start, self.lanes, self.lanes, unroll=k)

@@ -59,6 +59,7 @@ class NestParts:
     count: int
     sums: dict[int, tuple[int, int]] = field(default_factory=dict)
     nbytes: int = 0
+    own_nbytes: int = 0
 
     def scratch_nbytes(self, threads: int) -> int:
         return self.count * self.nbytes
@@ -90,11 +91,12 @@ class ProductParts:
     """How a product of matrices is cut: along the loop around it of this number, or along the rows of its tiles."""
 
     count: int
+    extent: int  # of what is cut, ...
+    unit: int  # ... at multiples of this
     loop: int | None
-
-    @property
-    def sums(self) -> dict[int, int]:
-        return {}
+    sums: dict[int, int] = field(default_factory=dict)
+    nbytes: int = 0
+    own_nbytes: int = 0
 
     def scratch_nbytes(self, threads: int) -> int:
         return 0
@@ -245,11 +247,12 @@ def product_parts(step: LibraryStep) -> ProductParts | None:
         return None
     extent, number = max(((d.extent, -k) for k, d in enumerate(product.loops)), default=(0, 0))
     if extent >= LEAST:
-        return ProductParts(count=min(PARTS, extent), loop=-number)
+        return ProductParts(count=min(PARTS, extent), extent=extent, unit=1, loop=-number)
     if form is None:
         return None
-    tiles = form[1].rows // tile_rows(form[1].rows)
-    return ProductParts(count=min(PARTS, tiles), loop=None) if tiles >= LEAST else None
+    rows, unit = form[1].rows, tile_rows(form[1].rows)
+    count = min(PARTS, rows // unit)
+    return ProductParts(count=count, extent=rows, unit=unit, loop=None) if count >= LEAST else None
 
 
 # Loops.
