@@ -46,6 +46,7 @@ LEAST = 4  # ... and at least
 INNERMOST = 64  # numbers along a vector in each part, at least: a few whole vectors
 LOOP_PARTS = 16  # of a loop, each with its own sums
 MOST_SUMS_NBYTES = 1 << 20  # of all parts of a nest, and of one part of a loop
+PAYS = 60  # operations of a part for each byte of its sums
 LINE = 64  # bytes: what threads write to lies in lines of its own
 IN_LOOPS = ("contract", "cumulate", "recurrence")  # library steps that are the same in any thread
 
@@ -168,7 +169,7 @@ def work_of_items(nest: Nest) -> float:
 
 def nest_parts(nest: Nest) -> NestParts | None:
     """How a nest is cut; None where it is not worth it, or where its order matters."""
-    if nest.ordered or not nest.domain or work_of(nest) < WORTH:
+    if nest.ordered or not nest.domain or 0 in nest.domain or work_of(nest) < WORTH:
         return None
     if any(isinstance(item, Write) and item.indices for item in nest.items):
         return None
@@ -289,12 +290,13 @@ class LoopDivision:
                 nbytes += -(-size // LINE) * LINE
             else:
                 return None
-        if nbytes > MOST_SUMS_NBYTES or LOOP_PARTS * nbytes > work_of(self.step) / 4:
+        most = work_of(self.step) / (PAYS * max(nbytes, 1))  # parts, for their sums to take no time to speak of
+        if nbytes > MOST_SUMS_NBYTES or most < LEAST:
             return None
         places = [(self.plan.offsets[m], self.plan.offsets[m] + self.plan.sizes[m]) for m in own]
         start = min((low for low, _ in places), default=0) // LINE * LINE
         end = max((high for _, high in places), default=start)
-        count = min(LOOP_PARTS, op.trips)
+        count = min(LOOP_PARTS, op.trips, int(most))
         own_nbytes = -(-(end - start) // LINE) * LINE
         return LoopParts(
             count=count, own=frozenset(own), start=start, own_nbytes=own_nbytes, totals=totals, nbytes=nbytes
