@@ -28,6 +28,7 @@ import threading
 import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
+from numba.core.compiler_lock import global_compiler_lock
 
 from ..llvm.addresses import pointer_at
 from ..llvm.codelibrary import REGISTERED, CodeLibrary, compile_module
@@ -36,7 +37,7 @@ from ..llvm.types import I32, I64, POINTER
 from ..maths.notation import declare
 
 SPINS = 1500  # looks for work before a worker sleeps: some tens of microseconds
-LOOKS = 2000  # at whether the others are done, before the caller lets other threads of the machine run
+LOOKS = 20_000  # at whether the others are done, for half a millisecond, before the caller lets other programs run
 
 # Cells of the pool's memory, in integers of 8 bytes: those that several threads change lie in cache lines of their own.
 STATE, FUNCTION, CONTEXT, PARTS, RANGES, MODE, BUSY, WORKERS, STOP, SLEEPERS, MUTEX, CONDITION, NEXT = (
@@ -284,20 +285,31 @@ def take_mode(builder: ir.IRBuilder, cells: Cells) -> None:
 # The process.
 
 
-@functools.cache
 def memory() -> np.ndarray:
     """The pool's memory, for the life of the process."""
+    return _MEMORY
+
+
+def aligned_cells() -> np.ndarray:
     cells = np.zeros(END + 16, np.int64)
     return cells[-(cells.ctypes.data // 8) % 16 :][:END]
 
 
-@functools.cache
+_MEMORY = aligned_cells()
+_loaded: list[CodeLibrary] = []
+
+
 def library() -> CodeLibrary:
+    """The machine code: once, whoever asks, since workers are in it all their lives."""
+
     def emit(module: ir.Module) -> None:
         emit_run(module)
         emit_work(module)
 
-    return compile_module("planned_ad.threads", emit)
+    with global_compiler_lock:
+        if not _loaded:
+            _loaded.append(compile_module("planned_ad.threads", emit))
+    return _loaded[0]
 
 
 @functools.cache
@@ -318,18 +330,25 @@ class Workers:
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
 
+    @property
+    def count(self) -> int:
+        return len(self._threads)
+
     def at_least(self, count: int) -> None:
-        """Have so many workers."""
+        """Have so many workers, if they can be had."""
         if len(self._threads) >= count or not supported():
             return
+        work = ctypes.CFUNCTYPE(None, ctypes.c_int64)(library().address("work"))  # which releases the GIL
         with self._lock:
             if not self._threads:
                 self._prepare()
             for number in range(len(self._threads), count):
-                thread = threading.Thread(
-                    target=work, args=(number,), name=f"planned_ad worker {number + 1}", daemon=True
-                )
-                thread.start()
+                name = f"planned_ad worker {number + 1}"
+                thread = threading.Thread(target=work, args=(number,), name=name, daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # no more are to be had, or Python is ending
+                    break
                 self._threads.append(thread)
             memory()[WORKERS] = len(self._threads)
 
@@ -361,11 +380,6 @@ class Workers:
         """In a fork, which has none of the threads: calls do all parts themselves until workers are asked for again."""
         self._lock, self._threads = threading.Lock(), []
         memory()[WORKERS] = memory()[BUSY] = 0
-
-
-def work(number: int) -> None:
-    """The life of a worker: the GIL is released for all of it."""
-    ctypes.CFUNCTYPE(None, ctypes.c_int64)(library().address("work"))(number)
 
 
 WORKING = Workers()
