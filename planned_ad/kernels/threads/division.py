@@ -29,10 +29,9 @@ from ...planning.schedule import (
     Reduce,
     Step,
     Write,
-    memories_of,
     walk_steps,
 )
-from ...regions.affine import Affine, Extent, Ragged, coefficient, extremes
+from ...regions.affine import Affine, Extent, Ragged, coefficient, extremes, substitute
 from ...regions.regions import Region, View, covers, is_injective, overlap
 from ...rules.table import RULES
 from ..library.blas import product_of, tiled_form
@@ -48,6 +47,7 @@ LOOP_PARTS = 16  # of a loop, each with its own sums
 MOST_SUMS_NBYTES = 1 << 20  # of all parts of a nest, and of one part of a loop
 PAYS = 60  # operations of a part for each byte of its sums
 LINE = 64  # bytes: what threads write to lies in lines of its own
+ONE_THREAD = 1 << 18  # multiplications up to which BLAS uses the thread that calls it, and none of its own
 IN_LOOPS = ("contract", "cumulate", "recurrence")  # library steps that are the same in any thread
 
 
@@ -321,22 +321,29 @@ class LoopDivision:
     def is_filled_first(self, memory: Memory) -> bool:
         """Whether an iteration writes all of a buffer before it reads any of it."""
         buffer = self.plan.tape.buffers[memory.id]
-        for step in self.step.steps:
-            if isinstance(step, LoopStep | BranchStep):
-                if any(memory in memories_of(s) for s in walk_steps([step])):
+        size = buffer.nbytes // buffer.dtype.itemsize
+
+        def is_all(view: View | None) -> bool:
+            return view is not None and covers(replace(view, offset=view.offset - buffer.low), size)
+
+        def fills(steps: Sequence[Step]) -> bool:
+            for step in steps:
+                inside = [a for a in accesses_of(walk_steps([step])) if a.memory == memory]
+                if not inside:
+                    continue
+                first = inside[0]
+                if not first.writes or first.adds:
                     return False
-                continue
-            if memory not in memories_of(step):
-                continue
-            if not isinstance(step, Nest):
-                return False
-            for access in accesses_of([step]):
-                if access.memory == memory:
-                    if not access.writes or access.adds or access.view is None:
-                        return False
-                    low = replace(access.view, offset=access.view.offset - buffer.low)
-                    return covers(low, buffer.nbytes // buffer.dtype.itemsize)
-        return False
+                if isinstance(step, Nest):
+                    return is_all(first.view) and all(a.view == first.view for a in inside)
+                if not isinstance(step, LoopStep) or step.count is not None or step.operation.stops:
+                    return False
+                if type(step.operation.trips) is not int or not step.operation.trips:
+                    return False
+                return fills(step.steps) or (len(inside) == 1 and is_all(swept(first.view, step)))
+            return False
+
+        return fills(self.step.steps)
 
     def moves_on(self, accesses: Sequence[Access], ranges: dict[int, tuple[Extent, Extent]]) -> bool:
         """Whether each iteration uses a stretch of memory of its own."""
@@ -401,13 +408,29 @@ def runs_anywhere(step: Step) -> bool:
     if isinstance(step, LibraryStep):
         if step.operation.primitive not in IN_LOOPS or scratch_of(step):
             return False
-        return step.operation.primitive != "contract" or not calls_blas(step)
+        return step.operation.primitive != "contract" or not is_left_to_blas(step)
     return not isinstance(step, GuardStep)
 
 
-def calls_blas(step: LibraryStep) -> bool:
+def is_left_to_blas(step: LibraryStep) -> bool:
+    """Whether BLAS does a product, which is so large that it may use threads of its own."""
     product = product_of(step)
-    return product.blas and (step.operation.out.dtype.kind != "f" or tiled_form(product) is None)
+    if step.operation.out.dtype.kind != "f" or not product.blas or tiled_form(product) is not None:
+        return False
+    return product.m.extent * product.n.extent * product.k.extent > ONE_THREAD
+
+
+def swept(view: View | None, step: LoopStep) -> View | None:
+    """What a view shows in all iterations of a loop, from where it is in the first one."""
+    op = step.operation
+    if view is None or not isinstance(op.start, int):
+        return None
+    stride = coefficient(view.offset, op.index)
+    first = substitute(view.offset, op.index, op.start)
+    whole = View(first, (int(op.trips), *view.shape), (stride * op.step, *view.strides))
+    low = whole.bounds()[0]
+    forwards = tuple(map(abs, whole.strides))
+    return View(low, whole.shape, forwards)
 
 
 def bounds_of(step: LoopStep) -> tuple[Extent, Extent]:
