@@ -51,6 +51,7 @@ class Side:
     complete: bool = False  # whether both sides of the branches in it are known
     made: tuple[tuple[int, int], ...] = ()  # buffers, and how deep they were made
     times: int = 0  # how often it has been recorded again, from the same state and to the same end
+    when: int = 0  # in which pass
     reads: set[Any] = field(default_factory=set)  # as of a scope
     writes: dict[Any, None] = field(default_factory=dict)
     direct: frozenset[Key] = frozenset()  # the arrays that it left where the loop hands them on
@@ -72,6 +73,10 @@ class Node:
     def places(self, direct: Container[Key] = ()) -> dict[Key, Place]:
         changed = {key: place for side in self.sides.values() for key, place in side.changed.items()}
         return {key: place for key, place in changed.items() if key not in direct}
+
+    def recorded(self, outcome: bool) -> int:
+        """In which pass a side was recorded last; 0 before that."""
+        return self.sides[outcome].when if outcome in self.sides else 0
 
     def is_known(self, outcome: bool, prefix: tuple[object, ...], generation: int) -> bool:
         side = self.sides.get(outcome)
@@ -200,8 +205,10 @@ class Branches:
     def next_side(self, number: int, node: Node, prefix: tuple[object, ...]) -> bool:
         """The side that is still to be recorded; of two that are known, one that has not been recorded once more."""
         known = [node.is_known(outcome, prefix, self.generation) for outcome in (True, False)]
-        if not all(known):
+        if any(known) and not all(known):
             return not known[0]
+        if not any(known):  # the one longest ago: what a side changes is then found in the first passes, not one by one
+            return node.recorded(True) <= node.recorded(False)
         return bool(self.unverified((*self.path, (number, True)))) or not self.unverified((*self.path, (number, False)))
 
     def unverified(self, path: tuple[tuple[int, bool], ...] = ()) -> bool:
@@ -235,6 +242,7 @@ class Branches:
         self.refuse_growth(active, now)
         before = active.node.sides.get(active.outcome)
         side = active.node.sides[active.outcome] = Side((), self.changed(active, now, frames), active.prefix)
+        side.when = self.loop.passes
         direct = self.direct(active, now)
         met = active.node.places(direct).items()
         places = {key: here for key, place in met if (here := place_in(frames, key, place)) is not None}
@@ -337,6 +345,7 @@ class Branches:
     def take_up(self, active: Active, now: State, places: dict[Key, Place], direct: dict[Key, NextArray]) -> None:
         """Let the variables hold what either side has left."""
         recorder, node, found = self.recorder, active.node, {}
+        recorder.builder.line = active.line  # whichever side was taken
         for key, place in places.items():
             copy, shared = self.copy(node, key), key in node.shared
             found[key] = place, taken_up(recorder, node.chosen[key], self.loop.index, place.name, copy, shared)

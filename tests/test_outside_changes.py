@@ -1,0 +1,143 @@
+"""Changes that leave what was read as it is: iterators, names that were not there, other objects of the same value."""
+
+from __future__ import annotations
+
+import array
+import contextvars
+import functools
+import itertools
+import os
+import types
+
+import numpy as np
+import pytest
+
+import planned_ad
+from planned_ad.errors import TraceError
+from planned_ad.trace import trace
+
+from .outside_programs import X
+
+# Iterators.
+
+
+@pytest.mark.parametrize("make", [itertools.count, lambda: iter([1.0, 2.0]), lambda: (v for v in [1.0])])
+def test_iterators_from_outside_are_refused(make):
+    items = make()
+    for f in (
+        lambda x: np.sum(x) * next(items),
+        lambda x: sum(a * b for a, b in zip(x, items)),
+        lambda x: x[0] * sum(items),
+    ):
+        with pytest.raises(TraceError, match=r"`items`, an iterator from outside .* make the iterator in the function"):
+            trace(f, (X,))
+    assert len(list(itertools.islice(items, 1))) == 1  # nothing was taken
+
+
+# Names, attributes and keys that were not there; other objects of the same value.
+
+
+class Unit:
+    def __init__(self):
+        self.a = 1.0
+
+    def __call__(self, x):
+        return np.sum(x)
+
+    def of(self, x):
+        return np.sum(np.sin(x))
+
+
+def added_key(found):
+    return lambda x: x[0] * found.table["a"] * found.table.get("q", 1.0), lambda: found.table.update(q=3.0)
+
+
+def shadowed_method(found):
+    unit = Unit()
+    return lambda x: unit.of(x), lambda: setattr(unit, "of", np.cumsum)
+
+
+def tuple_for_list(found):
+    return lambda x: np.sum(np.outer(x, x)[found.weights]), lambda: setattr(found, "weights", (0, 1))
+
+
+def missing_global(found):
+    def f(x):
+        try:
+            return x[0] * NOT_THERE_YET
+        except NameError:
+            return x[0]
+
+    return f, lambda: globals().update(NOT_THERE_YET=5.0)
+
+
+def rebound_call(found):
+    unit, old = Unit(), Unit.__call__
+    found.undo = lambda: setattr(Unit, "__call__", old)
+    return lambda x: unit(x), lambda: setattr(Unit, "__call__", lambda self, x: np.prod(x))
+
+
+def other_class(found):
+    unit = Unit()
+    return lambda x: unit(x), lambda: setattr(unit, "__class__", Other)
+
+
+class Other(Unit):
+    def __call__(self, x):
+        return x[0]
+
+
+def keywords(found):
+    part = functools.partial(lambda x, k=1.0, p=2: np.sum(x**p) * k, k=2.0)
+    return lambda x: part(x), lambda: part.keywords.update(p=3)
+
+
+def all_attributes(found):
+    unit = Unit()
+    return lambda x: x[0] * sum(vars(unit).values()), lambda: setattr(unit, "z", 4.0)
+
+
+def bytes_in_place(found):
+    return lambda x: x[0] * found.memory[0], lambda: found.memory.__setitem__(0, 4)
+
+
+def numbers_in_place(found):
+    return lambda x: x[0] * found.numbers[0], lambda: found.numbers.__setitem__(0, 4.0)
+
+
+def objects_in_place(found):
+    return lambda x: x[0] * found.objects[0], lambda: found.objects.__setitem__(0, 4.0)
+
+
+def environment(found):
+    os.environ["PLANNED_AD_TEST"] = "2"
+    return lambda x: x[0] * float(os.environ["PLANNED_AD_TEST"]), lambda: os.environ.update(PLANNED_AD_TEST="3")
+
+
+def variable(found):
+    held = contextvars.ContextVar("held", default=1.0)
+    return lambda x: x[0] * held.get(), lambda: held.set(3.0)
+
+
+CHANGES = [
+    added_key, shadowed_method, tuple_for_list, missing_global, rebound_call, other_class, keywords, all_attributes,
+    bytes_in_place, numbers_in_place, objects_in_place, environment, variable,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", CHANGES)
+def test_changes_that_leave_what_was_read_as_it_is(make):
+    found = types.SimpleNamespace(undo=lambda: globals().pop("NOT_THERE_YET", None))
+    found.table, found.weights, found.memory = {"a": 1.0}, [0, 1], bytearray(b"ab")
+    found.numbers, found.objects = array.array("d", [1.0]), np.array([1.0, None], dtype=object)
+    f, change = make(found)
+    x = np.array([0.5, 1.5])
+    try:
+        plan = planned_ad.compile(f, x)
+        np.testing.assert_allclose(plan(x), f(x))
+        before = f(x)
+        change()
+        assert not np.array_equal(before, f(x))
+        np.testing.assert_allclose(plan(x), f(x))
+    finally:
+        found.undo()
