@@ -90,7 +90,7 @@ def flat(result: Any) -> list[np.ndarray]:
 
 
 def parts_of(plan, kind: str = "gradient") -> list[division.Parts]:
-    return list(division.divide(plan._variants[0].entry(kind).memory).values())
+    return list(division.cut_steps(plan._variants[0].entry(kind).memory).values())
 
 
 def in_parts(f: Callable, threads: int) -> planned_ad.Plan:
@@ -150,7 +150,7 @@ def test_what_depends_on_an_order_is_not_cut(everything_in_parts) -> None:
         assert plan(*own) == pytest.approx(value, rel=1e-13)
         assert all(np.allclose(p, q, rtol=1e-13) for p, q in zip(own, after))
     memory = plans[1]._variants[0].entry("gradient").memory
-    cut = division.divide(memory)
+    cut = division.cut_steps(memory)
     assert not any(id(step) in cut for step in walk_steps(memory.steps) if getattr(step, "ordered", False))
 
 
@@ -283,5 +283,5 @@ def test_workers_sleep_and_wake() -> None:
     sleeping = threading.Event()
     for _ in range(20):
         sleeping.wait(0.002)
-        assert pool.memory()[pool.STATE] & pool.INSIDE == 0
+        assert pool.pool_memory()[pool.STATE] & pool.INSIDE == 0
         assert np.array_equal(plan.gradient(x), expected)

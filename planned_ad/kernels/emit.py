@@ -46,7 +46,7 @@ from .llvm.places import Pointers, loop
 from .llvm.types import I32, I64, POINTER, align_stack, constant, memory_type
 from .nests.access import load_one
 from .nests.nests import NestEmitter
-from .threads.division import LoopParts, NestParts, Parts, ProductParts, divide, scratch_for
+from .threads.division import LoopParts, NestParts, Parts, ProductParts, cut_steps, scratch_for
 
 FUNCTION_ITEMS = 1200
 REPEATED_FROM = 8  # nests: shorter plans are emitted in place
@@ -85,7 +85,7 @@ class KernelEmitter:
         chunks = self.chunks
         self.guards = {id(step): number for number, step in enumerate(guard_steps(self.plan.steps))}
         self.repeated = repeated_nests(chunks)
-        self.parts = divide(self.plan)
+        self.parts = cut_steps(self.plan)
         self.layout = Layout(self.plan, chunks, self.scratch_offset)
         passed = {Memory("buffer", id): leaf for id, leaf in zip(self.buffers, leaves)}
         if len(chunks) == 1 and not leaves_early(chunks[0]):
@@ -343,7 +343,7 @@ def scratch_nbytes(chunks: Sequence[Sequence[Step]]) -> int:
 
 def workspace_nbytes(plan: MemoryPlan) -> int:
     """Bytes that the kernel of a plan works in."""
-    in_parts = scratch_for(divide(plan).values(), plan.threads)
+    in_parts = scratch_for(cut_steps(plan).values(), plan.threads)
     return plan.workspace_nbytes + max(scratch_nbytes(cut(plan.steps)), in_parts)
 
 

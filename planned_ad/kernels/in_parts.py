@@ -21,7 +21,7 @@ from ..planning.schedule import LibraryStep, LoopStep, Memory, Nest, Reduce, Ste
 from .entry.memories import KernelPointers
 from .library.blas import emit_products, emit_zeros
 from .library.matrices import SCRATCH
-from .llvm.places import Place, Pointers, Stretch, loop, part_of
+from .llvm.places import LoopPart, Place, Pointers, loop, loop_part
 from .llvm.types import I64, POINTER, align_stack, constant
 from .nests.access import put, read, store_one
 from .nests.lanes import IDENTITY, add, combine
@@ -94,8 +94,8 @@ class PartFunction:
         return self.function.args[-3]
 
     @property
-    def stretch(self) -> Stretch:
-        return Stretch(*self.function.args[-2:])
+    def stretch(self) -> LoopPart:
+        return LoopPart(*self.function.args[-2:])
 
     def do_all(self, parts: Parts, extent: int, unit: int, threads: int, after: Callable[[ir.Value], None]) -> None:
         """End the function, and do all parts of a loop; `after` emits what follows each, in order, from its sums."""
@@ -114,7 +114,7 @@ class PartFunction:
             self.builder.call(self.function, [*self.known, own, nothing, I64(0), I64(extent)])
             return
         with loop(self.builder, 0, parts.count, 1) as part:
-            stretch = part_of(self.builder, part, parts.count, extent, unit)
+            stretch = loop_part(self.builder, part, parts.count, extent, unit)
             self.builder.call(self.function, [*self.known, own, scratch, stretch.first, stretch.last])
             after(scratch)
 
@@ -135,7 +135,7 @@ class PartFunction:
             number = value if value.type == I64 else builder.ptrtoint(value, I64)
             builder.store(number, builder.gep(table, [I64(k)]))
         started = self.from_table(parts, extent, unit, [value.type for value in known])
-        pool.emit_call(builder, started, builder.bitcast(table, POINTER), parts.count, threads)
+        pool.emit_parts_call(builder, started, builder.bitcast(table, POINTER), parts.count, threads)
 
     def from_table(self, parts: Parts, extent: int, unit: int, kinds: list[ir.Type]) -> ir.Function:
         """`void started(table, part, thread)`."""
@@ -155,7 +155,7 @@ class PartFunction:
         if parts.own_nbytes:
             place = builder.add(builder.mul(thread, I64(parts.own_nbytes)), I64(parts.count * parts.nbytes))
             own = builder.gep(scratch, [place])
-        stretch = part_of(builder, part, parts.count, extent, unit)
+        stretch = loop_part(builder, part, parts.count, extent, unit)
         builder.call(self.function, [*known, own, sums, stretch.first, stretch.last])
         builder.ret_void()
         return function
@@ -176,7 +176,7 @@ def emit_nest_parts(builder: ir.IRBuilder, nest: Nest, pointers: Pointers, parts
         function.found.base[item.memory] = function.inside.gep(function.sums, [I64(place)])
     NestEmitter(function.inside, nest, function.found, NestPart(function.stretch, parts.depth, parts.sums)).emit()
     for item, (_, kept) in sums.items():  # (the sums of the parts are added to nothing)
-        fill(builder, pointers.of(item.memory), item, kept)
+        begin_sums(builder, pointers.of(item.memory), item, kept)
 
     def add_sums(start: ir.Value) -> None:
         for item, (place, kept) in sums.items():
@@ -232,7 +232,7 @@ def emit_loop_parts(
         found.base[memory] = inside.gep(function.sums, [I64(place - low(memory))])
     for memory in parts.own - found.cells.keys():
         found.base[memory] = inside.gep(function.own, [I64(offsets[memory] - parts.start - low(memory))])
-    clear(inside, function.sums, parts.nbytes)
+    clear_lines(inside, function.sums, parts.nbytes)
     start = found.offset(inside, op.start)
     with loop(inside, function.stretch.first, function.stretch.last, 1) as trip:
         found.indices[op.index] = inside.add(start, inside.mul(trip, I64(op.step)))
@@ -243,12 +243,12 @@ def emit_loop_parts(
             buffer = buffers[memory.id]
             target = builder.gep(pointers.of(memory), [I64(low(memory))])
             source = builder.gep(start, [I64(place)])
-            join(builder, target, source, buffer.span, buffer.dtype, functools.partial(added, builder, buffer.dtype))
+            join(builder, target, source, buffer.span, buffer.dtype, functools.partial(added_up, builder, buffer.dtype))
 
     function.do_all(parts, op.trips, 1, threads, add_totals)
 
 
-def added(builder: ir.IRBuilder, dtype: np.dtype, a: ir.Value, b: ir.Value) -> ir.Value:
+def added_up(builder: ir.IRBuilder, dtype: np.dtype, a: ir.Value, b: ir.Value) -> ir.Value:
     return add(builder, a, b, dtype)
 
 
@@ -274,14 +274,14 @@ def join(
         done = last
 
 
-def fill(builder: ir.IRBuilder, target: ir.Value, item: Reduce, count: int) -> None:
+def begin_sums(builder: ir.IRBuilder, target: ir.Value, item: Reduce, count: int) -> None:
     """Have a reduction begin from its identity."""
     identity = constant(item.dtype, IDENTITY[item.operation](item.dtype))
     with loop(builder, 0, count, 1) as k:
         store_one(builder, Place(target), k, item.dtype, identity)
 
 
-def clear(builder: ir.IRBuilder, start: ir.Value, nbytes: int) -> None:
+def clear_lines(builder: ir.IRBuilder, start: ir.Value, nbytes: int) -> None:
     """Zero whole lines of memory."""
     if nbytes:
         line = ir.VectorType(I64, LINE // 8)

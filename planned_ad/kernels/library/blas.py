@@ -16,7 +16,7 @@ from llvmlite import ir
 from ...passes.products import TILED_PRODUCT
 from ...planning.schedule import LibraryStep
 from ...regions.regions import c_strides
-from ..llvm.places import Pointers, Stretch, loop
+from ..llvm.places import LoopPart, Pointers, loop
 from ..llvm.types import I8, I32, I64, constant, memory_type
 from ..maths.notation import declare
 from .routines import cell, library_symbol
@@ -132,7 +132,7 @@ def emit_zeros(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> 
 
 
 def emit_products(
-    builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers, part: Stretch | None = None, cut: int | None = None
+    builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers, part: LoopPart | None = None, cut: int | None = None
 ) -> None:
     """The products, on memory that is zero where they are added up; or a `part` of them: those of a stretch of the loop
     around them of this number, or of the rows of tiles."""

@@ -60,14 +60,14 @@ class Pointers:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class LoopPart:
     """A stretch of a loop: from index `first` on, up to `last`."""
 
     first: ir.Value
     last: ir.Value
 
 
-def part_of(builder: ir.IRBuilder, number: ir.Value, count: int, extent: int, unit: int = 1) -> Stretch:
+def loop_part(builder: ir.IRBuilder, number: ir.Value, count: int, extent: int, unit: int = 1) -> LoopPart:
     """Part `number` of `count` of a loop, which begins and ends at multiples of `unit`, or at the loop's end."""
     units = I64(-(-extent // unit))
 
@@ -75,10 +75,10 @@ def part_of(builder: ir.IRBuilder, number: ir.Value, count: int, extent: int, un
         return builder.mul(builder.udiv(builder.mul(units, number), I64(count)), I64(unit))
 
     last = start_of(builder.add(number, I64(1)))
-    return Stretch(start_of(number), last if extent % unit == 0 else least(builder, last, extent))
+    return LoopPart(start_of(number), last if extent % unit == 0 else at_most(builder, last, extent))
 
 
-def least(builder: ir.IRBuilder, number: ir.Value, most: int) -> ir.Value:
+def at_most(builder: ir.IRBuilder, number: ir.Value, most: int) -> ir.Value:
     return builder.select(builder.icmp_signed("<", number, I64(most)), number, I64(most))
 
 

@@ -18,7 +18,7 @@ from llvmlite import ir
 from ...planning.schedule import Compute, GatherRead, Immediate, Item, Nest, Position, Read, Reduce, Write
 from ...regions.affine import Ragged
 from ...regions.regions import View
-from ..llvm.places import Pointers, Stretch, least, loop
+from ..llvm.places import LoopPart, Pointers, at_most, loop
 from ..llvm.types import I32, I64, constant, register_type, splat
 from ..maths import elementwise
 from ..maths import vector_functions as vecmath
@@ -37,7 +37,7 @@ RAGGED_BYTES = 32  # loops over triangles are short: what is left over counts
 class NestPart:
     """A part of a nest that is cut along the loop at `depth`; the items in `sums` are summed for it alone."""
 
-    stretch: Stretch
+    stretch: LoopPart
     depth: int
     sums: Container[int]
 
@@ -210,7 +210,7 @@ class NestEmitter:
         return 4 if sums and len(self.nest.items) <= UNROLL_ITEMS and blocks >= 8 else 1
 
     @property
-    def stretch(self) -> Stretch:
+    def stretch(self) -> LoopPart:
         assert self.cut is not None
         return self.cut.stretch
 
@@ -218,7 +218,7 @@ class NestEmitter:
         """A part of the innermost loop: the same blocks as of the whole one; the last part has what is left over."""
         builder, extent, unit = self.builder, self.axes[-1].extent, self.lanes * copies
         whole, last = extent - extent % unit, self.stretch.last
-        with loop(builder, self.stretch.first, least(builder, last, whole), unit) as index:
+        with loop(builder, self.stretch.first, at_most(builder, last, whole), unit) as index:
             for k in range(copies):
                 start = builder.add(index, I64(k * self.lanes)) if k else index
                 self.emit_block(start, self.lanes, self.lanes, unroll=k)

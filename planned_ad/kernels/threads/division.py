@@ -106,7 +106,7 @@ class ProductParts:
 Parts = NestParts | LoopParts | ProductParts
 
 
-def divide(plan: MemoryPlan) -> dict[int, Parts]:
+def cut_steps(plan: MemoryPlan) -> dict[int, Parts]:
     """The steps that are done in parts, by their identity."""
     found: dict[int, Parts] = {}
     numbers = {id(step): number for number, step in enumerate(walk_steps(plan.steps))}
@@ -340,12 +340,12 @@ class LoopDivision:
                     return False
                 if type(step.operation.trips) is not int or not step.operation.trips:
                     return False
-                return fills(step.steps) or (len(inside) == 1 and is_all(swept(first.view, step)))
+                return fills(step.steps) or (len(inside) == 1 and is_all(through_loop(first.view, step)))
             return False
 
         return fills(self.step.steps)
 
-    def moves_on(self, accesses: Sequence[Access], ranges: dict[int, tuple[Extent, Extent]]) -> bool:
+    def moves_on(self, accesses: Sequence[Use], ranges: dict[int, tuple[Extent, Extent]]) -> bool:
         """Whether each iteration uses a stretch of memory of its own."""
         op = self.step.operation
         step, lows, highs, around = 0, [], [], set()
@@ -368,7 +368,7 @@ class LoopDivision:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class Use:
     """A use of memory; without a view, of any of it."""
 
     memory: Memory
@@ -377,30 +377,30 @@ class Access:
     adds: bool = False
 
 
-def accesses_of(steps: Iterable[Step]) -> Iterator[Access]:
+def accesses_of(steps: Iterable[Step]) -> Iterator[Use]:
     for step in steps:
         match step:
             case Nest():
                 for number, item in enumerate(step.items):
                     if isinstance(item, Read):
-                        yield Access(item.memory, item.view)
+                        yield Use(item.memory, item.view)
                     elif isinstance(item, GatherRead):
-                        yield Access(item.memory, None)
+                        yield Use(item.memory, None)
                     elif isinstance(item, Write):
                         known = item.view if not item.indices else None
-                        yield Access(item.memory, known, True, item.accumulate)
+                        yield Use(item.memory, known, True, item.accumulate)
                     elif isinstance(item, Reduce):
-                        yield Access(item.memory, item.view, True)
+                        yield Use(item.memory, item.view, True)
                     if number in step.spills:
                         write = step.spills[number]
-                        yield Access(write.memory, write.view, True, write.accumulate)
+                        yield Use(write.memory, write.view, True, write.accumulate)
             case LibraryStep():
-                yield from (Access(memory, view) for memory, view, _ in step.operands)
-                yield Access(step.result, None, True)
+                yield from (Use(memory, view) for memory, view, _ in step.operands)
+                yield Use(step.result, None, True)
             case BranchStep():
-                yield Access(step.memory, step.view)
+                yield Use(step.memory, step.view)
             case LoopStep() if step.count is not None:
-                yield Access(*step.count)
+                yield Use(*step.count)
 
 
 def runs_anywhere(step: Step) -> bool:
@@ -420,7 +420,7 @@ def is_left_to_blas(step: LibraryStep) -> bool:
     return product.m.extent * product.n.extent * product.k.extent > ONE_THREAD
 
 
-def swept(view: View | None, step: LoopStep) -> View | None:
+def through_loop(view: View | None, step: LoopStep) -> View | None:
     """What a view shows in all iterations of a loop, from where it is in the first one."""
     op = step.operation
     if view is None or not isinstance(op.start, int):

@@ -62,13 +62,13 @@ def supported() -> bool:
 # The machine code.
 
 
-class Cells:
+class PoolCells:
     """The emission of accesses to the pool's memory."""
 
     def __init__(self, builder: ir.IRBuilder) -> None:
         self.builder = builder
         with builder.goto_entry_block():
-            self.start = pointer_at(builder, "array", memory(), I64)
+            self.start = pointer_at(builder, "array", pool_memory(), I64)
 
     def at(self, cell: int | ir.Value) -> ir.Value:
         return self.builder.gep(self.start, [I64(cell) if isinstance(cell, int) else cell])
@@ -93,7 +93,7 @@ def emit_run(module: ir.Module) -> None:
     kind = ir.FunctionType(VOID, [POINTER, POINTER, I64, I64])
     function, parts_done = ir.Function(module, kind, "run"), take_parts(module)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    cells, (what, context, parts, threads) = Cells(builder), function.args
+    cells, (what, context, parts, threads) = PoolCells(builder), function.args
     alone, first, together = (function.append_basic_block(n) for n in ("alone", "first", "together"))
     others, workers = builder.sub(threads, I64(1)), cells.load(WORKERS)
     helpers = builder.select(builder.icmp_signed("<", others, workers), others, workers)
@@ -134,7 +134,7 @@ def emit_run(module: ir.Module) -> None:
     builder.ret_void()
 
 
-def wait_for_others(builder: ir.IRBuilder, cells: Cells) -> None:
+def wait_for_others(builder: ir.IRBuilder, cells: PoolCells) -> None:
     """Until nobody is inside."""
     function, before = builder.function, builder.block
     look, wait, again, after = (function.append_basic_block(n) for n in ("look", "wait", "again", "after"))
@@ -173,7 +173,7 @@ def take_parts(module: ir.Module) -> ir.Function:
     function = ir.Function(module, ir.FunctionType(VOID, [I64]), "take_parts")
     function.linkage = "internal"
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    cells, (thread,) = Cells(builder), function.args
+    cells, (thread,) = PoolCells(builder), function.args
     what = builder.inttoptr(cells.load(FUNCTION), PART.as_pointer())
     context, parts, ranges = builder.inttoptr(cells.load(CONTEXT), POINTER), cells.load(PARTS), cells.load(RANGES)
     with loop(builder, I64(0), ranges, 1) as moved:
@@ -196,7 +196,7 @@ def emit_work(module: ir.Module) -> None:
     """`void work(number)`: the life of the worker of this number, from 0 on."""
     function, parts_done = ir.Function(module, ir.FunctionType(VOID, [I64]), "work"), take_parts(module)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    number, cells = function.args[0], Cells(builder)
+    number, cells = function.args[0], PoolCells(builder)
     names = "rested", "look", "closed", "tired", "join", "joined", "sleep", "check", "wait", "awake", "over"
     rested, look, closed, tired, join, joined, sleep, check, wait, awake, over = map(function.append_basic_block, names)
     done = builder.alloca(I64)  # the last job that it has seen
@@ -251,7 +251,7 @@ def emit_work(module: ir.Module) -> None:
     builder.ret_void()
 
 
-def may_join(builder: ir.IRBuilder, cells: Cells, number: ir.Value, done: ir.Value) -> tuple[ir.Value, ir.Value]:
+def may_join(builder: ir.IRBuilder, cells: PoolCells, number: ir.Value, done: ir.Value) -> tuple[ir.Value, ir.Value]:
     """The state, and whether there is a job that this worker has not seen, and may help with."""
     state = cells.load(STATE, "seq_cst")
     is_open = builder.icmp_signed("!=", builder.and_(state, I64(OPEN)), I64(0))
@@ -269,14 +269,14 @@ def pause(builder: ir.IRBuilder) -> None:
         builder.call(declare(builder.module, "llvm.x86.sse2.pause", VOID, []), [])
 
 
-def keep_mode(builder: ir.IRBuilder, cells: Cells) -> None:
+def keep_mode(builder: ir.IRBuilder, cells: PoolCells) -> None:
     """Note how this thread rounds, and whether it flushes subnormal numbers: workers are to do as it does."""
     if X86:
         store = declare(builder.module, "llvm.x86.sse.stmxcsr", VOID, [POINTER])
         builder.call(store, [builder.bitcast(cells.at(MODE), POINTER)])
 
 
-def take_mode(builder: ir.IRBuilder, cells: Cells) -> None:
+def take_mode(builder: ir.IRBuilder, cells: PoolCells) -> None:
     if X86:
         load = declare(builder.module, "llvm.x86.sse.ldmxcsr", VOID, [POINTER])
         builder.call(load, [builder.bitcast(cells.at(MODE), POINTER)])
@@ -285,7 +285,7 @@ def take_mode(builder: ir.IRBuilder, cells: Cells) -> None:
 # The process.
 
 
-def memory() -> np.ndarray:
+def pool_memory() -> np.ndarray:
     """The pool's memory, for the life of the process."""
     return _MEMORY
 
@@ -313,14 +313,14 @@ def library() -> CodeLibrary:
 
 
 @functools.cache
-def routine(name: str) -> str:
+def pool_routine(name: str) -> str:
     """Register `run` with LLVM; the symbol under which kernels call it."""
     symbol = PREFIX + name
     llvm.add_symbol(symbol, library().address(name))
     return symbol
 
 
-REGISTERED[PREFIX] = routine
+REGISTERED[PREFIX] = pool_routine
 
 
 class Workers:
@@ -350,11 +350,11 @@ class Workers:
                 except RuntimeError:  # no more are to be had, or Python is ending
                     break
                 self._threads.append(thread)
-            memory()[WORKERS] = len(self._threads)
+            pool_memory()[WORKERS] = len(self._threads)
 
     def _prepare(self) -> None:
         """New locks, and a function that sends the workers home before Python takes itself apart."""
-        cells, c = memory(), ctypes.CDLL(None)
+        cells, c = pool_memory(), ctypes.CDLL(None)
         cells[STATE], cells[BUSY], cells[STOP], cells[SLEEPERS] = int(cells[STATE]) >> JOB << JOB, 0, 0, 0
         cells[MUTEX:NEXT] = 0
         c.pthread_mutex_init(ctypes.c_void_p(cells[MUTEX:].ctypes.data), None)
@@ -365,7 +365,7 @@ class Workers:
     def stop(self) -> None:
         """End all workers. Calls go on, each in its own thread."""
         with self._lock:
-            cells, c = memory(), ctypes.CDLL(None)
+            cells, c = pool_memory(), ctypes.CDLL(None)
             cells[WORKERS], cells[STOP] = 0, 1
             if self._threads:
                 mutex = ctypes.c_void_p(cells[MUTEX:].ctypes.data)
@@ -379,7 +379,7 @@ class Workers:
     def forget(self) -> None:
         """In a fork, which has none of the threads: calls do all parts themselves until workers are asked for again."""
         self._lock, self._threads = threading.Lock(), []
-        memory()[WORKERS] = memory()[BUSY] = 0
+        pool_memory()[WORKERS] = pool_memory()[BUSY] = 0
 
 
 WORKING = Workers()
@@ -387,7 +387,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=WORKING.forget)
 
 
-def emit_call(builder: ir.IRBuilder, part: ir.Function, context: ir.Value, parts: int, threads: int) -> None:
+def emit_parts_call(builder: ir.IRBuilder, part: ir.Function, context: ir.Value, parts: int, threads: int) -> None:
     """Have all parts done by `threads` threads."""
-    function = declare(builder.module, routine("run"), VOID, [POINTER, POINTER, I64, I64])
+    function = declare(builder.module, pool_routine("run"), VOID, [POINTER, POINTER, I64, I64])
     builder.call(function, [builder.bitcast(part, POINTER), context, I64(parts), I64(threads)])

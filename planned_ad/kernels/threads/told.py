@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...planning.schedule import BranchStep, LibraryStep, LoopStep, MemoryPlan, Nest, Step, walk_steps
 from ...python.source import UNKNOWN, Line
-from .division import WORTH, LoopParts, NestParts, Parts, divide, scratch_for, work_of
+from .division import WORTH, LoopParts, NestParts, Parts, cut_steps, scratch_for, work_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +41,8 @@ class Threaded:
 
 def threaded(plan: MemoryPlan) -> Threaded:
     """What of a plan is done in threads."""
-    parts = divide(plan)
-    found = tuple(told(step, parts[id(step)]) for step in walk_steps(plan.steps) if id(step) in parts)
+    parts = cut_steps(plan)
+    found = tuple(threaded_step(step, parts[id(step)]) for step in walk_steps(plan.steps) if id(step) in parts)
     total = sum(map(work_of, plan.steps)) or 1.0
     return Threaded(
         threads=plan.threads,
@@ -52,7 +52,7 @@ def threaded(plan: MemoryPlan) -> Threaded:
     )
 
 
-def told(step: Step, parts: Parts) -> ThreadedStep:
+def threaded_step(step: Step, parts: Parts) -> ThreadedStep:
     nbytes = parts.nbytes
     match step:
         case Nest():
