@@ -16,7 +16,7 @@ import pytest
 
 import planned_ad
 from planned_ad.errors import ArgumentError
-from planned_ad.kernels.threads import division, pool
+from planned_ad.kernels.threads import division, parts, pool
 from planned_ad.planning.schedule import walk_steps
 
 from .malloc import count_in_subprocess
@@ -28,9 +28,9 @@ WEIGHTS = RNG.random((40, 24))
 @pytest.fixture
 def everything_in_parts(monkeypatch) -> None:
     """However small."""
-    monkeypatch.setattr(division, "WORTH", 0.0)
-    monkeypatch.setattr(division, "LEAST", 2)
-    monkeypatch.setattr(division, "INNERMOST", 1)
+    monkeypatch.setattr(parts, "WORTH", 0.0)
+    monkeypatch.setattr(parts, "LEAST", 2)
+    monkeypatch.setattr(parts, "INNERMOST", 1)
 
 
 def sums(x, a):
@@ -68,7 +68,7 @@ def own_rows(x, a):
     return np.sum(total**2)
 
 
-NEST, PRODUCT, LOOP = division.NestParts, division.ProductParts, division.LoopParts
+NEST, PRODUCT, LOOP = parts.NestParts, parts.ProductParts, parts.LoopParts
 PROGRAMS = {  # with parts that there must be, and whether these have sums of their own
     sums: {(NEST, True)},
     rows_and_columns: {(NEST, True), (NEST, False)},
@@ -89,7 +89,7 @@ def flat(result: Any) -> list[np.ndarray]:
     return [np.array(result)]
 
 
-def parts_of(plan, kind: str = "gradient") -> list[division.Parts]:
+def parts_of(plan, kind: str = "gradient") -> list[parts.Parts]:
     return list(division.cut_steps(plan._variants[0].entry(kind).memory).values())
 
 
@@ -109,10 +109,10 @@ def test_results_do_not_depend_on_how_many_threads_there_are(f, everything_in_pa
     for threads in (1, 2, 3, 4):
         plan = in_parts(f, threads)
         found += [flat(plan.value_and_gradient(*arguments())) for _ in range(1 if threads == 1 else 3)]
-    parts = parts_of(plan, "value_and_gradient")
-    assert {(type(p), bool(p.sums)) for p in parts} >= PROGRAMS[f]
-    assert f is not own_rows or any(isinstance(p, LOOP) and p.own for p in parts)
-    assert f is not products or {p.loop is None for p in parts if isinstance(p, PRODUCT)} == {True, False}
+    cut = parts_of(plan, "value_and_gradient")
+    assert {(type(p), bool(p.sums)) for p in cut} >= PROGRAMS[f]
+    assert f is not own_rows or any(isinstance(p, LOOP) and p.own for p in cut)
+    assert f is not products or {p.loop is None for p in cut if isinstance(p, PRODUCT)} == {True, False}
     for other in found:
         assert all(map(np.array_equal, found[0], other))
     for one, other in zip(found[0], expected):
@@ -171,7 +171,7 @@ def test_explanation() -> None:
     told = plan.explain().threaded
     (step,) = told.steps
     assert told.threads == 3 and told.share == 1.0 and told.nbytes == 0
-    assert step.parts == division.PARTS and step.line.text.startswith("return np.sum(np.exp")
+    assert step.parts == parts.PARTS and step.line.text.startswith("return np.sum(np.exp")
     assert "in 3 threads: 100 % of the operations" in str(plan.explain())
 
 

@@ -46,7 +46,8 @@ from .llvm.places import Pointers, loop
 from .llvm.types import I32, I64, POINTER, align_stack, constant, memory_type
 from .nests.access import load_one
 from .nests.nests import NestEmitter
-from .threads.division import LoopParts, NestParts, Parts, ProductParts, cut_steps, scratch_for
+from .threads.division import cut_steps
+from .threads.parts import LoopParts, NestParts, Parts, ProductParts, scratch_for
 
 FUNCTION_ITEMS = 1200
 REPEATED_FROM = 8  # nests: shorter plans are emitted in place

@@ -22,12 +22,12 @@ from .entry.memories import KernelPointers
 from .library.blas import emit_products, emit_zeros
 from .library.matrices import SCRATCH
 from .llvm.places import LoopPart, Place, Pointers, loop, loop_part
-from .llvm.types import I64, POINTER, align_stack, constant
+from .llvm.types import I8, I64, POINTER, align_stack, constant
 from .nests.access import put, read, store_one
 from .nests.lanes import IDENTITY, add, combine
 from .nests.nests import NestEmitter, NestPart
 from .threads import pool
-from .threads.division import LINE, LoopParts, NestParts, Parts, ProductParts
+from .threads.parts import LINE, LoopParts, NestParts, Parts, ProductParts
 
 VECTOR_BYTES = 64
 VOID = ir.VoidType()
@@ -232,7 +232,10 @@ def emit_loop_parts(
         found.base[memory] = inside.gep(function.sums, [I64(place - low(memory))])
     for memory in parts.own - found.cells.keys():
         found.base[memory] = inside.gep(function.own, [I64(offsets[memory] - parts.start - low(memory))])
-    clear_lines(inside, function.sums, parts.nbytes)
+    clear_bytes(inside, function.sums, parts.nbytes)
+    for memory in parts.cleared:
+        begin = inside.gep(found.of(memory), [I64(low(memory))])
+        clear_bytes(inside, begin, buffers[memory.id].nbytes)
     start = found.offset(inside, op.start)
     with loop(inside, function.stretch.first, function.stretch.last, 1) as trip:
         found.indices[op.index] = inside.add(start, inside.mul(trip, I64(op.step)))
@@ -281,10 +284,14 @@ def begin_sums(builder: ir.IRBuilder, target: ir.Value, item: Reduce, count: int
         store_one(builder, Place(target), k, item.dtype, identity)
 
 
-def clear_lines(builder: ir.IRBuilder, start: ir.Value, nbytes: int) -> None:
-    """Zero whole lines of memory."""
-    if nbytes:
-        line = ir.VectorType(I64, LINE // 8)
-        with loop(builder, 0, nbytes, LINE) as place:
-            where = builder.bitcast(builder.gep(start, [place]), line.as_pointer())
-            builder.store(ir.Constant(line, [0] * line.count), where, align=8)
+def clear_bytes(builder: ir.IRBuilder, start: ir.Value, nbytes: int) -> None:
+    """Zero memory, in whole lines as long as there are some."""
+    done = 0
+    for size in (LINE, 1):
+        last = nbytes - (nbytes - done) % size
+        if last > done:
+            kind = ir.VectorType(I64, size // 8) if size >= 8 else I8
+            zero = ir.Constant(kind, [0] * kind.count if size >= 8 else 0)
+            with loop(builder, done, last, size) as place:
+                builder.store(zero, builder.bitcast(builder.gep(start, [place]), kind.as_pointer()), align=1)
+        done = last

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from ...planning.schedule import BranchStep, LibraryStep, LoopStep, MemoryPlan, Nest, Step, walk_steps
 from ...python.source import UNKNOWN, Line
-from .division import WORTH, LoopParts, NestParts, Parts, cut_steps, scratch_for, work_of
+from . import parts as limits
+from .division import cut_steps
+from .parts import LoopParts, NestParts, Parts, scratch_for, work_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +37,9 @@ class Threaded:
 
     def __str__(self) -> str:
         if not self.steps:
-            return f"nothing: no step that can be cut has {WORTH:,.0f} operations"
-        return f"{int(100 * self.share)} % of the operations, from {WORTH:,.0f} of a step on; {self.nbytes} bytes more"
+            return f"nothing: no step that can be cut has {limits.WORTH:,.0f} operations"
+        share = f"{int(100 * self.share)} % of the operations"
+        return f"{share}, from {limits.WORTH:,.0f} of a step on; {self.nbytes} bytes more"
 
 
 def threaded(plan: MemoryPlan) -> Threaded:
