@@ -78,7 +78,7 @@ def uses_of_items(nest: Nest) -> Iterator[Use]:
 
 
 class LostTrack(Exception):
-    """Something is read that is not known, or it is not known where."""
+    """Something is read that is not known."""
 
 
 class Contents:
@@ -88,13 +88,23 @@ class Contents:
         self.memory, self.low = memory, buffer.low
         self.state = np.full(buffer.span, first, np.uint8)
 
-    def elements(self, view: View | None) -> np.ndarray:
+    def elements(self, view: View | None) -> np.ndarray | None:
+        """What a view shows; None where it is not known which elements it shows."""
         if view is None or not is_fixed(view):
-            raise LostTrack
+            return None
         return show(self.state, replace(view, offset=view.offset - self.low))
 
     def is_known(self, view: View | None) -> bool:
-        return bool(np.all(self.elements(view) != UNKNOWN))
+        elements = self.elements(view)
+        return bool(np.all((self.state if elements is None else elements) != UNKNOWN))
+
+    def note(self, view: View | None, zero: bool) -> None:
+        """What a write makes known: where it goes to some elements, that each may be another one now."""
+        elements = self.elements(view)
+        if elements is None:
+            self.state[self.state == ZERO] = WRITTEN
+        else:
+            elements[...] = ZERO if zero else WRITTEN
 
     def uses(self, step: Step) -> list[Use]:
         """Of this memory, by a step itself."""
@@ -110,17 +120,17 @@ class Contents:
 
     def take(self, uses: Sequence[Use]) -> None:
         """The uses of one step. At each index of a nest they come in order; of other indices nothing is known."""
-        written: list[View | None] = []
+        written: list[View] = []
         for use in uses:
             is_read = not use.writes or use.adds
             if is_read and use.view not in written and not self.is_known(use.view):
                 raise LostTrack
-            if use.writes:
+            if use.writes and use.view is not None:
                 written.append(use.view)
         writes = [use for use in uses if use.writes]
         for use in writes:  # of which each index does its own
             zero = use.zero and all(other.zero or other.view == use.view for other in writes)
-            self.elements(use.view)[...] = ZERO if zero else WRITTEN
+            self.note(use.view, zero)
 
     def run_branch(self, step: BranchStep) -> None:
         before, after = self.state, []
@@ -194,9 +204,6 @@ def is_zero_after(steps: Sequence[Step], memory: Memory, buffer: Buffer) -> bool
         if not isinstance(step, Nest) or len(uses) > 1 or not uses[0].zero or buffer.span > LARGEST:
             return False
         contents = Contents(buffer, memory, UNKNOWN)
-        try:
-            contents.take(uses)
-        except LostTrack:
-            return False
+        contents.take(uses)
         return bool(np.all(contents.state == ZERO))
     return False
