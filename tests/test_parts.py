@@ -68,6 +68,19 @@ def own_rows(x, a):
     return np.sum(total**2)
 
 
+def items(x, a):
+    """Iterations whose shadows are zero before and after each."""
+
+    def one(row):
+        total = 0.0
+        for _ in range(30):
+            row = row + 0.01 * np.sin(row) * np.roll(row, 1)
+            total += np.sum(row)
+        return total
+
+    return np.sum(planned_ad.vectorize(one)(a)) * x[0]
+
+
 NEST, PRODUCT, LOOP = parts.NestParts, parts.ProductParts, parts.LoopParts
 PROGRAMS = {  # with parts that there must be, and whether these have sums of their own
     sums: {(NEST, True)},
@@ -75,6 +88,7 @@ PROGRAMS = {  # with parts that there must be, and whether these have sums of th
     stencil: {(NEST, False)},
     products: {(PRODUCT, False)},
     own_rows: {(LOOP, True)},
+    items: {(LOOP, False)},
 }
 
 
@@ -112,6 +126,7 @@ def test_results_do_not_depend_on_how_many_threads_there_are(f, everything_in_pa
     cut = parts_of(plan, "value_and_gradient")
     assert {(type(p), bool(p.sums)) for p in cut} >= PROGRAMS[f]
     assert f is not own_rows or any(isinstance(p, LOOP) and p.own for p in cut)
+    assert f is not items or any(isinstance(p, LOOP) and p.cleared for p in cut)
     assert f is not products or {p.loop is None for p in cut if isinstance(p, PRODUCT)} == {True, False}
     for other in found:
         assert all(map(np.array_equal, found[0], other))
@@ -119,9 +134,21 @@ def test_results_do_not_depend_on_how_many_threads_there_are(f, everything_in_pa
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13)
 
 
+def turned(x):
+    for _ in range(30):
+        x = np.tanh(WEIGHTS[:20, :20] @ x)
+    return x
+
+
 def test_derivatives_of_all_kinds(everything_in_parts) -> None:
     x, a = arguments()
     one, two = (in_parts(rows_and_columns, k) for k in (1, 2))
+    directions = planned_ad.compile(turned, x[:20], threads=2, check=False, frozen=("in parts",))
+    assert any(isinstance(p, LOOP) for p in parts_of(directions._derived("jacobian"), "call"))
+    assert np.array_equal(
+        directions.jacobian(x[:20]),
+        planned_ad.compile(turned, x[:20], check=False, frozen=("in parts",)).jacobian(x[:20]),
+    )
     for call in ("jvp", "hvp"):
         assert all(map(np.array_equal, *(flat(getattr(plan, call)(x, a, x, a)) for plan in (one, two))))
     halves = [plan.split() for plan in (one, two)]
