@@ -81,7 +81,7 @@ class LostTrack(Exception):
     """Something is read that is not known."""
 
 
-class Contents:
+class Marks:
     """What is known of each element of a buffer while steps run, one after the other."""
 
     def __init__(self, buffer: Buffer, memory: Memory, first: int) -> None:
@@ -177,7 +177,7 @@ def is_filled_first(steps: Sequence[Step], memory: Memory, buffer: Buffer) -> bo
     if buffer.span > LARGEST:
         return False
     try:
-        Contents(buffer, memory, UNKNOWN).run(steps)
+        Marks(buffer, memory, UNKNOWN).run(steps)
     except LostTrack:
         return False
     return True
@@ -187,12 +187,12 @@ def stays_zero(steps: Sequence[Step], memory: Memory, buffer: Buffer) -> bool:
     """Whether steps that find a buffer zero leave it zero."""
     if buffer.span > LARGEST:
         return False
-    contents = Contents(buffer, memory, ZERO)
+    marks = Marks(buffer, memory, ZERO)
     try:
-        contents.run(steps)
+        marks.run(steps)
     except LostTrack:
         return False
-    return bool(np.all(contents.state == ZERO))
+    return bool(np.all(marks.state == ZERO))
 
 
 def is_zero_after(steps: Sequence[Step], memory: Memory, buffer: Buffer) -> bool:
@@ -203,7 +203,7 @@ def is_zero_after(steps: Sequence[Step], memory: Memory, buffer: Buffer) -> bool
             continue
         if not isinstance(step, Nest) or len(uses) > 1 or not uses[0].zero or buffer.span > LARGEST:
             return False
-        contents = Contents(buffer, memory, UNKNOWN)
-        contents.take(uses)
-        return bool(np.all(contents.state == ZERO))
+        marks = Marks(buffer, memory, UNKNOWN)
+        marks.take(uses)
+        return bool(np.all(marks.state == ZERO))
     return False

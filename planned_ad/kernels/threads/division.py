@@ -36,6 +36,8 @@ from . import parts as limits
 from .loops import LoopDivision
 from .parts import LINE, MOST_SUMS_NBYTES, PARTS, NestParts, Parts, ProductParts, work_of
 
+BESIDE = 40  # times smaller nests are cut where they are beside others that are
+
 
 def cut_steps(plan: MemoryPlan) -> dict[int, Parts]:
     """The steps that are done in parts, by their identity."""
@@ -56,17 +58,38 @@ def cut_steps(plan: MemoryPlan) -> dict[int, Parts]:
             elif isinstance(step, LoopStep | BranchStep):
                 for block in step.blocks:
                     look(block)
+                    found.update(beside_parts(block, found))
 
     look(plan.steps)
     return found
 
 
+def beside_parts(steps: Sequence[Step], found: dict[int, Parts]) -> dict[int, Parts]:
+    """How small nests are cut that stand in a loop with ones that are: those that go down the rows of arrays.
+
+    What they touch is in the caches of the threads that have these rows, and to fetch it takes longer than to start.
+    """
+    if not any(id(step) in found and isinstance(step, Nest) for step in steps):
+        return {}
+    others = [step for step in steps if isinstance(step, Nest) and id(step) not in found]
+    ways = {id(nest): nest_parts(nest, limits.WORTH / BESIDE) for nest in others if is_down_rows(nest)}
+    return {key: parts for key, parts in ways.items() if parts is not None and not parts.sums}
+
+
+def is_down_rows(nest: Nest) -> bool:
+    """Whether each index of a nest over one axis is in another line of memory."""
+    axes = loop_axes(nest) if nest.domain else []
+    return len(axes) == 1 and all(abs(stride) >= LINE // 4 for stride in axes[0].strides.values() if stride)
+
+
 # Nests.
 
 
-def nest_parts(nest: Nest) -> NestParts | None:
+def nest_parts(nest: Nest, least: float | None = None) -> NestParts | None:
     """How a nest is cut; None where it is not worth it, or where its order matters."""
-    if nest.ordered or not nest.domain or 0 in nest.domain or work_of(nest) < limits.WORTH:
+    if nest.ordered or not nest.domain or 0 in nest.domain:
+        return None
+    if work_of(nest) < (limits.WORTH if least is None else least):
         return None
     if any(isinstance(item, Write) and item.indices for item in nest.items):
         return None
