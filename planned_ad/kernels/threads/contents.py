@@ -6,6 +6,7 @@ shadows of what an iteration makes are: then each thread's own is zero at first.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,7 @@ from ...planning.schedule import (
     Reduce,
     Step,
     Write,
+    memories_of,
     walk_steps,
 )
 from ...regions.affine import coefficient, substitute
@@ -77,6 +79,34 @@ def uses_of_items(nest: Nest) -> Iterator[Use]:
             yield Use(write.memory, write.view, True, write.accumulate)
 
 
+class Uses:
+    """All uses in some steps and in those inside them, by step and memory."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._own: dict[tuple[int, Memory], list[Use]] = defaultdict(list)  # by the identity of the step
+        self._inside: dict[tuple[int, Memory], list[Use]] = defaultdict(list)
+        self.by_memory: dict[Memory, list[Use]] = defaultdict(list)
+        self._gather(steps, ())
+
+    def _gather(self, steps: Sequence[Step], around: tuple[int, ...]) -> None:
+        for step in steps:
+            for use in uses_of([step]):
+                self._own[id(step), use.memory].append(use)
+                self.by_memory[use.memory].append(use)
+                for outer in around:
+                    self._inside[outer, use.memory].append(use)
+            for block in step.blocks if isinstance(step, LoopStep | BranchStep) else ():
+                self._gather(block, (*around, id(step)))
+
+    def of(self, step: Step, memory: Memory) -> list[Use]:
+        """By a step itself."""
+        return self._own.get((id(step), memory), [])
+
+    def inside(self, step: Step, memory: Memory) -> list[Use]:
+        """By the steps inside of it."""
+        return self._inside.get((id(step), memory), [])
+
+
 class LostTrack(Exception):
     """Something is read that is not known."""
 
@@ -84,8 +114,8 @@ class LostTrack(Exception):
 class Marks:
     """What is known of each element of a buffer while steps run, one after the other."""
 
-    def __init__(self, buffer: Buffer, memory: Memory, first: int) -> None:
-        self.memory, self.low = memory, buffer.low
+    def __init__(self, uses: Uses, buffer: Buffer, memory: Memory, first: int) -> None:
+        self.uses, self.memory, self.low = uses, memory, buffer.low
         self.state = np.full(buffer.span, first, np.uint8)
 
     def elements(self, view: View | None) -> np.ndarray | None:
@@ -106,17 +136,14 @@ class Marks:
         else:
             elements[...] = ZERO if zero else WRITTEN
 
-    def uses(self, step: Step) -> list[Use]:
-        """Of this memory, by a step itself."""
-        return [use for use in uses_of([step]) if use.memory == self.memory]
-
     def run(self, steps: Sequence[Step]) -> None:
         for step in steps:
-            self.take(self.uses(step))
-            if isinstance(step, LoopStep) and any(map(self.uses, walk_steps(step.steps))):
-                self.run_loop(step)
-            elif isinstance(step, BranchStep):
-                self.run_branch(step)
+            self.take(self.uses.of(step, self.memory))
+            if self.uses.inside(step, self.memory):
+                if isinstance(step, LoopStep):
+                    self.run_loop(step)
+                elif isinstance(step, BranchStep):
+                    self.run_branch(step)
 
     def take(self, uses: Sequence[Use]) -> None:
         """The uses of one step. At each index of a nest they come in order; of other indices nothing is known."""
@@ -146,7 +173,7 @@ class Marks:
         op = step.operation
         if op.stops or step.count is not None or type(op.trips) is not int or op.trips == 0:
             raise LostTrack
-        uses = [use for inside in walk_steps(step.steps) for use in self.uses(inside)]
+        uses = self.uses.inside(step, self.memory)
         if not any(use.view is not None and coefficient(use.view.offset, op.index) for use in uses):
             self.run(step.steps)
             before = self.state.copy()
@@ -172,22 +199,22 @@ def through_loop(view: View | None, step: LoopStep) -> View | None:
     return View(first, (int(op.trips), *view.shape), (stride * op.step, *view.strides))
 
 
-def is_filled_first(steps: Sequence[Step], memory: Memory, buffer: Buffer) -> bool:
+def is_filled_first(steps: Sequence[Step], uses: Uses, memory: Memory, buffer: Buffer) -> bool:
     """Whether steps write what they read of a buffer before that."""
     if buffer.span > LARGEST:
         return False
     try:
-        Marks(buffer, memory, UNKNOWN).run(steps)
+        Marks(uses, buffer, memory, UNKNOWN).run(steps)
     except LostTrack:
         return False
     return True
 
 
-def stays_zero(steps: Sequence[Step], memory: Memory, buffer: Buffer) -> bool:
+def stays_zero(steps: Sequence[Step], uses: Uses, memory: Memory, buffer: Buffer) -> bool:
     """Whether steps that find a buffer zero leave it zero."""
     if buffer.span > LARGEST:
         return False
-    marks = Marks(buffer, memory, ZERO)
+    marks = Marks(uses, buffer, memory, ZERO)
     try:
         marks.run(steps)
     except LostTrack:
@@ -198,12 +225,13 @@ def stays_zero(steps: Sequence[Step], memory: Memory, buffer: Buffer) -> bool:
 def is_zero_after(steps: Sequence[Step], memory: Memory, buffer: Buffer) -> bool:
     """Whether the last of the steps that use a buffer writes zero to all of it."""
     for step in reversed(steps):
-        uses = [use for inside in walk_steps([step]) for use in uses_of([inside]) if use.memory == memory]
-        if not uses:
+        if all(memory not in memories_of(inside) for inside in walk_steps([step])):
             continue
-        if not isinstance(step, Nest) or len(uses) > 1 or not uses[0].zero or buffer.span > LARGEST:
+        uses = Uses([step])
+        found = uses.of(step, memory)
+        if not isinstance(step, Nest) or len(found) > 1 or not found[0].zero or buffer.span > LARGEST:
             return False
-        marks = Marks(buffer, memory, UNKNOWN)
-        marks.take(uses)
+        marks = Marks(uses, buffer, memory, UNKNOWN)
+        marks.take(found)
         return bool(np.all(marks.state == ZERO))
     return False

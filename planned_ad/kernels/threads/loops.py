@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...planning.schedule import GuardStep, LibraryStep, LoopStep, Memory, MemoryPlan, Step, walk_steps
+from ...planning.schedule import GuardStep, LibraryStep, LoopStep, Memory, MemoryPlan, Nest, Step, walk_steps
 from ...regions.affine import Affine, Extent, Ragged, coefficient, extremes
 from ...regions.regions import View, is_injective, is_ragged
 from ..library.blas import product_of, tiled_form
 from ..library.matrices import scratch_of
 from . import parts as limits
-from .contents import Use, is_filled_first, is_zero_after, stays_zero, uses_of
+from .contents import Use, Uses, is_filled_first, is_zero_after, stays_zero
 from .parts import LINE, LOOP_PARTS, MOST_OWN_NBYTES, MOST_SUMS_NBYTES, PAYS, LoopParts, work_of
 
 ONE_THREAD = 1 << 18  # multiplications up to which BLAS uses the thread that calls it, and none of its own
+MOST_ITEMS = 3000  # of a loop: longer ones are mostly scalar code, and trying costs time
 IN_LOOPS = ("contract", "cumulate", "recurrence")  # library steps that are the same in any thread
 
 
@@ -34,21 +35,23 @@ class LoopDivision:
         if work_of(self.step) < 2 * limits.WORTH or not all(map(runs_anywhere, walk_steps(self.step.steps))):
             return None
         inside = list(walk_steps(self.step.steps))
-        uses = list(uses_of(inside))
+        if sum(len(s.items) if isinstance(s, Nest) else 1 for s in inside) > MOST_ITEMS:
+            return None
+        uses = Uses(self.step.steps)
         ranges = {s.operation.index: bounds_of(s) for s in inside if isinstance(s, LoopStep)}
-        written = dict.fromkeys(a.memory for a in uses if a.writes)
         own, cleared, totals = set(), [], {}
         nbytes = 0
-        for memory in written:
-            of_memory = [a for a in uses if a.memory == memory]
-            if self.is_own(memory):
+        for memory, of_memory in uses.by_memory.items():
+            if not any(use.writes for use in of_memory):
+                continue
+            if self.is_own(memory, uses):
                 own.add(memory)
-            elif self.is_cleared(memory):
+            elif self.is_cleared(memory, uses):
                 own.add(memory)
                 cleared.append(memory)
             elif self.moves_on(of_memory, ranges):
                 continue
-            elif all(a.adds for a in of_memory) and (size := self.nbytes(memory)) is not None:
+            elif all(use.adds for use in of_memory) and (size := self.nbytes(memory)) is not None:
                 totals[memory] = nbytes
                 nbytes += -(-size // LINE) * LINE
             else:
@@ -80,7 +83,7 @@ class LoopDivision:
         buffer = self.plan.tape.buffers[memory.id]
         return buffer.nbytes if buffer.dtype.kind == "f" and buffer.span == buffer.view.size else None
 
-    def is_own(self, memory: Memory) -> bool:
+    def is_own(self, memory: Memory, uses: Uses) -> bool:
         """Whether nothing in this memory goes from one iteration to another, or outside."""
         lifetime = self.plan.lifetimes.get(memory)
         last = self.first + sum(1 for _ in walk_steps(self.step.steps))
@@ -88,14 +91,14 @@ class LoopDivision:
             return False
         if memory.kind == "slot":
             return True
-        return is_filled_first(self.step.steps, memory, self.plan.tape.buffers[memory.id])
+        return is_filled_first(self.step.steps, uses, memory, self.plan.tape.buffers[memory.id])
 
-    def is_cleared(self, memory: Memory) -> bool:
+    def is_cleared(self, memory: Memory, uses: Uses) -> bool:
         """Whether each iteration finds this memory zero, and leaves it so."""
         if memory.kind != "buffer" or memory not in self.plan.offsets:
             return False
         buffer = self.plan.tape.buffers[memory.id]
-        return is_zero_after(self.before, memory, buffer) and stays_zero(self.step.steps, memory, buffer)
+        return is_zero_after(self.before, memory, buffer) and stays_zero(self.step.steps, uses, memory, buffer)
 
     def moves_on(self, uses: Sequence[Use], ranges: dict[int, tuple[Extent, Extent]]) -> bool:
         """Whether each iteration uses places of its own: always the same ones, moved, or a stretch of memory."""
