@@ -79,7 +79,7 @@ def uses_of_items(nest: Nest) -> Iterator[Use]:
             yield Use(write.memory, write.view, True, write.accumulate)
 
 
-class Uses:
+class StepUses:
     """All uses in some steps and in those inside them, by step and memory."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
@@ -114,7 +114,7 @@ class LostTrack(Exception):
 class Marks:
     """What is known of each element of a buffer while steps run, one after the other."""
 
-    def __init__(self, uses: Uses, buffer: Buffer, memory: Memory, first: int) -> None:
+    def __init__(self, uses: StepUses, buffer: Buffer, memory: Memory, first: int) -> None:
         self.uses, self.memory, self.low = uses, memory, buffer.low
         self.state = np.full(buffer.span, first, np.uint8)
 
@@ -199,7 +199,7 @@ def through_loop(view: View | None, step: LoopStep) -> View | None:
     return View(first, (int(op.trips), *view.shape), (stride * op.step, *view.strides))
 
 
-def is_filled_first(steps: Sequence[Step], uses: Uses, memory: Memory, buffer: Buffer) -> bool:
+def is_filled_first(steps: Sequence[Step], uses: StepUses, memory: Memory, buffer: Buffer) -> bool:
     """Whether steps write what they read of a buffer before that."""
     if buffer.span > LARGEST:
         return False
@@ -210,7 +210,7 @@ def is_filled_first(steps: Sequence[Step], uses: Uses, memory: Memory, buffer: B
     return True
 
 
-def stays_zero(steps: Sequence[Step], uses: Uses, memory: Memory, buffer: Buffer) -> bool:
+def stays_zero(steps: Sequence[Step], uses: StepUses, memory: Memory, buffer: Buffer) -> bool:
     """Whether steps that find a buffer zero leave it zero."""
     if buffer.span > LARGEST:
         return False
@@ -227,7 +227,7 @@ def is_zero_after(steps: Sequence[Step], memory: Memory, buffer: Buffer) -> bool
     for step in reversed(steps):
         if all(memory not in memories_of(inside) for inside in walk_steps([step])):
             continue
-        uses = Uses([step])
+        uses = StepUses([step])
         found = uses.of(step, memory)
         if not isinstance(step, Nest) or len(found) > 1 or not found[0].zero or buffer.span > LARGEST:
             return False

@@ -11,7 +11,7 @@ from ...regions.regions import View, is_injective, is_ragged
 from ..library.blas import product_of, tiled_form
 from ..library.matrices import scratch_of
 from . import parts as limits
-from .contents import Use, Uses, is_filled_first, is_zero_after, stays_zero
+from .contents import StepUses, Use, is_filled_first, is_zero_after, stays_zero
 from .parts import LINE, LOOP_PARTS, MOST_OWN_NBYTES, MOST_SUMS_NBYTES, PAYS, LoopParts, work_of
 
 ONE_THREAD = 1 << 18  # multiplications up to which BLAS uses the thread that calls it, and none of its own
@@ -37,7 +37,7 @@ class LoopDivision:
         inside = list(walk_steps(self.step.steps))
         if sum(len(s.items) if isinstance(s, Nest) else 1 for s in inside) > MOST_ITEMS:
             return None
-        uses = Uses(self.step.steps)
+        uses = StepUses(self.step.steps)
         ranges = {s.operation.index: bounds_of(s) for s in inside if isinstance(s, LoopStep)}
         own, cleared, totals = set(), [], {}
         nbytes = 0
@@ -83,7 +83,7 @@ class LoopDivision:
         buffer = self.plan.tape.buffers[memory.id]
         return buffer.nbytes if buffer.dtype.kind == "f" and buffer.span == buffer.view.size else None
 
-    def is_own(self, memory: Memory, uses: Uses) -> bool:
+    def is_own(self, memory: Memory, uses: StepUses) -> bool:
         """Whether nothing in this memory goes from one iteration to another, or outside."""
         lifetime = self.plan.lifetimes.get(memory)
         last = self.first + sum(1 for _ in walk_steps(self.step.steps))
@@ -93,7 +93,7 @@ class LoopDivision:
             return True
         return is_filled_first(self.step.steps, uses, memory, self.plan.tape.buffers[memory.id])
 
-    def is_cleared(self, memory: Memory, uses: Uses) -> bool:
+    def is_cleared(self, memory: Memory, uses: StepUses) -> bool:
         """Whether each iteration finds this memory zero, and leaves it so."""
         if memory.kind != "buffer" or memory not in self.plan.offsets:
             return False
