@@ -47,7 +47,7 @@ MOST_RANGES = 64  # of parts: the next part of each is in a cell from `NEXT` on 
 APART = 16  # ... so far apart
 END = NEXT + MOST_RANGES * APART
 INSIDE, OPEN, LIMIT, JOB = (1 << 15) - 1, 1 << 15, 16, 32  # of the state: a mask, a bit, and two shifts
-MOST_THREADS = 1 << 12
+MOST_WORKERS = 1 << 10
 
 VOID = ir.VoidType()
 PART = ir.FunctionType(VOID, [POINTER, I64, I64])  # context, part, thread
@@ -83,7 +83,9 @@ class PoolCells:
         return self.builder.atomic_rmw("add", self.at(cell), I64(number), order)
 
     def call(self, name: str, *cells: int) -> None:
-        """A function of the C library, on objects that lie in cells."""
+        """A function of the C library, on objects that lie in cells; where there is none, nobody waits for it."""
+        if not supported():
+            return
         function = declare(self.builder.module, name, I32, [POINTER] * len(cells))
         self.builder.call(function, [self.builder.bitcast(self.at(cell), POINTER) for cell in cells])
 
@@ -336,6 +338,7 @@ class Workers:
 
     def at_least(self, count: int) -> None:
         """Have so many workers, if they can be had."""
+        count = min(count, MOST_WORKERS)
         if len(self._threads) >= count or not supported():
             return
         work = ctypes.CFUNCTYPE(None, ctypes.c_int64)(library().address("work"))  # which releases the GIL
