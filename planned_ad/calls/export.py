@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +97,7 @@ def exported_function(variants: Sequence[Variant], symbol: str, kind: str) -> Ex
         spec = njit_spec(variant.trace, entry, "")
         first = spec if first is None else first
         if same_memory(spec, first):
-            kernels.append((entry.spec, emission(entry.memory, entry.buffers, {})))
+            kernels.append((entry.spec, emission(replace(entry.memory, threads=1), entry.buffers, {})))
     assert first is not None
     return ExportedFunction(symbol=symbol, parameters=(*first.leaves, *first.outputs), kernels=tuple(kernels))
 

@@ -267,6 +267,7 @@ class MemoryPlan:
     """Steps, where each slot and local buffer lies in the workspace, and the reasons for what is kept.
 
     `lifetimes`: the first and the last step that use a memory, by their numbers in the order of `walk_steps`.
+    `threads`: how many do the parts of a step.
     """
 
     tape: Tape
@@ -281,6 +282,7 @@ class MemoryPlan:
     workspace_nbytes: int
     lower_bound_nbytes: int
     blocked: tuple[BlockedRows, ...] = ()
+    threads: int = 1
 
     @property
     def cached_nbytes(self) -> int:
