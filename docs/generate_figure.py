@@ -1,7 +1,8 @@
-"""Write docs/figures/rod.svg, the picture of the README: `make docs`.
+"""Write docs/figures/rod.svg, the picture of the README, and heat.svg, what a notebook shows: `make docs`.
 
-It is the memory plan of the README's own example: what lies where in the workspace, and during which steps. Above that,
-which line of the program each step belongs to.
+The first is the memory plan of the README's own example: what lies where in the workspace, and during which steps.
+Above that, which line of the program each step belongs to. The second is the map that the plan of docs/pictures.md
+draws of itself.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from html import escape
 from pathlib import Path
 from runpy import run_path
 
+from planned_ad.pictures.memory_map import memory_picture
 from planned_ad.planning.schedule import Memory, MemoryPlan, Nest
 
 ROOT = Path(__file__).parent.parent
 TARGET = Path(__file__).parent / "figures" / "rod.svg"
+MAP = TARGET.with_name("heat.svg")
 
 WIDTH, LEFT, RIGHT = 720, 350, 12
 LINE, TOP = 20, 34  # the height of a line of the program, and where the first is
@@ -33,13 +36,17 @@ COLOURS = {
 STYLE = "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:12px;fill:#24292f"
 
 
-def example() -> tuple[str, MemoryPlan]:
-    """The program of the README, and the plan of its gradient."""
-    program = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[1]
+def example(page: str = "README.md", until: str = "dconductivity =") -> tuple[str, MemoryPlan]:
+    """The first program of a page, without what it prints, and the plan of its gradient."""
+    program = re.search(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)[1]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "example.py"
-        file.write_text(program.partition("dconductivity =")[0])  # without what it prints
+        file.write_text(program.partition(until)[0])
         return program, run_path(str(file))["plan"].memory("gradient")
+
+
+def map_of_notebooks() -> str:
+    return memory_picture(example("docs/pictures.md", "profile =")[1]) + "\n"
 
 
 def meaning(plan: MemoryPlan, memory: Memory, reverse: int) -> str:
@@ -110,6 +117,7 @@ def picture(program: str, plan: MemoryPlan) -> str:
 def main() -> None:
     TARGET.parent.mkdir(exist_ok=True)
     TARGET.write_text(picture(*example()))
+    MAP.write_text(map_of_notebooks())
 
 
 if __name__ == "__main__":

@@ -119,7 +119,10 @@ def example_for(function: Callable[..., Any], module: Any, code: str | None) -> 
     """Arguments by position and by keyword."""
     if code is not None:
         names = {"np": np, "numpy": np} | vars(module)
-        return eval(f"(lambda *args, **kwargs: (args, kwargs))({code})", names)
+        try:
+            return eval(f"(lambda *args, **kwargs: (args, kwargs))({code})", names)
+        except Exception as error:
+            raise NotFound(f'--args "{code}": {type(error).__name__}: {error}') from None
     examples = getattr(module, "example", {})
     examples = examples if isinstance(examples, dict) else {}
     whole = examples.get(function.__name__)

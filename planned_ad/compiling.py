@@ -33,6 +33,7 @@ def compile(
     check: bool = True,
     frozen: Sequence[str] = (),
     convert: bool = False,
+    threads: int = 1,
 ) -> Plan[Result]:
     """Trace `f` once, plan its memory, and compile it with its derivatives.
 
@@ -80,6 +81,10 @@ def compile(
         other strides, arrays of PyTorch and JAX. They are copied, or read where they lie, as `explain().fallbacks`
         counts; such calls take about a hundred microseconds. What would lose something is refused; shadows are never
         converted. In the example, too, arrays of other libraries are read as NumPy's. By default all that is refused.
+    threads : int
+        How many threads do the work of a call: loops over large arrays, in parts that anybody does who is free. The
+        numbers are the same for each number of threads, to the last bit. `explain().threaded` says what is done so.
+        Others wait for work in this process from then on; products by BLAS have threads of their own.
 
     Returns
     -------
@@ -131,6 +136,7 @@ def compile(
         "check": check,
         "frozen": (frozen,) if isinstance(frozen, str) else tuple(frozen),
         "convert": bool(convert),
+        "threads": whole_number("threads", threads, 1),
     }
     plan, is_new = known_or_new(f, arguments, options, example_kwargs)
     if not is_new:

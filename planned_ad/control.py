@@ -172,6 +172,23 @@ def _rows(call, count):
     return np.array(rows)
 
 
+def _joined_in_order(join, joined, items):
+    """`join(... join(join(joined, items[0]), items[1]) ...)`."""
+    for item in items:
+        joined = join(joined, item)
+    return joined
+
+
+def _partial_joins(join, lines):
+    """What `_joined_in_order` has after each line, stacked."""
+    rows = np.empty(lines.shape, lines.dtype)
+    joined = rows[0] = lines[0]
+    for k in range(1, lines.shape[0]):
+        joined = join(joined, lines[k])
+        rows[k] = joined
+    return rows
+
+
 def _runge_kutta(slope, y, t, steps):
     """The solution of `y' = slope(y, t)` at the times `t`: Dormand's and Prince's method of order 5, fixed steps."""
     found = np.empty((t.shape[0], y.shape[0]))

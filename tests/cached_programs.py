@@ -58,6 +58,10 @@ def with_solve(x):
     return np.sum(np.linalg.solve(np.outer(x, x) + np.eye(3), x))
 
 
+def with_transform(x):
+    return np.sum(np.abs(np.fft.fft(x)) ** 2)
+
+
 def from_file(x):
     return np.sum(np.loadtxt(os.environ["PLANNED_AD_TEST_TABLE"]) * x)
 
@@ -178,6 +182,7 @@ def changed(folder: Path) -> Any:
         "sign": [child(lambda s=s: gradient(by_sign, s * X)) for s in (1, 1, -1, 1)],
         "options": [child(lambda n=n: gradient(loss, unroll=n)) for n in (16, 16, 1)],
         "solve": [compiled_in_child(with_solve) for _ in range(2)],
+        "transform": [compiled_in_child(with_transform) for _ in range(2)],
     }
 
 

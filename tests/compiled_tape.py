@@ -9,7 +9,7 @@ import numpy as np
 from planned_ad.calls.entries import OPTIMIZATION
 from planned_ad.calls.parameters import Place
 from planned_ad.calls.specs import leaf_spec
-from planned_ad.kernels.emit import KernelEmitter, cut, scratch_nbytes
+from planned_ad.kernels.emit import KernelEmitter, cut, workspace_nbytes
 from planned_ad.kernels.entry.callpath import BuiltCall, make_builtin
 from planned_ad.kernels.entry.callspec import CallSpec
 from planned_ad.planner import plan_memory
@@ -31,7 +31,7 @@ class CompiledTape:
                 leaf_spec(Place(path="", kind="array", buffer=tape.buffers[id], is_written=True))
                 for id in tape.arguments
             ),
-            workspace_nbytes=self.memory.workspace_nbytes + scratch_nbytes(cut(self.memory.steps)),
+            workspace_nbytes=workspace_nbytes(self.memory),
         )
         emitter = KernelEmitter(self.memory, cut(self.memory.steps), tape.arguments, self.memory.workspace_nbytes)
         self.call: BuiltCall = make_builtin(

@@ -16,7 +16,8 @@ ORDER = """
     tracing.record tracing.values tracing.complex tracing.numpy_functions tracing.scipy_functions tracing.lengths
     tracing.loops tracing.replacements trace
     passes passes.vectorise differentiate.keep differentiate custom
-    planning planner kernels.llvm kernels.maths kernels.nests kernels.library kernels.entry kernels
+    planning planner kernels.llvm kernels.maths kernels.nests kernels.library kernels.threads kernels.entry
+    kernels
     calls.outside calls.check calls pictures plan compiling
     functional functional.sparse functional.enzyme testing interop __main__
 """

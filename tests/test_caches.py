@@ -302,6 +302,7 @@ def test_a_process_that_is_killed_while_it_writes(found):
         "sign": [([1, 1, 1], True), ([1, 1, 1], False), ([2, 2, 2], True), ([1, 1, 1], True)],
         "options": [(np.round(LOSS, 9).tolist(), traced) for traced in (True, False, True)],
         "solve": [([0.0704, -0.0192, -0.1984], traced) for traced in (True, False)],
+        "transform": [([3, 6, 12], traced) for traced in (True, False)],  # whose routines each process compiles
     }.items(),
 )
 def test_never_an_old_gradient(found, what, expected):

@@ -92,3 +92,9 @@ def test_what_is_missing_is_said(file, place, said):
 def test_an_error_of_the_function_itself_passes(file):
     with pytest.raises(ValueError, match="operands could not be broadcast"):
         main(["explain", f"{file}:without", "--args", "np.zeros(2), np.zeros(3)"])
+
+
+@pytest.mark.parametrize("code", ["np.ones(3", "np.onez(3)", "unknown"])
+def test_arguments_that_cannot_be_computed(file, code):
+    with pytest.raises(SystemExit, match=r"--args .*Error: "):
+        main(["explain", f"{file}:without", "--args", code])

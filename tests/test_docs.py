@@ -16,7 +16,7 @@ from .forks import server
 ROOT = Path(__file__).parent.parent
 PROGRAM = re.compile(r"```python\n(.*?)```\n(?:(?:<!--[^\n]*-->\n|\n)*```text\n(.*?)```)?", re.DOTALL)
 PAGES = ["README.md", *(page.relative_to(ROOT).as_posix() for page in sorted((ROOT / "docs").rglob("*.md")))]
-NEEDED = {"odes": "scipy", "pymc": "nutpie"}  # by pages of other packages, where these are called otherwise
+NEEDED = {"odes": "scipy", "pymc": "nutpie", "parallel": "concurrent"}  # by pages that are not named after a package
 
 
 def programs():
@@ -115,9 +115,10 @@ def test_package_indices_show_no_link_that_leads_nowhere():
         assert name.replace(".html", ".md") in navigation if name.endswith("html") else (ROOT / "docs" / name).exists()
 
 
-def test_the_picture_is_that_of_the_example():
+def test_the_pictures_are_those_of_the_examples():
     figure = runpy.run_path(str(ROOT / "docs" / "generate_figure.py"))
     assert figure["TARGET"].read_text() == figure["picture"](*figure["example"]()), "run `make docs`"
+    assert figure["MAP"].read_text() == figure["map_of_notebooks"](), "run `make docs`"
 
 
 def test_each_page_is_in_the_navigation_of_the_site():

@@ -122,6 +122,8 @@ def test_what_needs_python_is_refused_by_name(tmp_path):
         planned_ad.compile(lambda x: np.sum(simulate(x)), X).export(tmp_path / "a")
     with pytest.raises(UnsupportedError, match=r"scipy\.special\.digamma is compiled code of SciPy's"):
         planned_ad.compile(lambda x: np.sum(special.digamma(x)), X).export(tmp_path / "b", calls=["value"])
+    with pytest.raises(UnsupportedError, match=r"np\.fft\.fft.* is a Fourier transform"):
+        planned_ad.compile(lambda x: np.sum(np.abs(np.fft.fft(x)) ** 2), X).export(tmp_path / "e", calls=["value"])
 
     with (  # as of a function of Numba's
         mock.patch("planned_ad.calls.kernel_functions.in_python", lambda step: False),

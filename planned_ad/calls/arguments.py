@@ -34,7 +34,8 @@ def check_arguments(trace: Trace, arguments: Sequence[Any], call: str) -> list[A
     if structure != trace.structure:
         raise ArgumentError(
             f"{call}: the arguments are {structure}, and the plan was compiled for {trace.structure}; "
-            f"compile a plan for this structure"
+            f"pass what it was compiled for, compile a plan for this structure, or one with convert=True, which takes "
+            f"lists for arrays"
         )
     rebound = {number for number, leaf in enumerate(trace.leaves) if leaf.rebound is not None}
     shared = shared_owner(arguments, rebound, [leaf.path for leaf in trace.leaves]) if rebound else ""
@@ -118,7 +119,8 @@ def check_array(
     if value.dtype != dtype:
         raise DtypeError(
             f"{call}: {path} has dtype {value.dtype}, and the plan was compiled for {dtype}; "
-            f"convert it, {path}.astype(np.{dtype}), or compile a plan for {value.dtype}"
+            f"convert it, {path}.astype(np.{dtype}), or compile a plan "
+            f"{f'for {value.dtype}' if value.dtype.kind == dtype.kind else 'with convert=True, which does so'}"
         )
     if value.shape != shape:
         raise ShapeError(

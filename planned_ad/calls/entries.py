@@ -18,11 +18,12 @@ from ..differentiate.keep.split import split
 from ..differentiate.one_number import goes_forwards, gradient_forwards
 from ..differentiate.reverse import reverse
 from ..errors import NotDifferentiableError, UnsupportedError
-from ..kernels.emit import KernelEmitter, cut, flops, scratch_nbytes, weight_of
+from ..kernels.emit import KernelEmitter, cut, flops, weight_of, workspace_nbytes
 from ..kernels.entry.callpath import BuiltCall, CallCode, EmitKernel, compiled_call, loaded_call
 from ..kernels.entry.callspec import CallSpec
 from ..kernels.llvm.codelibrary import Optimization
 from ..kernels.llvm.types import I64
+from ..kernels.threads.pool import WORKING
 from ..passes.boundary import primal, privatise, written_arguments, written_before_guards
 from ..passes.counted_exits import fills_sparsely
 from ..passes.dead_code import drop_dead
@@ -38,6 +39,7 @@ from ..passes.rewrite import rewrite
 from ..passes.short_axes import write_out_short_axes
 from ..passes.short_loops import write_out_short_loops
 from ..passes.sums_by_parts import sums_by_parts
+from ..passes.upwards import run_upwards
 from ..passes.vectorise.vectorise import vectorise
 from ..passes.zero_cotangents import without_zero_cotangents
 from ..planner import plan_memory
@@ -128,7 +130,7 @@ def differentiated(
         if early:
             tape = privatise(tape, early, write_back=True)
     tape = rewrite(hoist_invariants(write_out_short_loops(vectorise(tape)), loads=True))
-    for passed in (narrow, without_held_once, narrow, sums_by_parts, write_out_short_axes):
+    for passed in (run_upwards, narrow, without_held_once, narrow, sums_by_parts, write_out_short_axes):
         changed = passed(tape)
         tape = tape if changed is tape else drop_dead(rewrite(changed))
     tape = prepared(tape)
@@ -207,15 +209,17 @@ def build_entry(
     reruns: tuple[Rerun, ...] = (),
     kept: KeptLayout | None = None,
     watch: Watch | None = None,
+    threads: int = 1,
 ) -> Entry:
     """Plan, compile and load one entry."""
-    return loaded_entry(trace, row, compiled_parts(trace, row, tape, reruns, kept, watch), slow_path, watch)
+    return loaded_entry(trace, row, compiled_parts(trace, row, tape, reruns, kept, watch, threads), slow_path, watch)
 
 
 def loaded_entry(
     trace: Trace, row: CallKind, parts: EntryParts, slow_path: Callable[..., Any], watch: Watch | None
 ) -> Entry:
     """The entry of these parts in this process; `watch`: over what the trace relies on."""
+    WORKING.at_least(parts.memory.threads - 1)
     spec = replace(parts.spec, fixed=fixed_ranges(parts.tape), watch=watch if parts.is_watched else None)
     doc, text = description(trace, row, parts.parameters), text_signature(parts.parameters)
     shown = shown_name(trace, row)
@@ -259,10 +263,11 @@ def compiled_parts(
     reruns: tuple[Rerun, ...] = (),
     kept: KeptLayout | None = None,
     watch: Watch | None = None,
+    threads: int = 1,
 ) -> EntryParts:
     """Plan and compile one entry; `kept`: of a half of a split plan; `watch`: over what the trace relies on."""
     with stage(f"planning {len(tape.operations):,} operations"):
-        memory = plan_memory(tape)
+        memory = replace(plan_memory(tape), threads=threads)
     if kept is not None:
         again = () if row.writes_tape else kept.recomputed()
         memory = replace(memory, cached=kept.cached(), recomputed=again)
@@ -273,7 +278,7 @@ def compiled_parts(
     spec = replace(
         spec,
         fixed=fixed_ranges(tape),
-        workspace_nbytes=memory.workspace_nbytes + scratch_nbytes(cut(memory.steps)),
+        workspace_nbytes=workspace_nbytes(memory),
         sparse=fills_sparsely(tape.operations),
         release_gil=flops(memory.steps) > RELEASE_GIL_AT,
         watch=None if watch is None or watch.table is None else watch,

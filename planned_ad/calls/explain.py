@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 import itertools
+from collections import Counter
 from dataclasses import dataclass
 from os.path import basename
 
 from ..analysis.activity import activity
 from ..differentiate.keep.memory_limit import Rerun
+from ..kernels.threads import pool
+from ..kernels.threads.told import Threaded, ThreadedStep, threaded
 from ..planning.schedule import BlockedRows, Cached, Compute, Immediate, LibraryStep, Nest, Source, walk_steps
 from ..tape.captured import captured_in
 from ..tape.tape import Guard
@@ -48,6 +51,9 @@ class Explanation:
         Values that the reverse sweep computes again, or finds unchanged in memory.
     reruns : tuple of Rerun
         Loops whose iterations the reverse sweep runs again to keep a memory limit: `.iterations`, `.times`.
+    threaded : Threaded or None
+        With `threads=`, what several threads do: `.share` of the operations, `.nbytes` of memory more than one thread
+        needs, `.steps` with `.what`, `.parts` and `.line`.
     blocked : tuple of BlockedRows
         Work on large arrays that is done in blocks of rows: `.rows`, `.together`, and `.nbytes` that are never whole.
     workspace_bytes, lower_bound_bytes : int
@@ -74,6 +80,7 @@ class Explanation:
     reloaded: tuple[Source, ...]
     reruns: tuple[Rerun, ...]
     blocked: tuple[BlockedRows, ...]
+    threaded: Threaded | None
     workspace_bytes: int
     lower_bound_bytes: int
     guards: tuple[GuardNote, ...]
@@ -105,6 +112,9 @@ class Explanation:
             if loops:
                 lines.append(f"{title}:")
                 lines += [f"  {n}   {basename(n.line.file)}:{n.line.number}  {n.line.text}" for n in loops]
+        if self.threaded is not None:
+            lines.append(f"in {self.threaded.threads} threads: {self.threaded}")
+            lines += [f"  {text}" for text in grouped_threaded(self.threaded.steps)]
         for title, found in (("recomputed", self.recomputed), ("reloaded", self.reloaded)):
             if found:
                 lines.append(f"{title}:")
@@ -164,6 +174,14 @@ def grouped_cached(cached: tuple[Cached, ...]) -> list[str]:
     ]
 
 
+def grouped_threaded(steps: tuple[ThreadedStep, ...]) -> list[str]:
+    """One row for all that are alike."""
+    return [
+        f"{count(times, 'time')} {s}   {basename(s.line.file)}:{s.line.number}  {s.line.text}"
+        for s, times in Counter(steps).items()
+    ]
+
+
 def grouped_sources(sources: tuple[Source, ...]) -> list[str]:
     groups: dict[tuple[str, int, str], list[str]] = {}
     for s in sources:
@@ -193,6 +211,7 @@ def explain(trace: Trace, entry: Entry, variants: int, checked: Checked, watch: 
         reloaded=memory.reloaded,
         reruns=entry.reruns,
         blocked=memory.blocked,
+        threaded=threaded(memory) if memory.threads > 1 else None,
         workspace_bytes=memory.workspace_nbytes,
         lower_bound_bytes=memory.lower_bound_nbytes,
         guards=tuple(guards),
@@ -267,6 +286,9 @@ def fallbacks(entry: Entry) -> tuple[str, ...]:
             op = step.operation
             found.append(f"{op.primitive} by LAPACK, which may allocate at this size: {op.line}  {op.line.text}")
     found += entry.conversions.notes()
+    threads, there = entry.memory.threads, 1 + pool.WORKING.count
+    if threads > there:
+        found.append(f"{count(there, 'thread')} in place of {threads}: more are not to be had on this system")
     if not entry.call.fast_path:
         found.append("the call path checks arguments in Python: object headers are not laid out as expected here")
     for step in entry.memory.steps:

@@ -7,14 +7,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import ArgumentError, UnsupportedError
 from ..kernels.entry.exported import ExportedFunction, NotLinkable, object_file
+from ..kernels.library.fourier import LINES
 from ..kernels.library.native_callees import may_leave
-from ..planning.schedule import walk_steps
+from ..planning.schedule import LibraryStep, walk_steps
 from .c_header import Described, header
 from .entries import OPTIMIZATION, Entry, emission
 from .kernel_functions import check_compiled, njit_spec, same_memory
@@ -96,7 +97,7 @@ def exported_function(variants: Sequence[Variant], symbol: str, kind: str) -> Ex
         spec = njit_spec(variant.trace, entry, "")
         first = spec if first is None else first
         if same_memory(spec, first):
-            kernels.append((entry.spec, emission(entry.memory, entry.buffers, {})))
+            kernels.append((entry.spec, emission(replace(entry.memory, threads=1), entry.buffers, {})))
     assert first is not None
     return ExportedFunction(symbol=symbol, parameters=(*first.leaves, *first.outputs), kernels=tuple(kernels))
 
@@ -104,6 +105,12 @@ def exported_function(variants: Sequence[Variant], symbol: str, kind: str) -> Ex
 def check_callees(entry: Entry) -> None:
     """Refuse calls of compiled code that is in this process only, by name."""
     for step in walk_steps(entry.memory.steps):
+        if isinstance(step, LibraryStep) and step.operation.primitive in LINES:
+            op = step.operation
+            raise UnsupportedError(
+                f"plan.export: {op.line}: `{op.line.text}` is a Fourier transform, by routines that are in this "
+                f"process only; a product with its matrix can be exported"
+            )
         if may_leave(step):
             op = step.operation
             raise UnsupportedError(

@@ -295,7 +295,8 @@ def broken_guard(trace: Trace, entry: Entry, name: str, on_branch: str) -> tuple
     """The exception for arguments with which the guards of all variants break, and what can be done."""
     guards = [op for op in trace.tape.operations if isinstance(op, Guard)]
     lines, full = guarded_lines(guards), guarded_lines(op for op in entry.tape.operations if is_room(op))
-    kinds, others = {op.what for op in guards}, bool(full) or entry.spec.watch is not None
+    is_watched = entry.spec.watch is not None and bool(entry.spec.watch.watched)  # more than the function's own code
+    kinds, others = {op.what for op in guards}, bool(full) or is_watched
     if kinds == {"index"} and not others:
         return IndexRangeError, f"{name}: an index is out of range: {lines}"
     if kinds == {"length"} and not others:
@@ -309,7 +310,7 @@ def broken_guard(trace: Trace, entry: Entry, name: str, on_branch: str) -> tuple
         found.append(f"{trace.name} goes another way for these arguments than recorded, in one of these lines: {lines}")
     if full:
         found.append(f"there is no room for as many iterations as these arguments take: {full}")
-    if entry.spec.watch is not None:
+    if is_watched or not found:
         found.append(f"what {trace.name} finds outside, in globals or closures, has changed since it was traced")
     method = "plan" if name == "value" else f"plan.{name}"
     advice = f"; compiled code cannot record it, and {method} does where it is called with them"

@@ -103,6 +103,7 @@ def build_halves(
     watch: Watch,
     room: int,
     stored: StoredTrace | None,
+    threads: int,
 ) -> dict[str, Entry]:
     """Plan and compile both halves for one trace, or load them."""
     own = owner, trace, preserve_args, len(shadowed(trace))
@@ -114,8 +115,8 @@ def build_halves(
         tape, reruns = limited_tape(trace, SPLIT, preserve_args, memory_limit, room)
         halves = split(tape)
         layout = KeptLayout(halves, *own)
-        forward = compiled_parts(trace, FORWARD, halves.forward, reruns, layout, watch)
-        reverse = compiled_parts(trace, REVERSE, halves.reverse, reruns, layout)
+        forward = compiled_parts(trace, FORWARD, halves.forward, reruns, layout, watch, threads)
+        reverse = compiled_parts(trace, REVERSE, halves.reverse, reruns, layout, threads=threads)
         if stored is not None:
             put_halves(stored, halves, forward, reverse)
     layout.reverse = loaded_entry(trace, REVERSE, reverse, slow_path(REVERSE), None)

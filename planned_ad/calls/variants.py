@@ -79,6 +79,7 @@ class Variant:
         checked: Checked,
         preserve_args: bool,
         memory_limit: int | None,
+        threads: int,
         slow_path: Callable[[CallKind, Variant], Callable[..., Any]],
         owner: object,
         watch: Watch,
@@ -88,9 +89,9 @@ class Variant:
         self.trace, self.checked, self.watch, self.room, self.stored = traced, checked, watch, room, stored
         self.entries: dict[str, Entry] = {}
         self.preserve_args = preserve_args
-        self._memory_limit = memory_limit
+        self._memory_limit, self.threads = memory_limit, threads
         self._slow_path = lambda row: slow_path(row, self)
-        limits = preserve_args, memory_limit
+        limits = preserve_args, memory_limit, threads
         self._with_room = lambda room: Variant(traced, checked, *limits, slow_path, owner, watch, room)
         self._owner = owner
         self._lock = threading.Lock()
@@ -117,7 +118,7 @@ class Variant:
             if parts is None:
                 with stage(f"compiling {row.name} of {self.trace.name}"):
                     tape, reruns = limited_tape(self.trace, row, self.preserve_args, self._memory_limit, self.room)
-                    parts = compiled_parts(self.trace, row, tape, reruns, watch=self.watch)
+                    parts = compiled_parts(self.trace, row, tape, reruns, watch=self.watch, threads=self.threads)
                 if self.stored is not None:
                     put_entry(self.stored, row, parts)
             return loaded_entry(self.trace, row, parts, self._slow_path(row), self.watch)
@@ -130,7 +131,7 @@ class Variant:
         with belonging_to(self.trace.line.file), stage(f"compiling both halves of {self.trace.name}"):
             return build_halves(
                 self.trace, self.preserve_args, self._memory_limit, self._slow_path, self._owner, self.watch,
-                self.room, self.stored,
+                self.room, self.stored, self.threads,
             )  # fmt: skip
 
 
@@ -232,7 +233,7 @@ def added(
     """The variant of a trace, as the plan's last one, unless somebody who uses the plan refuses it."""
     for refuse in plan._asked.values():
         refuse(traced)
-    limits = plan._options["preserve_args"], plan._options["memory_limit"]
+    limits = plan._options["preserve_args"], plan._options["memory_limit"], plan._options["threads"]
     variant = Variant(traced, checked, *limits, plan._slow_path, plan, watch, stored=stored)
     plan._variants.append(variant)
     return variant

@@ -35,6 +35,7 @@ from ..planning.schedule import (
 from ..python.source import UNKNOWN
 from ..regions.regions import View
 from .entry.memories import KernelPointers, Layout
+from .in_parts import emit_loop_parts, emit_nest_parts, emit_product_parts
 from .library.blas import emit_contract
 from .library.fourier import LINES, emit_fourier
 from .library.matrices import EMIT, SCRATCH, emit_matrices, scratch_of
@@ -45,6 +46,8 @@ from .llvm.places import Pointers, loop
 from .llvm.types import I32, I64, POINTER, align_stack, constant, memory_type
 from .nests.access import load_one
 from .nests.nests import NestEmitter
+from .threads.division import cut_steps
+from .threads.parts import LoopParts, NestParts, Parts, ProductParts, scratch_for
 
 FUNCTION_ITEMS = 1200
 REPEATED_FROM = 8  # nests: shorter plans are emitted in place
@@ -76,12 +79,14 @@ class KernelEmitter:
     shared: dict[object, ir.Function] = field(default_factory=dict)
     guards: dict[int, int] = field(default_factory=dict)  # by the identity of its step, the number of a guard
     layout: Layout | None = None
+    parts: dict[int, Parts] = field(default_factory=dict)  # by the identity of its step, how it is cut
 
     def emit(self, builder: ir.IRBuilder, leaves: Sequence[ir.Value], workspace: ir.Value) -> ir.Value:
         """Emit all steps behind `builder`; the status: 0, 2 when a callee failed, 3 + k when guard k broke."""
         chunks = self.chunks
         self.guards = {id(step): number for number, step in enumerate(guard_steps(self.plan.steps))}
         self.repeated = repeated_nests(chunks)
+        self.parts = cut_steps(self.plan)
         self.layout = Layout(self.plan, chunks, self.scratch_offset)
         passed = {Memory("buffer", id): leaf for id, leaf in zip(self.buffers, leaves)}
         if len(chunks) == 1 and not leaves_early(chunks[0]):
@@ -128,7 +133,11 @@ class KernelEmitter:
         if isinstance(step, Nest):
             self.emit_nest(builder, step, pointers)
         elif isinstance(step, LibraryStep):
-            LIBRARY[step.operation.primitive](builder, step, pointers)
+            parts = self.parts.get(id(step))
+            if isinstance(parts, ProductParts):
+                emit_product_parts(builder, step, pointers, parts, self.plan.threads)
+            else:
+                LIBRARY[step.operation.primitive](builder, step, pointers)
         elif isinstance(step, LoopStep):
             self.emit_loop(builder, step, pointers)
         elif isinstance(step, BranchStep):
@@ -140,16 +149,44 @@ class KernelEmitter:
         """A nest in place; one that occurs several times, but for where its memory is, as one function."""
         key, memories = shape_of(nest) if self.repeated and not pointers.indices else (None, [])
         if key not in self.repeated:
-            NestEmitter(builder, nest, pointers).emit()
+            self.emit_in_place(builder, nest, pointers)
             return
+        parts = self.parts.get(id(nest))
+        if parts is not None and parts.sums:
+            memories.append(SCRATCH)
         function = self.shared.get(key)
         if function is None:
-            function = self.shared[key] = nest_function(builder.module, f"nest{len(self.shared)}", nest, memories)
+            function = self.shared[key] = self.nest_function(builder.module, nest, memories)
         builder.call(function, [pointers.of(memory) for memory in memories])
+
+    def emit_in_place(self, builder: ir.IRBuilder, nest: Nest, pointers: Pointers) -> None:
+        parts = self.parts.get(id(nest))
+        if parts is None:
+            NestEmitter(builder, nest, pointers).emit()
+        else:
+            assert isinstance(parts, NestParts)
+            emit_nest_parts(builder, nest, pointers, parts, self.plan.threads)
+
+    def nest_function(self, module: ir.Module, nest: Nest, memories: list[Memory]) -> ir.Function:
+        """A nest as a function of the addresses of its memories."""
+        kind = ir.FunctionType(ir.VoidType(), [POINTER] * len(memories))
+        function = ir.Function(module, kind, f"nest{len(self.shared)}")
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        align_stack(function)
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.emit_in_place(builder, nest, Pointers(dict(zip(memories, function.args))))
+        builder.ret_void()
+        return function
 
     def emit_loop(self, builder: ir.IRBuilder, step: LoopStep, pointers: Pointers) -> None:
         op = step.operation
         if op.trips == 0:
+            return
+        parts = self.parts.get(id(step))
+        if parts is not None:
+            assert isinstance(parts, LoopParts) and isinstance(pointers, KernelPointers)
+            emit_loop_parts(builder, step, pointers, parts, self.plan.threads, self.emit_steps)
             return
         trips = pointers.extent(builder, op.trips)
         first = pointers.offset(builder, op.start)
@@ -246,18 +283,6 @@ def repeated_nests(chunks: Sequence[Sequence[Step]]) -> frozenset[object]:
     return frozenset(shape for shape, times in shapes.items() if times > 1)
 
 
-def nest_function(module: ir.Module, name: str, nest: Nest, memories: list[Memory]) -> ir.Function:
-    """A nest as a function of the addresses of its memories."""
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * len(memories)), name)
-    function.linkage = "internal"
-    function.attributes.add("noinline")
-    align_stack(function)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
-    NestEmitter(builder, nest, Pointers(dict(zip(memories, function.args)))).emit()
-    builder.ret_void()
-    return function
-
-
 def cut(steps: Sequence[Step]) -> list[list[Step]]:
     """Steps in runs of about `FUNCTION_ITEMS` items."""
     chunks: list[list[Step]] = [[]]
@@ -315,6 +340,12 @@ def scratch_nbytes(chunks: Sequence[Sequence[Step]]) -> int:
     routines = [step for chunk in chunks for step in walk_steps(chunk) if isinstance(step, LibraryStep)]
     handed_over = (8 + 8 * int(write.view.offset) for write in writes)  # type: ignore[arg-type]
     return max((*handed_over, *map(scratch_of, routines)), default=0)
+
+
+def workspace_nbytes(plan: MemoryPlan) -> int:
+    """Bytes that the kernel of a plan works in."""
+    in_parts = scratch_for(cut_steps(plan).values(), plan.threads)
+    return plan.workspace_nbytes + max(scratch_nbytes(cut(plan.steps)), in_parts)
 
 
 def operands_of(item: Item) -> tuple[int, ...]:

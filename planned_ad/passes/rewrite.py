@@ -36,6 +36,7 @@ from ..analysis.cost import worth_keeping
 from ..analysis.enclosing import never_runs
 from ..analysis.known_contents import KnownContents
 from ..regions.regions import Region, View, compose, contiguous, is_fixed, is_identity, is_ragged
+from ..rules.elementwise import MOST_HALVES
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.tape import Apply, Branch, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value
@@ -146,10 +147,26 @@ class _Rewrite:
             for inner in op.then if outcome else op.otherwise:
                 self.visit(inner)
             return
-        then, otherwise = map(self.inside, op.blocks)
+        then, otherwise = map(self.inside, self.apart(op))
         for region in op.writes:
             self.block.contents.forget(region)
         self.keep(replace(op, predicate=self.name(op.predicate), then=then, otherwise=otherwise))
+
+    def apart(self, op: Branch) -> tuple[tuple[Operation, ...], ...]:
+        """The sides of a branch, without what both compute alike: that is computed before."""
+        kinds: dict[object, int] = {}
+        first, second = (computed_alike(side, kinds) for side in op.blocks)
+        alike = first.keys() & second.keys()
+        if not any(isinstance(first[number][0], Apply) for number in alike):
+            return op.blocks
+        moved: set[int] = set()
+        for number, (inner, *again) in first.items():
+            if number in alike:
+                self.visit(inner)
+                again += second[number]
+                self.renamed |= {other.outputs[0].id: self.name(inner.outputs[0]) for other in again}
+                moved |= {id(other) for other in (inner, *again)}
+        return tuple(tuple(inner for inner in side if id(inner) not in moved) for side in op.blocks)
 
     def is_outer(self, value: Value) -> bool:
         """Whether `value` comes from around this block."""
@@ -280,12 +297,16 @@ class _Rewrite:
         folded = self.fold(op)
         if folded is not None:
             return folded
+        op = self.with_root(op)
         key = (op.primitive, tuple(map(self.origin, op.operands)), op.parameters)
         return self.once(key, lambda: op)
 
     def identity(self, op: Apply) -> Value | None:
         """Algebra that is exact in IEEE arithmetic: x * 1, x / 1, -(-x), x - 0, a choice already made."""
         operands, name = op.operands, op.primitive
+        chosen = self.chosen(op)
+        if chosen is not None:
+            return chosen if chosen.shape == op.out.shape else self.settle(repeated(chosen, op))
         if name == "cut":
             return operands[0]
         if name in ("multiply", "divide") and self.number(operands[1]) == 1 and operands[0].shape == op.out.shape:
@@ -299,6 +320,30 @@ class _Rewrite:
             if isinstance(made, Apply) and made.primitive == "negative":
                 return made.operands[0]
         return None
+
+    def chosen(self, op: Apply) -> Value | None:
+        """The operand that gives the result by itself, of a choice and of "and" and "or", where a truth is known."""
+        operands, name = op.operands, op.primitive
+        if name == "where":
+            holds = self.number(operands[0])
+            found = None if holds is None else operands[1 if holds else 2]
+        elif name in ("logical_and", "logical_or"):
+            truths = [self.number(v) for v in operands]
+            known = next((k for k, truth in enumerate(truths) if truth is not None), None)
+            decides = known is not None and bool(truths[known]) == (name == "logical_or")
+            found = None if known is None else operands[known if decides else 1 - known]
+        else:
+            return None
+        return (
+            found if found is not None and found.dtype == op.out.dtype and found.shape in ((), op.out.shape) else None
+        )
+
+    def with_root(self, op: Apply) -> Apply:
+        """A power by few halves, by a square root."""
+        halves = 2 * (self.number(op.operands[1]) or 0.0) if op.primitive == "power" else 0.0
+        if halves % 2 != 1 or abs(halves) > MOST_HALVES or op.operands[0].shape != op.out.shape:
+            return op
+        return replace(op, primitive="half_power", operands=op.operands[:1], parameters=(("n", int(halves)),))
 
     def flatten_view(self, op: Apply) -> Apply:
         """A view of a view as one view, where that is affine."""
@@ -332,6 +377,29 @@ class _Rewrite:
         with np.errstate(all="ignore"):
             data = RULES[op.primitive].evaluate(*(m.data for m in made), **op.params)  # type: ignore[union-attr]
         return self.constant(np.asarray(data, dtype=op.out.dtype, order="C"), op)
+
+
+def computed_alike(block: tuple[Operation, ...], kinds: dict[object, int]) -> dict[int, list[Operation]]:
+    """What a block computes from what is around it, by numbers that are equal for what is equal."""
+    names: dict[int, int | None] = {}  # of what the block makes
+    written: set[int] = set()
+    found: dict[int, list[Operation]] = {}
+    for op in block:
+        key: tuple[object, ...] | None = None
+        match op:
+            case IndexValue():
+                key = ("index", op.expression)
+            case Load() if op.region.buffer not in written:
+                key = ("load", op.region)
+            case Apply() if RULES[op.primitive].kind in ("elementwise", "view", "reduce", "contract"):
+                operands = tuple(names.get(v.id, ("outer", v.id)) for v in op.operands)
+                key = None if None in operands else (op.primitive, operands, op.parameters)
+        written.update(region.buffer for region in op.writes)
+        for value in op.outputs:
+            names[value.id] = None if key is None else kinds.setdefault((key, value.shape), len(kinds))
+        if key is not None:
+            found.setdefault(kinds[key, op.outputs[0].shape], []).append(op)
+    return found
 
 
 def repeated(scalar: Value, op: Apply | Constant) -> Apply:

@@ -35,13 +35,24 @@ library routine needs it in memory. Each anchor carries its reason.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from ..analysis.cost import COPY_FROM, ONCE, Parts, evaluated_parts, is_dear, is_short
 from ..analysis.dependence import WriteHistory
 from ..differentiate.keep.sources import Again, Kept, Loaded, costs_more
-from ..regions.regions import Region, View, compose, contiguous, is_injective, overlap, same_layout
+from ..regions.regions import (
+    Region,
+    View,
+    compose,
+    contiguous,
+    is_fixed,
+    is_injective,
+    is_ragged,
+    overlap,
+    same_layout,
+)
 from ..rules.table import RULES
 from ..tape.tape import (
     Apply,
@@ -58,6 +69,7 @@ from ..tape.tape import (
     walk,
 )
 
+MOST_IN_PARTS = 64.0  # additions, of all parts of a value together, that are worth the code of each
 BEFORE = -1  # the position, within a loop's body or a branch's side, of operations before the loop or branch
 
 
@@ -192,7 +204,7 @@ class Anchors:
             if rule.kind == "elementwise":
                 self.check_broadcasts(op)
                 parts = self.parts[op.out.id] = evaluated_parts(op, map(self.parts_of, op.operands))
-                if not is_dear(op) and is_short(op, parts):
+                if not is_dear(op) and (is_short(op, parts) or self.is_used_in_parts(op)):
                     return
             if rule.kind not in ("elementwise", "reduce"):
                 for operand in op.operands if rule.kind != "gather" else op.operands[:1]:
@@ -202,6 +214,29 @@ class Anchors:
         if isinstance(op, Guard):
             self.anchor(op.predicate, "tested by a guard")
         self.check_uses(position, op)
+
+    def users_of(self, value: Value) -> list[Operation]:
+        return [self.tape.operations[k] for k in self.users.get(value.id, ())]
+
+    def is_used_in_parts(self, op: Apply) -> bool:
+        """Whether all uses of a value look at different elements of it, so that none is evaluated twice.
+
+        They may do so after more has been computed from it alone.
+        """
+        users = self.users_of(op.out)
+        while len(users) == 1 and isinstance(users[0], Apply) and users[0].out.shape == op.out.shape:
+            if RULES[users[0].primitive].kind != "elementwise":
+                break
+            users = self.users_of(users[0].out)
+        if len(users) < 2 or sum(self.parts[op.out.id].values()) * len(users) > MOST_IN_PARTS:
+            return False
+        views = [user.params["view"] for user in users if isinstance(user, Apply) and user.primitive == "view"]
+        if len(views) < len(users) or any(len(self.users_of(user.outputs[0])) != 1 for user in users):
+            return False
+        seen = [Region(-1, view) for view in views]
+        if any(is_ragged(view.shape) or not is_fixed(view) or not is_injective(view) for view in views):
+            return False
+        return not any(overlap(a, b) for a, b in itertools.combinations(seen, 2))
 
     def decide_blocks(self, position: int, op: Loop | Branch) -> None:
         """What a loop or a branch reads from outside is in memory; each block is decided as a tape of its own.

@@ -32,6 +32,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from ..analysis.counting import counting
 from ..differentiate.keep.sources import Again, Kept, Loaded
 from ..python.source import Line
 from ..regions.regions import Region, View, compose, contiguous
@@ -40,6 +41,7 @@ from .anchors import Anchors, Leaf, operand_view
 from .order import AccessOrder
 from .schedule import (
     Compute,
+    Counted,
     Immediate,
     Memory,
     Nest,
@@ -164,6 +166,10 @@ class Placement:
         if isinstance(op, Constant):
             if value.shape == ():
                 return nest.add(Immediate(number=op.data[()].item(), dtype=value.dtype), line)
+            counted = counting(op.data)
+            if counted is not None:
+                first, each = counted
+                return nest.add(Counted(first=first, step=each, view=view, dtype=value.dtype), line)
             return nest.add(Read(memory=Memory("constant", value.id), view=view, dtype=value.dtype), line)
         if isinstance(op, IndexValue):
             return nest.add(Position(expression=op.expression, dtype=value.dtype), line)

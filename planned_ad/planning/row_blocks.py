@@ -221,8 +221,7 @@ class RowBlocks:
     @property
     def saved(self) -> int:
         """Bytes that are not kept whole any more; none where not even the smallest block stays in a cache."""
-        products = self.rowwise.least > 1  # that compute with what they have for longer than it takes to fetch it
-        if self.count() * self.row_nbytes() > MOST_NBYTES * (1 + products):
+        if self.count() * self.row_nbytes() > self.most_nbytes():
             return 0
         rows = [self.made[id][1].outputs[0] for id in self.rowwise.axes if id in self.kept]
         memory = sum(self.tape.buffers[id].nbytes for id in self.local)
@@ -291,7 +290,13 @@ class RowBlocks:
         """How many rows go together."""
         rows = [(self.made[id][1].outputs[0], axis) for id, axis in self.rowwise.axes.items()]
         least = LINE if any(is_innermost(value.shape, axis) for value, axis in rows) else 1
+        if least * self.row_nbytes() > self.most_nbytes():
+            least = min(least, LANES)
         return rows_together(self.extent, self.row_nbytes(), max(least, self.rowwise.least))
+
+    def most_nbytes(self) -> int:
+        """Of one block: twice as many with products, which compute with what is fetched for longer."""
+        return MOST_NBYTES * (2 if self.rowwise.least > 1 else 1)
 
     def row_nbytes(self) -> int:
         rows = [self.made[id][1].outputs[0] for id in self.rowwise.axes if id in self.kept]

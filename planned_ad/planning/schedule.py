@@ -52,6 +52,16 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What an array that counts holds at `view`: `first + step * place`, without the array."""
+
+    first: int
+    step: int
+    view: View
+    dtype: np.dtype
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Compute:
     """An elementwise primitive on registers (numbers of earlier items of the nest)."""
 
@@ -97,7 +107,7 @@ class Reduce:
     dtype: np.dtype
 
 
-Item = Read | Immediate | Position | Compute | GatherRead | Write | Reduce
+Item = Read | Immediate | Position | Counted | Compute | GatherRead | Write | Reduce
 
 
 @dataclass(slots=True, kw_only=True)
@@ -257,6 +267,7 @@ class MemoryPlan:
     """Steps, where each slot and local buffer lies in the workspace, and the reasons for what is kept.
 
     `lifetimes`: the first and the last step that use a memory, by their numbers in the order of `walk_steps`.
+    `threads`: how many do the parts of a step.
     """
 
     tape: Tape
@@ -271,6 +282,7 @@ class MemoryPlan:
     workspace_nbytes: int
     lower_bound_nbytes: int
     blocked: tuple[BlockedRows, ...] = ()
+    threads: int = 1
 
     @property
     def cached_nbytes(self) -> int:

@@ -14,6 +14,7 @@ from ..tape.listing import aligned, declared, label, loop_range, parameter, slic
 from .schedule import (
     BranchStep,
     Compute,
+    Counted,
     GatherRead,
     GuardStep,
     Immediate,
@@ -147,6 +148,8 @@ def item_text(
     match item:
         case Read():
             return f"r{k} = {place(plan, names, item.memory, item.view)}"
+        case Counted():
+            return f"r{k} = {item.first} + {item.step} * {{{item.view}}}"
         case Position():
             return f"r{k} = {written(item.expression)}"
         case Compute():

@@ -2,9 +2,9 @@
 
 A list comprehension keeps its list on Python's stack. In the copy of a function that is traced, `[f(v) for v in x]`
 reads `collected((f(v) for v in x))`, `list(items)` reads `collected(items, list)`, and an assigned list display `[a]`
-reads `display([a])`. Both are looked up among the built-ins, under names that no program has. Where the source is not
-at hand, or is no longer that of the function, the code stays what it is. Loops that are left on a test are written
-anew by `exit_syntax`.
+or `[a] * n` reads `display([a] * n)`. Both are looked up among the built-ins, under names that no program has. Where
+the source is not at hand, or is no longer that of the function, the code stays what it is. Loops that are left on a
+test are written anew by `exit_syntax`.
 """
 
 import __future__
@@ -163,7 +163,7 @@ def _sees_its_scope(node: ast.AST) -> bool:
 
 def _displayed(value: ast.expr) -> ast.expr:
     """An assigned value with the list displays in it, also those in tuples and dicts, made by `display`."""
-    if isinstance(value, ast.List):
+    if isinstance(value, ast.List) or _repeats_a_display(value):
         return _call(DISPLAY, value, value)
     if isinstance(value, ast.Tuple):
         value.elts = [_displayed(part) for part in value.elts]
@@ -173,6 +173,13 @@ def _displayed(value: ast.expr) -> ast.expr:
         is_empty = value.func.id == "list" and not value.args and not value.keywords
         return _call(DISPLAY, value, value) if is_empty else value
     return value
+
+
+def _repeats_a_display(value: ast.expr) -> bool:
+    """`[0.0] * n`, and what is added to it."""
+    if not isinstance(value, ast.BinOp) or not isinstance(value.op, ast.Mult | ast.Add):
+        return False
+    return any(isinstance(part, ast.List) or _repeats_a_display(part) for part in (value.left, value.right))
 
 
 def _call(name: str, place: ast.expr, *arguments: ast.expr) -> ast.Call:

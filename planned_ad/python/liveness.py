@@ -131,6 +131,12 @@ def asks_for_class(code: types.CodeType, name: str) -> bool:
     return False
 
 
+def asks_for_any_class(code: types.CodeType) -> bool:
+    """Whether code asks of which class anything is, or catches what only numbers of Python raise."""
+    asks = {"isinstance", "type", "__class__"}.intersection(names_loaded(code))
+    return bool(asks) or dis.opmap["MATCH_CLASS"] in code.co_code[::2] or catches_anywhere(code, ZeroDivisionError)
+
+
 def names_loaded(code: types.CodeType) -> Iterator[str]:
     """The names that instructions load, in order."""
     for instruction in instructions_of(code):

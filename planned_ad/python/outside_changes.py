@@ -16,6 +16,10 @@ from .structure import attributes_of
 from .world import of_the_world
 
 Contents = Mapping[Any, Any]
+OF_SHADOWS = frozenset(  # what shadows of globals and of modules have from the start
+    {"__builtins__", "__name__", "__doc__", "__package__", "__loader__", "__spec__", "__file__", "__path__",
+     "__planned_ad_shadow__"}
+)  # fmt: skip
 MAY_CHANGE = (list, dict, set, bytearray, np.ndarray)  # of what modules of libraries have
 
 
@@ -35,12 +39,12 @@ def names_read(namespace: Namespace) -> list[tuple[dict[str, Any], list[str]]]:
             names = [name for name in dict.keys(seen) if name in seen.real]
             found.append((seen.real, [*names, *seen.builtins_read, *seen.asked]))
     for shadow in {id(s): s for _, s in namespace._memo.values() if type(s) is ShadowModule}.values():
-        real = shadow.__dict__["__planned_ad_shadow__"][1]
-        names = [name for name in vars(shadow) if name in vars(real)]
+        _, real, asked = shadow.__dict__["__planned_ad_shadow__"]
+        names = [*asked, *(name for name in vars(shadow) if name in vars(real))]
         if is_library(real.__name__, getattr(real, "__file__", None)):
             names = [n for n in names if type(vars(real)[n]) in MAY_CHANGE or id(vars(real)[n]) in of_the_world()]
         found.append((vars(real), names))
-    return [(names, [n for n in read if not n.startswith("__")]) for names, read in found if read]
+    return [(names, [n for n in read if n not in OF_SHADOWS]) for names, read in found if read]
 
 
 def has_changes(namespace: Namespace) -> bool:
@@ -62,7 +66,7 @@ def copies(namespace: Namespace) -> Iterator[tuple[Contents, Contents, int]]:
     for cell, copy in namespace._cells.values():
         yield contents_of(cell), contents_of(copy), 1
     for names in namespace._globals.values():
-        read = {name: names.real[name] for name in names if name in names.real and name[:2] != "__"}
+        read = {name: names.real[name] for name in names if name in names.real and name not in OF_SHADOWS}
         yield read, {name: names[name] for name in read}, len(read)
     for real, shadow in namespace._memo.values():
         if shadow is real or isinstance(real, np.ndarray | types.FunctionType | ShadowModule | types.ModuleType):

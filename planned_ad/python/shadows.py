@@ -188,21 +188,29 @@ class ShadowModules(collections.abc.Mapping[str, Any]):
 
 
 class ShadowModule(types.ModuleType):
-    """A module as traced code sees it: each attribute is shadowed when first read; a write stays here."""
+    """A module as traced code sees it: each attribute is shadowed when first read; a write stays here.
+
+    One that the module's own `__getattr__` makes is made by the shadow of that.
+    """
 
     def __init__(self, namespace: Shadowing, real: types.ModuleType):
         super().__init__(real.__name__, real.__doc__)
         self.__dict__.update({name: value for name, value in vars(real).items() if name in ("__file__", "__path__")})
         self.__spec__, self.__package__ = getattr(real, "__spec__", None), getattr(real, "__package__", None)
-        self.__dict__["__planned_ad_shadow__"] = (namespace, real)
+        self.__dict__["__planned_ad_shadow__"] = (namespace, real, {})
 
     def __getattr__(self, name: str) -> object:
+        namespace, real, asked = self.__dict__["__planned_ad_shadow__"]
+        if name not in vars(real) and name[:2] != "__" and is_user_function(vars(real).get("__getattr__")):
+            asked.update({name: None, "__getattr__": None})
+            make: Callable[[str], object] = self.read_first("__getattr__")  # type: ignore[assignment]
+            return namespace.shadow(make(name), f"{real.__name__}.{name}")
         value = self.__dict__[name] = self.read_first(name)
         return value
 
     def read_first(self, name: str) -> object:
         """What an attribute is that nobody has written to."""
-        namespace, real = self.__dict__["__planned_ad_shadow__"]
+        namespace, real, _ = self.__dict__["__planned_ad_shadow__"]
         return namespace.attribute(real, name)
 
     def __dir__(self) -> Iterable[str]:

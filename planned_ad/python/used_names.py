@@ -23,6 +23,11 @@ ITEM_FUNCTIONS = frozenset(
     {"dict", "list", "tuple", "set", "frozenset", "sorted", "len", "sum", "max", "min", "any", "all", "map", "filter",
      "zip", "enumerate", "iter", "reversed", "reduce", "format", "str", "repr", "locals", "globals", "chain"}
 )  # fmt: skip
+# What is asked for under a name that does not occur, by instructions and by functions.
+ASKED_BY = {
+    "__match_args__": {"MATCH_CLASS"},
+    "__dataclass_fields__": {"fields", "asdict", "astuple", "replace"},
+}
 MAKES_STRINGS = frozenset({"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "BUILD_STRING"})
 UNPACKS = frozenset({"DICT_MERGE", "DICT_UPDATE", "LIST_EXTEND"})
 COMPARISONS = frozenset({"COMPARE_OP", "CONTAINS_OP"})
@@ -44,8 +49,8 @@ class UsedNames:
     @functools.cached_property
     def names(self) -> frozenset[str]:
         """Names of attributes, globals and strings."""
-        found = (n for code in self._every for n in (*code.co_names, *strings(code.co_consts)))
-        return self.texts.union(found)
+        found = self.texts.union(n for code in self._every for n in (*code.co_names, *strings(code.co_consts)))
+        return found.union(name for name, words in ASKED_BY.items() if words & (found | self._opcodes))
 
     @functools.cached_property
     def any_attribute(self) -> bool:
@@ -66,12 +71,20 @@ class UsedNames:
 
     @functools.cached_property
     def compares(self) -> bool:
-        opcodes = {i.opname for code in self._every for i in dis.get_instructions(code)}
-        return not COMPARISONS.isdisjoint(opcodes)
+        return not COMPARISONS.isdisjoint(self._opcodes)
+
+    @functools.cached_property
+    def _opcodes(self) -> frozenset[str]:
+        return frozenset().union(*map(opcodes_of, self._every))
 
     @property
     def _every(self) -> Iterator[types.CodeType]:
         return (inner for code in self.codes for inner in nested(code))
+
+
+@functools.lru_cache(maxsize=1024)
+def opcodes_of(code: types.CodeType) -> frozenset[str]:
+    return frozenset(dis.opname[number] for number in code.co_code[::2])
 
 
 def nested(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -68,6 +68,9 @@ row("rint", np.rint, (None,), ("",))
 
 
 # Powers.
+MOST_HALVES = 5  # of an exponent, up to which a root and a few products are as accurate as a whole power of that size
+
+
 def power_in_base(ct: Symbol, y: Symbol, a: Symbol, b: Symbol) -> Symbol:
     """`b a**(b - 1)`; 0 at `a == b == 0`, where the factors are 0 and inf."""
     exponent = where(a.equals(0) & b.equals(0), 1, b - 1)
@@ -88,6 +91,19 @@ def same_dtype_power(operands, parameters):
     n = parameters["n"]
     if not isinstance(n, int) or n in (0, 1) or (n < 0 and operands[0].dtype.kind != "f"):
         raise ValueError(f"integer_power: exponent {n!r} of {operands[0].dtype}")
+    return same_dtype(operands, parameters)
+
+
+def half_power(ct: Symbol, y: Symbol, a: Symbol, *, n: int) -> Symbol:
+    """`n / 2 a**(n / 2 - 1)`."""
+    below = a.apply("half_power", n=n - 2) if n - 2 >= -MOST_HALVES else power(a, a.constant(n / 2 - 1))
+    return ct * (n / 2 * below)
+
+
+def floating_half_power(operands, parameters):
+    n = parameters["n"]
+    if not isinstance(n, int) or not n % 2 or abs(n) > MOST_HALVES or operands[0].dtype.kind != "f":
+        raise ValueError(f"half_power: {n!r} halves of {operands[0].dtype}")
     return same_dtype(operands, parameters)
 
 
@@ -112,6 +128,18 @@ row(
     samples=((0.5, 2),),
     examples=({"n": 2}, {"n": 3}, {"n": 7}, {"n": -1}, {"n": -2}),
     poles="a",  # of negative exponents
+)
+row(
+    "half_power",
+    lambda a, *, n: np.power(a, n / 2),
+    (half_power,),
+    ("a",),
+    cost=12,
+    result=floating_half_power,
+    samples=((0.5, 2),),
+    examples=({"n": 3}, {"n": 5}, {"n": -1}, {"n": -3}, {"n": -5}),
+    poles="a",
+    cusps="a",
 )
 row("sqrt", np.sqrt, (lambda ct, y, a: 0.5 * ct / y,), ("y",), cost=4, samples=((0.1, 3),), poles="a", cusps="a")
 row("cbrt", np.cbrt, (lambda ct, y, a: ct / (3 * (y * y)),), ("y",), cost=20, samples=((0.1, 3),), poles="a", cusps="a")

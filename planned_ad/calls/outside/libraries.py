@@ -59,11 +59,11 @@ def is_made_there(value: object) -> bool:
 
 
 def is_written_by_user(cls: type) -> bool:
-    """Whether the attributes of a class are the user's."""
+    """Whether the attributes of a class are the user's, of a named tuple's too."""
     if is_user_class(cls) or is_array_class(cls):
         return True
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)
-    return issubclass(cls, (*OPAQUE_BASES, type)) and is_traced(cls.__module__, file)
+    return issubclass(cls, (*OPAQUE_BASES, type, tuple)) and is_traced(cls.__module__, file)
 
 
 def has_copies(kind: type) -> bool:
@@ -73,3 +73,13 @@ def has_copies(kind: type) -> bool:
         return True
     makers = (base for base in real.__mro__ if type(vars(base).get("__new__")) is types.BuiltinFunctionType)
     return is_user_class(real) and next(makers, object) in (object, tuple, list, dict)
+
+
+def has_hidden_parts(cls: type) -> bool:
+    """Whether what instances of a class are made of is out of Python's sight, as with a subclass of `Decimal`."""
+    return any(type(vars(base).get("__new__")) is types.BuiltinFunctionType for base in cls.__mro__[:-1])
+
+
+def library_keeps_parts(base: type) -> bool:
+    """Whether a class that users derive from is a library's, whose methods read attributes of their own making."""
+    return is_library_value(base) and not {"__init__", "__new__"}.isdisjoint(vars(base))

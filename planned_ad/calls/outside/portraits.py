@@ -9,7 +9,9 @@ the world (a file, the time, random numbers), makes a portrait impossible, and t
 from __future__ import annotations
 
 import dis
+import functools
 import hashlib
+import itertools
 import re
 import sys
 import types
@@ -19,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ...python.shadows import is_library
 from ...python.used_names import nested
 from ...tape.found_outside import Outside
 from .sightings import PLAIN, Same, Walk
@@ -51,6 +54,8 @@ ASKS_THE_WORLD = frozenset(
 )  # fmt: skip
 IMPURE_PARTS = ("numpy.random", "numpy.lib.npyio", "numpy.lib._npyio", "numpy.lib.format", "scipy.io", "scipy.datasets")
 IMPORT = dis.opmap["IMPORT_NAME"]
+SETS = frozenset({"set", "frozenset"})
+MAKE_SETS = frozenset({dis.opmap["BUILD_SET"], dis.opmap["SET_ADD"], dis.opmap["SET_UPDATE"]})
 
 
 def portrait_of(walk: Walk, outside: Outside, with_contents: bool = False) -> Portrait:
@@ -84,6 +89,22 @@ def require_complete(walk: Walk, outside: Outside) -> None:
             asks = ASKS_THE_WORLD.intersection(inner.co_names)
             if asks or IMPORT in inner.co_code[::2]:
                 raise NotPortable(f"{inner.co_qualname} may depend on the world ({next(iter(asks), 'an import')})")
+    for obj in walk.met.values():
+        if type(obj) is types.FunctionType and not is_library(obj.__module__ or "", obj.__code__.co_filename):
+            for inner in nested(obj.__code__):
+                if makes_sets(inner):
+                    raise NotPortable(f"{inner.co_qualname} makes sets, whose order is another one in each process")
+
+
+@functools.lru_cache(maxsize=1024)
+def makes_sets(code: types.CodeType) -> bool:
+    """Whether code has sets that it may go through: others than constants that something is looked for in."""
+    if not SETS.isdisjoint(code.co_names) or not MAKE_SETS.isdisjoint(code.co_code[::2]):
+        return True
+    if not any(type(constant) is frozenset for constant in code.co_consts):
+        return False
+    steps = list(dis.get_instructions(code))
+    return any(type(a.argval) is frozenset and b.opname != "CONTAINS_OP" for a, b in itertools.pairwise(steps))
 
 
 def is_written_in_python(cls: type) -> bool:
@@ -115,7 +136,10 @@ def key_told(key: Any, numbers: dict[int, int]) -> Any:
         return ("array", repr(key[3]))
     if kind == "again":
         return ("again", repr(numbers[id(key[1].object)]))
-    if kind in ("class", "instance", "module", "function", "library"):
+    if kind == "class":
+        bases = (f"{base.object.__module__}:{base.object.__qualname__}" for base in key[2])
+        return (kind, importable_name(key[1].object), *bases)
+    if kind in ("instance", "module", "function", "library"):
         return (kind, importable_name(key[1].object))
     if kind == "code":
         return ("code", code_digest(key[1]))

@@ -25,13 +25,20 @@ import numpy as np
 from ...kernels.entry import watchtable
 from ...kernels.entry.watchtable import Row
 from ...python.made import MadeOf
-from ...python.shadows import OPAQUE_BASES, is_array_class, is_user_class, is_user_function, real_class
+from ...python.shadows import is_array_class, is_user_class, is_user_function, real_class
 from ...python.used_names import UsedNames, globals_in
 from ...python.world import of_the_world
 from ...tape.captured import MOST_BYTES, view_of
 from ...tracing.record.traced import Traced
 from .abstract import members_asked_for, registered, registration_rows
-from .libraries import has_copies, is_fixed, is_made_there, is_written_by_user
+from .libraries import (
+    has_copies,
+    has_hidden_parts,
+    is_fixed,
+    is_made_there,
+    is_written_by_user,
+    library_keeps_parts,
+)
 
 MOST_ITEMS = 512  # of a container: of one with more, the items are not looked at
 MOST_ROWS = 4096
@@ -256,7 +263,7 @@ class Walk:
             self.codes.add(f.__code__)
         fields = ("__code__", "__defaults__", *(("__kwdefaults__",) if f.__kwdefaults__ else ()))
         for name in fields:
-            self.row(watchtable.field_of(f, name), is_root)  # calls take the function itself as it was given
+            self.row(watchtable.field_of(f, name))
         self.see(path, ("code", f.__code__), where(f), not is_root)
         self.cells(f)
         if f.__defaults__ is not None:
@@ -289,10 +296,17 @@ class Walk:
     def is_used(self, name: object) -> bool:
         return type(name) is not str or self.names.any_attribute or name in self.names.names
 
-    def attributes(self, state: dict, path: str, kind: type | None = None, without: str = "") -> None:
+    def attributes(
+        self,
+        state: dict,
+        path: str,
+        kind: type | None = None,
+        without: str = "",
+        is_used: Callable[[str], bool] | None = None,
+    ) -> None:
         """Those of an object, and those that are asked for and are not there, in its class `kind` neither."""
         missing = [name for name in sorted(self.names.asked_for) if name not in state and not hasattr(kind, name)]
-        for name in [*filter(self.is_used, state), *missing]:
+        for name in [*filter(is_used or self.is_used, state), *missing]:
             if name != without:
                 self.item(state, name, f"{path}.{name}")
 
@@ -304,12 +318,13 @@ class Walk:
 
     def visit_class(self, cls: type, path: str) -> None:
         cls = real_class(cls)
-        self.see(path, ("class", Same(cls)), repr(cls), False)
+        self.see(path, ("class", Same(cls), tuple(map(Same, cls.__mro__))), repr(cls), False)
+        self.row(watchtable.bases_of(cls))
         if type(cls) is not type and is_written_by_user(type(cls)):
             self.as_it_is(Walk.class_attributes, type(cls), path)
         if is_user_class(cls) or is_array_class(cls):
             self.class_attributes(cls, path)
-        elif issubclass(cls, (*OPAQUE_BASES, type)):
+        elif is_written_by_user(cls):
             self.as_it_is(Walk.class_attributes, cls, path)
 
     def class_attributes(self, cls: type, path: str) -> None:
@@ -339,9 +354,9 @@ class Walk:
         self.see(f"{cls.__name__}.register", ("registered", *registered(cls)), "other classes", False)
 
     def may_run(self, name: str, method: object, cls: type) -> bool:
-        """Whether a special method may be called, whose name need not occur."""
-        if name in FIELDS:
-            return name in self.names.names
+        """Whether a special method may be called, whose name need not occur, or what has its name is asked for."""
+        if name in self.names.names:
+            return True
         method = getattr(method, "__func__", method)
         if name in NOT_CALLED or isinstance(method, type) or not (callable(method) or hasattr(method, "__get__")):
             return False
@@ -354,22 +369,21 @@ class Walk:
         real: Any = real_class(type(obj))
         self.see(path, ("instance", Same(real)), f"a {real.__name__}", False)
         self.visit(real, real.__name__)
-        if issubclass(real, tuple):
-            self.visit_items(tuple(obj), path)
-        elif issubclass(real, list):
-            self.visit_list(obj, path)
-        elif issubclass(real, dict):
-            self.visit_dict(obj, path)
-        elif issubclass(real, set):
-            self.visit_set(obj, path)
+        bases = real.__mro__[:-1]
+        visit = next(filter(None, (VISITORS.get(base, AS_IT_IS.get(base)) for base in bases)), None)
+        if visit is not None:
+            visit(self, obj, path)
+        elif has_hidden_parts(real):
+            self.see(path, ("object", Same(obj)), f"another {real.__name__}")
         state = object.__getattribute__(obj, "__dict__") if real.__dictoffset__ else {}
         self.row(watchtable.class_of(obj))
+        is_used = bool if visit is None and any(map(library_keeps_parts, bases)) else self.is_used
         if real.__dictoffset__:
             self.row(watchtable.length_of(state))
-            self.attributes(state, path, real)
-        for base in real.__mro__:
+            self.attributes(state, path, real, is_used=is_used)
+        for base in bases:
             for name, found in list(vars(base).items()):
-                if not self.is_used(name):
+                if not is_used(name):
                     continue
                 if isinstance(found, types.MemberDescriptorType):
                     self.slot(obj, found, f"{path}.{name}")
@@ -439,7 +453,9 @@ class Walk:
 
 VISITORS: dict[type, Callable[[Walk, Any, str], None]] = {}  # of kinds that traced code sees copies of: see `visitors`
 AS_IT_IS: dict[type, Callable[[Walk, Any, str], None]] = {}  # and of those that it sees themselves
-NOT_CALLED = frozenset({"__init_subclass__", "__del__", "__repr__", "__hash__", "__reduce__", "__getstate__"})
+NOT_CALLED = frozenset(
+    {"__init_subclass__", "__del__", "__repr__", "__hash__", "__reduce__", "__getstate__", "__getnewargs__"}
+)
 OF_CREATION = frozenset({"__init__", "__new__", "__post_init__"})
 OF_COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import array
 import collections
+import contextlib
 import contextvars
 import enum
 import functools
@@ -28,6 +29,7 @@ from ...python.shadows import ShadowModule, is_user_class, real_class, referent_
 from .libraries import is_fixed, is_library_value, is_made_there
 from .sightings import AS_IT_IS, VISITORS, Same, Walk, is_plain, number_key
 
+NamedPair = collections.namedtuple("NamedPair", "first second")
 NEVER_CHANGE = (np.dtype, np.generic, enum.Enum, BaseException)
 
 
@@ -85,7 +87,10 @@ def visit_environment(walk: Walk, environment: Any, path: str) -> None:
 
 def visit_variable(walk: Walk, variable: contextvars.ContextVar, path: str) -> None:
     walk.row(watchtable.NEVER)
-    walk.visit_items((variable.get(None),), path)
+    values = []
+    with contextlib.suppress(LookupError):
+        values.append(variable.get())
+    walk.visit_items(values, path)
 
 
 def visit_of_thread(walk: Walk, obj: threading.local, path: str) -> None:
@@ -94,6 +99,21 @@ def visit_of_thread(walk: Walk, obj: threading.local, path: str) -> None:
     state = obj.__dict__
     walk.see(path, ("local", tuple(filter(walk.is_used, state))), "other attributes", False)
     walk.attributes(state, path, type(obj))
+
+
+def visit_base_value(kind: type) -> Callable[[Walk, Any, str], None]:
+    """A visitor of numbers and texts of a class of the user's: what they are without it."""
+    plain: Callable[[Any], Any] = {int: int.__int__, float: float.__float__, str: str.__str__}.get(kind, kind)
+
+    def visit(walk: Walk, value: Any, path: str) -> None:
+        walk.visit(plain(value), path)
+
+    return visit
+
+
+def visit_field(walk: Walk, field: Any, path: str) -> None:
+    """The getter of a field of a named tuple."""
+    walk.see(path, ("field", field.__reduce__()[1][0]), "another field")
 
 
 def visit_getter(walk: Walk, getter: Any, path: str) -> None:
@@ -233,6 +253,11 @@ AS_IT_IS |= {
     bytearray: visit_bytes,
     memoryview: visit_bytes,
     array.array: visit_bytes,
+    int: visit_base_value(int),
+    float: visit_base_value(float),
+    complex: visit_base_value(complex),
+    str: visit_base_value(str),
+    bytes: visit_base_value(bytes),
     type(os.environ): visit_environment,
     contextvars.ContextVar: visit_variable,
     threading.local: visit_of_thread,
@@ -244,6 +269,7 @@ AS_IT_IS |= {
     type({}.keys()): visit_view,
     type({}.values()): visit_view,
     type({}.items()): visit_view,
+    type(NamedPair.first): visit_field,
     operator.attrgetter: visit_getter,
     operator.methodcaller: visit_getter,
     functools.singledispatchmethod: visit_dispatch,

@@ -83,7 +83,7 @@ def entry_of(variant: Variant, row: CallKind) -> Entry:
 
 def compiled(variant: Variant, row: CallKind) -> Entry:
     tape = sweep_tape(variant.trace, row)
-    return build_entry(variant.trace, row, tape, declined, watch=variant.watch)
+    return build_entry(variant.trace, row, tape, declined, watch=variant.watch, threads=variant.threads)
 
 
 def declined(*arguments: Any) -> Any:

@@ -264,6 +264,9 @@ class Watch(Protocol):
     @property
     def table(self) -> WatchTable | None: ...
 
+    @property
+    def watched(self) -> tuple[str, ...]: ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallSpec:

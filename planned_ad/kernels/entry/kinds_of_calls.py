@@ -31,6 +31,7 @@ class AnyWatch:
     """That something is watched, whatever it is."""
 
     table = WatchTable()
+    watched: tuple[str, ...] = ()
 
     def is_same(self) -> bool:
         raise AssertionError("no call has this watch")

@@ -122,6 +122,16 @@ class KernelPointers(Pointers):
             found = self.base[memory] = self.make(memory)
         return found
 
+    def is_given(self, memory: Memory) -> bool:
+        """Whether this function alone knows where a memory is: it was passed it, or has it on its stack."""
+        assert self.layout is not None
+        plan = self.layout.plan
+        if memory in self.cells:
+            return True
+        if memory.kind != "buffer" or memory in plan.offsets:
+            return False
+        return plan.tape.buffers[memory.id].array is None
+
     def place(self, memory: Memory) -> Place:
         assert self.builder is not None and self.layout is not None
         marks = self.layout.metadata(self.builder.module, memory) if self.indices else ()

@@ -143,6 +143,17 @@ def attribute(cls: type, name: str, *value: object) -> Row:
     return Row(ATTRIBUTE, id(cls), id(name), id(value[0]) if value else 0, 0, (cls, name, *value))
 
 
+def bases_of(cls: type) -> Row:
+    """The order in which a class and its bases are looked through."""
+    return cell(id(cls) + _bases_offset(), id(cls.__mro__), cls, cls.__mro__)
+
+
+@functools.cache
+def _bases_offset() -> int:
+    words = object.__getattribute__(type, "__basicsize__") // 8
+    return 8 * [_int64(id(int) + 8 * k) for k in range(words)].index(id(int.__mro__))
+
+
 ABC_REGISTRY = 16  # of what an abstract base class keeps beside its attributes
 
 

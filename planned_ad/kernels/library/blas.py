@@ -16,7 +16,7 @@ from llvmlite import ir
 from ...passes.products import TILED_PRODUCT
 from ...planning.schedule import LibraryStep
 from ...regions.regions import c_strides
-from ..llvm.places import Pointers, loop
+from ..llvm.places import LoopPart, Pointers, loop
 from ..llvm.types import I8, I32, I64, constant, memory_type
 from ..maths.notation import declare
 from .routines import cell, library_symbol
@@ -121,6 +121,21 @@ def collapse(group: list[Dimension]) -> tuple[Dimension, tuple[Dimension, ...]]:
 
 def emit_contract(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> None:
     """The contraction: zero the result where it is added up, then loops around products."""
+    emit_zeros(builder, step, pointers)
+    emit_products(builder, step, pointers)
+
+
+def emit_zeros(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> None:
+    product, out = product_of(step), step.operation.out
+    if out.size and (product.k.extent == 0 or product.sums):
+        zero(builder, pointers.of(step.result), out.size, out.dtype)
+
+
+def emit_products(
+    builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers, part: LoopPart | None = None, cut: int | None = None
+) -> None:
+    """The products, on memory that is zero where they are added up; or a `part` of them: those of a stretch of the loop
+    around them of this number, or of the rows of tiles."""
     product = product_of(step)
     dtype = step.operation.out.dtype
     (a_memory, a_view, _), (b_memory, b_view, _) = step.operands
@@ -128,15 +143,15 @@ def emit_contract(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) 
     offsets = [pointers.offset(builder, view.offset) for view in (a_view, b_view)] + [ir.Constant(I64, 0)]
     if step.operation.out.size == 0:
         return
-    if product.k.extent == 0 or product.sums:
-        zero(builder, bases[2], step.operation.out.size, dtype)
     if product.k.extent == 0 or any(d.extent == 0 for d in product.sums):
         return
 
     def inside(dimensions: tuple[Dimension, ...], offsets: list[ir.Value]) -> None:
         if dimensions:
             d = dimensions[0]
-            with loop(builder, 0, d.extent, 1) as index:
+            is_cut = part is not None and len(product.loops) - len(dimensions) == cut
+            start, stop = (part.first, part.last) if part is not None and is_cut else (0, d.extent)
+            with loop(builder, start, stop, 1) as index:
                 moved = [
                     builder.add(o, builder.mul(index, ir.Constant(I64, s))) if s else o
                     for o, s in zip(offsets, (d.a, d.b, d.out))
@@ -149,7 +164,8 @@ def emit_contract(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) 
         if tiled is not None:
             swapped, form = tiled
             scalar, vector = (places[0], places[1]) if swapped else (places[1], places[0])
-            emit_tiled(builder, form, scalar, vector, places[2], dtype, accumulate=bool(product.sums))
+            rows = part if cut is None else None
+            emit_tiled(builder, form, scalar, vector, places[2], dtype, accumulate=bool(product.sums), part=rows)
         elif product.blas and dtype.kind == "f":
             call_gemm(builder, product, places, dtype, accumulate=bool(product.sums))
         else:

@@ -11,6 +11,7 @@ from llvmlite import ir
 
 from ...planning.schedule import LibraryStep, Memory
 from ...regions.regions import View, c_strides
+from ..llvm.addresses import OpenModule
 from ..llvm.places import Pointers, loop
 from ..llvm.types import I64, POINTER, memory_type
 from .fourier_lines import LaneBlocks, Strided, Transforms, Treatment
@@ -172,7 +173,7 @@ class Measured(Transforms):
 @functools.cache
 def scratch_of_lines(primitive: str, n: int, lanes: int, dtype: np.dtype) -> int:
     number = memory_type(dtype).as_pointer()
-    function = ir.Function(ir.Module(), ir.FunctionType(ir.VoidType(), [number, number]), "nowhere")
+    function = ir.Function(OpenModule("nowhere"), ir.FunctionType(ir.VoidType(), [number, number]), "nowhere")
     builder = ir.IRBuilder(function.append_basic_block())
     place, scratch = function.args
     transforms = Measured(builder, dtype, builder.bitcast(scratch, POINTER))

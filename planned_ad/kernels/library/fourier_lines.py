@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from ..llvm.addresses import pointer_at
 from ..llvm.places import loop
 from ..llvm.types import I64, constant, memory_type
 from . import twiddles
@@ -116,8 +117,7 @@ class Transforms:
         values = []
         for argument in arguments:
             if isinstance(argument, np.ndarray):
-                place = I64(argument.ctypes.data)
-                argument = place.inttoptr(memory_type(self.dtype).as_pointer())
+                argument = self.table(argument)
             elif isinstance(argument, float):
                 argument = constant(self.dtype, argument)
             elif isinstance(argument, int):
@@ -125,7 +125,10 @@ class Transforms:
             values.append(argument)
         assert len(values) == len(SIGNATURES[name])
         kind = ir.FunctionType(ir.VoidType(), [value.type for value in values])  # type: ignore[attr-defined]
-        self.builder.call(self.builder.inttoptr(I64(address), kind.as_pointer()), values)
+        self.builder.call(pointer_at(self.builder, "address", address, kind), values)
+
+    def table(self, numbers: np.ndarray) -> ir.Value:
+        return pointer_at(self.builder, "array", numbers, memory_type(self.dtype))
 
     def load(self, lanes: int, source: Strided, to: Strided, n: int) -> None:
         im = source.re if source.im is None else source.im
@@ -194,7 +197,7 @@ class Transforms:
         turned = self.buffer(n2, LANES)
         with LaneBlocks(self.builder, n1) as (_, start):
             offset = self.builder.mul(start, I64(width))
-            factors = self.at(I64(table.ctypes.data).inttoptr(work.re.type), offset)
+            factors = self.at(self.table(table), offset)
             self.call("turn", LANES, "", self.at(work.re, offset), factors, turned.re, n1, n2)
             columns = replace(self.moved(target, start, target.step), step=n1 * target.step, lane=target.step)
             self.by_passes(n2, LANES, turned, columns, replace(treatment, swap_in=False), is_scratch=True)

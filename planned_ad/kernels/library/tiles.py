@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from llvmlite import ir
 
-from ..llvm.places import Place, loop
+from ..llvm.places import LoopPart, Place, at_most, loop
 from ..llvm.types import I64, POINTER, constant, register_type, splat
 from ..nests.access import load_one, put, read
 from ..nests.lanes import add
@@ -44,15 +44,28 @@ def emit_tiled(
     out: ir.Value,
     dtype: np.dtype,
     accumulate: bool,
+    part: LoopPart | None = None,
 ) -> None:
-    """The product, with or without adding to what `out` holds; pointers to the first elements."""
+    """The product, with or without adding to what `out` holds; pointers to the first elements. `part`: of the rows."""
     lanes = VECTOR_BYTES // dtype.itemsize
     places = tuple(Place(builder.bitcast(p, POINTER)) for p in (scalar, vector, out))
     for first, last, rows in stretches(product.rows, tile_rows(product.rows)):
-        with loop(builder, first, last, rows) as v:
+        start, stop = rows_of_part(builder, part, first, last)
+        with loop(builder, start, stop, rows) as v:
             for start, stop, width in stretches(product.width, lanes * VECTORS):
                 with loop(builder, start, stop, width) as u:
                     emit_tile(builder, product, places, v, u, rows, width, dtype, accumulate)
+
+
+def rows_of_part(
+    builder: ir.IRBuilder, part: LoopPart | None, first: int, last: int
+) -> tuple[int | ir.Value, int | ir.Value]:
+    """The rows of whole tiles, or of those that are left over, that a part has."""
+    if part is None:
+        return first, last
+    if not first:
+        return part.first, at_most(builder, part.last, last)
+    return builder.select(builder.icmp_signed("==", part.last, I64(last)), I64(first), I64(last)), I64(last)
 
 
 def stretches(extent: int, step: int) -> list[tuple[int, int, int]]:

@@ -59,6 +59,29 @@ class Pointers:
         return Place(self.of(memory))
 
 
+@dataclass(frozen=True, slots=True)
+class LoopPart:
+    """A stretch of a loop: from index `first` on, up to `last`."""
+
+    first: ir.Value
+    last: ir.Value
+
+
+def loop_part(builder: ir.IRBuilder, number: ir.Value, count: int, extent: int, unit: int = 1) -> LoopPart:
+    """Part `number` of `count` of a loop, which begins and ends at multiples of `unit`, or at the loop's end."""
+    units = I64(-(-extent // unit))
+
+    def start_of(number: ir.Value) -> ir.Value:
+        return builder.mul(builder.udiv(builder.mul(units, number), I64(count)), I64(unit))
+
+    last = start_of(builder.add(number, I64(1)))
+    return LoopPart(start_of(number), last if extent % unit == 0 else at_most(builder, last, extent))
+
+
+def at_most(builder: ir.IRBuilder, number: ir.Value, most: int) -> ir.Value:
+    return builder.select(builder.icmp_signed("<", number, I64(most)), number, I64(most))
+
+
 class loop:
     """`with loop(builder, start, stop, step) as index:` emits a counted loop.
 

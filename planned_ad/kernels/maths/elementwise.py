@@ -238,6 +238,24 @@ def _integer_power(builder, operands, dtype, source, parameters):
     return result if n > 0 else builder.fdiv(constant(dtype, 1, lanes_of(a)), result)
 
 
+def _half_power(builder, operands, dtype, source, parameters):
+    """`|a|**(n / 2)` by a square root and products, of which none leaves the range before the result does.
+
+    A negative number has none, but for minus infinity, as `pow` has it.
+    """
+    (a,) = operands
+    number, lanes = int(parameters["n"]), lanes_of(a)
+    size = intrinsic(builder, "fabs", a)
+    result = intrinsic(builder, "sqrt", size)
+    if number < 0:
+        result = builder.fdiv(constant(dtype, 1, lanes), result)
+    for _ in range(abs(number) // 2):
+        result = builder.fmul(result, size) if number > 0 else builder.fdiv(result, size)
+    finite = builder.fcmp_ordered("<", size, constant(dtype, np.inf, lanes))
+    has_none = builder.and_(builder.fcmp_ordered("<", a, constant(dtype, 0, lanes)), finite)
+    return builder.select(has_none, constant(dtype, np.nan, lanes), result)
+
+
 def _divmod_float(builder, a, b, dtype):
     """C's fmod turned into Python's divmod, as NumPy's npy_divmod does."""
     n = lanes_of(a)
@@ -399,6 +417,7 @@ SPECIAL: dict[str, Callable[..., ir.Value]] = {
     "bitwise_invert": _logical_not,
     "cast": _cast,
     "integer_power": _integer_power,
+    "half_power": _half_power,
     "floor_divide": _divmod(0),
     "remainder": _divmod(1),
     "isnan": _isnan,

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from llvmlite import ir
 
+from ...planning.schedule import Counted
 from ..llvm.places import Place
-from ..llvm.types import I32, I64, memory_type, splat
+from ..llvm.types import I32, I64, memory_type, register_type, splat
 from ..maths.notation import declare, suffix
 from .lanes import from_lanes, lane_mask, reversed_lanes
 
@@ -73,6 +74,16 @@ def read(
         move = builder.mul(number, ir.Constant(I64, stride))
         found.append(load_one(builder, place, builder.add(offset, move), dtype))
     return from_lanes(builder, found, lanes)
+
+
+def at_counted_places(builder: ir.IRBuilder, item: Counted, offset: ir.Value, stride: int, lanes: int) -> ir.Value:
+    """What an array that counts holds at `lanes` places `stride` apart."""
+    first = builder.add(builder.mul(offset, ir.Constant(I64, item.step)), ir.Constant(I64, item.first))
+    numbers = splat(builder, first, lanes)
+    if lanes > 1:
+        moves = [lane * stride * item.step for lane in range(lanes)]
+        numbers = builder.add(numbers, ir.Constant(ir.VectorType(I64, lanes), moves))
+    return builder.sitofp(numbers, register_type(item.dtype, lanes)) if item.dtype.kind == "f" else numbers
 
 
 def masks(dtype: np.dtype, stride: int, count: int | Tail) -> bool:

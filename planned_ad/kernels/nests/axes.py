@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from ...planning.schedule import Compute, GatherRead, Immediate, Memory, Nest, Position, Read, Reduce, Write
+from ...planning.schedule import Compute, Counted, GatherRead, Immediate, Memory, Nest, Position, Read, Reduce, Write
 from ...regions.affine import Ragged, exact, ragged
 from ...regions.regions import Region, View, overlap
+
+ACCESSES = Read | Counted | GatherRead | Write | Reduce
 
 
 @dataclass
@@ -20,8 +22,8 @@ class Axis:
 
 
 def accesses(nest: Nest) -> dict[int, View]:
-    """The view of each item that addresses memory; spills under the key `-1 - register`."""
-    found = {k: item.view for k, item in enumerate(nest.items) if isinstance(item, Read | GatherRead | Write | Reduce)}
+    """The view of each item that addresses memory, or counts places; spills under the key `-1 - register`."""
+    found = {k: item.view for k, item in enumerate(nest.items) if isinstance(item, ACCESSES)}
     found.update({-1 - register: write.view for register, write in nest.spills.items()})
     return found
 
@@ -84,7 +86,7 @@ def item_levels(nest: Nest, axes: list[Axis]) -> list[int]:
             level = 0
         elif isinstance(item, Compute):
             level = max((levels[k] for k in item.operands), default=0)
-        elif isinstance(item, Read | GatherRead) and not is_written(item, written, nest):
+        elif isinstance(item, Counted) or (isinstance(item, Read | GatherRead) and not is_written(item, written, nest)):
             moves = [k + 1 for k, axis in enumerate(axes) if axis.strides[number]]
             level = max([0, *moves, *(levels[k] for k in getattr(item, "indices", ()))])
         else:

@@ -9,19 +9,20 @@ as scalars. Strided and gathered accesses are made lane by lane.
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from dataclasses import dataclass, field
 
 import numpy as np
 from llvmlite import ir
 
-from ...planning.schedule import Compute, GatherRead, Immediate, Nest, Position, Read, Reduce, Write
+from ...planning.schedule import Compute, Counted, GatherRead, Immediate, Item, Nest, Position, Read, Reduce, Write
 from ...regions.affine import Ragged
 from ...regions.regions import View
-from ..llvm.places import Pointers, loop
+from ..llvm.places import LoopPart, Pointers, at_most, loop
 from ..llvm.types import I32, I64, constant, register_type, splat
 from ..maths import elementwise
 from ..maths import vector_functions as vecmath
-from .access import Tail, load_one, put, read, store_one, tail
+from .access import Tail, at_counted_places, load_one, put, read, store_one, tail
 from .axes import Axis, item_levels, loop_axes
 from .interleaved import Columns, column_reads, column_writes, load_columns, store_columns
 from .lanes import IDENTITY, across_lanes, add, combine, from_lanes, widen
@@ -32,13 +33,23 @@ VECTOR_BYTES = 64
 RAGGED_BYTES = 32  # loops over triangles are short: what is left over counts
 
 
+@dataclass(frozen=True, slots=True)
+class NestPart:
+    """A part of a nest that is cut along the loop at `depth`; the items in `sums` are summed for it alone."""
+
+    stretch: LoopPart
+    depth: int
+    sums: Container[int]
+
+
 @dataclass
 class NestEmitter:
-    """The emission of one nest into `builder`'s current block."""
+    """The emission of one nest, or of a part of it, into `builder`'s current block."""
 
     builder: ir.IRBuilder
     nest: Nest
     pointers: Pointers
+    cut: NestPart | None = None
     axes: list[Axis] = field(default_factory=list)
     level: list[int] = field(default_factory=list)  # per item: loops around it
     scalars: dict[int, ir.Value] = field(default_factory=dict)  # registers computed outside the innermost loop
@@ -53,10 +64,12 @@ class NestEmitter:
     def emit(self) -> None:
         nest = self.nest
         self.axes = loop_axes(nest)
+        filled = self.prepare_reductions()
+        for number in filled if self.cut is None else [n for n in filled if n in self.cut.sums]:
+            self.fill(nest.items[number])
         self.level = item_levels(nest, self.axes)
         self.columns = column_reads(nest, self.axes) | column_writes(nest, self.axes)
         self.decisive = elementwise.decisive_items(nest.items)
-        self.prepare_reductions()
         if 0 in nest.domain:
             return
         depth = len(self.axes)
@@ -69,9 +82,23 @@ class NestEmitter:
 
     # Reductions.
 
-    def prepare_reductions(self) -> None:
-        """Decide for each reduction whether it sums in registers, and put the identity where it sums in memory."""
-        depth = len(self.axes)
+    def emit_before_parts(self, sums: Container[int]) -> None:
+        """What comes before all parts, in which `sums` are summed by themselves. It leaves the axes known."""
+        self.axes = loop_axes(self.nest)
+        for number in self.prepare_reductions():
+            if number not in sums:
+                self.fill(self.nest.items[number])
+
+    def unit(self, depth: int) -> int:
+        """At multiples of what a loop can be cut, once the axes are known: the innermost one between blocks."""
+        if depth < len(self.axes) - 1:
+            return 1
+        self.lanes = self.choose_lanes()
+        return self.lanes * self.copies()
+
+    def prepare_reductions(self) -> list[int]:
+        """Decide for each reduction whether it sums in registers; those that are to find the identity in memory."""
+        depth, filled = len(self.axes), []
         for number, item in enumerate(self.nest.items):
             if not isinstance(item, Reduce):
                 continue
@@ -82,10 +109,12 @@ class NestEmitter:
             if first < depth and 0 not in self.nest.domain:
                 self.in_registers[number] = first
             if outer or first == depth or 0 in self.nest.domain:
-                self.fill(item)
+                filled.append(number)
+        return filled
 
-    def fill(self, item: Reduce) -> None:
+    def fill(self, item: Item) -> None:
         """Store the identity of the reduction to each element of its result."""
+        assert isinstance(item, Reduce)
         kept = [(n, s) for k, (n, s) in enumerate(zip(item.view.shape, item.view.strides)) if k not in item.axes]
         if any(n == 0 for n, _ in kept):
             return
@@ -159,12 +188,16 @@ class NestEmitter:
         innermost = depth == len(self.axes) - 1
         copies = self.copies()
         self.start_accumulators(depth, copies)
-        if innermost and isinstance(self.extents[depth], int):
+        is_cut = self.cut is not None and depth == self.cut.depth
+        if innermost and is_cut:
+            self.emit_innermost_part(copies)
+        elif innermost and isinstance(self.extents[depth], int):
             self.emit_innermost(copies)
         elif innermost:
             self.emit_ragged(copies, self.extents[depth])
         else:
-            with loop(self.builder, 0, self.extents[depth], 1) as index:
+            start, stop = (self.stretch.first, self.stretch.last) if is_cut else (0, self.extents[depth])
+            with loop(self.builder, start, stop, 1) as index:
                 self.indices.append(index)
                 self.open_loops(depth + 1)
                 self.indices.pop()
@@ -176,9 +209,26 @@ class NestEmitter:
         blocks = self.axes[-1].extent // self.lanes
         return 4 if sums and len(self.nest.items) <= UNROLL_ITEMS and blocks >= 8 else 1
 
-    def emit_innermost(self, copies: int) -> None:
+    @property
+    def stretch(self) -> LoopPart:
+        assert self.cut is not None
+        return self.cut.stretch
+
+    def emit_innermost_part(self, copies: int) -> None:
+        """A part of the innermost loop: the same blocks as of the whole one; the last part has what is left over."""
+        builder, extent, unit = self.builder, self.axes[-1].extent, self.lanes * copies
+        whole, last = extent - extent % unit, self.stretch.last
+        with loop(builder, self.stretch.first, at_most(builder, last, whole), unit) as index:
+            for k in range(copies):
+                start = builder.add(index, I64(k * self.lanes)) if k else index
+                self.emit_block(start, self.lanes, self.lanes, unroll=k)
+        if whole < extent:
+            with builder.if_then(builder.icmp_signed("==", last, I64(extent))):
+                self.emit_innermost(copies, whole)
+
+    def emit_innermost(self, copies: int, done: int = 0) -> None:
+        """The innermost loop from index `done` on."""
         extent, lanes = self.axes[-1].extent, self.lanes
-        done = 0
         for together in (copies, 1) if copies > 1 else (1,):
             step = lanes * together
             last = extent - (extent - done) % step
@@ -295,6 +345,9 @@ class NestEmitter:
             return constant(item.dtype, item.number, lanes)
         if isinstance(item, Position):
             return splat(builder, self.pointers.offset(builder, item.expression), lanes)
+        if isinstance(item, Counted):
+            offset = self.offset(number, item.view, depth)
+            return at_counted_places(builder, item, offset, self.inner_stride(number, depth), lanes)
         if isinstance(item, Compute):
             operands = [register(k) for k in item.operands]
             source = self.nest.items[item.operands[-1]].dtype  # type: ignore[union-attr]

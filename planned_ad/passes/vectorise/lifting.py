@@ -41,8 +41,9 @@ from ...rules.table import RULES
 from ...tape.builder import TapeBuilder
 from ...tape.tape import Apply, IndexValue, Load, Loop, Operation, Scatter, Store, Value
 from ..invariants import is_total
+from .streaming import joins_rows, streams, upwards
 
-MOST_INDICES = 1 << 16  # numbers of an index that are worth a constant array
+MOST_INDICES = 1 << 22  # numbers of an index that are worth a constant array, which nothing reads
 SHORT = 64  # elements of an array that by itself keeps vectors too little busy
 MOST_ELEMENTS = 1 << 20  # of the array that short ones of all iterations make
 MOST_NEAR = 1 << 15  # of the array that longer ones make: what a processor keeps near
@@ -53,12 +54,21 @@ LEAST_MATRIX = 256  # elements of that
 class Lifting:
     """The writing of one loop's iterations as array operations.
 
-    `builder` receives them; `around` are the iterations that the loop itself runs in.
+    `builder` receives them; `around` are the iterations that the loop itself runs in. `shapes`: those of the regions of
+    each buffer that the program looks at.
     """
 
-    def __init__(self, builder: TapeBuilder, loop: Loop, sharing: Sharing, around: Iterations, widest: int):
+    def __init__(
+        self,
+        builder: TapeBuilder,
+        loop: Loop,
+        sharing: Sharing,
+        around: Iterations,
+        widest: int,
+        shapes: frozenset[tuple[int, tuple[int, ...]]],
+    ):
         self.builder = builder
-        self.loop = loop
+        self.loop = loop = upwards(loop, sharing)
         self.sharing = sharing
         self.around = around
         self.widest = widest
@@ -70,6 +80,8 @@ class Lifting:
         self.links = frozenset(id for carry in sharing.carries.values() for id in carry.links)
         self.varying = varying_values(loop)
         self.multiplies = any(multiplies_alike(op, self.varying) for op in loop.body)
+        self.streams = streams(loop, sharing)
+        self.joins = self.streams and joins_rows(loop, shapes, self.varying - self.links)
 
     def write(self) -> None:
         """Write the loop; raises `NotIndependent` where an operation has no such form."""
@@ -84,6 +96,8 @@ class Lifting:
                 self.store(op, position in self.sharing.last)
             elif isinstance(op, Scatter):
                 self.scatter(op)
+            elif self.joins and isinstance(op, Apply) and op.primitive == "reduce_sum":
+                continue  # by what sums it up
             elif all(v.id not in self.lifted for v in op.inputs) and self.loop.index not in indices_of(op):
                 self.once(op)
             else:
@@ -92,13 +106,16 @@ class Lifting:
     def check_extents(self, op: Operation) -> None:
         """Refuses what differs between iterations, or takes more memory than it saves time.
 
-        Where all iterations multiply by the same matrix, together they are one product, which reads it once.
+        Where all iterations multiply by the same matrix, together they are one product, which reads it once; what
+        passes over memory once takes none.
         """
         is_alike = not any(v.id in self.varying for v in (*op.inputs, *op.outputs))
         for shape in (*(v.shape for v in op.outputs), *(r.shape for r in (*op.reads, *op.writes))):
             if any(coefficient(exact(n), self.loop.index) for n in shape):
                 raise NotIndependent("an extent differs between iterations")
             size = math.prod(shape)
+            if self.streams or (is_alike and op.outputs):
+                continue
             if self.multiplies and (is_alike or size * int(self.count) <= MOST_MULTIPLIED):
                 continue
             most = MOST_ELEMENTS if size <= SHORT else MOST_NEAR
@@ -130,6 +147,8 @@ class Lifting:
         step = coefficient(view.offset, self.loop.index) * self.loop.step
         first = substitute(view.offset, self.loop.index, self.loop.start)
         whole = View(first, (self.count, *view.shape), (step + stride, *view.strides))
+        if self.joins:
+            whole = View(first, (int(self.count) * view.size,), view.strides)
         moving = [(n, s) for n, s in zip(whole.shape, whole.strides) if s]
         if not is_injective(View(0, tuple(n for n, _ in moving), tuple(s for _, s in moving))):
             raise NotIndependent("windows that overlap")
@@ -163,7 +182,8 @@ class Lifting:
                 value = self.applied(op)
             case _:
                 raise NotIndependent(f"{type(op).__name__} has no array form")
-        assert value.shape == (self.count, *out.shape) and value.dtype == out.dtype
+        shape = (int(self.count) * out.size,) if self.joins else (self.count, *out.shape)
+        assert value.shape == shape and value.dtype == out.dtype
         self.lifted[out.id] = value
 
     def indices(self, expression: Affine) -> Value:
@@ -268,7 +288,7 @@ class Lifting:
         if isinstance(made, Apply) and made.primitive == "reduce_sum" and self.uses[value.id] == 1:
             (operand,) = made.operands
             if operand.id in self.lifted:
-                axes = (0, *(axis + 1 for axis in made.params["axes"]))
+                axes = (0,) if self.joins else (0, *(axis + 1 for axis in made.params["axes"]))
                 return self.builder.apply("reduce_sum", self.lifted[operand.id], axes=axes)
         if value.id not in self.lifted and not isinstance(self.count, Ragged):
             number = self.builder.constant(int(self.count), value.dtype)

@@ -44,7 +44,7 @@ import numpy as np
 
 from ...analysis.mirrored_loops import live
 from ...regions.bounds import Iterations
-from ...regions.regions import Region, overlap
+from ...regions.regions import Region, View, is_fixed, overlap
 from ...rules.algebra import Symbol
 from ...rules.table import RULES
 from ...tape.builder import TapeBuilder
@@ -55,8 +55,22 @@ from ..invariants import is_total
 MOST_COST = 64.0  # additions for each element in both sides: beyond, taking one of them is faster
 SAFE = (1.0, 0.5, 2.0)  # numbers at which slopes are looked for
 UNIFORM_SLOPE = frozenset(
-    ("add", "subtract", "negative", "where", "cast", "copy", "stop_gradient", "maximum", "minimum")
+    (
+        "add",
+        "subtract",
+        "negative",
+        "where",
+        "cast",
+        "copy",
+        "stop_gradient",
+        "maximum",
+        "minimum",
+        "view",
+        "reduce_sum",
+    )
 )
+GUARDED = ("elementwise", "view", "contract", "reduce")  # kinds of primitives of which any numbers will do as operands
+MOST_TRIED = 64  # elements of an operand at which a slope is looked for
 
 
 class NotSelectable(Exception):
@@ -278,17 +292,20 @@ class _Side:
 
     def guarded(self, op: Apply) -> Apply:
         """`op`, on operands at which its slope is finite wherever this side is not taken."""
-        if RULES[op.primitive].kind != "elementwise" or not is_total(op, Iterations()):
+        moves = any(isinstance(part, View) and not is_fixed(part) for _, part in op.parameters)
+        if RULES[op.primitive].kind not in GUARDED or moves or not is_total(op, Iterations()):
             raise NotSelectable(f"{op.primitive} may fail where its side is not taken")
+        if max(v.size for v in op.operands) > MOST_TRIED:
+            raise NotSelectable(f"the slope of {op.primitive} has too many elements")
         if op.out.dtype.kind != "f" or op.primitive in UNIFORM_SLOPE:
             self.learn(op)
             return op
         for number in SAFE:
             numbers = [self.number_of(v) for v in op.operands]
-            tried = [np.array(number, v.dtype) if n is None else n for v, n in zip(op.operands, numbers)]
+            tried = everywhere(op, [number if n is None else n for n in numbers])
             result = finite_result(op, tried)
             if result is not None:
-                self.known[op.out.id] = result
+                self.known[op.out.id] = result.reshape(-1)[0]
                 pairs = zip(op.operands, numbers)
                 operands = tuple(self.safely(v, number) if n is None else v for v, n in pairs)
                 return Apply(
@@ -307,8 +324,8 @@ class _Side:
         numbers = [self.number_of(v) for v in op.operands]
         if all(n is not None for n in numbers):
             with np.errstate(all="ignore"):
-                number = RULES[op.primitive].evaluate(*numbers, **op.params)
-            self.known[op.out.id] = np.asarray(number, op.out.dtype)
+                number = RULES[op.primitive].evaluate(*everywhere(op, numbers), **op.params)
+            self.known[op.out.id] = np.asarray(number, op.out.dtype).reshape(-1)[0]
 
     def safely(self, value: Value, number: float) -> Value:
         key = value.id, number
@@ -316,6 +333,11 @@ class _Side:
             like = self.walk.number(number, value)
             self.safe[key] = self.walk.apply("where", self.condition, value, like)
         return self.safe[key]
+
+
+def everywhere(op: Apply, numbers: Sequence[object]) -> list[np.ndarray]:
+    """Operands that hold one number each."""
+    return [np.full(v.shape, number, v.dtype) for v, number in zip(op.operands, numbers)]
 
 
 def finite_result(op: Apply, numbers: Sequence[np.ndarray]) -> np.ndarray | None:
@@ -326,7 +348,7 @@ def finite_result(op: Apply, numbers: Sequence[np.ndarray]) -> np.ndarray | None
     builder = TapeBuilder()
     operands = [builder.constant(n) for n in numbers]
     out = builder.apply(op.primitive, *operands, **op.params)
-    one = Symbol(builder, builder.constant(1, out.dtype))
+    one = Symbol(builder, builder.constant(np.ones(out.shape, out.dtype)))
     symbols = [Symbol(builder, v) for v in operands]
     results = [out]
     for adjoint in rule.adjoints:

@@ -35,6 +35,7 @@ reverse sweep into one loop nest over vectors, and nothing is kept for each iter
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...analysis.enclosing import inside, never_runs
@@ -44,6 +45,7 @@ from ...tape.builder import rebuilt
 from ...tape.tape import Constant, Loop, Operation, Tape, walk
 from ..dead_code import drop_dead
 from ..rewrite import rewrite
+from .handed_on import loads_itself
 from .lifting import MOST_NEAR, SHORT, Lifting
 from .own_memory import accesses_in, with_own_memory
 from .selection import NotSelectable, without_branches
@@ -81,6 +83,9 @@ class _Vectorising:
         reads = Counter(region.buffer for op in everything if not op.blocks for region in op.reads)
         self.private = {buffer.id: reads[buffer.id] for buffer in tape.buffers if not buffer.visible}
         self.accesses = accesses_in(op for op in everything if not op.blocks)
+        touched = (region for op in everything if not op.blocks for region in (*op.reads, *op.writes))
+        known = {(buffer.id, buffer.shape) for buffer in tape.buffers}
+        self.shapes = frozenset(known.union((region.buffer, region.shape) for region in touched))
 
     def block(
         self, operations: tuple[Operation, ...], loops: tuple[Loop, ...], around: Iterations
@@ -88,12 +93,14 @@ class _Vectorising:
         """One block inside `loops`, run in the iterations `around`."""
         found: list[Operation] = []
         for op in operations:
-            found += self.written(op, loops, around)
+            found += self.written(op, loops, around, found)
         return tuple(found)
 
-    def written(self, op: Operation, loops: tuple[Loop, ...], around: Iterations) -> tuple[Operation, ...]:
+    def written(
+        self, op: Operation, loops: tuple[Loop, ...], around: Iterations, before: Sequence[Operation]
+    ) -> tuple[Operation, ...]:
         if isinstance(op, Loop) and not any(isinstance(inner, Loop) for inner in walk(op.body)):
-            return self.lifted(op, loops, around) or (op,)
+            return self.lifted(loads_itself(op, before), loops, around) or (op,)
         if isinstance(op, Loop):
             return (replace(op, body=self.block(op.body, (*loops, op), inside(around, op))),)
         return (op.with_blocks(*(self.block(block, loops, around) for block in op.blocks)),)
@@ -108,7 +115,9 @@ class _Vectorising:
                 op = replace(op, body=without_branches(self.builder, op.body, self.constants, self.private))
             own = with_own_memory(self.builder, op, self.accesses)
             shared = sharing(self.builder.buffers, own.loop, loops)
-            found = self.builder.recorded(Lifting(self.builder, own.loop, shared, around, self.widest).write)
+            found = self.builder.recorded(
+                Lifting(self.builder, own.loop, shared, around, self.widest, self.shapes).write
+            )
             found += self.builder.recorded(lambda: own.put_back(self.builder))
         except (NotIndependent, NotSelectable):
             del self.builder.buffers[known:]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.complex_parts import ComplexArray, is_complex_kind
+from ...python.complex_parts import ComplexArray
 from ...regions.affine import Affine, Extent, Ragged, affine, exact, ragged, substitute
 from ...regions.regions import View, contiguous
 from ...tape.tape import Buffer, Value
@@ -19,7 +19,7 @@ from ..values.loop_index import LoopIndex, index_of
 from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
 from .forms import Count, Items, Moving, Unchanged, moved
-from .held import MUTABLE, put_together, taken_apart
+from .held import MUTABLE, is_made_of_arrays, put_together, taken_apart
 from .stored_forms import Array, Number
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Leaving:
         if parts[0] is ComplexArray and not value.is_known:
             value.storage.settle(recorder)
         items = [self.survivor(item) for item in parts[2]]
-        if is_complex_kind(parts[0]):  # put together when the loop is over
+        if is_made_of_arrays(parts[0]):  # put together when the loop is over
             forms = (item if isinstance(item, HandedOn) else Unchanged(item) for item in items)
             return Items(parts[0], parts[1], tuple(forms))
         return put_together(parts[0], parts[1], items)
@@ -130,7 +130,7 @@ class Leaving:
                 raise loop.unrolled("moves a view, and may be left early or have a length less than zero")
             return seen(carry.view_of, moved(carry.view, loop.index, exact(loop.whole_trips) - 1))
         if isinstance(carry, Items):
-            made = is_complex_kind(carry.kind)
+            made = is_made_of_arrays(carry.kind)
             items = (item.value if made and isinstance(item, Unchanged) else item for item in carry.items)
             return put_together(carry.kind, carry.keys, [self.finished(item, name) for item in items])
         return carry.begin(self.recorder, loop.index, name)

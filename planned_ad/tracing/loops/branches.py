@@ -31,6 +31,7 @@ from .held import memory_of, same
 from .state import Key, Place, State, capture, is_read_first, write_state
 from .stored_forms import Array
 from .unnoticed_reads import is_asked_for_class, unnoticed
+from .written_lists import lay_down
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -152,6 +153,7 @@ class Branches:
             raise self.refused("tests a traced value, and its source is not at hand")
         if extent.leaves:
             extent = self.reached(frame, extent)
+        lay_down(recorder)
         prefix = self.prefix()
         number, node = self.node()
         outcome = self.next_side(number, node, prefix)

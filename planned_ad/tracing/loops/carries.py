@@ -21,11 +21,12 @@ from ..values.loop_index import expression_of, plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
 from .columns import element_form, stored
 from .form import HandedOn, NotCarried, Stores
-from .forms import Count, Items, Moving, Nothing, Rows, Unchanged, joined, moved
+from .forms import Count, Items, Moving, Nothing, Rows, Unchanged, innermost_form, joined, moved
 from .held import MUTABLE, described, is_alone, is_number, memory_of, number_type, same, taken_apart
 from .state import State
 from .stored_forms import KINDS, Array, Number
 from .traced_list import Segment, TracedList
+from .written_lists import written_alike
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -131,15 +132,6 @@ class NextRows(Rows, Handed):
         return [(self.buffer, recorder.value_of(value, self.buffer.dtype))]
 
 
-def innermost_form(form: HandedOn | None) -> tuple[Any, tuple[int, ...]]:
-    """What is in the innermost lists, and the lengths of the lists."""
-    lengths = []
-    while isinstance(form, Rows):
-        lengths.append(form.length)
-        form = form.each
-    return form, tuple(lengths)
-
-
 def lying_in(memory: ArrayTracer, form: HandedOn) -> HandedOn:
     """With these rows for what is in the innermost lists."""
     if isinstance(form, Rows):
@@ -186,7 +178,7 @@ class Joiner:
         recorder = self.recorder
         if same(old, new):
             return Unchanged(old)
-        if TracedList in (type(old), type(new)):
+        if TracedList in (type(old), type(new)) and not written_alike(recorder, old, new):
             return self.join_lists(name, old, new)
         parts, others = taken_apart(old), taken_apart(new)
         if others is not None and others[0] is complex and is_number(old):  # it becomes complex in the first iteration
@@ -276,12 +268,16 @@ class Joiner:
         )
 
 
+def is_exchanged(value: Any) -> bool:
+    return issubclass(type(value), TracedArray) or (type(value) is TracedList and value.is_written)
+
+
 def period_of_exchange(failed: dict[Any, tuple[Any, Any, Any]]) -> int:
     """After how many iterations variables hold the arrays again that they exchange; 1 where they exchange none."""
-    pairs = [(o, n) for _, o, n in failed.values() if issubclass(type(o), TracedArray)]
+    pairs = [(o, n) for _, o, n in failed.values() if is_exchanged(o)]
     following = {}
     for k, (_, n) in enumerate(pairs):
-        source = next((j for j, (o, _) in enumerate(pairs) if issubclass(type(n), TracedArray) and same(o, n)), None)
+        source = next((j for j, (o, _) in enumerate(pairs) if is_exchanged(n) and same(o, n)), None)
         if source is not None:
             following[k] = source
     if not following or set(following) != set(following.values()):

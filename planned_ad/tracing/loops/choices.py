@@ -19,6 +19,7 @@ from .forms import Nothing, Unchanged, joined
 from .held import MUTABLE, is_alone, memory_of, taken_apart
 from .state import Place, State
 from .stored_forms import Array
+from .traced_list import TracedList
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -63,6 +64,8 @@ def arrays_in(value: Any) -> Iterator[ArrayTracer]:
         yield value
     elif kind_of_parts(value) is ComplexArray:
         yield value.pairs
+    elif type(value) is TracedList and value.is_written:
+        yield value.memory
     elif type(value) is tuple:  # the items of lists and dicts are places of their own
         for item in value:
             yield from arrays_in(item)

@@ -13,8 +13,10 @@ from ..lengths.elements import Length
 from ..record.recorder import Recorder
 from .branches import follow_exits
 from .iteration import Sequence
+from .traced_list import TracedList
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
+from .written_lists import lay_down_list
 
 
 class LoopFlow:
@@ -28,6 +30,9 @@ class LoopFlow:
 
     def iterate(self, length: Length, item: Callable[[Any], Any]) -> Iterator[Any]:
         return iter(Sequence(self.recorder, length, item))
+
+    def lay_down(self, items: TracedList) -> None:
+        lay_down_list(self.recorder, items)
 
     def test(self, predicate: Value) -> bool:
         """Of a `while`, of a branch in a loop that is recorded once, or of one that is followed as it comes out."""

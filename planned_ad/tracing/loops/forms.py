@@ -298,6 +298,15 @@ class Nothing(HandedOn):
         return Lost(recorder, name, self.reason)
 
 
+def innermost_form(form: HandedOn | None) -> tuple[Any, tuple[int, ...]]:
+    """What is in the innermost lists, and the lengths of the lists."""
+    lengths = []
+    while isinstance(form, Rows):
+        lengths.append(form.length)
+        form = form.each
+    return form, tuple(lengths)
+
+
 def elements_of(value: Any) -> list[Any]:
     """The elements of a list or tuple, and segments of them where a loop has filled it; the parts of a complex one."""
     if kind_of_parts(value) is not None:
@@ -307,6 +316,10 @@ def elements_of(value: Any) -> list[Any]:
 
 def put_parts(column: HandedOn, row: Extent, parts: Iterable[Any]) -> None:
     """Fill rows from this one on with elements, and segments of them."""
+    parts = list(parts)
+    if isinstance(column, Number) and len(parts) > 1 and all(type(part) in (int, float, bool) for part in parts):
+        column.put_array(row, np.array(parts, column.dtype))
+        return
     for part in parts:
         if type(part) is Segment:
             assert isinstance(part.length, int)

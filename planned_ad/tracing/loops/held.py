@@ -17,12 +17,27 @@ from .state import State, held_by_callers
 
 MUTABLE = (list, dict)  # which stay the objects that they are: each of their items is a place of its own
 
-Parts = tuple[type, tuple[Any, ...], list[Any]]  # kind, keys and items
+Parts = tuple[Any, tuple[Any, ...], list[Any]]  # kind, keys and items
+
+
+class Whole:
+    """The kind of what is made up of arrays alone, as which it is handed on."""
+
+    def made(self, arrays: list[Any]) -> Any:
+        """It again, of other arrays."""
+        raise NotImplementedError
+
+
+def is_made_of_arrays(kind: Any) -> bool:
+    """Whether what is of this kind is one thing to the program: a complex number or array, or a list in memory."""
+    return is_complex_kind(kind) or isinstance(kind, Whole)
 
 
 def taken_apart(value: Any) -> Parts | None:
-    """Kind, keys and items of a tuple, list or dict, and of a complex number or array."""
+    """Kind, keys and items of a tuple, list or dict, of a complex number or array, and of a list in memory."""
     kind = type(value)
+    if getattr(kind, "is_traced_list", False) and value.is_written:
+        return value.parts[0].column.kind(value), ("memory",), [value.memory]
     if kind is tuple or kind is list or (isinstance(value, tuple) and hasattr(value, "_fields")):
         return kind, tuple(range(len(value))), list(value)
     if kind is dict:
@@ -34,9 +49,11 @@ def taken_apart(value: Any) -> Parts | None:
     return None
 
 
-def put_together(kind: type, keys: tuple[Any, ...], items: list[Any]) -> Any:
+def put_together(kind: Any, keys: tuple[Any, ...], items: list[Any]) -> Any:
     if kind is dict:
         return dict(zip(keys, items))
+    if isinstance(kind, Whole):
+        return kind.made(items)
     if is_complex_kind(kind):
         return whole_of_parts(kind, items)
     return kind(*items) if hasattr(kind, "_fields") else kind(items)

@@ -33,7 +33,7 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
             return kind(items)
         if type(items) is TracedList:
             items.settle()
-            return TracedList(recorder, items.site, list(items.parts), kind)
+            return TracedList(recorder, items.site, items.given(), kind)
         if site in recorder.scopes.decisions.plain:
             return kind(items)
         if recorder.is_array(items) and items.ndim == 1 and len(items) > recorder.unroll:
@@ -42,10 +42,12 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
             return kind(items)
         return collected_items(recorder, items, site, kind)
 
-    def show(items: list) -> Any:
+    def show(items: Any) -> Any:
         frame = sys._getframe(1)
         site = (frame.f_code, frame.f_lasti)
         decisions = recorder.scopes.decisions
+        if type(items) is not list:  # what is added to a traced one
+            return items
         if site in decisions.growing and site not in decisions.plain:
             recorder.mark()
             return TracedList(recorder, site, items)
@@ -81,7 +83,12 @@ def collected_items(recorder: Recorder, items: Any, site: Site, kind: Any) -> An
         del recorder.consumers[frame]
     found.settle()
     found.kind = kind
-    return kind(found.parts) if found.is_plain else found
+    decisions = recorder.scopes.decisions
+    if not found.is_plain or (site in decisions.written and site not in decisions.plain):
+        return found
+    items = kind(found.parts)
+    recorder.displays[id(items)] = (items, site)
+    return items
 
 
 def listed_numbers(recorder: Recorder, array: Any, site: Site, kind: Any) -> TracedList:

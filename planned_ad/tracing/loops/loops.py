@@ -11,26 +11,28 @@ import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ...python.complex_parts import ComplexArray
 from ...regions.affine import Extent, affine, exact
 from ...tape.tape import Buffer, Loop, Operation, Value, walk
 from ..lengths.run_time_counts import within_range
 from ..record.blocks import Block, Made
 from ..record.lost_variables import DIFFERS, Lost
 from ..record.scopes import Scope, Site
+from ..record.storage import Storage
 from ..record.traced import TracedArray
 from .after_loops import Leaving
 from .branches import Branches
 from .carries import Joiner, NextArray, NextNumber, period_of_exchange
 from .form import HandedOn, NotCarried
 from .forms import Count, Items, Nothing, Unchanged
-from .held import MUTABLE, same
+from .held import MUTABLE, is_made_of_arrays, same
 from .list_growth import Growth
 from .loop_aliases import LoopCopies
 from .passes import Comparison
 from .recorded_loop import WaysOut
 from .state import Key, Place, State, capture, met_in_loop, was_assigned, write_state
+from .traced_list import TracedList
 from .unnoticed_reads import unnoticed
+from .written_lists import lay_down
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -61,6 +63,7 @@ class LoopTrace:
 
     def __post_init__(self) -> None:
         scopes = self.recorder.scopes
+        lay_down(self.recorder)
         self.depth = scopes.depth
         self.index, self.parts = scopes.new_loop()
         self.apart = Block(Made(self.parts.apart))
@@ -358,12 +361,12 @@ class LoopTrace:
         recorded = walk(tuple(self.recorder.builder.operations))
         written = {r.buffer for op in recorded if not op.blocks and id(op) not in ours for r in op.writes}
         for key, form in self.carries.items():
-            carry = form.items[0] if isinstance(form, Items) and form.kind is ComplexArray else form
+            carry = form.items[0] if isinstance(form, Items) and is_made_of_arrays(form.kind) else form
             if isinstance(carry, NextArray) and carry.buffer_id in written and not carry.shared:
-                storage = self.origin.values[key][1].storage
-                users = [v for _, v in self.origin.values.values() if is_array(v) and v.storage is storage]
-                later = now.values[key][1].storage if is_array(now.values[key][1]) else None
-                users += [v for k, (_, v) in now.values.items() if k != key and is_array(v) and v.storage is later]
+                storage, later = storage_of(self.origin.values[key][1]), storage_of(now.values[key][1])
+                assert storage is not None
+                users = [v for _, v in self.origin.values.values() if storage_of(v) is storage]
+                users += [v for k, (_, v) in now.values.items() if k != key and storage_of(v) is later is not None]
                 if len(users) > 1 or (storage.buffer is not None and storage.buffer.visible) or storage.captured:
                     raise self.peeled("writes into an array that is another one in the first iteration")
 
@@ -381,8 +384,11 @@ class LoopTrace:
         return self.unrolled(reason)
 
 
-def is_array(value: Any) -> bool:
-    return issubclass(type(value), TracedArray)
+def storage_of(value: Any) -> Storage | None:
+    """The memory of an array, or of a list to which loops write."""
+    if type(value) is TracedList and value.is_written:
+        value = value.memory
+    return value.storage if issubclass(type(value), TracedArray) else None
 
 
 def is_left_behind(place: Place, value: Any, now: State) -> bool:

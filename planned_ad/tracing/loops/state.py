@@ -127,8 +127,10 @@ class State:
         return ""
 
     def arrays(self) -> list[Any]:
-        """The traced arrays that variables hold."""
-        return [value for _, value in self.values.values() if issubclass(type(value), TracedArray)]
+        """The traced arrays that variables hold, and those in which lists lie."""
+        held = [value for _, value in self.values.values()]
+        lists = [value.memory for value in held if getattr(type(value), "is_traced_list", False) and value.is_written]
+        return [value for value in held if issubclass(type(value), TracedArray)] + lists
 
 
 def is_advanced(value: Any) -> bool:

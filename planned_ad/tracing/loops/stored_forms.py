@@ -59,6 +59,16 @@ class InMemory(HandedOn):
         assert self.memory is not None
         self.store(row, self.memory.recorder.value_of(plain_or_traced(element), self.dtype), self.shape)
 
+    def put_array(self, row: Extent, elements: np.ndarray) -> None:
+        """Fill rows with known numbers."""
+        assert self.memory is not None
+        recorder = self.memory.recorder
+        if np.all(elements == elements[0]):
+            value = recorder.builder.broadcast(recorder.value_of(elements[0], self.dtype), elements.shape)
+        else:
+            value = recorder.value_of(elements)
+        self.store(row, value, elements.shape)
+
     def put_rows(self, row: Extent, column: Any, length: int) -> None:
         assert self.memory is not None
         value = self.memory.recorder.value_of(column.memory, self.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -54,11 +55,14 @@ class TracedList(Traced):
 
     def __init__(self, recorder: Recorder, site: Site, parts: list[Any], kind: type = list):
         self.recorder, self.site, self.parts, self.kind = recorder, site, parts, kind
-        self.depth = recorder.scopes.depth
+        self.depth, self.scope = recorder.scopes.depth, recorder.scopes.innermost
         self.line = recorder.builder.line
         self.pending: Any = NOTHING
         self.pending_depth = 0
         self.is_element = False  # made when it was asked for: what is done to it is seen nowhere else
+        self.is_written = False  # whether it lies in memory, to which loops write; see `written_lists`
+        if site in recorder.scopes.decisions.written:
+            recorder.written_lists.append(weakref.ref(self))
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -82,6 +86,24 @@ class TracedList(Traced):
         found = TracedList(self.recorder, self.site, parts)
         found.is_element = True
         return found
+
+    def row(self, segment: Segment) -> TracedList:
+        """A list that is an element of this one, of which it is a part: what is written to one is in both."""
+        found = self.element([segment])
+        found.is_written = True
+        return found
+
+    @property
+    def memory(self) -> Any:
+        """The array in which a list lies to which loops write."""
+        return self.parts[0].column.memory
+
+    def given(self) -> list[Any]:
+        """Its parts, for another list, as they are now."""
+        self.settle()
+        if not self.is_written:
+            return list(self.parts)
+        return [Segment(self.parts[0].column.part(self, slice(None)), self.parts[0].length)]
 
     def refuse(self) -> BaseException:
         """What to raise for something that a list in columns cannot do."""
@@ -111,9 +133,11 @@ class TracedList(Traced):
         scopes = self.recorder.scopes
         if self.is_element or self.kind is tuple or (scopes.depth > self.depth and scopes.open[-1].loop is None):
             raise self.refuse()
-        self._grow(list(values.settled().parts) if type(values) is TracedList else list(values))
+        self._grow(values.given() if type(values) is TracedList else list(values))
 
     def _grow(self, parts: list[Any]) -> None:
+        if self.is_written:
+            raise self.refuse()
         self._note()
         self.parts.extend(parts)
 
@@ -134,10 +158,6 @@ class TracedList(Traced):
             raise self.refuse()
         value, self.pending = self.pending, NOTHING
         self.append(value)
-
-    def settled(self) -> TracedList:
-        self.settle()
-        return self
 
     def drop_pending(self) -> None:
         self.pending = NOTHING
@@ -168,16 +188,19 @@ class TracedList(Traced):
 
     def __getitem__(self, key: Any) -> Any:
         self.settle()
+        self._prepare()
         if type(key) is slice:
             return self._slice(key)
         recorder = self.recorder
         recorder.mark()
+        if self.is_written:
+            return self.parts[0].column.item(self, self._in_range(key))
         expression = expression_of(key)
         if expression is None:
             if recorder.is_scalar(key) and len(self.parts) == 1 and type(self.parts[0]) is Segment:
                 return self.parts[0].column.item(self, key)
             if not self.is_plain or recorder.is_scalar(key):
-                raise self.refuse()
+                raise self.lay_down_if_better()
             return self.parts[key]
         if self.is_plain and type(key) is int:
             return self.parts[key]
@@ -192,6 +215,47 @@ class TracedList(Traced):
                 return part.column.item(self, row) if type(part) is Segment else part
             first = first + length
         return self._elsewhere(expression, total)
+
+    def _in_range(self, key: Any) -> Any:
+        """An index of a list in memory."""
+        length = self.extent()
+        if type(key) is int and isinstance(length, int) and not -length <= key < length:
+            raise IndexError("list index out of range")
+        return key
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.settle()
+        self._prepare()
+        recorder, scopes = self.recorder, self.recorder.scopes
+        recorder.mark()
+        if self.kind is tuple:
+            raise TypeError("'tuple' object does not support item assignment")
+        if type(key) is slice:
+            raise self.refuse()
+        if self.is_written:
+            self.parts[0].column.write(self, self._in_range(key), value)
+        elif type(key) is int and self.is_plain and self.scope is scopes.innermost and not self.is_element:
+            self.parts[key] = value
+        else:
+            raise self.lay_down()
+
+    def _prepare(self) -> None:
+        """A list to which loops write gets memory as soon as another loop has filled it."""
+        scopes = self.recorder.scopes
+        is_done = self.is_written or self.is_element or self.is_plain
+        if self.site in scopes.decisions.written and not is_done and self.scope is scopes.innermost:
+            self.recorder.flow.lay_down(self)
+
+    def lay_down_if_better(self) -> BaseException:
+        return self.lay_down() if self.recorder.is_better_in_memory(self) else self.refuse()
+
+    def lay_down(self) -> BaseException:
+        """What to raise where it has to lie in memory: the trace starts again."""
+        decisions = self.recorder.scopes.decisions
+        if self.site in decisions.written:
+            return self.refuse()
+        decisions.written[self.site] = None
+        return self.recorder.scopes.restart()
 
     def _elsewhere(self, expression: Extent, total: Extent) -> Any:
         """For an index past the ends in some iterations, or in one part of the list in some and in another in others.
@@ -208,6 +272,8 @@ class TracedList(Traced):
         if is_outside and self.parts and self.is_plain and any(loop.growth.may_give(self) for loop in around):
             self._note()
             return self.parts[-1]
+        if self.is_plain and recorder.is_better_in_memory(self):
+            raise self.lay_down()
         apart = [k for k, part in enumerate(self.parts) if type(part) is not Segment]
         for scope in reversed(scopes.open):
             if scope.site is None or scope.loop is None or scope.loop.count is not None:
@@ -224,7 +290,9 @@ class TracedList(Traced):
         if self.is_plain:
             return self.like(self.parts[key])
         total = self.extent()
-        given = [bound for bound in (key.start, key.stop, key.step) if bound is not None]
+        if self.is_written and isinstance(total, int) and all(b is None or type(b) is int for b in _bounds(key)):
+            return self.like([Segment(self.parts[0].column.part(self, key), len(range(total)[key]))])
+        given = [bound for bound in _bounds(key) if bound is not None]
         if not isinstance(total, int) or not all(type(bound) is int for bound in given):
             raise self.refuse()
         rows = range(total)[key]
@@ -295,18 +363,18 @@ class TracedList(Traced):
     # Lists made of lists.
 
     def copy(self) -> TracedList:
-        return self.like(list(self.settled().parts))
+        return self.like(self.given())
 
     __copy__ = copy
 
     def __add__(self, other: Any) -> Any:
         if not isinstance(other, self.kind):
             return NotImplemented
-        others = other.settled().parts if type(other) is TracedList else list(other)  # type: ignore[call-overload]
-        return self.like([*self.settled().parts, *others])
+        others = other.given() if type(other) is TracedList else list(other)  # type: ignore[call-overload]
+        return self.like([*self.given(), *others])
 
     def __radd__(self, other: Any) -> Any:
-        return self.like([*list(other), *self.settled().parts]) if type(other) is self.kind else NotImplemented  # type: ignore[call-overload]
+        return self.like([*list(other), *self.given()]) if type(other) is self.kind else NotImplemented  # type: ignore[call-overload]
 
     def __iadd__(self, other: Any) -> Any:
         if self.kind is tuple:
@@ -315,7 +383,7 @@ class TracedList(Traced):
         return self
 
     def __mul__(self, times: Any) -> Any:
-        return self.like(self.settled().parts * times) if type(times) is int else NotImplemented
+        return self.like(self.given() * times) if type(times) is int else NotImplemented
 
     __rmul__ = __mul__
 
@@ -346,6 +414,10 @@ def is_traced_list(obj: object) -> bool:
     return type(obj) is TracedList
 
 
+def _bounds(key: slice) -> tuple[Any, Any, Any]:
+    return key.start, key.stop, key.step
+
+
 def _refusing(name: str) -> None:
     def method(self: TracedList, *args: Any) -> Any:
         raise self.refuse()
@@ -354,7 +426,7 @@ def _refusing(name: str) -> None:
     setattr(TracedList, name, method)
 
 
-for _name in ("__setitem__", "__delitem__", "__contains__", "__lt__", "__le__", "__gt__", "__ge__", "__imul__"):
+for _name in ("__delitem__", "__contains__", "__lt__", "__le__", "__gt__", "__ge__", "__imul__"):
     _refusing(_name)
 _refusing("__reversed__")
 _refusing("__deepcopy__")

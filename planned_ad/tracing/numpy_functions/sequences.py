@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import control
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
 from . import shapes
@@ -182,10 +183,7 @@ def correlate(recorder, a, v, mode="valid"):
 def polyval(recorder, p, x):
     """Horner's rule; `p` has the highest power first."""
     p, x = asarray(recorder, p), asarray(recorder, x)
-    y = np.zeros_like(x)
-    for k in range(len(p)):
-        y = y * x + p[k]
-    return y
+    return recorder.namespace.function(control._joined_in_order)(lambda y, a: y * x + a, np.zeros_like(x), p)
 
 
 @implements(np.linspace)

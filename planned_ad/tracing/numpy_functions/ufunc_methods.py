@@ -1,6 +1,6 @@
 """Methods of ufuncs: `reduce` and `accumulate` of those that have no primitive, `reduceat`, and `at`.
 
-What has no primitive goes along the axis element by element, as NumPy does.
+What has no primitive goes along the axis element by element, as NumPy does, in a loop of the tape.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.special
 
-from ..record.dispatch import METHODS, WITH_FUNCTION
+from ... import control
+from ..record.dispatch import FUNCTIONS, METHODS, WITH_FUNCTION
 from ..record.recorder import Recorder
 from .support import NO_VALUE, asarray, axes_of, axis_of, deliver, unsupported
 
@@ -28,6 +30,11 @@ def reduce_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[st
         what = f"reduction operation '{ufunc.__name__}' is not reorderable"
         raise ValueError(f"{what}, so at most one axis may be specified")
     where, initial = options.get("where", True), options.get("initial", NO_VALUE)
+    keepdims = options.get("keepdims", False) not in (False, NO_VALUE)
+    is_plain = where is True and initial is NO_VALUE and options.get("dtype") is None
+    if ufunc is np.logaddexp and is_plain and array.size:  # a sum of exponentials, which may be summed in any order
+        total = FUNCTIONS[scipy.special.logsumexp](recorder, array, axis=axes, keepdims=keepdims)
+        return deliver(recorder, recorder.value_of(total), options.get("out"))
     start = ufunc.identity if initial is NO_VALUE or initial is None else initial
     if where is not True:
         if start is None:
@@ -40,10 +47,9 @@ def reduce_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[st
         lines = lines.astype(options["dtype"])
     if not lines.shape[0] and start is None:
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
-    total = reduced_by(ufunc, lines, None if initial is NO_VALUE else initial)
+    total = reduced_by(recorder, ufunc, lines, None if initial is NO_VALUE else initial)
     if total is None:
         total = np.full(lines.shape[1:], start)
-    keepdims = options.get("keepdims", False) not in (False, NO_VALUE)
     if keepdims:
         total = np.reshape(total, tuple(1 if k in axes else n for k, n in enumerate(array.shape)))
     return deliver(recorder, recorder.value_of(total), options.get("out"))
@@ -53,12 +59,11 @@ def is_reorderable(ufunc: np.ufunc) -> bool:
     return ufunc in (np.maximum, np.minimum, np.fmax, np.fmin)
 
 
-def reduced_by(ufunc: Callable[..., Any], lines: Any, start: Any = None) -> Any:
+def reduced_by(recorder: Recorder, ufunc: Callable[..., Any], lines: Any, start: Any = None) -> Any:
     """The lines joined one after the other; None where there are none."""
-    total = start
-    for k in range(lines.shape[0]):
-        total = lines[k] if total is None else ufunc(total, lines[k])
-    return total
+    if start is None and lines.shape[0]:
+        start, lines = lines[0], lines[1:]
+    return recorder.namespace.function(control._joined_in_order)(ufunc, start, lines)
 
 
 def accumulate_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[str, Any]) -> Any:
@@ -71,10 +76,9 @@ def accumulate_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dic
         array = array.astype(options["dtype"])
     axis = axis_of(options.get("axis", 0), array.ndim)
     lines = np.moveaxis(array, axis, 0)
-    parts: list[Any] = []
-    for k in range(lines.shape[0]):
-        parts.append(ufunc(parts[-1], lines[k]) if parts else lines[k])
-    total = np.stack(parts, axis) if parts else array
+    total = array
+    if lines.shape[0]:
+        total = np.moveaxis(recorder.namespace.function(control._partial_joins)(ufunc, lines), 0, axis)
     return deliver(recorder, recorder.value_of(total), options.get("out"))
 
 

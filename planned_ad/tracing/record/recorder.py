@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import types
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -13,8 +14,10 @@ import numpy as np
 
 from ...errors import ConversionError, TraceError, UnrollLimitError, UnsupportedError
 from ...python.complex_parts import is_complex_array
+from ...python.frames import user_frames
 from ...python.progress import LOGGER
 from ...python.source import Line, current_line
+from ...python.subscripts import is_written_in
 from ...regions.affine import Ragged
 from ...regions.regions import View, c_strides, is_injective
 from ...tape.captured import view_of
@@ -35,6 +38,7 @@ from .traced import TRACERS, NotAnOperand, Traced
 
 WARNS_AT = 20_000  # operations: a second
 MANY_OF_A_LINE = 1000
+NUMBERS = int | float | np.number | np.bool_
 
 
 class Recorder:
@@ -88,6 +92,7 @@ class Recorder:
         self.verified: set[Site] = set()  # loops of which several passes have been compared
         self.tabled: dict[Site, Line] = {}  # loops whose items are made of plain numbers
         self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
+        self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
         self.limits: dict[int, tuple[Value, int, int]] = {}  # of integers read in loops, by identity
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
         self.meets_opaque = False  # whether there are objects around loops whose state is not seen
@@ -404,6 +409,35 @@ class Recorder:
         if not sites <= decisions.growing | decisions.plain:
             decisions.growing |= sites - decisions.plain
             raise self.scopes.restart()
+
+    def lay_down_lists(self) -> None:
+        """An index is asked for its number: lists of numbers are to be memory, unless that was tried for all."""
+        decisions = self.scopes.decisions
+        known = decisions.written.keys() | decisions.plain
+        waiting = [(items, site) for items, site in self.displays.values() if site not in known]
+        found = {site for items, site in waiting if self.is_better_in_memory(items)}
+        if found:
+            decisions.written |= dict.fromkeys(found)
+            decisions.growing |= found
+            raise self.scopes.restart()
+
+    def is_better_in_memory(self, items: Any) -> bool:
+        """Whether a list of numbers is written to, or has others than integers, of which none shapes the trace."""
+        if not self.holds_numbers(items):
+            return False
+        return not self.holds_integers(items) or any(is_written_in(f, items) for f in user_frames(sys._getframe(1)))
+
+    def holds_numbers(self, items: Any) -> bool:
+        """Whether a list has numbers as items, traced or not, or such lists."""
+        found = items.parts if getattr(type(items), "is_traced_list", False) else items
+        if type(found) is not list:
+            return self.is_scalar(items) or isinstance(items, NUMBERS)
+        return all(map(self.holds_numbers, found))
+
+    def holds_integers(self, items: Any) -> bool:
+        """Whether all numbers in a list, or in the lists in it, are known integers."""
+        found = items.parts if getattr(type(items), "is_traced_list", False) else items
+        return all(map(self.holds_integers, found)) if type(found) is list else type(items) in (int, bool)
 
     # Run-time choices.
 

@@ -35,6 +35,9 @@ class Flow(Protocol):
     def iterate(self, length: Any, item: Callable[[Any], Any]) -> Iterator[Any]:
         """An iterator over `item(0)` to `item(length - 1)`, for which a loop may be recorded once."""
 
+    def lay_down(self, items: Any) -> None:
+        """Give a list of numbers memory, where that can be done."""
+
     def test(self, predicate: Value) -> bool:
         """What Python is told that asks for a truth."""
 

@@ -62,6 +62,7 @@ class Decisions:
     uncounted: dict[Site, Unrolled] = field(default_factory=dict)  # and those that cannot be, with the reason
     long: dict[Site, Unrolled] = field(default_factory=dict)  # of these, the ones that have many iterations
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
+    written: dict[Site, Any] = field(default_factory=dict)  # lists that loops write to, with the form of their numbers
     plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
     stretched: set[Line] = field(default_factory=set)  # where run-time lengths may be 1, or masks choose any number
     known: Sequence[Guard] = ()  # that the example begins with, from a run of another trace
@@ -149,6 +150,11 @@ class Scopes:
     @property
     def depth(self) -> int:
         return len(self.open)
+
+    @property
+    def innermost(self) -> Scope | None:
+        """The pass over a loop's body, or the side of a branch, that is being recorded."""
+        return self.open[-1] if self.open else None
 
     @property
     def blocks(self) -> Blocks:

@@ -360,7 +360,8 @@ class MovingStorage(Shown):
 
     def read(self, recorder: Recording, view: View, geometry: np.ndarray) -> Value:
         places = self._places(view)
-        geometry = self.memory.geometry_of(places) if self.memory.is_concrete else geometry
+        if self.memory.is_concrete and isinstance(places.offset, int):
+            geometry = self.memory.geometry_of(places)
         return recorder.apply("gather", self.memory.read(recorder, places, geometry), *self.indices)
 
     def write(self, recorder: Recording, view: View, value: Value) -> None:

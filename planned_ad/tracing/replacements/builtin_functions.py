@@ -8,13 +8,14 @@ import cmath
 import functools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import UnionType
 from typing import Any, get_args
 
 import numpy as np
 from scipy import special
 
+from ... import control
 from ..complex.pairs import complex_from
 from ..lengths.varying import VaryingArray
 from ..loops.consumers import assigns, is_generator_expression, joined
@@ -255,6 +256,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         def choose(*args, **options):
             given = args[0] if len(args) == 1 else None
             is_filled = type(given) is TracedList and not given.is_plain
+            is_filled |= is_axis(given)
             if options.get("key") is None and (is_filled or is_generator_expression(given)):
                 return best_of(given, options)
             items = list(args[0]) if len(args) == 1 else list(args)
@@ -274,12 +276,27 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         def best_of(items: Any, options: dict[str, Any]) -> Any:
             """Of items that a loop may compare."""
             recorder.mark()
-            if type(items) is TracedList:
+            if not is_generator_expression(items):
                 return joined(recorder, (item for item in items[1:]), items[0], better)
             best = joined(recorder, items, None, lambda best, item: item if best is None else better(best, item))
             return function((), **options) if best is None else best
 
         return choose
+
+    def is_axis(items: Any) -> bool:
+        return issubclass(type(items), TracedArray) and not items.is_known and items.ndim == 1 and len(items) > 1
+
+    @functools.wraps(functools.reduce, ("__name__", "__doc__"), ())
+    def reduce(function: Any, items: Any, /, *initial: Any) -> Any:
+        """A loop over the items, recorded as one that is written out is."""
+        if is_generator_expression(items) and initial:
+            return joined(recorder, items, initial[0], function)
+        if not initial:
+            items = items if is_axis(items) or isinstance(items, Sequence) else list(items)
+            if not len(items):
+                return functools.reduce(function, ())
+            initial, items = (items[0],), items[1:]
+        return recorder.namespace.function(control._joined_in_order)(function, *initial, items)
 
     def total(items: Any, /, start: Any = 0) -> Any:
         if is_generator_expression(items):
@@ -330,7 +347,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
 
     return {
         id(max): choosing(max, np.greater), id(min): choosing(min, np.less), id(sum): total, id(len): length,
-        id(isinstance): is_instance,
+        id(isinstance): is_instance, id(functools.reduce): reduce,
         id(any): deciding(any, np.logical_or, True), id(all): deciding(all, np.logical_and, False),
     }  # fmt: skip
 

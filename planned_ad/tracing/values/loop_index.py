@@ -90,6 +90,7 @@ class LoopIndex(Arithmetic):
         if isinstance(self.expression, Affine):
             frame = user_frame(sys._getframe(1))
             self.recorder.follow_lists(frame.f_locals.values() if frame is not None else ())
+            self.recorder.lay_down_lists()
         return self.number("a list, a count or a call that is not traced")
 
     def __int__(self) -> int:

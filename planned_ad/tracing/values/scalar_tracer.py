@@ -153,6 +153,7 @@ class ScalarTracer(Operators):
             raise TypeError(f"'{self.dtype}' object cannot be interpreted as an integer")
         self.recorder.mark()
         if self.recorder.scopes.depth:
+            self.recorder.lay_down_lists()
             raise refuse_number(self.recorder, "range(), a slice bound or a count", self)
         return int(self.recorder.outcome(self.value, "count"))
 

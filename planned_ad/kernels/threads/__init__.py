@@ -1,0 +1,1 @@
+"""Parts of steps in several threads: which, by whom, and where what is theirs lies."""

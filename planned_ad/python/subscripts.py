@@ -1,0 +1,48 @@
+"""To what a function assigns items: `c[i] = v` and `self.rows[i][j] += v`, by the names that these begin with."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import linecache
+import re
+import types
+from typing import Any
+
+ROOT = re.compile(r"[^\W\d]\w*")
+DEEPEST = 3  # containers and objects on the way from a name to what is assigned to
+
+
+@functools.lru_cache(1024)
+def roots_written(code: types.CodeType) -> frozenset[str] | None:
+    """The first names in what the code assigns items of; None where its source is not at hand."""
+    found = set()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname != "STORE_SUBSCR":
+            continue
+        place = instruction.positions
+        line = "" if place is None or not place.lineno else linecache.getline(code.co_filename, place.lineno)
+        match = ROOT.match(line.encode()[place.col_offset or 0 :].decode()) if place is not None and line else None
+        if match is None:
+            return None
+        found.add(match.group())
+    return frozenset(found)
+
+
+def is_written_in(frame: types.FrameType, target: Any) -> bool:
+    """Whether the code of a frame assigns items of something that leads to `target`, or may."""
+    roots = roots_written(frame.f_code)
+    if roots is None:
+        return True
+    return any(leads_to(frame.f_locals.get(name, frame.f_globals.get(name)), target) for name in roots)
+
+
+def leads_to(value: Any, target: Any, depth: int = DEEPEST) -> bool:
+    """Whether `target` is a value, or in it."""
+    if value is target:
+        return True
+    if not depth or isinstance(value, type | types.ModuleType):
+        return False
+    inner: Any = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
+    parts = [*inner, *getattr(value, "__dict__", {}).values()]
+    return len(parts) < 1000 and any(leads_to(part, target, depth - 1) for part in parts)

@@ -1,0 +1,223 @@
+"""Lists of numbers to whose items a loop writes, `c[i] = c[i - 1] + x[i]`: they lie in memory, as an array does.
+
+Where a loop begins, each list that was made where such a list is made gets memory of its own; so do lists of lists of
+one length, whose rows are then parts of one memory. What only an ordinary list can do makes the trace start again with
+an ordinary list, whose loops are unrolled. Measured, up to the first gradient: a soft dynamic time warping of 60 by 60
+numbers in a list of lists 0.5 s, item by item 54 s.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...python.frames import user_frames
+from ...python.liveness import asks_for_any_class
+from ...regions.affine import Extent
+from ..record.storage import Storage
+from ..values.array_tracer import ArrayTracer
+from ..values.loop_index import plain_or_traced
+from ..values.scalar_tracer import ScalarTracer
+from .form import HandedOn
+from .forms import Unchanged, innermost_form, joined
+from .held import Whole, is_number
+from .stored_forms import Number
+from .traced_list import Segment, TracedList
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+
+Row = tuple[TracedList, tuple[int, ...]]  # and where in a list of lists it stands
+EXACT = (np.dtype(bool), np.dtype(np.int64), np.dtype(float))  # in which numbers of several classes keep their values
+
+
+@dataclass(frozen=True)
+class WrittenKind(Whole):
+    """Lists in memory of such numbers. What changes hands is the memory: the lists of one are one list."""
+
+    dtype: np.dtype
+    is_python: bool
+    like: TracedList = field(compare=False)
+
+    def made(self, arrays: list[Any]) -> TracedList:
+        [memory] = arrays
+        number = self.like.parts[0].column.number
+        return self.like.row(Segment(Written(number, memory), memory.shape[0]))
+
+
+@dataclass(eq=False)
+class Written(HandedOn):
+    """The elements of a list in memory: numbers, or lists of them; `memory` has an axis for each."""
+
+    number: Number
+    memory: ArrayTracer
+
+    def kind(self, owner: TracedList) -> WrittenKind:
+        return WrittenKind(self.number.dtype, self.number.is_python, owner)
+
+    def stored(self) -> HandedOn | None:
+        return None  # a copy would not see what is written later
+
+    def item(self, owner: TracedList | None, row: Any) -> Any:
+        assert owner is not None
+        found = self.memory[row]
+        if self.memory.ndim > 1:
+            return owner.row(Segment(Written(self.number, found), found.shape[0]))
+        if type(found) is ScalarTracer:
+            return ScalarTracer(found.recorder, found.value, self.number.is_python)
+        return found.item() if self.number.is_python and isinstance(found, np.generic) else found
+
+    def write(self, owner: TracedList, row: Any, value: Any) -> None:
+        if self.memory.ndim > 1 or not is_number(value):
+            raise owner.refuse()
+        number = common_number([self.number, Unchanged(value)])
+        if number is None or number != self.number or number.is_mixed != self.number.is_mixed:
+            raise again(owner, number)
+        self.memory[row] = plain_or_traced(value)
+
+    def part(self, owner: TracedList, rows: slice) -> HandedOn:
+        if self.memory.ndim > 1:  # whose rows are in both lists
+            raise owner.refuse()
+        return Written(self.number, self.memory[rows].copy())
+
+    def array(self, owner: TracedList, length: int) -> ArrayTracer:
+        return owner.recorder.array(self.memory.read())
+
+    def storages(self) -> Iterator[Storage]:
+        yield self.memory.storage
+
+    own_storages = storages
+
+
+def again(owner: TracedList, number: Number | None) -> BaseException:
+    """What to raise where the numbers of a list are not as they were thought to be."""
+    scopes = owner.recorder.scopes
+    if number is None:
+        return owner.refuse()
+    scopes.decisions.written[owner.site] = number
+    return scopes.restart()
+
+
+def written_alike(recorder: Recorder, a: Any, b: Any) -> bool:
+    """Whether lists that take turns are in memory; where only one is, or of other numbers, the trace starts again."""
+    lists = [found for found in (a, b) if type(found) is TracedList]
+    if not any(found.is_written for found in lists):
+        return False
+    decisions = recorder.scopes.decisions
+    for found in lists:
+        if not found.is_written and found.site not in (decisions.written.keys() | decisions.plain):
+            raise found.lay_down()
+    if not all(type(found) is TracedList and found.is_written for found in (a, b)):
+        return False
+    first, second = (found.parts[0].column.number for found in lists)
+    if (first.dtype, first.is_python) != (second.dtype, second.is_python):
+        number = common_number([first, second])
+        for found in lists:
+            error = again(found, number)
+        raise error
+    return True
+
+
+def common_number(forms: Iterable[HandedOn]) -> Number | None:
+    """What serves for all these numbers; None where what the program computes with them could be seen to differ."""
+    found: HandedOn | None = None
+    exact = True
+    for form in forms:
+        kind = form.opened()
+        if not isinstance(kind, Number):
+            return None
+        exact = exact and kind.dtype in EXACT and (not isinstance(form, Unchanged) or is_exact(form.value))
+        found = kind if found is None else joined(found, kind)
+    if not isinstance(found, Number):
+        return None
+    mixed = found.is_mixed and (not exact or any(asks_for_any_class(f.f_code) for f in user_frames(sys._getframe(1))))
+    return None if mixed else Number(found.dtype, found.is_python, is_mixed=found.is_mixed)
+
+
+def is_exact(value: Any) -> bool:
+    """Whether a number is the same as a float."""
+    return type(value) is not int or abs(value) < 2**53
+
+
+# From items to memory.
+
+
+def lay_down(recorder: Recorder) -> None:
+    """Give the lists made in this block their memory, before a loop or branch begins that may write to them."""
+    here = recorder.scopes.innermost
+    made = [found for reference in recorder.written_lists if (found := reference()) is not None]
+    recorder.written_lists = [weakref.ref(found) for found in made]
+    for found in sorted(made, key=lambda made: -depth_of(made)):  # lists of lists first
+        if found.scope is here and found.kind is list and not (found.is_written or found.has_pending):
+            lay_down_list(recorder, found)
+
+
+def depth_of(obj: Any) -> int:
+    """How many lists are in one another."""
+    return 1 + (depth_of(obj.parts[0]) if obj.parts else 0) if type(obj) is TracedList else 0
+
+
+def lay_down_list(recorder: Recorder, target: TracedList) -> None:
+    """One such list; it stays as it is where its items are not numbers, or lists of one length."""
+    rows: list[Row] = []
+    shape = shape_of_list(target, (), rows)
+    if shape is None or len({id(row) for row, _ in rows}) < len(rows):
+        return
+    decided = [recorder.scopes.decisions.written.get(row.site) for row, _ in rows]
+    number = common_number([form for form in decided if form is not None] + list(numbers_in_rows(rows)))
+    if number is None:
+        return
+    memory = recorder.call(np.array, (target.traced(),), {"dtype": number.dtype})
+    memory.storage.line = target.line
+    for row, where in rows:
+        part = memory[where] if where else memory
+        row.parts, row.is_written = [Segment(Written(number, part), part.shape[0])], True
+
+
+def shape_of_list(obj: Any, where: tuple[int, ...], rows: list[Row]) -> tuple[int, ...] | None:
+    """Its lengths, and in `rows` each list in it and where that stands; None for what is no list of like items."""
+    if type(obj) is not TracedList or obj.has_pending or obj.kind is not list or not obj.parts:
+        return None
+    rows.append((obj, where))
+    if obj.is_plain:
+        if all(map(is_number, obj.parts)):
+            return (len(obj.parts),)
+        shape, *others = [shape_of_list(part, (*where, k), rows) for k, part in enumerate(obj.parts)]
+        length: Extent = len(obj.parts)
+    else:
+        segments = [part for part in obj.parts if type(part) is Segment]
+        if len(segments) < len(obj.parts):
+            return None
+        shape, *others = [inner_shape(part.column) for part in segments]
+        length = obj.extent()
+    if shape is None or not isinstance(length, int) or any(other != shape for other in others):
+        return None
+    return (length, *shape)
+
+
+def inner_shape(column: Any) -> tuple[int, ...] | None:
+    """The lengths of the lists in a column; None where there are other things than numbers in it."""
+    if isinstance(column, Written):
+        return column.memory.shape[1:]
+    form, lengths = innermost_form(column)
+    return lengths if isinstance(form, Number) else None
+
+
+def numbers_in_rows(rows: list[Row]) -> Iterable[HandedOn]:
+    """The forms of the numbers in lists."""
+    for row, _ in rows:
+        for part in row.parts:
+            if type(part) is Segment:
+                column = part.column
+                yield column.number if isinstance(column, Written) else unplaced(innermost_form(column)[0])
+            elif is_number(part):
+                yield Unchanged(part)
+
+
+def unplaced(number: Number) -> Number:
+    return Number(number.dtype, number.is_python, is_mixed=number.is_mixed)

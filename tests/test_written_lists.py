@@ -1,0 +1,72 @@
+"""Lists of numbers to which loops write lie in memory, where that is all the program can tell; see `list_programs`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from planned_ad.tape.interpret import GuardBroken
+from planned_ad.tape.verify import verify
+from planned_ad.trace import Trace, trace
+
+from .list_programs import PROGRAMS
+from .oracle import assert_shadows, interpreted
+from .tracing_oracle import replay
+
+# In which what an ordinary list does besides decides: rows that are in two places, other things than numbers, classes,
+# single precision beside numbers of Python.
+UNROLLED = {"shared_rows", "popped", "on_sides", "class_asked", "row_replaced", "shallow", "row_assigned_copy", "f32"}
+POINTS = [np.random.default_rng(seed).uniform(0.05, 0.95, 24) for seed in range(4)]
+
+
+def traced(f: Callable, unroll: int = 0) -> Trace:
+    found = trace(f, (POINTS[0].copy(),), unroll=unroll)
+    verify(found.tape)
+    return found
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_lists_are_what_python_makes_of_them(f: Callable) -> None:
+    """Also elsewhere than at the example, and at all settings; recorded as loops where nothing else decides."""
+    once, one_by_one = traced(f), traced(f, 1 << 30)
+    for x in POINTS:
+        expected = f(x.copy())
+        for found in (once, traced(f, 16) if x is POINTS[0] else once):
+            try:
+                value, _ = replay(found, x.copy())
+            except GuardBroken:
+                continue
+            np.testing.assert_allclose(value, expected, rtol=1e-12)
+    x = POINTS[0]
+    assert_shadows(*(interpreted(t, "gradient", (x.copy(),)) for t in (once, one_by_one)), f.__name__)
+    assert bool(once.unrolled) == (f.__name__ in UNROLLED), once.unrolled
+
+
+def test_the_length_of_a_table_does_not_matter() -> None:
+    warped = next(f for f in PROGRAMS if f.__name__ == "dtw")
+    sizes = {n: len(trace(warped, (np.linspace(0, 1, n),)).tape.operations) for n in (20, 60)}
+    assert sizes[20] == sizes[60]
+
+
+def test_an_index_out_of_range_is_the_error_of_lists() -> None:
+    def f(x):
+        c = [0.0] * 20
+        for i in range(20):
+            c[i] = x[i]
+        return c[20]
+
+    with pytest.raises(IndexError, match="list index out of range"):
+        trace(f, (np.ones(24),))
+
+
+def test_integers_that_shape_the_trace_stay_numbers() -> None:
+    def f(x):
+        lengths, s = [3, 5, 2], 0.0
+        for k in range(3):
+            for i in range(lengths[k]):
+                s = s + x[i]
+        return s
+
+    assert replay(trace(f, (POINTS[0],), unroll=0), POINTS[1])[0] == pytest.approx(f(POINTS[1]))
