@@ -47,7 +47,36 @@ def other_scalar(w: Writer, scope: Scope) -> Node:
     return Lines(w.rng.choice((f"c = np.tanh({w.scalar(scope)})", "t, c = 0.5 * c, t", "c = 0.5 * c + 0.3 * t")))
 
 
+def write_table(w: Writer, scope: Scope) -> Node:
+    """An item of a list of numbers, or of a list of such lists; or the lists themselves change hands."""
+    name, lengths = w.rng.choice(scope.tables)
+    item, other = w.item(scope, name, lengths), w.item(scope, name, lengths)
+    value = f"0.9 * np.tanh({w.scalar(scope)})"
+    texts = [
+        f"{item} = {value}",
+        f"{item} = 0.5 * {other} + {value}",
+        f"{item} += {value}",
+        f"{item}, {other} = {other}, {item}",
+        f"{item} = {w.plain(scope)}",
+    ]
+    if len(lengths) == 1:
+        texts += ["tab, tub = tub, tab", "tub = tab[:]", "tab = tub"]
+        texts += [f"for m, w0 in enumerate({name}):\n    t += 0.01 * w0 * m", f"t += 0.01 * sum({name})"]
+        texts += [f"if {w.test(scope)}:\n    {item} = {value}"]
+    else:
+        row = w.index(scope, lengths[0])
+        texts += [
+            f"row = {name}[{row}]\nrow[{w.index(scope, lengths[1])}] = {value}",
+            f"t += 0.01 * max({name}[{row}])",
+        ]
+        texts += [f"{name}[{row}] = {name}[0][:]", f"for row in {name}:\n    row[1] = 0.5 * row[0] + 0.01 * t"]
+    w.kinds.add("table")
+    return Lines(w.rng.choice(texts))
+
+
 def write_item(w: Writer, scope: Scope) -> Node:
+    if scope.tables and w.chance(0.6):
+        return write_table(w, scope)
     name, length = w.rng.choice(scope.arrays)
     operator = w.rng.choice(("=", "+=", "*="))
     value = w.scalar(scope)

@@ -72,6 +72,9 @@ def random_program(seed: int) -> Program:
         uses=tuple(state.use for state in states),
         steps=tuple(state.step for state in states if state.step),
     )
+    end = RESULT
+    if random.Random(-seed - 1).random() < 0.3:  # other programs are what they were without tables
+        scope, end = with_tables(w, scope, body), RESULT + " + 0.1 * sum(tab) + 0.1 * sum(map(sum, grid))"
     for _ in range(w.rng.choice((1, 1, 2))):
         if w.chance(0.2):
             body += statements(w, scope, 1)
@@ -79,8 +82,34 @@ def random_program(seed: int) -> Program:
         while node is None:
             node = loop(w, scope, size=x)
         body.append(node)
-    body.append(Lines(f"return {RESULT}"))
+    body.append(Lines(f"return {end}"))
     return Program(tuple(outside), tuple(body), frozenset(w.kinds), (x, y))
+
+
+NUMBERS = (
+    "[0.0] * 9",
+    "[0] * 9",
+    "[0.1 * j for j in range(9)]",
+    "list(y[:6]) + [s, t, c]",
+    "[t] * 9",
+    "[v for v in u] + [s, s]",
+)
+GRIDS = (
+    "[[0.1] * 4 for _ in range(5)]",
+    "[[0.1 * i * j for j in range(4)] for i in range(5)]",
+    "[[t] * 4, [s] * 4, [0] * 4, [c] * 4, [0.5] * 4]",
+)
+
+
+def with_tables(w: Writer, scope: Scope, body: list[Node]) -> Scope:
+    """The scope with lists of numbers to which the program writes, `tab` and `tub`, and a list of lists, `grid`."""
+    body += [
+        Lines(f"tab = {w.rng.choice(NUMBERS)}"),
+        Lines(f"tub = {w.rng.choice((*NUMBERS, 'tab', 'tab[:]'))}"),
+        Lines(f"grid = {w.rng.choice(GRIDS)}"),
+    ]
+    w.favourites = (*w.favourites, "write item")
+    return scope.knows(tables=(("tab", (9,)), ("tub", (9,)), ("grid", (5, 4))))
 
 
 def arguments(program: Program, seed: int) -> tuple:

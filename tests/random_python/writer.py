@@ -41,6 +41,7 @@ class Scope:
     integers: tuple[str, ...] = ()
     arrays: tuple[tuple[str, int], ...] = ()
     lists: tuple[str, ...] = ()
+    tables: tuple[tuple[str, tuple[int, ...]], ...] = ()  # lists of numbers that are written to, or of such lists
     uses: tuple[str, ...] = ()  # of states
     steps: tuple[str, ...] = ()  # statements that move the states
     depth: int = 0  # of loops
@@ -80,6 +81,10 @@ class Writer:
             return self.rng.choice((f"{i} % {length}", f"({i} + 1) % {length}", f"-1 - {i} % {length}"))
         return str(self.rng.randrange(length))
 
+    def item(self, scope: Scope, name: str, lengths: tuple[int, ...]) -> str:
+        """A number in a table."""
+        return name + "".join(f"[{self.index(scope, length)}]" for length in lengths)
+
     def plain(self, scope: Scope) -> str:
         """A plain number."""
         found = [use for use in scope.uses if "{e}" not in use]
@@ -92,6 +97,7 @@ class Writer:
         for name, length in scope.arrays:
             choices.append(f"{name}[{self.index(scope, length)}]")
             choices.append(f"np.sum({name}) / {length}.0")
+        choices += [self.item(scope, *table) for table in scope.tables for _ in range(2)]
         choices += [f"{name}[-1]" for name in scope.lists] + [f"{name}[len({name}) // 2]" for name in scope.lists]
         return self.rng.choice(choices)
 

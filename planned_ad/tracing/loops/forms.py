@@ -268,6 +268,8 @@ class Rows(HandedOn):
 
     def item(self, owner: TracedList | None, row: Any) -> Any:
         assert owner is not None
+        if owner.recorder.is_scalar(row):  # which may count from the end
+            raise owner.lay_down()
         inner = self.each.part(owner, slice(row * self.length, (row + 1) * self.length))
         return owner.element([Segment(inner, self.length)])
 
