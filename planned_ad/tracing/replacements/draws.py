@@ -55,7 +55,9 @@ def _requiring_a_seed(recorder: Recorder, make: Any) -> Callable[..., Any]:
     @functools.wraps(make, ("__name__", "__doc__"), ())
     def made(seed=None, **options):
         if seed is None and make is np.random.default_rng:
-            return Outside(recorder, "default_rng()", np.random.Generator)  # which may be made and not used
+            return Outside(
+                recorder, "default_rng()", np.random.Generator, " without a seed"
+            )  # which may be made and not used
         if seed is None and not options:
             raise TraceError(
                 f"{recorder.here()}: {make.__name__}() without a seed gives other numbers at each call, which a plan "
@@ -79,8 +81,8 @@ def draws_from_outside(recorder: Recorder, obj: object, name: str) -> object | N
 class Outside:
     """What traced code sees in place of a random generator that it finds in its globals, or makes without a seed."""
 
-    def __init__(self, recorder: Recorder, name: str, kind: type):
-        self.recorder, self.name, self.kind = recorder, name, kind
+    def __init__(self, recorder: Recorder, name: str, kind: type, how: str = ""):
+        self.recorder, self.name, self.kind, self.how = recorder, name, kind, how
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:  # for `isinstance`
@@ -88,8 +90,8 @@ class Outside:
 
     def __getattr__(self, attribute: str) -> Any:
         raise TraceError(
-            f"{self.recorder.here()}: `{self.name}.{attribute}` gives other numbers at each call, which a plan "
-            f"cannot. {ADVICE}, {SEED}."
+            f"{self.recorder.here()}: `{self.name}.{attribute}`{self.how} gives other numbers at each call, "
+            f"which a plan cannot. {ADVICE}, {SEED}."
         )
 
 
