@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +93,7 @@ class Growth:
             raise grown.target.refuse()
         if each is None:
             raise grown.target.refuse()
+        self._know_lists(grown, new)
         form = merged([element_form(loop.recorder, part, loop.depth) for part in new])
         if each != 1:
             form = stored(form)
@@ -109,6 +111,16 @@ class Growth:
         loop.recorder.filled.add(grown.target.site)
         grown.form, grown.each, grown.column = form, each, None
         return False
+
+    def _know_lists(self, grown: Grown, new: list[Any]) -> None:
+        """What is in lists is copied: where that could be seen, or it is written to, they stay the lists they are."""
+        inner = [found for part in new for found in lists_in(part)]
+        if inner and grown.target.site in self.loop.recorder.scopes.decisions.written:
+            raise self.loop.unrolled("fills a list of lists to whose items are written")
+        before = {id(value) for _, value in self.loop.origin.values.values()}
+        is_new = all(id(found) not in before and not getattr(found, "is_element", False) for found in inner)
+        if not is_new or len(set(map(id, inner))) < len(inner):
+            raise grown.target.refuse()
 
     def _has_room(self, grown: Grown, each: int) -> bool:
         """Whether its rows are as many as are put there: a `while` learns how often it runs."""
@@ -215,6 +227,15 @@ class Growth:
             copy = copy_of(grown.standing, lambda reason, first: grown.target.refuse(), over=over)
             for storage in grown.column.own_storages():
                 copies.known[storage.name] = copy  # rows of earlier iterations are not made anew
+
+
+def lists_in(value: Any) -> Iterator[Any]:
+    """The lists that an element is, or that are in it."""
+    if type(value) in (list, TracedList):
+        yield value
+    inner = value.parts if type(value) is TracedList else value if isinstance(value, list | tuple) else ()
+    for item in inner:
+        yield from lists_in(item)
 
 
 def _holds(value: Any, part: Any) -> bool:

@@ -164,6 +164,7 @@ def depth_of(obj: Any) -> int:
 
 def lay_down_list(recorder: Recorder, target: TracedList) -> None:
     """One such list; it stays as it is where its items are not numbers, or lists of one length."""
+    follow_rows(recorder, target)
     rows: list[Row] = []
     shape = shape_of_list(target, (), rows)
     if shape is None or len({id(row) for row, _ in rows}) < len(rows):
@@ -179,9 +180,22 @@ def lay_down_list(recorder: Recorder, target: TracedList) -> None:
         row.parts, row.is_written = [Segment(Written(number, part), part.shape[0])], True
 
 
+def follow_rows(recorder: Recorder, target: TracedList) -> None:
+    """Its rows have to be such lists too: the trace starts again, unless that was tried."""
+    decisions, displays = recorder.scopes.decisions, recorder.displays
+    sites = {displays[id(part)][1] for part in target.parts if type(part) is list and id(part) in displays}
+    sites -= decisions.written.keys() | decisions.plain
+    if sites:
+        decisions.written |= dict.fromkeys(sites)
+        decisions.growing |= sites
+        raise recorder.scopes.restart()
+
+
 def shape_of_list(obj: Any, where: tuple[int, ...], rows: list[Row]) -> tuple[int, ...] | None:
     """Its lengths, and in `rows` each list in it and where that stands; None for what is no list of like items."""
     if type(obj) is not TracedList or obj.has_pending or obj.kind is not list or not obj.parts:
+        return None
+    if where and obj.is_written:  # its memory may be that of other lists too
         return None
     rows.append((obj, where))
     if obj.is_plain:
@@ -193,19 +207,13 @@ def shape_of_list(obj: Any, where: tuple[int, ...], rows: list[Row]) -> tuple[in
         segments = [part for part in obj.parts if type(part) is Segment]
         if len(segments) < len(obj.parts):
             return None
-        shape, *others = [inner_shape(part.column) for part in segments]
+        if where or not all(isinstance(part.column, Number | Written) for part in segments):
+            return None  # lists that were copied to rows
+        shape, *others = [part.column.memory.shape[1:] for part in segments]
         length = obj.extent()
     if shape is None or not isinstance(length, int) or any(other != shape for other in others):
         return None
     return (length, *shape)
-
-
-def inner_shape(column: Any) -> tuple[int, ...] | None:
-    """The lengths of the lists in a column; None where there are other things than numbers in it."""
-    if isinstance(column, Written):
-        return column.memory.shape[1:]
-    form, lengths = innermost_form(column)
-    return lengths if isinstance(form, Number) else None
 
 
 def numbers_in_rows(rows: list[Row]) -> Iterable[HandedOn]:

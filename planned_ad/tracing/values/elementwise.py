@@ -18,7 +18,7 @@ from ..record.recorder import Recorder
 from ..record.traced import NotAnOperand, Traced
 from . import identity
 from .indexing import accumulate
-from .python_errors import GROWING, RAISING, SHIFTS, is_fraction, raise_as_python, require_64_bits
+from .python_errors import GROWING, RAISING, SHIFTS, SUMS, is_fraction, raise_as_python, require_64_bits
 from .ufuncs import UFUNCS, known_power
 
 ARITHMETIC = (np.add, np.subtract, np.multiply, np.negative)
@@ -102,6 +102,7 @@ def record_ufunc(
     """As `elementwise`, of operands whose shapes broadcast to what `common` says."""
     may_grow = is_operator and ufunc in GROWING and any(map(recorder.is_scalar, operands))
     may_grow = may_grow and (recorder.scopes.depth > 0 or ufunc in SHIFTS)
+    may_grow = may_grow and (ufunc not in SUMS or all(recorder.is_scalar(o) and o.dtype.kind == "i" for o in operands))
     may_grow = may_grow and not (ufunc is np.right_shift and type(operands[1]) is int)
     may_grow = may_grow and not (ufunc is np.multiply and any(type(o) is int and abs(o) <= 1 for o in operands))
     operands = tuple([o.traced() if issubclass(type(o), Traced) else o for o in operands])

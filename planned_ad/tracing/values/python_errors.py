@@ -78,7 +78,10 @@ def require_integer(recorder: Any, number: Any) -> None:
 
 
 SHIFTS = (np.left_shift, np.right_shift)
+SUMS = (np.add, np.subtract)  # of two that grow; one with a number that is known takes too many iterations
 GROWING: dict[np.ufunc, Callable[[Any, Any], Any]] = {
+    np.add: lambda a, b: a + b,
+    np.subtract: lambda a, b: a - b,
     np.multiply: lambda a, b: a * b,
     np.left_shift: lambda a, b: a * 2.0**b,
     np.right_shift: lambda a, b: a * 0.0,

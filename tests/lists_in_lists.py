@@ -1,0 +1,90 @@
+"""Lists that are in several places of other lists: what is written to one is seen in all."""
+
+from __future__ import annotations
+
+
+def one_row_in_every_place(x):
+    row = [0.0]
+    T = [row for _ in range(20)]
+    T[3][0] = x[0]
+    return T[5][0]
+
+
+def one_row_in_a_generator(x):
+    row = [0.0]
+    T = list(row for _ in range(20))
+    for i in range(20):
+        T[i][0] += x[i]
+    return T[5][0]
+
+
+def its_own_last_row(x):
+    T = [[0.0]]
+    for _i in range(20):
+        T.append(T[-1])
+    T[4][0] = x[1]
+    return T[9][0]
+
+
+def rows_in_two_lists(x):
+    T = []
+    U = []
+    for i in range(20):
+        r = [x[i]]
+        T.append(r)
+        U.append(r)
+    T[3][0] = 5.0
+    for i in range(20):
+        T[i][0] += x[0]
+    return U[3][0] + U[4][0]
+
+
+def each_row_twice(x):
+    A = [[0.0] * 2 for _ in range(20)]
+    B = [[r, r] for r in A]
+    for i in range(20):
+        B[i][0][0] += x[i]
+    return A[2][0] + B[3][1][0]
+
+
+def appended_again_and_again(x):
+    T = []
+    row = [0.0]
+    for v in x:
+        row[0] += v
+        T.append(row)
+    return sum(r[0] for r in T)
+
+
+def rows_in_a_dict(x):
+    H = {"h": [[0, 0.0] for _ in range(3)]}
+    q = [0.0]
+    for i, v in enumerate(x):
+        h = H["h"][i % 3]
+        if v > 0:
+            h[0] += 1
+        else:
+            h[1] += v * h[0]
+            q[0] -= h[1]
+    return q[0] + x[0]
+
+
+def rows_that_share_a_list(x):
+    z = [0.0] * 3
+    T = [[z[:], z] for _ in range(20)]
+    for i in range(20):
+        T[i][1][0] += x[i]
+        T[i][0][0] += x[i]
+    return z[0] + T[2][0][0]
+
+
+SHARED = (
+    one_row_in_every_place,
+    one_row_in_a_generator,
+    its_own_last_row,
+    rows_in_two_lists,
+    each_row_twice,
+    appended_again_and_again,
+    rows_in_a_dict,
+    rows_that_share_a_list,
+)
