@@ -11,6 +11,7 @@ A form says what the things have in common that take turns in one place, and hol
 | `Moving` | a view that moves evenly | the view at the index | |
 | `Items` | a tuple, list or dict | item by item | a column for each item |
 | `Rows` | a list that a loop has filled | its rows in memory | lists one after the other in one column |
+| `written_lists.Written` | a list of numbers to which loops write | as the array that is its memory | |
 | `Nothing` | what cannot be told | a stand-in that refuses to be read | |
 
 `joined` finds the form that serves for two. `begin` is what the program gets, `leave` what it leaves: numbers and
