@@ -338,9 +338,9 @@ def _run(
     try:
         with told_of_refusals(caught.told):
             result = shadow(*args, **kwargs)
-    except PlannedADError:
-        raise
     except Exception as error:
+        if recorder.scopes.restarting or isinstance(error, PlannedADError):  # a `finally` can lose a restart
+            raise Restart() if recorder.scopes.restarting else error
         if recorder.refusal is not None:  # which compiled code has not passed on as it was
             raise recorder.refusal from error
         if recorder.scopes.open:  # an error in one of many iterations: which one, they tell when they run one by one
@@ -348,10 +348,10 @@ def _run(
         _note_line(error)
         _say_if_a_list(error, signature, structure)
         raise
+    if recorder.scopes.restarting or recorder.scopes.pending:
+        raise Restart
     if recorder.scopes.open:
         raise recorder.scopes.unroll_innermost("is left early", recorder.builder.line)
-    if recorder.scopes.pending:
-        raise Restart
     caught.check()
     return result
 

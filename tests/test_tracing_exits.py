@@ -383,3 +383,24 @@ def test_branches_in_functions_that_a_loop_calls(f: Callable) -> None:
     traced = recorded(f, np.random.default_rng(1).random(20))
     assert not traced.unrolled
     assert len(loops_of(traced)) == 1
+
+
+@pytest.mark.parametrize("unroll", [0, 16])
+def test_a_continue_in_finally_loses_no_restart(unroll: int) -> None:
+    """It drops the exception that is on its way, also ours."""
+
+    def f(x):
+        t = 0.1
+        for _v in x[:10]:
+            try:
+                u = 0.0
+                for k in range(20):
+                    u = 0.5 * u + np.sin(x[k])
+                t = 0.8 * t + 0.1 * u
+            finally:
+                if np.sum(x) > 0.1:
+                    continue  # noqa: B012 (what is tested)
+        return t
+
+    x = np.linspace(0.1, 0.9, 20)
+    assert replay(trace(f, (x.copy(),), unroll=unroll), x.copy())[0] == pytest.approx(f(x), rel=1e-12)
