@@ -340,7 +340,7 @@ def _run(
             result = shadow(*args, **kwargs)
     except Exception as error:
         if recorder.scopes.restarting or isinstance(error, PlannedADError):  # a `finally` can lose a restart
-            raise Restart() if recorder.scopes.restarting else error
+            raise (Restart() if recorder.scopes.restarting else error) from error.__cause__
         if recorder.refusal is not None:  # which compiled code has not passed on as it was
             raise recorder.refusal from error
         if recorder.scopes.open:  # an error in one of many iterations: which one, they tell when they run one by one
