@@ -352,6 +352,7 @@ def _run(
         raise Restart
     if recorder.scopes.open:
         raise recorder.scopes.unroll_innermost("is left early", recorder.builder.line)
+    recorder.flow.finish()
     caught.check()
     return result
 

@@ -78,6 +78,58 @@ def rows_that_share_a_list(x):
     return z[0] + T[2][0][0]
 
 
+def a_row_asked_for_twice(x):
+    T = [[0.0, 1.0] for _ in range(4)]
+    for i in range(20):
+        T[i % 4][0] += x[i]
+    first = T[0]
+    return x[0] + (2.0 if T[0] is first else 3.0) * first[0]
+
+
+def rows_compared_in_a_loop(x):
+    T = [[0.0, 1.0] for _ in range(4)]
+    s = 0.0
+    for i in range(20):
+        row = T[i % 4]
+        row[0] += x[i]
+        s = s + (3.0 if T[i % 4] is not row else 2.0) * row[0]
+    return s
+
+
+def rows_counted_by_id(x):
+    T = [[0.0] for _ in range(5)]
+    for i in range(20):
+        T[(i * i) % 5][0] += x[i]
+    n = len({id(T[(i * i) % 5]) for i in range(20)})
+    return x[0] * n + T[0][0]
+
+
+def rows_compared_by_a_helper(x):
+    def same(a, b):
+        return a is b
+
+    T = [[0.0] for _ in range(5)]
+    for i in range(20):
+        T[i % 5][0] += x[i]
+    s = 0.0
+    for row in T:
+        for other in T:
+            if not same(row, other):
+                s = s + row[0] * other[0]
+    return s
+
+
+def the_last_row(x):
+    T = [[0.0] for _ in range(5)]
+    for i in range(20):
+        T[i % 5][0] += x[i]
+    s = 0.0
+    for row in T:
+        if row is T[-1]:
+            s = s + row[0]
+    return s
+
+
 SHARED = (
     one_row_in_every_place,
     one_row_in_a_generator,
@@ -87,4 +139,9 @@ SHARED = (
     appended_again_and_again,
     rows_in_a_dict,
     rows_that_share_a_list,
+    a_row_asked_for_twice,
+    rows_compared_in_a_loop,
+    rows_counted_by_id,
+    rows_compared_by_a_helper,
+    the_last_row,
 )

@@ -178,6 +178,10 @@ class Namespace:
         pairs = [(real, shadow) for real, shadow in self._memo.values() if shadow is not real]
         return [real for real, shadow in pairs if isinstance(real, type) and isinstance(shadow, ShadowClass)]
 
+    def functions(self) -> list[types.FunctionType]:
+        """The functions that traced code has met."""
+        return [real for real, _ in self._memo.values() if type(real) is types.FunctionType]
+
     def function(self, f: Callable[..., Any]) -> Callable[..., Any]:
         """The copy of a function, which runs in this namespace; of a plain function even where it is a library's.
 

@@ -153,6 +153,13 @@ def asks_identity(code: types.CodeType) -> bool:
     )
 
 
+def may_ask_identity(code: types.CodeType) -> bool:
+    """As `asks_identity`, of a function and those in it, and by `id` or `operator.is_` too."""
+    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    by_name = not {"id", "is_", "is_not"}.isdisjoint(code.co_names)
+    return by_name or asks_identity(code) or any(map(may_ask_identity, inner))
+
+
 def _may_be_array(operand: ast.expr) -> bool:
     if isinstance(operand, ast.Name):
         return not hasattr(builtins, operand.id)

@@ -16,7 +16,7 @@ from .iteration import Sequence
 from .traced_list import TracedList
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
-from .written_lists import lay_down_list
+from .written_lists import lay_down_list, refuse_identity
 
 
 class LoopFlow:
@@ -33,6 +33,9 @@ class LoopFlow:
 
     def lay_down(self, items: TracedList) -> None:
         lay_down_list(self.recorder, items)
+
+    def finish(self) -> None:
+        refuse_identity(self.recorder)
 
     def test(self, predicate: Value) -> bool:
         """Of a `while`, of a branch in a loop that is recorded once, or of one that is followed as it comes out."""

@@ -91,6 +91,7 @@ class TracedList(Traced):
         """A list that is an element of this one, of which it is a part: what is written to one is in both."""
         found = self.element([segment])
         found.is_written = True
+        self.recorder.rows_given.add(self.site)
         return found
 
     @property

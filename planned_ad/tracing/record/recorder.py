@@ -93,6 +93,7 @@ class Recorder:
         self.tabled: dict[Site, Line] = {}  # loops whose items are made of plain numbers
         self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
         self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
+        self.rows_given: set[Site] = set()  # those of which the program has seen rows, or copies
         self.limits: dict[int, tuple[Value, int, int]] = {}  # of integers read in loops, by identity
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
         self.meets_opaque = False  # whether there are objects around loops whose state is not seen

@@ -38,6 +38,9 @@ class Flow(Protocol):
     def lay_down(self, items: Any) -> None:
         """Give a list of numbers memory, where that can be done."""
 
+    def finish(self) -> None:
+        """The function has returned."""
+
     def test(self, predicate: Value) -> bool:
         """What Python is told that asks for a truth."""
 
