@@ -66,6 +66,7 @@ class Segment:
         self.results: tuple[Value, ...] = ()  # values that are used afterwards
         self.known = len(recorder.builder.buffers)
         self.depth, self.made = recorder.builder.depth, len(recorder.builder.made)
+        recorder.example.mark(self)
 
     def recorded(self) -> tuple[Operation, ...]:
         """Its operations so far. It has to end in the block in which it began."""
@@ -76,7 +77,7 @@ class Segment:
     def replace(self, operations: Iterable[Operation]) -> None:
         """Put other operations in the place of its own."""
         del self.operations[self.start :]
-        self.recorder.example.forget(self.start)
+        self.recorder.example.go_back(self)
         for op in operations:
             self.recorder.builder.emit(op)
 
