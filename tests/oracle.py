@@ -79,9 +79,15 @@ def interpreted(
     traced: Trace, kind: str, args: tuple, shadows: Shadows | None = None, cotangents: list[Any] | None = None
 ) -> Shadows:
     """The shadows after the interpreter has run the reverse tape (before any simplification)."""
+    from planned_ad.differentiate.keep.caches import NoBound
+    from planned_ad.differentiate.keep.rooms import capacities
     from planned_ad.differentiate.reverse import reverse
 
-    tape = verify(reverse(traced.tape, accumulate=kind == "pullback", loss=kind != "pullback"))
+    options = {"accumulate": kind == "pullback", "loss": kind != "pullback"}
+    try:
+        tape = verify(reverse(traced.tape, **options))
+    except NoBound:
+        tape = verify(reverse(traced.tape, capacities=capacities(traced.tape, 1), **options))
     memories = memories_for(tape, traced, args, shadows or {}, cotangents or [])
     interpret(tape, memories)
     return shadows_in(tape, memories)

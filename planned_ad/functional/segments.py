@@ -18,6 +18,7 @@ from ..analysis.dependence import Overwrites
 from ..analysis.singularities import singularities
 from ..differentiate.adjoints import transpose
 from ..differentiate.forward import Tangents, full_tangent, push
+from ..differentiate.keep.caches import NoBound
 from ..differentiate.shadows import new_shadow
 from ..differentiate.sweep import Sweep
 from ..passes.dead_code import drop_dead
@@ -205,7 +206,10 @@ class Segment:
         cotangents = [builder.new_value(r.shape, r.dtype) for r in results]
         for result, cotangent in zip(results, cotangents):
             sweep.contribute(result, cotangent)
-        primal = transpose(sweep, own)
+        try:
+            primal = transpose(sweep, own)
+        except NoBound as error:
+            raise self.recorder.scopes.bound_loops(error) from None
         found = []
         for value in self.independents:
             total = sweep.collapse(value)
