@@ -20,14 +20,13 @@ import numpy as np
 
 import planned_ad
 from planned_ad.calls.check.checked import traced_and_checked
-from planned_ad.differentiate.reverse import reverse
 from planned_ad.errors import NotDifferentiableError, PlannedADError
 from planned_ad.python.structure import flatten
 from planned_ad.tape.interpret import GuardBroken, interpret
 from planned_ad.tape.tape import Tape
 from planned_ad.trace import Trace, trace
 
-from .oracle import memories_for, shadow_leaves, shadows_in
+from .oracle import memories_for, shadow_leaves, shadows_in, swept
 from .plain_derivatives import plain
 from .tracing_oracle import perturbed_by_nothing as copied
 from .tracing_oracle import replay
@@ -123,7 +122,7 @@ class Interpreted:
     @functools.cached_property
     def reverse_tape(self) -> Tape:
         """Made when values have been compared: a tape that has lost its arguments has no derivative either."""
-        return reverse(self.loss_trace.tape, accumulate=False, loss=True)
+        return swept(self.loss_trace.tape, accumulate=False, loss=True)
 
     def check(self, arguments: tuple) -> None:
         after = copied(arguments)
