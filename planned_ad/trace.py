@@ -236,7 +236,9 @@ def trace(
         finally:
             recorder.watch.off()
             forget(recorder)
-    raise failure or TraceError(f"{recorder.builder.line}: the loops here could not be followed; unroll them with unroll=")
+    raise failure or TraceError(
+        f"{recorder.builder.line}: the loops here could not be followed; unroll them with unroll="
+    )
 
 
 def _unroll_what_reaches_outside(traced: Trace) -> bool:

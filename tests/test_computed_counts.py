@@ -79,6 +79,18 @@ def outermost_and_left_early(x):
     return s
 
 
+def handed_on(x):
+    """What one iteration stores and the next one loads, on a side of a branch and after it."""
+    y, t = x.copy(), x[0]
+    for i in range(4):
+        for k in range(int(1.2 + 2.7 * abs(t))):
+            if k > 1:
+                t = 0.5 * t + 0.1 * np.sin(t * x[i])
+            y[(k + 1) % 6] = 0.9 * np.tanh(t) + 0.3 * x[k % 20]
+        t = t + y[i] * y[i + 1]
+    return t + np.sum(y * y)
+
+
 def odd_and_even(x):
     """Sorting by transposition: the number of iterations has a bound."""
     a = list(x)
@@ -108,6 +120,7 @@ PROGRAMS = (
     left_early,
     outermost,
     outermost_and_left_early,
+    handed_on,
     odd_and_even,
     comb_sort,
 )

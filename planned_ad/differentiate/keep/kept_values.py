@@ -100,10 +100,15 @@ class KeptValues(Choice):
         found: dict[int, int] = {}
         left = set(candidates)
         for before, after in sorted(self.values.carried.items()):
-            if {before, after} <= left:
+            if {before, after} <= left and self.has_places(before):
                 found[after] = before
                 left -= {before, after}
         return found
+
+    def has_places(self, id: int) -> bool:
+        """Whether there is one for each iteration of the innermost loop around a value, also for one more."""
+        _, loops = self.rooms.around(self.values.made[id].place.around)
+        return bool(loops)
 
     def why_lost(self, id: int, what: str) -> str:
         writers = (self.overwrites.after(home) for home in self.values.homes[id])
