@@ -1,5 +1,7 @@
 """Lists that get longer or shorter, or are written to, while a loop runs over them: Python looks at each item."""
 
+# ruff: noqa: B007, SIM113 (programs as people write them)
+
 from __future__ import annotations
 
 import contextlib

@@ -20,9 +20,9 @@ from ..lengths.run_time_arrays import RunTimeArray
 from ..record.recorder import Recorder
 from ..record.traced import TracedArray
 from ..values.loop_index import expression_of, index_of, plain_or_traced
-from .tables import table_of
 from .iteration import Holder, NestedIterator, Once, Sequence
 from .nditer import nditer
+from .tables import table_of
 from .traced_list import TracedList
 
 
