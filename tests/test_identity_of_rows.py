@@ -1,5 +1,7 @@
 """Rows of lists that comprehensions and loops make are one object each time, where a program asks which one it has."""
 
+# ruff: noqa: PERF401 (programs as people write them)
+
 from __future__ import annotations
 
 import contextlib

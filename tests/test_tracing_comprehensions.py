@@ -14,6 +14,7 @@ from planned_ad.tape.tape import walk
 from planned_ad.trace import trace
 
 from .recorded_loops import N, followed, loops_of, reasons, recorded, square, vector
+from .tracing_oracle import replay
 
 MANY = 5000
 
@@ -217,3 +218,22 @@ def test_code_that_makes_no_lists_is_left_alone() -> None:
     namespace: dict = {}
     exec("def g(x):\n    return [v for v in x]", namespace)
     assert rewritten(namespace["g"].__code__) is namespace["g"].__code__
+
+
+def test_a_condition_on_data_in_a_generator_in_a_short_loop() -> None:
+    """Item by item, each test would stand within the one before."""
+
+    def f(x):
+        total = 0.0
+        for least in x:
+            total = total + sum(v for v in x if v >= least)
+        return total
+
+    lengths = []
+    for n in (10, 14, 40):
+        x = np.random.default_rng(n).normal(size=n)
+        found = trace(f, (x,))
+        assert not found.unrolled
+        np.testing.assert_allclose(replay(found, x)[0], f(x), rtol=1e-12)
+        lengths.append(len(list(walk(found.tape.operations))))
+    assert lengths[0] == lengths[1] == lengths[2]

@@ -28,7 +28,7 @@ from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, ta
 from .form import HandedOn
 from .forms import Nothing
 from .held import memory_of, same
-from .state import Key, Place, State, capture, is_read_first, write_state
+from .state import Key, Place, State, capture, is_read_first, may_be_asked_for, place_in, write_state
 from .stored_forms import Array
 from .unnoticed_reads import is_asked_for_class, unnoticed
 from .written_lists import lay_down
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .recorded_loop import RecordedLoop
 
 GENERATOR = 0x20  # the flag of code that yields
+MOST_NODES = 256  # branches of one body: more are tests in tests, of which there are twice as many with each
 
 
 @dataclass
@@ -153,6 +154,9 @@ class Branches:
             raise self.refused("tests a traced value, and its source is not at hand")
         if extent.leaves:
             extent = self.reached(frame, extent)
+        self.keep_loop_of_items(frame)
+        if len(self.nodes) > MOST_NODES:
+            raise self.refused("tests traced values one within the other, in too many ways")
         lay_down(recorder)
         prefix = self.prefix()
         number, node = self.node()
@@ -178,6 +182,14 @@ class Branches:
         self.active.append(active)
         recorder.watch.on(frame)
         return outcome
+
+    def keep_loop_of_items(self, frame: types.FrameType) -> None:
+        """A generator expression with an `if`, item by item, tests each within the test of the one before."""
+        scopes = self.recorder.scopes
+        own = {site for site, _ in self.recorder.unrolling.values() if site[0] is frame.f_code}
+        if frame in self.recorder.consumers and not own <= scopes.decisions.kept:
+            scopes.decisions.kept |= own
+            raise scopes.restart()
 
     def reached(self, frame: types.FrameType, extent: Extent) -> Extent:
         """What a test decides about that may leave a loop."""
@@ -477,17 +489,5 @@ def skeleton(op: Operation) -> object:
     return op
 
 
-def place_in(frames: list[types.FrameType], key: Key, place: Place) -> Place | None:
-    """A place, which another pass may have met, in this one; None of a function that has returned."""
-    if key[0] >= 0:
-        return place
-    return Place(frames[key[0] - 1], place.key, "local") if len(frames) >= 1 - key[0] else None
-
-
 def running(frame: types.FrameType) -> list[types.FrameType]:
     return list(user_frames(frame))
-
-
-def may_be_asked_for(place: Place) -> bool:
-    """Whether the program can ask if it is there: an attribute, a global variable."""
-    return place.kind != "cell" and not getattr(type(place.owner), "is_traced_list", False)

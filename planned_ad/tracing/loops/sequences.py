@@ -109,7 +109,7 @@ class Range:
         return self.concrete().count(value)
 
 
-class Elements:
+class ListRunOver:
     """A traced list that is run over."""
 
     is_table = False
@@ -134,7 +134,7 @@ def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
     if type(obj) is Range:
         return obj.sequence()
     if type(obj) is TracedList and not obj.is_plain and isinstance(obj.extent(), int):
-        return Sequence(recorder, len(obj), obj.__getitem__, (Elements(obj),))
+        return Sequence(recorder, len(obj), obj.__getitem__, (ListRunOver(obj),))
     if issubclass(type(obj), TracedArray) and obj.ndim:
         return Sequence(recorder, len(obj), obj.__getitem__)
     if type(obj) is RaggedArray and obj.ndim:

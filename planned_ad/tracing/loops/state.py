@@ -137,6 +137,18 @@ class State:
         return [value for value in held if issubclass(type(value), TracedArray)] + lists
 
 
+def place_in(frames: list[types.FrameType], key: Key, place: Place) -> Place | None:
+    """A place, which another pass may have met, in this one; None of a function that has returned."""
+    if key[0] >= 0:
+        return place
+    return Place(frames[key[0] - 1], place.key, "local") if len(frames) >= 1 - key[0] else None
+
+
+def may_be_asked_for(place: Place) -> bool:
+    """Whether the program can ask if it is there: an attribute, a global variable."""
+    return place.kind != "cell" and not getattr(type(place.owner), "is_traced_list", False)
+
+
 def is_advanced(value: Any) -> bool:
     """Whether something is an iterator of ours that the program may ask for more."""
     return getattr(type(value), "is_iterator", False) and value.is_open
