@@ -130,7 +130,52 @@ def the_last_row(x):
     return s
 
 
+def three_exchanged(x):
+    a, b, c = list(x[:3]), list(x[3:6]), list(x[6:9])
+    for i in range(20):
+        a, b, c = b, c, a
+        a[0] += b[1] * 0.1 + x[i]
+        c[2] *= 0.8
+    return a[0] * b[1] + c[2]
+
+
+def exchanged_in_a_list(x):
+    T = [list(x[:3]), list(x[3:6]), list(x[6:9])]
+    for i in range(20):
+        T[0], T[1], T[2] = T[1], T[2], T[0]
+        T[0][0] += T[1][1] * 0.1 + x[i]
+        T[2][2] *= 0.8
+    return T[0][0] * T[1][1] + T[2][2]
+
+
+def exchanged_attributes(x):
+    class State:
+        pass
+
+    o = State()
+    o.a, o.b = list(x[:4]), [0.0] * 4
+    for k in range(19):
+        for i in range(4):
+            o.b[i] = o.a[i - 1] * 0.5 + 0.1 * x[k]
+        o.a, o.b = o.b, o.a
+    return o.a[0] * o.b[1]
+
+
+def turned_round(x):
+    T = [[v] for v in x[:6]]
+    d = T[1]
+    for i in range(20):
+        T.insert(0, T.pop())
+        T[0][0] += x[i]
+        d[0] *= 0.9
+    return sum(q[0] * k for k, q in enumerate(T))
+
+
 SHARED = (
+    three_exchanged,
+    exchanged_in_a_list,
+    exchanged_attributes,
+    turned_round,
     one_row_in_every_place,
     one_row_in_a_generator,
     its_own_last_row,

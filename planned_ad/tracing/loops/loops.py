@@ -230,7 +230,8 @@ class LoopTrace:
         """Record in front of the loop what its new carries hold at first."""
         recorder = self.recorder
         scopes = recorder.scopes
-        scope = Scope(outer=recorder.builder.operations, apart=self.apart, before=self.before, loop=self)
+        outer = recorder.builder.operations
+        scope = Scope(outer=outer, apart=self.apart, before=self.before, loop=self, site=self.site)
         scopes.open.append(scope)
         with scopes.before(self.depth):
             for buffer, initial in self.joiner.initial:
