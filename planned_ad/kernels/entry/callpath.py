@@ -23,7 +23,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core.registry import cpu_target
 
-from ..llvm.addresses import Referent, TableModule, plain_address
+from ..llvm.addresses import Referent, TableModule, plain_address, take_apart
 from ..llvm.codelibrary import CodeLibrary, Compiled, Optimization, compiled_module, shared_code, shared_library
 from . import headers, watchtable
 from .callemit import CallEmitter, emit_entry, emit_kernel_function
@@ -187,7 +187,9 @@ def _entry_of_kind(kind: CallSpec, is_watched: bool) -> Compiled:
 def _emitted_entry(spec: CallSpec) -> Compiled:
     module = TableModule(ENTRY)
     CallEmitter(module, ENTRY, spec).emit()
-    return Compiled(shared_code(str(module), STRAIGHT), module.referents)
+    text, referents = str(module), module.referents
+    take_apart(module)
+    return Compiled(shared_code(text, STRAIGHT), referents)
 
 
 ENTRY = "planned_ad.call"
