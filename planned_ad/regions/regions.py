@@ -231,13 +231,15 @@ def compose(outer: View, inner: View) -> View | None:
 
 def show(memory: np.ndarray, view: View, indices: dict[int, int] | None = None) -> np.ndarray:
     """The NumPy view of a flat `memory` that `view` describes (writable, no copy)."""
-    start = at(view.offset, indices or {})
-    itemsize = memory.itemsize
-    return (
-        np.ndarray(view.shape, memory.dtype, memory, start * itemsize, tuple(s * itemsize for s in view.strides))
-        if view.size
-        else np.empty(view.shape, memory.dtype)
-    )
+    return shown(memory, at(view.offset, indices or {}), view.shape, view.strides)
+
+
+def shown(memory: np.ndarray, first: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    """The NumPy view of a flat `memory` that begins at its element `first`; strides in elements."""
+    if 0 in shape:
+        return np.empty(shape, memory.dtype)
+    size = memory.itemsize
+    return np.ndarray(shape, memory.dtype, memory, first * size, tuple([stride * size for stride in strides]))
 
 
 def overlap(a: Region, b: Region) -> bool:
