@@ -16,6 +16,8 @@ os.environ["PLANNED_AD_CACHE_DIR"] = os.environ.get("PLANNED_AD_TEST_CACHE_DIR",
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+gc.disable()  # as long as tests are collected, which all stay
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden listings anew instead of comparing")
@@ -39,4 +41,5 @@ def pytest_collection_finish() -> None:
     """What is there as long as the tests run, they among it, is not looked through at each collection of garbage."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(20_000, 10, 10)  # traces are large, and mostly gone when they are looked at
