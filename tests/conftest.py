@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Generator
+from typing import Any
 
 import pytest
 
@@ -16,8 +18,6 @@ os.environ["PLANNED_AD_CACHE_DIR"] = os.environ.get("PLANNED_AD_TEST_CACHE_DIR",
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-gc.disable()  # as long as tests are collected, which all stay
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden listings anew instead of comparing")
@@ -26,6 +26,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return request.config.getoption("--update-golden")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """All that is collected stays: no garbage is looked for meanwhile."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -41,5 +51,4 @@ def pytest_collection_finish() -> None:
     """What is there as long as the tests run, they among it, is not looked through at each collection of garbage."""
     gc.collect()
     gc.freeze()
-    gc.enable()
     gc.set_threshold(20_000, 10, 10)  # traces are large, and mostly gone when they are looked at
