@@ -236,7 +236,7 @@ def trace(
         finally:
             recorder.watch.off()
             forget(recorder)
-    raise failure or TraceError("the loops of the traced function could not be followed; unroll them with unroll=")
+    raise failure or TraceError(f"{recorder.builder.line}: the loops here could not be followed: unroll them (unroll=)")
 
 
 def _unroll_what_reaches_outside(traced: Trace) -> bool:

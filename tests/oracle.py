@@ -75,13 +75,23 @@ def shadows_in(tape: Tape, memories: dict[int, np.ndarray]) -> Shadows:
     return found
 
 
+def swept(tape: Tape, accumulate: bool, loss: bool) -> Tape:
+    """The reverse tape before any simplification, with room as at first where loops have no bound."""
+    from planned_ad.differentiate.keep.caches import NoBound
+    from planned_ad.differentiate.keep.rooms import capacities
+    from planned_ad.differentiate.reverse import reverse
+
+    try:
+        return reverse(tape, accumulate=accumulate, loss=loss)
+    except NoBound:
+        return reverse(tape, accumulate=accumulate, loss=loss, capacities=capacities(tape, 1))
+
+
 def interpreted(
     traced: Trace, kind: str, args: tuple, shadows: Shadows | None = None, cotangents: list[Any] | None = None
 ) -> Shadows:
     """The shadows after the interpreter has run the reverse tape (before any simplification)."""
-    from planned_ad.differentiate.reverse import reverse
-
-    tape = verify(reverse(traced.tape, accumulate=kind == "pullback", loss=kind != "pullback"))
+    tape = verify(swept(traced.tape, accumulate=kind == "pullback", loss=kind != "pullback"))
     memories = memories_for(tape, traced, args, shadows or {}, cotangents or [])
     interpret(tape, memories)
     return shadows_in(tape, memories)

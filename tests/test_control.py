@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.errors import BranchError, IndexRangeError, UnsupportedError
+from planned_ad.errors import BranchError, IndexRangeError
 from planned_ad.tape.tape import Branch, Loop, walk
 from planned_ad.trace import trace
 
@@ -175,12 +175,17 @@ def test_an_index_out_of_range_in_a_loop_is_an_error():
     np.testing.assert_array_equal(before, 7.0)
 
 
-def test_what_a_loop_of_unbounded_length_would_have_to_keep_is_refused():
+def test_a_loop_whose_length_is_data_keeps_what_its_derivative_needs():
     def powers(x, n):
         s = x[0]
         for _ in range(n[0]):
             s = np.sin(s) * x[1]
         return s
 
-    with pytest.raises(UnsupportedError, match=r"known\s+only at run time"):
-        planned_ad.compile(powers, (X, np.array([5])))
+    plan = planned_ad.compile(powers, (X, np.array([5])))
+    for n in (5, 0, -3, 12, 3000):
+        s, ds = X[0], np.eye(len(X))[0]
+        for _ in range(n):
+            s, ds = np.sin(s) * X[1], np.cos(s) * X[1] * ds + np.sin(s) * np.eye(len(X))[1]
+        assert plan(X, np.array([n])) == pytest.approx(s, rel=1e-12)
+        np.testing.assert_allclose(plan.gradient(X, np.array([n])), ds, rtol=1e-10, atol=1e-300)

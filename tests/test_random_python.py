@@ -10,7 +10,7 @@ import pytest
 
 from .random_python.generate import arguments, random_program
 from .random_python.judge import case, is_valid, shrunk
-from .random_python.loops import HEADERS
+from .random_python.loops import COMPUTED, HEADERS
 from .random_python.states import STATES
 from .random_python.tree import Block, Lines, Program
 from .verdicts import value_of
@@ -45,7 +45,7 @@ def test_programs_have_something_to_compare_with() -> None:
 
 def test_everything_is_drawn() -> None:
     kinds = frozenset().union(*(random_program(seed).kinds for seed in range(600)))
-    assert {f"state: {name}" for name in STATES} | {f"loop: {name}" for name in HEADERS} <= kinds
+    assert {f"state: {name}" for name in STATES} | {f"loop: {name}" for name in [*HEADERS, *COMPUTED]} <= kinds
 
 
 def test_a_program_shrinks_by_one_part_at_a_time() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.errors import TraceError
 from planned_ad.tape.tape import Loop, walk
 from planned_ad.trace import trace
 
@@ -404,3 +405,17 @@ def test_a_continue_in_finally_loses_no_restart(unroll: int) -> None:
 
     x = np.linspace(0.1, 0.9, 20)
     assert replay(trace(f, (x.copy(),), unroll=unroll), x.copy())[0] == pytest.approx(f(x), rel=1e-12)
+
+
+def test_a_trace_that_starts_again_and_again_names_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x):
+        s = 0.0
+        for i in range(40):
+            s = s + x[i % 20]
+            if s > 3:
+                break
+        return s
+
+    monkeypatch.setattr("planned_ad.trace.MOST_RUNS", 1)
+    with pytest.raises(TraceError, match=r"test_tracing_exits\.py:\d+ in f: the loops here could not be followed"):
+        trace(f, (np.ones(20),))

@@ -20,14 +20,13 @@ import numpy as np
 
 import planned_ad
 from planned_ad.calls.check.checked import traced_and_checked
-from planned_ad.differentiate.reverse import reverse
 from planned_ad.errors import NotDifferentiableError, PlannedADError
 from planned_ad.python.structure import flatten
 from planned_ad.tape.interpret import GuardBroken, interpret
 from planned_ad.tape.tape import Tape
 from planned_ad.trace import Trace, trace
 
-from .oracle import memories_for, shadow_leaves, shadows_in
+from .oracle import memories_for, shadow_leaves, shadows_in, swept
 from .plain_derivatives import plain
 from .tracing_oracle import perturbed_by_nothing as copied
 from .tracing_oracle import replay
@@ -36,6 +35,7 @@ MOST_SECONDS = 20
 SAME = 1e-9  # relative to the largest number, of values
 SLOPE = 1e-6  # of a derivative along a direction
 STEP = 1e-4
+NO_NUMBER = "which has no floating number"  # of a derivative by an integer, which Python's differences can be of
 CHECKED = True  # whether the trace is compared with the function, as `compile` does
 
 Function = Callable[..., Any]
@@ -98,7 +98,7 @@ def examine(
     except TooSlow:
         return verdict("slow", f"more than {seconds} s")
     except NotDifferentiableError as error:
-        if is_constant(f, argument_sets):
+        if NO_NUMBER in str(error) or is_constant(f, argument_sets):
             return verdict("refused", f"{type(error).__name__}: {error}", error)
         return verdict("wrong", f"taken for a constant: {error}", error)
     except PlannedADError as error:
@@ -123,7 +123,7 @@ class Interpreted:
     @functools.cached_property
     def reverse_tape(self) -> Tape:
         """Made when values have been compared: a tape that has lost its arguments has no derivative either."""
-        return reverse(self.loss_trace.tape, accumulate=False, loss=True)
+        return swept(self.loss_trace.tape, accumulate=False, loss=True)
 
     def check(self, arguments: tuple) -> None:
         after = copied(arguments)

@@ -18,6 +18,7 @@ from ..analysis.dependence import Overwrites
 from ..analysis.singularities import singularities
 from ..differentiate.adjoints import transpose
 from ..differentiate.forward import Tangents, full_tangent, push
+from ..differentiate.keep.caches import NoBound
 from ..differentiate.shadows import new_shadow
 from ..differentiate.sweep import Sweep
 from ..passes.dead_code import drop_dead
@@ -66,6 +67,7 @@ class Segment:
         self.results: tuple[Value, ...] = ()  # values that are used afterwards
         self.known = len(recorder.builder.buffers)
         self.depth, self.made = recorder.builder.depth, len(recorder.builder.made)
+        recorder.example.mark(self)
 
     def recorded(self) -> tuple[Operation, ...]:
         """Its operations so far. It has to end in the block in which it began."""
@@ -76,7 +78,7 @@ class Segment:
     def replace(self, operations: Iterable[Operation]) -> None:
         """Put other operations in the place of its own."""
         del self.operations[self.start :]
-        self.recorder.example.forget(self.start)
+        self.recorder.example.go_back(self)
         for op in operations:
             self.recorder.builder.emit(op)
 
@@ -204,7 +206,10 @@ class Segment:
         cotangents = [builder.new_value(r.shape, r.dtype) for r in results]
         for result, cotangent in zip(results, cotangents):
             sweep.contribute(result, cotangent)
-        primal = transpose(sweep, own)
+        try:
+            primal = transpose(sweep, own)
+        except NoBound as error:
+            raise self.recorder.scopes.bound_loops(error) from None
         found = []
         for value in self.independents:
             total = sweep.collapse(value)

@@ -66,9 +66,9 @@ def guards_of(tape: Tape) -> list[Guard]:
 
 
 def endless(line: Line, max_steps: int) -> BranchError:
-    """The error for a `while` loop that goes on and on."""
+    """The error for a loop that goes on and on."""
     return BranchError(
-        f"a `while` loop does not end within {max_steps:,} iterations, and more are not tried by themselves: "
+        f"a loop does not end within {max_steps:,} iterations, and more are not tried by themselves: "
         f"{line}: `{line.text}`. Raise compile(..., max_steps=), or see whether it ends at all for these arguments"
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from .loops import HEADERS
+from .loops import COMPUTED, HEADERS
 from .tree import Block, Lines, Node
 from .writer import Scope, Writer
 
@@ -204,8 +204,11 @@ def loop(w: Writer, scope: Scope, size: int = 0) -> Node | None:
     """A loop of a random header, over `size` items where the header does not say; in a loop, a short one."""
     if scope.depth >= MOST_DEPTH:
         return None
-    name = w.rng.choice(SHORT if scope.depth else list(HEADERS))
-    header, n = HEADERS[name], w.number()
+    names, found = SHORT if scope.depth else list(HEADERS), HEADERS
+    if w.computes and w.chance(0.5):
+        names, found = list(COMPUTED), COMPUTED
+    name = w.rng.choice(names)
+    header, n = found[name], w.number()
     w.kinds.add(f"loop: {name}")
     size = w.rng.choice((2, 3, 5)) if scope.depth else size or w.rng.choice((3, 20, 26))
     values = {"n": n, "size": size, "list": w.list_of_numbers(size)}

@@ -51,6 +51,7 @@ RESULT = "t + 0.3 * c + np.sum(u) / 7 + 0.1 * np.sum(p * q) + 0.1 * history[len(
 def random_program(seed: int) -> Program:
     """The program of that seed."""
     w = Writer(random.Random(seed))
+    w.computes = random.Random(-seed - 2_000_000).random() < 0.2  # other programs are what they were without
     w.favourites = tuple(w.rng.sample(list(STATEMENTS), 2)) if w.chance(0.6) else ()
     x, y = w.rng.choice(SIZES), w.rng.choice((6, 20))
     names = w.rng.sample(list(STATES), w.rng.choice((0, 1, 1, 2, 3)))

@@ -89,3 +89,11 @@ HEADERS: dict[str, Header] = {
     "queue": Header("while q{n}:", "q{n} = [0]", "i{n} = q{n}.pop(0)\nif i{n} < {size} - 2:\n    q{n}.append(i{n} + 1 + i{n} % 2)"),
     "sentinel": Header("for i{n} in iter(lambda: next(k{n}, None), None):", "k{n} = iter(range({size}))"),
 }  # fmt: skip
+
+# As long as the program computes, from data.
+COMPUTED: dict[str, Header] = {
+    "computed range": Header("for i{n} in range(int(1.2 + 2.7 * abs(t))):"),
+    "computed times": Header("for _ in range(int(3.3 * np.cos(c) ** 2)):"),
+    "computed start": Header("for i{n} in range(m{n} % 3, 9, 2):", "m{n} = int(5.1 * np.sin(t))"),
+    "computed down": Header("for i{n} in range(m{n}, 0, -1):", "m{n} = min(int(4.3 * abs(c)), 7)"),
+}

@@ -59,6 +59,7 @@ class Writer:
     kinds: set[str] = field(default_factory=set)
     numbered: int = 0
     level: int = 0  # of compound statements that are being written
+    computes: bool = False  # how often loops run
     favourites: tuple[str, ...] = ()  # statements that the program has many of
 
     def number(self) -> int:

@@ -16,6 +16,10 @@ from ...tape.tape import Loop
 MOST_PLACES = 1 << 36  # elements of one cache: more is no plan
 
 
+class NoBound(UnsupportedError):
+    """The derivative needs what each iteration of a loop computes that may run any number of times."""
+
+
 def new_cache(
     builder: TapeBuilder,
     loops: Sequence[Loop],
@@ -35,7 +39,7 @@ def new_cache(
     whole = (*room, *trips, *map(int, shape))
     if math.prod(whole) > MOST_PLACES:
         line = builder.line
-        raise UnsupportedError(
+        raise NoBound(
             f"{line}: `{line.text}` is needed by the derivative in each iteration of a loop whose length is known "
             f"only at run time, without a bound, so there is no telling how much to keep. Give the loop a bound "
             f"that is known when tracing, or write it so that its derivative needs only what stays in memory."

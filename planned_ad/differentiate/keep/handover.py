@@ -60,7 +60,8 @@ def with_bases(choice: KeptValues, needs: set[int]) -> dict[int, Source]:
         sources = choice.sources(needs)
         around = [choice.around(id, source) for id, source in sources.items()]
         rooms = [room for room, _ in map(choice.rooms.around, around) if room is not None]
-        bases = {choice.values.first[room.base.id] for room in rooms}
+        first = choice.values.first
+        bases = {first[room.base.id] for room in rooms if room.base.id in first}
         if bases <= needs:
             return sources
         needs = needs | bases
@@ -160,7 +161,7 @@ class Transfer:
             return (Load(out=out, region=region, line=line),)
 
         def write() -> None:
-            number = room.number(self.builder, self.names[room.base.id], line)
+            number = room.number(self.builder, self.names.get(room.base.id, room.base), line)
             places = self.builder.load(region)
             self.builder.emit(Apply(out=out, primitive="gather", operands=(places, number), line=line))
 

@@ -6,6 +6,7 @@ may still hold it then; what is kept has a place of its own for each iteration o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -52,9 +53,10 @@ class KeptValues(Choice):
         )
 
     def is_wasteful(self, id: int) -> bool:
-        """Whether places for the value would mostly stay empty: a loop may run less often than there is memory for."""
-        counted = any(loop.count is not None for loop in self.values.made[id].place.loops)
-        return counted and self.cost(id) > WASTE
+        """Whether places for the value would mostly stay empty: a loop may run much less often than it could."""
+        loops = self.values.made[id].place.loops
+        counted = any(loop.count is not None for loop in loops)
+        return counted and self.values.values[id].nbytes * math.prod(int(loop.trips) for loop in loops) > WASTE
 
     def is_in_memory(self, value: Value) -> bool:
         op = self.operation(self.values.first.get(value.id, value.id))
@@ -98,10 +100,15 @@ class KeptValues(Choice):
         found: dict[int, int] = {}
         left = set(candidates)
         for before, after in sorted(self.values.carried.items()):
-            if {before, after} <= left:
+            if {before, after} <= left and self.has_places(before):
                 found[after] = before
                 left -= {before, after}
         return found
+
+    def has_places(self, id: int) -> bool:
+        """Whether there is one for each iteration of the innermost loop around a value, also for one more."""
+        _, loops = self.rooms.around(self.values.made[id].place.around)
+        return bool(loops)
 
     def why_lost(self, id: int, what: str) -> str:
         writers = (self.overwrites.after(home) for home in self.values.homes[id])

@@ -1,9 +1,10 @@
-"""Room for what loops that stop keep of their iterations, where they stand in other loops: counted through all runs.
+"""Room for what loops of run-time length keep of their iterations: these are counted through all runs of the loop.
 
 A loop of at most 100 iterations in one of 1,000 need not have 100,000 places for what its adjoint reads: it runs until
 its test holds, mostly a few times. Its iterations are counted through all of its runs, and what is kept lies at that
-number: the reverse sweep runs the very same iterations, and finds it there. There is room for so many; beyond, the
-last place is written again and again, the guard behind the outermost loop breaks, and the call is made with more room.
+number: the reverse sweep runs the very same iterations, and finds it there. So do the iterations of a loop that runs as
+often as a number says that the program has computed. There is room for so many; beyond, the last place is written again
+and again, the guard behind the outermost loop breaks, and the call is made with more room.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ...tape.tape import Apply, Constant, Load, Loop, Operation, Store, Tape, Va
 Block = tuple[Operation, ...]
 
 RUN = 16  # iterations of one run that there is room for, on average, at first
+LONG = 1 << 10  # iterations of any one run of a loop with a computed number of them that there is room for, at first
 PLENTY = 1 << 18  # bytes: up to as many there is a place for each iteration that may run
 MORE = 8  # times as much room, where it did not do
 
@@ -47,7 +49,7 @@ class Room:
     def number(self, builder: TapeBuilder, base: Value, line: Line) -> Value:
         """The place of this iteration, where `base` is what the number at the beginning of the run is called."""
         builder.line = line
-        expression = loop_index(self.loop.index) - self.loop.start
+        expression = (loop_index(self.loop.index) - self.loop.start) * self.loop.step
         assert isinstance(expression, Affine)
         here = builder.apply("add", base, builder.index_value(expression))
         return builder.apply("minimum", here, builder.constant(self.capacity - 1, INTEGER))
@@ -71,9 +73,9 @@ class Rooms:
 
     def around(self, around: Sequence[Operation]) -> tuple[Room | None, list[Loop]]:
         """The room of what is in these loops and branches, and the loops that it has places of its own for."""
-        for level in reversed(range(len(around) - 1)):
+        for level in reversed(range(len(around))):
             loop = around[level]
-            if isinstance(loop, Loop) and loop.index in self.of and loop.body[1] is around[level + 1]:
+            if isinstance(loop, Loop) and loop.index in self.of and is_in_iterations(loop, around[level + 1 :]):
                 return self.of[loop.index], [op for op in around[level + 1 :] if isinstance(op, Loop)]
         return None, [op for op in around if isinstance(op, Loop)]
 
@@ -99,10 +101,20 @@ class Rooms:
 NO_ROOMS = Rooms()
 
 
+def is_in_iterations(loop: Loop, inside: Sequence[Operation]) -> bool:
+    """Whether what these blocks of the loop are around is in iterations that run: behind the test, where it has one."""
+    return not loop.stops or (bool(inside) and loop.body[1] is inside[0])
+
+
+def is_counted(loop: Loop) -> bool:
+    """Whether a number that the program has computed tells how often a loop runs."""
+    return loop.count is not None and not loop.stops and abs(loop.step) == 1
+
+
 def capacities(tape: Tape, times: int) -> dict[int, int]:
     """For how many iterations there is room, by the index of the loop: `times` as many as there would be at first.
 
-    Only of loops for which that is less than there may be.
+    Only of loops of run-time length for which that is less than there may be.
     """
     found: dict[int, int] = {}
     indices = [op.index for op in walk(tape.operations) if isinstance(op, Loop)]
@@ -114,9 +126,10 @@ def capacities(tape: Tape, times: int) -> dict[int, int]:
             if isinstance(op, Loop):
                 trips = max(int(op.trips), 1)
                 inner, upper = runs * trips, most * trips
-                room = trips + RUN * times * runs
-                is_nested = most > 1 and indices.count(op.index) == 1 and side_of(op) is not None
-                if is_nested and room < inner and upper * widest(op) > PLENTY:
+                room = (trips if op.count is None else min(trips, LONG * times)) + RUN * times * runs
+                stops = side_of(op) is not None and (most > 1 or op.count is not None)
+                chosen = (stops or is_counted(op)) and indices.count(op.index) == 1
+                if chosen and room < inner and upper * widest(op) > PLENTY:
                     found[op.index] = inner = room
             for inside in op.blocks:
                 enter(inside, inner, upper)
@@ -139,9 +152,11 @@ def last_with_room(tape: Tape, capacities: Mapping[int, int]) -> int:
 def with_rooms(tape: Tape, counts: Mapping[int, Value], capacities: Mapping[int, int]) -> tuple[Tape, Rooms]:
     """The tape with the iterations of these loops counted through all their runs, and the rooms.
 
-    Requires the load that follows each of these loops, of how often it has run, as `counts` has it.
+    Requires the load that follows each of these loops that stops, of how often it has run, as `counts` has it.
     """
-    chosen = {counts[index].id: index for index in capacities if index in counts}
+    loaded = {counts[index].id: index for index in capacities if index in counts}
+    loops = [op for op in walk(tape.operations) if isinstance(op, Loop) and op.index in capacities]
+    chosen = {op.index for op in loops if op.index in counts or is_counted(op)}
     if not chosen:
         return tape, NO_ROOMS
     builder, rooms = continued(tape), {}
@@ -156,22 +171,24 @@ def with_rooms(tape: Tape, counts: Mapping[int, Value], capacities: Mapping[int,
         rooms[loop.index] = Room(loop, base, total, capacities[loop.index])
         return Load(out=base, region=total, line=loop.line)
 
-    def add_up(load: Load) -> Block:
-        room, now = rooms[chosen[load.out.id]], builder.new_value((), INTEGER)
-        added = Apply(out=now, primitive="add", operands=(room.base, load.out), line=load.line)
-        return (added, Store(region=room.total, value=now, line=load.line))
+    def add_up(index: int, count: Value) -> Block:
+        room, now = rooms[index], builder.new_value((), INTEGER)
+        added = Apply(out=now, primitive="add", operands=(room.base, count), line=room.loop.line)
+        return (added, Store(region=room.total, value=now, line=room.loop.line))
 
-    def numbered(block: Block) -> Block:
+    def numbered(block: Block, outermost: bool = False) -> Block:
         found: list[Operation] = []
         for op in block:
             op = op.with_blocks(*map(numbered, op.blocks)) if op.blocks else op
-            if isinstance(op, Loop) and op.index in chosen.values():
+            if isinstance(op, Loop) and op.index in chosen:
                 found.append(start(op))
+                if op.count is not None and (outermost or op.index not in counts):  # the guard is right behind it
+                    found += add_up(op.index, op.count)
             found.append(op)
-            if isinstance(op, Load) and op.out.id in chosen:
-                found += add_up(op)
+            if isinstance(op, Load) and op.out.id in loaded and not outermost:
+                found += add_up(loaded[op.out.id], op.out)
         return tuple(found)
 
-    inner = numbered(tape.operations)
+    inner = numbered(tape.operations, outermost=True)
     operations = (*starts, *inner)
     return replace(tape, buffers=tuple(builder.buffers), operations=operations, turn=len(operations)), Rooms(rooms)

@@ -148,7 +148,7 @@ def shown(array: Any, key: Any) -> Any:
         geometry = array.geometry if recorder.is_array(array) else None
         number = storage.read(recorder, offset, geometry)
         if storage.is_concrete and geometry is not None and geometry.dtype.kind in "iu" and geometry.size:
-            recorder.limits[id(number)] = (number, int(geometry.min()), int(geometry.max()))
+            recorder.builder.limits.note(number, int(geometry.min()), int(geometry.max()))
         return recorder.result(number)
     view, rest = split(array, key)
     found = seen(array, view)

@@ -14,14 +14,28 @@ from ..record.promotion import INT
 from ..record.recorder import Recorder
 
 
-def within_range(
+def limited(
     recorder: Recorder, count: Value, index: int, body: Sequence[Operation], required: Sequence[tuple[Value, int]]
-) -> Value:
-    """`count`, or as many iterations as break what each of them requires: of (value, n), `-n <= value < n`."""
+) -> tuple[Value, int | None]:
+    """`count`, limited by what its iterations require of indices; and the limit.
+
+    Where there is none and a derivative in the program needs one, it is `max_steps`, as for `while`.
+    """
+    most = within_range(recorder, index, body, required)
+    if most is None and recorder.scopes.decisions.bounded:
+        most = recorder.max_steps
+        enough = recorder.apply("less_equal", count, recorder.constant(most, INT))
+        recorder.scopes.require_after(enough, "max_steps")
+    return count if most is None else recorder.apply("minimum", count, recorder.constant(most, INT)), most
+
+
+def within_range(
+    recorder: Recorder, index: int, body: Sequence[Operation], required: Sequence[tuple[Value, int]]
+) -> int | None:
+    """How many iterations break what each of them requires, of (value, n), `-n <= value < n`; None if not known."""
     motion = Motion(recorder, index, body)
     steps = [(abs(motion.of(value) or 0), n) for value, n in required]
-    most = min((2 * n // step + 1 for step, n in steps if step), default=None)
-    return count if most is None else recorder.apply("minimum", count, recorder.constant(most, INT))
+    return min((2 * n // step + 1 for step, n in steps if step), default=None)
 
 
 class Motion:

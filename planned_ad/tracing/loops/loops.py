@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...regions.affine import Extent, affine, exact
 from ...tape.tape import Buffer, Loop, Operation, Value, walk
-from ..lengths.run_time_counts import within_range
+from ..lengths.run_time_counts import limited
 from ..record.blocks import Block, Made
 from ..record.lost_variables import DIFFERS, Lost
 from ..record.scopes import Scope, Site
@@ -321,15 +321,16 @@ class LoopTrace:
 
     def emit_loop(self, body: tuple[Operation, ...]) -> None:
         """Put the loop on the tape."""
-        count = self.count
+        count, trips = self.count, self.whole_trips
         if count is not None:
-            count = within_range(self.recorder, count, self.index, body, self.scope.indices)
+            count, most = limited(self.recorder, count, self.index, body, self.scope.indices)
+            trips = trips if most is None else min(trips, most)
         self.recorder.builder.emit(
             Loop(
                 index=self.index,
                 start=0,
                 step=1,
-                trips=self.whole_trips,
+                trips=trips,
                 body=body,
                 count=count,
                 stops=self.is_left,

@@ -160,7 +160,8 @@ def run_time_range(recorder: Recorder, *bounds: Any) -> Any:
         distance = (distance + (abs(step) - 1)) // abs(step)
     value = recorder.value_of(distance, np.int64)
     count = recorder.apply("maximum", value, recorder.constant(0, np.int64))
-    return Sequence(recorder, RunTime(count, UNBOUNDED), lambda k: plain_or_traced(k) * step + start)
+    most = min(recorder.builder.limits.of(count)[1], UNBOUNDED)
+    return Sequence(recorder, RunTime(count, most), lambda k: plain_or_traced(k) * step + start)
 
 
 def enumerate_(recorder: Recorder, items: Any, start: Any = 0) -> Any:

@@ -11,6 +11,7 @@ from ...regions.regions import View
 from ...tape.builder import TapeBuilder, literal
 from ...tape.tape import Buffer, Operation, Value
 from .blocks import Blocks
+from .limits import INT, Limits
 
 
 @dataclass
@@ -20,6 +21,7 @@ class RecordingBuilder(TapeBuilder):
     blocks: Blocks | None = None
     depth: int = 0  # how many blocks are around
     made: list[tuple[int, int]] = field(default_factory=list)  # buffers, in order, and how deep they were made
+    limits: Limits = field(default_factory=Limits)
 
     def new_buffer(self, kind: str, label: str, dtype: np.dtype, view: View, shadow_of: int | None = None) -> Buffer:
         known = None if self.blocks is None else self.blocks.buffer(kind, label, np.dtype(dtype), view)
@@ -41,7 +43,17 @@ class RecordingBuilder(TapeBuilder):
             )
         return super().cast(value, dtype)
 
+    def apply(self, primitive: str, *operands: Value, **parameters: object) -> Value:
+        out = super().apply(primitive, *operands, **parameters)
+        self.limits.derive(out, primitive, operands)
+        return out
+
     def constant(self, data: object, dtype: np.dtype | None = None) -> Value:
+        known = literal(data, dtype)
         if self.blocks is None or not self.blocks.stack:
-            return super().constant(data, dtype)
-        return self.blocks.constant(literal(data, dtype))
+            value = super().constant(known)
+        else:
+            value = self.blocks.constant(known)
+        if value.dtype == INT and not value.shape:
+            self.limits.note(value, int(known), int(known))
+        return value

@@ -94,7 +94,6 @@ class Recorder:
         self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
         self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
         self.rows_given: set[Site] = set()  # those of which the program has seen rows, or copies
-        self.limits: dict[int, tuple[Value, int, int]] = {}  # of integers read in loops, by identity
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
         self.meets_opaque = False  # whether there are objects around loops whose state is not seen
         self.refusal: Exception | None = None  # the error that library code has got for asking a traced value's number
@@ -459,14 +458,6 @@ class Recorder:
         """What a run of another trace has shown of the guard that is next, if it came as far."""
         line = self.builder.line
         return next((g.outcome for g in self._known if g.what == what and g.line == line), None)
-
-    def known_limits(self, index: Value) -> tuple[int, int]:
-        """The least and the greatest number that an integer may be, where they are known; else those of its type."""
-        known = self.limits.get(id(index))
-        if known is not None:
-            return known[1:]
-        info = np.iinfo(np.int64)
-        return int(info.min), int(info.max)
 
     def argument(self, label: str, array: np.ndarray, active: bool) -> Buffer:
         """A new argument buffer laid out as the example `array`."""

@@ -64,6 +64,7 @@ class Decisions:
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
     written: dict[Site, Any] = field(default_factory=dict)  # lists that loops write to, with the form of their numbers
     plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
+    bounded: bool = False  # loops of run-time length, since a derivative in the program keeps what they compute
     stretched: set[Line] = field(default_factory=set)  # where run-time lengths may be 1, or masks choose any number
     known: Sequence[Guard] = ()  # that the example begins with, from a run of another trace
     fixed_lengths: bool = False  # slices with bounds from data outside of loops, by their numbers (guards)
@@ -340,6 +341,13 @@ class Scopes:
                 self.decisions.unrolled[scope.site] = Unrolled(line=line, reason=reason)
                 break
         return Restart()
+
+    def bound_loops(self, error: BaseException) -> BaseException:
+        """The trace starts again, with a limit to the iterations of loops of run-time length; or `error`, if it has."""
+        if self.decisions.bounded:
+            return error
+        self.decisions.bounded = True
+        return self.restart()
 
     def restart(self) -> Restart:
         """The trace starts again."""

@@ -250,7 +250,7 @@ def in_range(recorder: Recorder, index: Value, n: int, axis: int) -> Value:
 
 def index_in_loop(recorder: Recorder, index: Value, n: int, axis: int) -> Value:
     """As `in_range`, inside of a loop: the guard tests it afterwards, for all iterations; until then it is cut off."""
-    low, high = recorder.known_limits(index)
+    low, high = recorder.builder.limits.of(index)
     if -n <= low and high < n:
         return index if low >= 0 else recorder.apply("wrap_index", index, extent=n)
     inside = recorder.apply(

@@ -66,7 +66,9 @@ class LoopIndex(Arithmetic):
         recorder, expression = self.recorder, self.expression
         if isinstance(expression, int):
             return expression
-        return ScalarTracer(recorder, recorder.builder.index_value(expression), is_python=True)
+        value = recorder.builder.index_value(expression)
+        recorder.builder.limits.note(value, *recorder.scopes.bounds(expression))
+        return ScalarTracer(recorder, value, is_python=True)
 
     def read(self) -> Value:
         return self.recorder.value_of(self.traced())
