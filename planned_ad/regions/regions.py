@@ -62,6 +62,16 @@ def limits(view: View) -> tuple[int, int]:
     return low, high
 
 
+def ends(view: View) -> tuple[Extent, Extent]:
+    """First and last element touched in this iteration, where there is one."""
+    low: Extent = view.offset
+    high: Extent = view.offset
+    for n, stride in zip(view.shape, view.strides):
+        low += (exact(n) - 1) * min(0, stride)
+        high += (exact(n) - 1) * max(0, stride)
+    return low, high
+
+
 def is_ragged(shape: Iterable[int]) -> bool:
     """Whether some extent differs between iterations."""
     return Ragged in map(type, shape)
@@ -286,7 +296,7 @@ def meet(
 def are_apart(a: View, b: View) -> bool:
     """Whether views that loops move certainly share no element in any one iteration (sufficient tests)."""
     for one, other in ((a, b), (b, a)):
-        gap = exact_bounds(one)[0] - exact_bounds(other)[1]
+        gap = ends(one)[0] - ends(other)[1]
         if isinstance(gap, int) and gap > 0:
             return True
     gap = a.offset - b.offset
@@ -296,16 +306,6 @@ def are_apart(a: View, b: View) -> bool:
     step = math.gcd(*steps)  # of all distances between elements of the two, what they differ by
     rest = gap.constant if isinstance(gap, Affine) else gap
     return step > 1 and rest % step != 0
-
-
-def exact_bounds(view: View) -> tuple[Extent, Extent]:
-    """First and last element touched in this iteration, where there is one."""
-    low: Extent = view.offset
-    high: Extent = view.offset
-    for n, stride in zip(view.shape, view.strides):
-        low += (exact(n) - 1) * min(0, stride)
-        high += (exact(n) - 1) * max(0, stride)
-    return low, high
 
 
 def contains(outer: Region, inner: Region) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..python.source import UNKNOWN, Line
 from ..regions.affine import Affine, Extent, Ragged, coefficient, exact, substitute
-from ..regions.regions import Region, View, limits
+from ..regions.regions import Region, View, ends, limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -388,11 +388,8 @@ def over(region: Region, loop: Loop) -> Region:
 def stretch(view: View, loop: Loop) -> View:
     """The memory from the lowest to the highest element of `view` over all iterations, as one dense view."""
     least, most = loop.range
-    low = high = view.offset
-    size = 1
-    for n, stride in zip(view.shape, view.strides):
-        low, high = low + min(0, stride) * (exact(n) - 1), high + max(0, stride) * (exact(n) - 1)
-        size += abs(stride) * max(int(n) - 1, 0)
+    low, high = ends(view)
+    size = 1 + sum(abs(stride) * max(int(n) - 1, 0) for n, stride in zip(view.shape, view.strides))
     move = {e: coefficient(e, loop.index) for e in (low, high)}
     size += max(map(abs, move.values())) * max(int(loop.trips) - 1, 0)
     low = substitute(low, loop.index, least if move[low] > 0 else most)
