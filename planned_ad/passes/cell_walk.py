@@ -17,7 +17,7 @@ import numpy as np
 from ..analysis.enclosing import certainly_runs
 from ..analysis.memory_cells import Place, cells_of, fixed, part_at
 from ..regions.regions import Region, overlap
-from ..tape.tape import Branch, Buffer, Loop, Operation, Tape, walk
+from ..tape.tape import Branch, Buffer, Loop, Operation, Tape
 
 WORK = 50_000_000  # elements that may be looked at before settling for less
 ROUNDS = 6  # walks over a loop's body before settling for less
@@ -41,8 +41,6 @@ class CellWalk(ABC):
         # By the identity of a region and of the loop around it, where its cells are; the region is held, so that no
         # other has its identity.
         self._places: dict[tuple[int, int], tuple[Region, Place]] = {}
-        self._touched: dict[int, list[int]] = {}  # by the identity of an operation, the buffers that it touches
-        self._supposed: dict[int, dict[int, np.ndarray]] = {}  # by that of a loop, where its iterations began
 
     @abstractmethod
     def at_first(self, buffer: Buffer) -> bool:
@@ -100,37 +98,31 @@ class CellWalk(ABC):
     def repeated(self, op: Loop, moving: list[Region]) -> Loop:
         """Supposes of each iteration that it begins as the first one does, and adds what its end denies.
 
-        `moving`: that of each iteration at first. A loop in a loop is met in each round of that one, with as much that
-        may be so as before, or more: what was supposed in the last round is true in this one.
+        `moving`: that of each iteration at first.
         """
         before, around = self.copied(op), self.moving
-        earlier = self._supposed.get(id(op), {})
-        assumed = {key: states | earlier[key] if earlier else states for key, states in before.items()}
+        assumed = before
         self.loops = (*self.loops, op)
         for rounds in range(1, ROUNDS + 2):
-            self.states.update({key: states.copy() for key, states in assumed.items()})
+            self.states.update({id: states.copy() for id, states in assumed.items()})
             self.moving = moving
             body = self.block(op.body)
-            found = {key: states | self.states[key] for key, states in assumed.items()}
-            if all(np.array_equal(found[key], assumed[key]) for key in found):
+            found = {id: states | self.states[id] for id, states in assumed.items()}
+            if all(np.array_equal(found[id], assumed[id]) for id in found):
                 break
-            assumed = found if rounds < ROUNDS else {key: np.ones_like(states) for key, states in found.items()}
-        self._supposed[id(op)] = assumed
+            assumed = found if rounds < ROUNDS else {id: np.ones_like(states) for id, states in found.items()}
         self.loops = self.loops[:-1]
         if not certainly_runs(op):
-            for key, states in before.items():
-                self.states[key] |= states
+            for id, states in before.items():
+                self.states[id] |= states
         op = replace(op, body=body)
         self.moving = clear_of(around, self.ending(op)) if around else []
         return op
 
     def copied(self, op: Operation) -> dict[int, np.ndarray]:
         """The states of the buffers that `op` touches."""
-        if id(op) not in self._touched:
-            inside = [inner for inner in walk((op,)) if not inner.blocks]
-            touched = {region.buffer for inner in inside for region in (*inner.reads, *inner.writes)}
-            self._touched[id(op)] = sorted(touched)
-        return {key: self.elements(key).copy() for key in self._touched[id(op)]}
+        touched = {region.buffer for region in (*op.reads, *op.writes)}
+        return {id: self.elements(id).copy() for id in sorted(touched)}
 
 
 def clear_of(regions: Iterable[Region], others: Iterable[Region]) -> list[Region]:
