@@ -115,23 +115,6 @@ class CallCode:
         return any(referent.kind == "address" for part in parts for referent in part.referents.values())
 
 
-def make_builtin(
-    name: str,
-    doc: str,
-    text_signature: str,
-    spec: CallSpec,
-    emit_kernel: EmitKernel,
-    slow_path: Callable[..., Any],
-    *,
-    optimization: Optimization | None = None,
-    fast_path: bool | None = None,
-    keep: object = None,
-) -> BuiltCall:
-    """Compile a kernel together with the function that calls it, and load both: `compiled_call` and `loaded_call`."""
-    compiled = compiled_call(name, spec, emit_kernel, optimization=optimization, fast_path=fast_path)
-    return loaded_call(compiled, name, doc, text_signature, spec, slow_path, fast_path=fast_path, keep=keep)
-
-
 def compiled_call(
     name: str,
     spec: CallSpec,
