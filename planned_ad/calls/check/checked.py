@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...custom.custom import CustomFunction
-from ...errors import TraceError
+from ...errors import BranchError, TraceError
 from ...python.examples import copied_together
 from ...python.progress import stage
 from ...python.shadows import is_library
@@ -43,6 +43,7 @@ MOST = 0.6  # of the time, for the tape: the function takes about as long
 RAISE = dis.opmap["RAISE_VARARGS"]
 SINGLE = 6  # loops that are unrolled one by one, to find those concerned
 DIFFERS = "gives something else than the function when it is recorded once"
+BY_ROUNDING = "a test comes out otherwise than in NumPy, by rounding, in machine code"
 HIDDEN = (
     "Something that a plan does not see makes the difference: state outside of the function or in an iterator that "
     "moves on from call to call or from iteration to iteration, a cache, random numbers, the time, or memory of "
@@ -115,6 +116,9 @@ def traced_and_checked(
             difference = comparison.difference(seconds)
     except NotComparable as reason:
         return traced, Checked(left_out=str(reason), seconds=time.perf_counter() - start)
+    if difference is not None and options.get("known") and isinstance(difference.error, BranchError):
+        # The trace goes the way that a kernel went, which adds up in another order than NumPy.
+        return traced, Checked(left_out=BY_ROUNDING, seconds=time.perf_counter() - start)
     other = None
     if difference is None:
         other, difference = comparison.elsewhere(seconds)

@@ -261,17 +261,19 @@ class Branches:
     def changed(self, active: Active, now: State, frames: list[types.FrameType]) -> dict[Key, Place]:
         """The places that hold something else than before the side."""
         found: dict[Key, Place] = {}
-        known = {owner for owner, _, _ in active.entry.values} | set(active.entry.sizes)
+        known, left = active.entry.owners(), now.owners()
         for key, (place, _) in {**active.entry.values, **now.values}.items():
             old = active.entry.values.get(key, (place, ABSENT))[1]
             place, new = now.values.get(key, (place, ABSENT))
             if place.kind == "local":
                 if place.owner not in frames:
                     continue
-            elif new is ABSENT or (old is ABSENT and id(place.owner) not in known):
+            elif id(place.owner) not in (left if new is ABSENT else known):
                 continue  # of something that nobody can reach any more, or that is new itself
             elif old is ABSENT and is_read_first(place, new):
                 continue
+            elif (old is ABSENT or new is ABSENT) and may_be_asked_for(place):
+                raise self.refused(f"sets or deletes `{place.name}` on one side of a branch")
             if new is ABSENT or old is ABSENT or not same(old, new):
                 found[key] = place
         return found
@@ -484,3 +486,8 @@ def place_in(frames: list[types.FrameType], key: Key, place: Place) -> Place | N
 
 def running(frame: types.FrameType) -> list[types.FrameType]:
     return list(user_frames(frame))
+
+
+def may_be_asked_for(place: Place) -> bool:
+    """Whether the program can ask if it is there: an attribute, a global variable."""
+    return place.kind != "cell" and not getattr(type(place.owner), "is_traced_list", False)

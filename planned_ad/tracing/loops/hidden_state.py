@@ -59,6 +59,46 @@ class Look:
     kept: list[Any] = field(compare=False, repr=False)
 
 
+class Identities:
+    """Which objects there are, in order, to be compared with those of another time."""
+
+    __slots__ = ("objects",)
+
+    def __init__(self, objects: Iterable[Any]):
+        self.objects = tuple(objects)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identities) and [*map(id, self.objects)] == [*map(id, other.objects)]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Order:
+    """In which order a dict has its keys; that it has others is another change."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, keys: Iterable[Any]):
+        self.keys = tuple(keys)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Order):
+            return False
+        if [*map(id, self.keys)] == [*map(id, other.keys)]:
+            return True
+        both = set(self.keys) & set(other.keys)
+        return [key for key in self.keys if key in both] == [key for key in other.keys if key in both]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def methods_of(cls: type) -> Identities:
+    """The functions and properties of a class, and what it is derived from."""
+    found = [(name, value) for name, value in vars(cls).items() if callable(value) or hasattr(type(value), "__get__")]
+    own = (part for pair in sorted(found, key=lambda pair: pair[0]) if not pair[0].startswith("__") for part in pair)
+    return Identities([*own, *cls.__bases__])
+
+
 def may_hide(obj: Any) -> bool:
     """Whether an object may have a state that is not followed."""
     kind: Any = type(obj)
@@ -131,7 +171,7 @@ def parts_inside(obj: Any) -> Iterable[Any] | None:
     if isinstance(obj, type | types.ModuleType):
         every = filter(is_programs_own, obj.__mro__) if isinstance(obj, type) else (obj,)
         names = [pair for one in every for pair in list(vars(one).items())]
-        return [value for name, value in names if not (name.startswith("__") or callable(value))]
+        return [part for pair in names if not pair[0].startswith("__") for part in pair]
     if isinstance(obj, dict):
         return [*dict.keys(obj), *dict.values(obj), *attributes_of_any(obj)]
     if isinstance(obj, list | tuple | set | frozenset):

@@ -26,7 +26,7 @@ from ...python.shadows import ShadowClass, ShadowGlobals, ShadowModule, is_user_
 from ...python.structure import attributes_of
 from ..record.lost_variables import Lost
 from ..record.traced import TracedArray
-from .hidden_state import BUFFERS, held_by, is_iterator, may_hide, plain_or_id
+from .hidden_state import BUFFERS, Identities, Order, held_by, is_iterator, may_hide, methods_of, plain_or_id
 
 CONTAINERS = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
 PLAIN, LONG = {float, int, bool, str}, 4096  # what lists are compared as a whole that have so many items, all of this
@@ -118,6 +118,10 @@ class State:
         elif kind is set:
             self.contents[id(value)] = (value, frozenset(value))
 
+    def owners(self) -> set[int]:
+        """The objects to which places belong, or may."""
+        return {owner for owner, _, _ in self.values} | set(self.sizes) | set(self.contents)
+
     def changed_contents(self, before: State) -> str:
         """What of all that is compared as a whole has changed; a long list may have come to hold other things."""
         for id, (obj, content) in before.contents.items():
@@ -179,7 +183,12 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
         seen[id(obj)] = obj
         if kind is types.FunctionType and not is_ours(obj):
             cells = () if type(obj.__globals__) is ShadowGlobals else tuple(map(plain_or_id, held_in_cells(obj)))
-            state.contents[id(obj)] = (obj, (obj.__code__, obj.__name__, obj.__doc__, cells))
+            defaults = Identities([*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()])
+            state.contents[id(obj)] = (obj, (obj.__code__, obj.__name__, obj.__doc__, cells, defaults))
+        elif isinstance(obj, type):
+            state.contents[id(obj)] = (obj, methods_of(obj))
+        elif isinstance(obj, dict) and type(obj) is not ShadowGlobals:
+            state.contents[id(obj)] = (obj, Order(obj))
         elif isinstance(obj, BUFFERS):
             state.contents[id(obj)] = (obj, held_by(obj))
         elif _has_attributes(kind):

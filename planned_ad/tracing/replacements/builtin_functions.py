@@ -8,6 +8,7 @@ import cmath
 import functools
 import math
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from types import UnionType
 from typing import Any, get_args
@@ -19,6 +20,7 @@ from ... import control
 from ..complex.pairs import complex_from
 from ..lengths.varying import VaryingArray
 from ..loops.consumers import assigns, is_generator_expression, joined
+from ..loops.side_effects import SideEffects
 from ..loops.traced_list import TracedList
 from ..record.recorder import Recorder
 from ..record.traced import Traced, TracedArray
@@ -327,7 +329,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         return obj.length() if type(obj) is TracedList else builtins.len(obj)
 
     def deciding(function: Callable[..., Any], combine: np.ufunc, decided: bool) -> Callable[..., Any]:
-        """`any` and `all`: of traced truths the combination, all of them looked at."""
+        """`any` and `all`: of traced truths the combination, all of them looked at, where that changes nothing else."""
 
         def both(so_far: Any, item: Any) -> Any:
             if not _is_scalar(recorder, item) and not recorder.is_scalar(so_far):
@@ -337,10 +339,16 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
 
         @functools.wraps(function, ("__name__", "__doc__"), ())
         def decide(items: Any, /) -> Any:
-            if not is_generator_expression(items) or assigns(items.gi_code):  # which ends with the item that decides
-                return function(items)
+            frame, stepped = sys._getframe(1), recorder.scopes.decisions.stepped
+            site = (frame.f_code, frame.f_lasti)
+            if not is_generator_expression(items) or assigns(items.gi_code) or site in stepped:
+                return function(items)  # which ends with the item that decides
             recorder.mark()
+            effects = SideEffects(recorder, items)
             found = joined(recorder, items, not decided, both, decided)
+            if effects.show():
+                stepped.add(site)
+                raise recorder.scopes.restart()
             return found if recorder.scopes.depth else bool(found)
 
         return decide

@@ -1,0 +1,71 @@
+"""Whether the items of a generator expression, all of them looked at, have changed what the program can see.
+
+`any` and `all` end with the item that decides. To look at all of them is the same where nothing else tells how far
+they came: no variable, list, attribute or array is another one afterwards, and no iterator that they asked is at hand.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+from ...python.frames import user_frames
+from .held import same
+from .hidden_state import Identities, is_iterator
+from .state import State, capture, is_advanced, is_read_first, met_in_loop
+from .traced_list import TracedList
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+
+
+class SideEffects:
+    """Of a generator expression, from before its first item on."""
+
+    def __init__(self, recorder: Recorder, items: types.GeneratorType):
+        assert items.gi_frame is not None
+        self.recorder = recorder
+        frame = items.gi_frame
+        # The variables that its code sees, and what it iterates over, which lead to all that it can change.
+        seen = {name.replace(".", "iterator "): value for name, value in frame.f_locals.items()}
+        self.roots = types.SimpleNamespace(f_locals=seen, f_globals=frame.f_globals)
+        self.iterators = any(map(holds_iterator, user_frames(sys._getframe(1))))
+        self.state, self.versions = self.look()
+
+    def look(self) -> tuple[State, dict[int, object]]:
+        """The variables; and of arrays how often they have been written to, of traced lists what they are made of."""
+        state = capture(self.roots)  # type: ignore[arg-type]
+        versions: dict[int, object] = {id(array.storage): array.storage.version for array in state.arrays()}
+        lists = [value for _, value in state.values.values() if type(value) is TracedList]
+        return state, versions | {id(items): Identities(items.parts) for items in lists}
+
+    def show(self) -> bool:
+        """Whether there may be any."""
+        before, (now, versions) = self.state, self.look()
+        if self.iterators or now.changed_contents(before):
+            return True
+        if any(versions.get(id, version) != version for id, version in self.versions.items()):
+            return True
+        if any(now.sizes[id][1] != size for id, (_, size) in before.sizes.items() if id in now.sizes):
+            return True
+        if any(key not in now.values or not same(old, now.values[key][1]) for key, (_, old) in before.values.items()):
+            return True
+        made = {key: found for key, found in now.values.items() if key not in before.values}
+        outside, known = met_in_loop(self.recorder.namespace, made), before.owners()
+        return any(
+            not same(outside[key][1], value) if key in outside else owner_is_known(key, known, place, value)
+            for key, (place, value) in made.items()
+        )
+
+
+def owner_is_known(key: tuple[int, str, Any], known: set[int], place: Any, value: Any) -> bool:
+    """Whether a place is new in something that was there before, and not since it has been read for the first time."""
+    return key[0] in known and not is_read_first(place, value)
+
+
+def holds_iterator(frame: types.FrameType) -> bool:
+    """Whether a variable of a function is an iterator, or leads to one."""
+    every = [*frame.f_locals.values(), *(value for _, value in capture(frame).values.values())]
+    kinds: set[Any] = set(map(type, every))
+    return any(map(is_iterator, kinds)) or any(map(is_advanced, every))
