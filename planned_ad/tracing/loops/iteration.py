@@ -11,7 +11,7 @@ import sys
 import types
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...python.shadows import is_user_frame
 from ...regions.affine import Affine, exact, ragged
@@ -22,13 +22,23 @@ from .loops import LoopTrace
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
-    from .tables import Table
 
 TOGETHER = 6  # times as many iterations of short loops in one another are recorded one by one as of one loop
 LEVEL = 1 << 20  # between the sites of the loops that one statement runs
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 GENERATOR = 0x20  # the flag of code that yields
 OURS = "planned_ad."  # the modules between a program and its iterators
+
+
+class Holder(Protocol):
+    """What a loop runs over that may get longer or shorter in it."""
+
+    is_table: bool  # of plain numbers
+
+    def is_resized(self) -> bool: ...
+
+    def refuse(self) -> BaseException:
+        """What to raise then."""
 
 
 @dataclass
@@ -38,7 +48,7 @@ class Sequence:
     recorder: Recorder
     length: Length
     item: Callable[[Any], Any]
-    tables: tuple[Table, ...] = ()  # the plain numbers that items are made of
+    holders: tuple[Holder, ...] = ()  # the lists, and other plain numbers, that items are made of
     is_plain: bool = False  # whether they are made of nothing else
 
     def __iter__(self) -> Iterator[Any]:
@@ -105,6 +115,9 @@ class LoopIterator:
 
     def fetch(self, frame: types.FrameType, is_asked: bool) -> Any:
         """The next item for the code that runs in `frame`; `is_asked`: by a statement there that runs over this."""
+        for holder in self.sequence.holders:
+            if holder.is_resized():
+                raise holder.refuse()
         if self.loop is not None:
             if not is_asked or self.loop.frame is not frame or self.loop.site != self.site(frame):
                 raise self.loop.unrolled("takes items of what it runs over in its body")
@@ -152,7 +165,7 @@ class LoopIterator:
             rest = exact(trips) - self.at_first - self.at_last
             trips = ragged(self.recorder.scopes.capacity(rest), rest)
         self.is_open = False
-        if self.sequence.tables:
+        if any(holder.is_table for holder in self.sequence.holders):
             self.recorder.tabled[self.site(frame)] = self.recorder.builder.line
         return LoopTrace(self.recorder, frame, self.site(frame), trips, count, targets(frame), exits=self.exits)
 

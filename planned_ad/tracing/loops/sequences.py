@@ -20,9 +20,9 @@ from ..lengths.run_time_arrays import RunTimeArray
 from ..record.recorder import Recorder
 from ..record.traced import TracedArray
 from ..values.loop_index import expression_of, index_of, plain_or_traced
-from .iteration import NestedIterator, Once, Sequence
+from .iteration import Holder, NestedIterator, Once, Sequence
 from .nditer import nditer
-from .tables import Table, table_of
+from .tables import table_of
 from .traced_list import TracedList
 
 
@@ -109,6 +109,21 @@ class Range:
         return self.concrete().count(value)
 
 
+class Elements:
+    """A traced list that is run over."""
+
+    is_table = False
+
+    def __init__(self, items: TracedList):
+        self.items, self.extent = items, items.extent()
+
+    def is_resized(self) -> bool:
+        return self.items.extent() != self.extent
+
+    def refuse(self) -> BaseException:
+        return self.items.refuse()
+
+
 # What traced code sees in place of the built-ins.
 
 
@@ -119,7 +134,7 @@ def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
     if type(obj) is Range:
         return obj.sequence()
     if type(obj) is TracedList and not obj.is_plain and isinstance(obj.extent(), int):
-        return Sequence(recorder, len(obj), obj.__getitem__)
+        return Sequence(recorder, len(obj), obj.__getitem__, (Elements(obj),))
     if issubclass(type(obj), TracedArray) and obj.ndim:
         return Sequence(recorder, len(obj), obj.__getitem__)
     if type(obj) is RaggedArray and obj.ndim:
@@ -132,8 +147,8 @@ def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
     return None if table is None else Sequence(recorder, len(table), table.item, (table,), True)
 
 
-def tables_of(sequences: Iterable[Sequence | None]) -> tuple[Table, ...]:
-    return tuple(table for sequence in sequences if sequence is not None for table in sequence.tables)
+def holders_of(sequences: Iterable[Sequence | None]) -> tuple[Holder, ...]:
+    return tuple(holder for sequence in sequences if sequence is not None for holder in sequence.holders)
 
 
 def range_(recorder: Recorder, *bounds: Any) -> Any:
@@ -168,7 +183,7 @@ def enumerate_(recorder: Recorder, items: Any, start: Any = 0) -> Any:
     sequence = sequence_of(recorder, items)
     if sequence is None:
         return builtins.enumerate(items, start)
-    return Once(recorder, sequence.length, lambda k: (start + k, sequence.item(k)), sequence.tables, sequence.is_plain)
+    return Once(recorder, sequence.length, lambda k: (start + k, sequence.item(k)), sequence.holders, sequence.is_plain)
 
 
 def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
@@ -179,7 +194,7 @@ def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
         return builtins.zip(*items, strict=strict)
     found = [s for s in sequences if s is not None]
     is_plain = all(s.is_plain for s in found)
-    return Once(recorder, length, lambda k: tuple(s.item(k) for s in found), tables_of(found), is_plain)
+    return Once(recorder, length, lambda k: tuple(s.item(k) for s in found), holders_of(found), is_plain)
 
 
 def shortest(recorder: Recorder, lengths: list[int]) -> int | None:
@@ -196,7 +211,7 @@ def reversed_(recorder: Recorder, items: Any) -> Any:
         return builtins.reversed(items)
     length = sequence.length
     last = length.scalar(recorder) - 1 if isinstance(length, RunTime) else index_of(recorder, exact(length) - 1)
-    return Once(recorder, length, lambda k: sequence.item(last - k), sequence.tables)
+    return Once(recorder, length, lambda k: sequence.item(last - k), sequence.holders)
 
 
 def ndindex(recorder: Recorder, *shape: Any) -> Any:
@@ -229,7 +244,7 @@ def pairwise(recorder: Recorder, items: Any, /) -> Any:
     sequence = sequence_of(recorder, items)
     if sequence is None or type(sequence.length) is not int:
         return itertools.pairwise(items)
-    return Once(recorder, max(sequence.length - 1, 0), Pairs(recorder, sequence, items).item, sequence.tables)
+    return Once(recorder, max(sequence.length - 1, 0), Pairs(recorder, sequence, items).item, sequence.holders)
 
 
 class Pairs:
@@ -267,7 +282,7 @@ def islice(recorder: Recorder, items: Any, /, *bounds: Any) -> Any:
         return itertools.islice(iter(sequence), *bounds)
     itertools.islice((), *bounds)  # raises what it raises
     rows = builtins.range(sequence.length)[slice(*bounds)]
-    return Once(recorder, len(rows), lambda k: sequence.item(k * rows.step + rows.start), sequence.tables)
+    return Once(recorder, len(rows), lambda k: sequence.item(k * rows.step + rows.start), sequence.holders)
 
 
 def map_(recorder: Recorder, function: Callable[..., Any], /, *items: Any) -> Any:
@@ -277,7 +292,7 @@ def map_(recorder: Recorder, function: Callable[..., Any], /, *items: Any) -> An
     rows = zip_(recorder, *items)
     if type(rows) is not Once:
         return builtins.map(function, *items)
-    return Once(recorder, rows.length, lambda k: function(*rows.item(k)), rows.tables)
+    return Once(recorder, rows.length, lambda k: function(*rows.item(k)), rows.holders)
 
 
 def starmap(recorder: Recorder, function: Callable[..., Any], items: Any, /) -> Any:
@@ -285,7 +300,7 @@ def starmap(recorder: Recorder, function: Callable[..., Any], items: Any, /) -> 
     sequence = sequence_of(recorder, items)
     if sequence is None or type(sequence.length) is not int or sequence.is_plain:
         return itertools.starmap(function, items)
-    return Once(recorder, sequence.length, lambda k: function(*sequence.item(k)), sequence.tables)
+    return Once(recorder, sequence.length, lambda k: function(*sequence.item(k)), sequence.holders)
 
 
 def arranged(arrange: Callable[..., Any]) -> Callable[..., Any]:
@@ -298,7 +313,9 @@ def arranged(arrange: Callable[..., Any]) -> Callable[..., Any]:
         table = table_of(recorder, tuple(arrange(builtins.range(sequence.length), r)))
         if table is None:
             return iter(())
-        return Once(recorder, len(table), lambda k: tuple(map(sequence.item, table.item(k))), (table, *sequence.tables))
+        return Once(
+            recorder, len(table), lambda k: tuple(map(sequence.item, table.item(k))), (table, *sequence.holders)
+        )
 
     return ours
 

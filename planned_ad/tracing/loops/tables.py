@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...python.source import current_line
 from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
@@ -33,8 +34,20 @@ class Table:
     be what it held at first.
     """
 
+    is_table = True
+
     def __init__(self, recorder: Recorder, holder: Any, items: tuple[Any, ...], column: HandedOn):
         self.recorder, self.holder, self.items, self.column = recorder, holder, items, column
+        self.line = current_line()  # on which it is made
+
+    def is_resized(self) -> bool:
+        return len(self.holder) != len(self.items)
+
+    def refuse(self) -> BaseException:
+        """What to raise where it is resized: the trace starts again, and what runs over it is Python's."""
+        scopes = self.recorder.scopes
+        scopes.decisions.resized.add(self.line)
+        return scopes.restart()
 
     def __len__(self) -> int:
         return len(self.items)
@@ -55,6 +68,8 @@ class Table:
 def table_of(recorder: Recorder, holder: Any) -> Table | None:
     """The table of what is in a list, a tuple or the like; None where that is no plain numbers, or none at all."""
     if type(holder) not in HOLDERS or not holder:
+        return None
+    if type(holder) is not tuple and current_line() in recorder.scopes.decisions.resized:
         return None
     items = tuple(holder)
     column = column_of(recorder, items)

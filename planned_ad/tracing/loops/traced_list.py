@@ -15,7 +15,7 @@ from ..record.aliases import storages_in
 from ..record.lost_variables import Lost
 from ..record.storage import ASSIGNMENT, Storage
 from ..record.traced import Traced
-from ..values.loop_index import PEEL_MOST, expression_of, index_of
+from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of, index_of
 
 if TYPE_CHECKING:
     from ...tape.tape import Value
@@ -195,11 +195,11 @@ class TracedList(Traced):
         recorder = self.recorder
         recorder.mark()
         if self.is_written:
-            return self.parts[0].column.item(self, self._in_range(key))
+            return self._row(self.parts[0], self._in_range(key))
         expression = expression_of(key)
         if expression is None:
             if recorder.is_scalar(key) and len(self.parts) == 1 and type(self.parts[0]) is Segment:
-                return self.parts[0].column.item(self, key)
+                return self._row(self.parts[0], key)
             if not self.is_plain or recorder.is_scalar(key):
                 raise self.lay_down_if_better()
             return self.parts[key]
@@ -213,9 +213,17 @@ class TracedList(Traced):
             length = part.length if type(part) is Segment else 1
             if bounds(expression - first)[0] >= 0 and bounds(first + length - 1 - expression)[0] >= 0:
                 row = index_of(recorder, expression - first)
-                return part.column.item(self, row) if type(part) is Segment else part
+                return self._row(part, row) if type(part) is Segment else part
             first = first + length
         return self._elsewhere(expression, total)
+
+    def _row(self, segment: Segment, row: Any) -> Any:
+        """An item: of lists, tuples and arrays another object each time, unless all are one."""
+        found = segment.column.item(self, row)
+        is_number = self.recorder.is_scalar(found) or type(found) in (int, LoopIndex)
+        if not is_number and getattr(segment.column, "value", None) is not found:
+            self.recorder.rows_given.add(self.site)
+        return found
 
     def _in_range(self, key: Any) -> Any:
         """An index of a list in memory."""

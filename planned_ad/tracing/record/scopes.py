@@ -61,6 +61,7 @@ class Decisions:
     counted: set[Site] = field(default_factory=set)  # `while` loops on integers that are recorded once
     uncounted: dict[Site, Unrolled] = field(default_factory=dict)  # and those that cannot be, with the reason
     long: dict[Site, Unrolled] = field(default_factory=dict)  # of these, the ones that have many iterations
+    resized: set[Line] = field(default_factory=set)  # where loops run over what gets longer or shorter in them
     stepped: set[Site] = field(default_factory=set)  # `any` and `all` of items that change something
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
     written: dict[Site, Any] = field(default_factory=dict)  # lists that loops write to, with the form of their numbers
