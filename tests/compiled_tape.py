@@ -1,8 +1,9 @@
-"""Plan and compile a tape alone, without a traced function around it."""
+"""Plan and compile a tape, or a kernel, alone, without a traced function around it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +11,32 @@ from planned_ad.calls.entries import OPTIMIZATION
 from planned_ad.calls.parameters import Place
 from planned_ad.calls.specs import leaf_spec
 from planned_ad.kernels.emit import KernelEmitter, cut, workspace_nbytes
-from planned_ad.kernels.entry.callpath import BuiltCall, make_builtin
+from planned_ad.kernels.entry.callpath import BuiltCall, EmitKernel, compiled_call, loaded_call
 from planned_ad.kernels.entry.callspec import CallSpec
+from planned_ad.kernels.llvm.codelibrary import Optimization
 from planned_ad.planner import plan_memory
 from planned_ad.tape.interpret import array_of, interpret, memory_of, uninitialised
 from planned_ad.tape.tape import Tape
 from planned_ad.tape.verify import verify
 
 from .schedule_interpreter import run_plan
+
+
+def make_builtin(
+    name: str,
+    doc: str,
+    text_signature: str,
+    spec: CallSpec,
+    emit_kernel: EmitKernel,
+    slow_path: Callable[..., Any],
+    *,
+    optimization: Optimization | None = None,
+    fast_path: bool | None = None,
+    keep: object = None,
+) -> BuiltCall:
+    """Compile a kernel together with the function that calls it, and load both: `compiled_call` and `loaded_call`."""
+    compiled = compiled_call(name, spec, emit_kernel, optimization=optimization, fast_path=fast_path)
+    return loaded_call(compiled, name, doc, text_signature, spec, slow_path, fast_path=fast_path, keep=keep)
 
 
 class CompiledTape:

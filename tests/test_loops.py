@@ -5,7 +5,6 @@ import pytest
 
 from planned_ad.differentiate.reverse import reverse
 from planned_ad.kernels.emit import KernelEmitter, cut
-from planned_ad.kernels.entry.callpath import make_builtin
 from planned_ad.kernels.entry.callspec import ArraySpec, CallSpec
 from planned_ad.passes.boundary import store_results
 from planned_ad.passes.pipeline import simplify
@@ -16,6 +15,8 @@ from planned_ad.tape.builder import TapeBuilder
 from planned_ad.tape.interpret import interpret
 from planned_ad.tape.tape import Loop, Tape
 from planned_ad.tape.verify import verify
+
+from .compiled_tape import make_builtin
 
 N = 7
 

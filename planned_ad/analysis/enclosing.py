@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..regions.affine import Affine, Extent, Ragged, exact
 from ..regions.bounds import Iterations
-from ..regions.regions import Region, View, is_fixed, limits
+from ..regions.regions import Region, View, ends, is_fixed, limits
 from ..tape.tape import Apply, Buffer, IndexValue, Loop, Operation, over
 
 
@@ -68,11 +68,7 @@ def stays_inside(buffer: Buffer, view: View, around: Iterations) -> bool:
 
 def is_within(start: int, span: int, view: View, around: Iterations) -> bool:
     """Whether `view` addresses only `span` elements from `start` on, in the iterations `around`."""
-    low: Extent = view.offset
-    high: Extent = view.offset
-    for n, stride in zip(view.shape, view.strides):
-        low += (exact(n) - 1) * min(0, stride)
-        high += (exact(n) - 1) * max(0, stride)
+    low, high = ends(view)
     around = around.where(*map(exact, view.shape))
     least, most = around.bounds(low), around.bounds(high)
     if least is None or most is None or not view.size:

@@ -19,6 +19,7 @@ from ..tape.tape import Buffer, Loop, Operation, Tape
 from .enclosing import estimate
 
 Box = tuple[tuple[int, int], ...]  # along each axis of a buffer, longest stride first: from, to
+Place = tuple[slice, ...] | View | None  # among the states of a buffer's cells; None: nowhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +35,19 @@ class Cells:
             return np.full(self.buffer.span, state)
         return np.full([len(cut) - 1 for cut in self.cuts] or 1, state)
 
-    def part(self, states: np.ndarray, view: View) -> np.ndarray:
-        """The states of the cells that `view` shows, all of it one of the regions that cut (writable, no copy)."""
+    def place(self, view: View) -> Place:
+        """Where the states of the cells lie that `view` shows, all of it one of the regions that cut."""
         if not view.size:
-            return np.empty(0, bool)
+            return None
         if self.cuts is None:
-            return show(states, View(view.offset - self.buffer.low, view.shape, view.strides))
+            return View(view.offset - self.buffer.low, view.shape, view.strides)
         box = box_of(view, self.axes)
         assert box is not None
-        return states[tuple(slice(cut.index(a), cut.index(b)) for cut, (a, b) in zip(self.cuts, box))]
+        return tuple(slice(cut.index(a), cut.index(b)) for cut, (a, b) in zip(self.cuts, box))
+
+    def part(self, states: np.ndarray, view: View) -> np.ndarray:
+        """The states of the cells that `view` shows (writable, no copy)."""
+        return part_at(states, self.place(view))
 
     def reach(self, states: np.ndarray, view: View) -> tuple[int, int] | None:
         """For a view of neighbours: the first and one past the last that is in a true cell, of those it shows."""
@@ -61,6 +66,13 @@ class Cells:
             edges = [place - start for place in self.cuts[axis] if start <= place <= stop]  # type: ignore[assignment]
         true = np.flatnonzero(flat)
         return (edges[true[0]], edges[true[-1] + 1]) if true.size else None
+
+
+def part_at(states: np.ndarray, place: Place) -> np.ndarray:
+    """The states at a place (writable, no copy)."""
+    if place is None:
+        return np.empty(0, bool)
+    return show(states, place) if isinstance(place, View) else states[place]
 
 
 def cells_of(tape: Tape) -> dict[int, Cells]:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from ..regions.regions import Region, View, is_injective, is_ragged, overlap, same_layout
 from ..rules.table import RULES
@@ -29,8 +30,7 @@ class Place(Enum):
     AFTER = "after"
 
 
-@dataclass(frozen=True, slots=True)
-class RowAccess:
+class RowAccess(NamedTuple):
     """An access; `axis`: along which axis of its region its rows are, None where it is no rows."""
 
     region: Region

@@ -22,7 +22,7 @@ from .entry.memories import KernelPointers
 from .library.blas import emit_products, emit_zeros
 from .library.matrices import SCRATCH
 from .llvm.places import LoopPart, Place, Pointers, loop, loop_part
-from .llvm.types import I8, I64, POINTER, align_stack, constant
+from .llvm.types import I8, I64, POINTER, align_stack, constant, element_constant
 from .nests.access import put, read, store_one
 from .nests.lanes import IDENTITY, add, combine
 from .nests.nests import NestEmitter, NestPart
@@ -291,7 +291,7 @@ def clear_bytes(builder: ir.IRBuilder, start: ir.Value, nbytes: int) -> None:
         last = nbytes - (nbytes - done) % size
         if last > done:
             kind = ir.VectorType(I64, size // 8) if size >= 8 else I8
-            zero = ir.Constant(kind, [0] * kind.count if size >= 8 else 0)
+            zero = element_constant(kind, 0)
             with loop(builder, done, last, size) as place:
                 builder.store(zero, builder.bitcast(builder.gep(start, [place]), kind.as_pointer()), align=1)
         done = last

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..analysis.enclosing import certainly_runs
-from ..analysis.memory_cells import cells_of, fixed
+from ..analysis.memory_cells import Place, cells_of, fixed, part_at
 from ..regions.regions import Region, overlap
 from ..tape.tape import Branch, Buffer, Loop, Operation, Tape
 
@@ -38,6 +38,9 @@ class CellWalk(ABC):
         self.moving: list[Region] = []
         self.loops: tuple[Loop, ...] = ()
         self.work = WORK
+        # By the identity of a region and of the loop around it, where its cells are; the region is held, so that no
+        # other has its identity.
+        self._places: dict[tuple[int, int], tuple[Region, Place]] = {}
 
     @abstractmethod
     def at_first(self, buffer: Buffer) -> bool:
@@ -58,8 +61,11 @@ class CellWalk(ABC):
 
     def part(self, region: Region) -> np.ndarray | None:
         """The states of all elements that a region touches in any iteration; None to settle for less."""
-        view = fixed(region, self.loops, self.tape.buffers[region.buffer]).view
-        part = self.cells[region.buffer].part(self.elements(region.buffer), view)
+        key = id(region), id(self.loops[-1]) if self.loops else 0
+        if key not in self._places:
+            view = fixed(region, self.loops, self.tape.buffers[region.buffer]).view
+            self._places[key] = region, self.cells[region.buffer].place(view)
+        part = part_at(self.elements(region.buffer), self._places[key][1])
         self.work -= 1 + part.size // 16
         return None if self.work < 0 else part
 

@@ -62,6 +62,16 @@ def limits(view: View) -> tuple[int, int]:
     return low, high
 
 
+def ends(view: View) -> tuple[Extent, Extent]:
+    """First and last element touched in this iteration, where there is one."""
+    low: Extent = view.offset
+    high: Extent = view.offset
+    for n, stride in zip(view.shape, view.strides):
+        low += (exact(n) - 1) * min(0, stride)
+        high += (exact(n) - 1) * max(0, stride)
+    return low, high
+
+
 def is_ragged(shape: Iterable[int]) -> bool:
     """Whether some extent differs between iterations."""
     return Ragged in map(type, shape)
@@ -231,13 +241,15 @@ def compose(outer: View, inner: View) -> View | None:
 
 def show(memory: np.ndarray, view: View, indices: dict[int, int] | None = None) -> np.ndarray:
     """The NumPy view of a flat `memory` that `view` describes (writable, no copy)."""
-    start = at(view.offset, indices or {})
-    itemsize = memory.itemsize
-    return (
-        np.ndarray(view.shape, memory.dtype, memory, start * itemsize, tuple(s * itemsize for s in view.strides))
-        if view.size
-        else np.empty(view.shape, memory.dtype)
-    )
+    return shown(memory, at(view.offset, indices or {}), view.shape, view.strides)
+
+
+def shown(memory: np.ndarray, first: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    """The NumPy view of a flat `memory` that begins at its element `first`; strides in elements."""
+    if 0 in shape:
+        return np.empty(shape, memory.dtype)
+    size = memory.itemsize
+    return np.ndarray(shape, memory.dtype, memory, first * size, tuple([stride * size for stride in strides]))
 
 
 def overlap(a: Region, b: Region) -> bool:
@@ -284,7 +296,7 @@ def meet(
 def are_apart(a: View, b: View) -> bool:
     """Whether views that loops move certainly share no element in any one iteration (sufficient tests)."""
     for one, other in ((a, b), (b, a)):
-        gap = exact_bounds(one)[0] - exact_bounds(other)[1]
+        gap = ends(one)[0] - ends(other)[1]
         if isinstance(gap, int) and gap > 0:
             return True
     gap = a.offset - b.offset
@@ -294,16 +306,6 @@ def are_apart(a: View, b: View) -> bool:
     step = math.gcd(*steps)  # of all distances between elements of the two, what they differ by
     rest = gap.constant if isinstance(gap, Affine) else gap
     return step > 1 and rest % step != 0
-
-
-def exact_bounds(view: View) -> tuple[Extent, Extent]:
-    """First and last element touched in this iteration, where there is one."""
-    low: Extent = view.offset
-    high: Extent = view.offset
-    for n, stride in zip(view.shape, view.strides):
-        low += (exact(n) - 1) * min(0, stride)
-        high += (exact(n) - 1) * max(0, stride)
-    return low, high
 
 
 def contains(outer: Region, inner: Region) -> bool:

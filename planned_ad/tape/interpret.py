@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from ..regions.affine import Ragged, at, exact
-from ..regions.regions import Region, View, is_injective, show
+from ..regions.regions import Region, View, is_fixed, is_injective, is_ragged, show, shown
 from ..rules import RULES
 from .tape import Apply, Branch, Buffer, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value
 
@@ -62,12 +62,12 @@ def below(view: View, buffer: Buffer, indices: Mapping[int, int]) -> View:
 
 def fixed(view: View, indices: Mapping[int, int]) -> View:
     """`view` where the loop indices have the values given: what it shows in one iteration."""
-    return View(at(view.offset, indices), actual(view.shape, indices), view.strides)
+    return view if is_fixed(view) else View(at(view.offset, indices), actual(view.shape, indices), view.strides)
 
 
 def actual(shape: tuple[int, ...], indices: Mapping[int, int]) -> tuple[int, ...]:
     """`shape` where the loop indices have the values given; an extent below zero is none."""
-    return tuple(max(at(exact(n), indices), 0) for n in shape)
+    return tuple(max(at(exact(n), indices), 0) for n in shape) if is_ragged(shape) else shape
 
 
 class Interpreter:
@@ -94,6 +94,7 @@ class Interpreter:
         self.values: dict[int, np.ndarray] = {}
         self.indices: dict[int, int] = {}
         self.on_guard = on_guard
+        self._lowest: dict[int, int] = {}  # by buffer id, the address of the first element of its memory
 
     def value(self, value: Value) -> np.ndarray:
         """The number that `value` has; not to be written to."""
@@ -107,14 +108,17 @@ class Interpreter:
 
     def region(self, region: Region) -> np.ndarray:
         """The elements of a region now: a view of its buffer's memory."""
-        buffer = self.buffers[region.buffer]
-        return show(self.memory(buffer), below(region.view, buffer, self.indices))
+        memory, view = self.memory(self.buffers[region.buffer]), region.view
+        first = at(view.offset, self.indices) - self._lowest[region.buffer]
+        return shown(memory, first, actual(view.shape, self.indices), view.strides)
 
     def memory(self, buffer: Buffer) -> np.ndarray:
         """The flat memory of a buffer, made at its first use: a captured array's holds what that holds."""
         if buffer.id not in self.memories:
             known = buffer.array
             self.memories[buffer.id] = uninitialised(buffer) if known is None else memory_of(buffer, known)
+        if buffer.id not in self._lowest:
+            self._lowest[buffer.id] = at(buffer.low, {})
         return self.memories[buffer.id]
 
     def step(self, op: Operation) -> None:

@@ -8,8 +8,9 @@ write buffers only through `Load`, `Store` and `Scatter`, and say so as data
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from ..python.source import UNKNOWN, Line
 from ..regions.affine import Affine, Extent, Ragged, coefficient, exact, substitute
-from ..regions.regions import Region, View, limits
+from ..regions.regions import Region, View, ends, limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,8 +257,40 @@ class IndexValue(Operation):
         return (self.out,)
 
 
+class Enclosing(Operation):
+    """An operation with blocks, which remembers what they touch: to find out takes a walk over all that is inside."""
+
+    __slots__ = ("_inputs", "_reads", "_writes")
+
+    @property
+    def inputs(self) -> tuple[Value, ...]:
+        return self._remembered("_inputs", lambda: free_values(self.blocks, self.steering))
+
+    @property
+    def reads(self) -> tuple[Region, ...]:
+        return self._remembered("_reads", lambda: tuple(self.seen(r) for op in self._inside() for r in op.reads))
+
+    @property
+    def writes(self) -> tuple[Region, ...]:
+        return self._remembered("_writes", lambda: tuple(self.seen(r) for op in self._inside() for r in op.writes))
+
+    def seen(self, region: Region) -> Region:
+        """What it touches in all, where an operation inside touches `region`."""
+        return region
+
+    def _inside(self) -> Iterator[Operation]:
+        return itertools.chain.from_iterable(self.blocks)
+
+    def _remembered(self, slot: str, find: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+        try:
+            return getattr(self, slot)
+        except AttributeError:
+            object.__setattr__(self, slot, found := find())
+            return found
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loop(Operation):
+class Loop(Enclosing):
     """Run `body` for `index = start, start + step, ...`, `trips` times.
 
     Values defined inside are seen only inside; what an iteration leaves for the next or for
@@ -278,20 +311,11 @@ class Loop(Operation):
     stops: bool = False
 
     @property
-    def inputs(self) -> tuple[Value, ...]:
-        return free_values(self.blocks, self.steering)
-
-    @property
     def steering(self) -> tuple[Value, ...]:
         return () if self.count is None else (self.count,)
 
-    @property
-    def reads(self) -> tuple[Region, ...]:
-        return tuple(over(r, self) for op in self.body for r in op.reads)
-
-    @property
-    def writes(self) -> tuple[Region, ...]:
-        return tuple(over(r, self) for op in self.body for r in op.writes)
+    def seen(self, region: Region) -> Region:
+        return over(region, self)
 
     @property
     def blocks(self) -> tuple[tuple[Operation, ...], ...]:
@@ -313,7 +337,7 @@ class Loop(Operation):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Branch(Operation):
+class Branch(Enclosing):
     """Run `then` where the boolean scalar `predicate` holds, else `otherwise`.
 
     Values defined inside are seen only inside; what a side leaves for later operations it leaves in buffers.
@@ -324,20 +348,8 @@ class Branch(Operation):
     otherwise: tuple[Operation, ...]
 
     @property
-    def inputs(self) -> tuple[Value, ...]:
-        return free_values(self.blocks, self.steering)
-
-    @property
     def steering(self) -> tuple[Value, ...]:
         return (self.predicate,)
-
-    @property
-    def reads(self) -> tuple[Region, ...]:
-        return tuple(r for block in self.blocks for op in block for r in op.reads)
-
-    @property
-    def writes(self) -> tuple[Region, ...]:
-        return tuple(r for block in self.blocks for op in block for r in op.writes)
 
     @property
     def blocks(self) -> tuple[tuple[Operation, ...], ...]:
@@ -376,11 +388,8 @@ def over(region: Region, loop: Loop) -> Region:
 def stretch(view: View, loop: Loop) -> View:
     """The memory from the lowest to the highest element of `view` over all iterations, as one dense view."""
     least, most = loop.range
-    low = high = view.offset
-    size = 1
-    for n, stride in zip(view.shape, view.strides):
-        low, high = low + min(0, stride) * (exact(n) - 1), high + max(0, stride) * (exact(n) - 1)
-        size += abs(stride) * max(int(n) - 1, 0)
+    low, high = ends(view)
+    size = 1 + sum(abs(stride) * max(int(n) - 1, 0) for n, stride in zip(view.shape, view.strides))
     move = {e: coefficient(e, loop.index) for e in (low, high)}
     size += max(map(abs, move.values())) * max(int(loop.trips) - 1, 0)
     low = substitute(low, loop.index, least if move[low] > 0 else most)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..regions.affine import Affine, Extent, Ragged, exact
 from ..regions.bounds import Iterations
-from ..regions.regions import Region, View, covers, show
+from ..regions.regions import Region, View, covers, ends, show
 from ..rules import RULES
 from .tape import Apply, Branch, Buffer, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value
 
@@ -199,14 +199,6 @@ def read_by(op: Operation) -> tuple[Value, ...]:
         case Branch():
             return (op.predicate,)
     return op.inputs
-
-
-def ends(view: View) -> tuple[Extent, Extent]:
-    """The lowest and the highest element, by the actual extents."""
-    low = high = view.offset
-    for n, stride in zip(view.shape, view.strides):
-        low, high = low + min(0, stride) * (exact(n) - 1), high + max(0, stride) * (exact(n) - 1)
-    return low, high
 
 
 def bounds(around: Iterations, expression: Extent) -> tuple[int, int] | None:

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from llvmlite import ir
 
 from planned_ad.kernels.entry import headers
-from planned_ad.kernels.entry.callpath import make_builtin
 from planned_ad.kernels.entry.callspec import (
     ArgumentResult,
     ArraySpec,
@@ -32,6 +31,7 @@ from planned_ad.kernels.entry.callspec import (
 from planned_ad.kernels.entry.workspace import WorkspacePool, aligned_bytes
 from planned_ad.kernels.llvm.codelibrary import Optimization
 from tests.call_oracle import match
+from tests.compiled_tape import make_builtin
 from tests.malloc import count_in_subprocess
 
 INT32, DOUBLE = ir.IntType(32), ir.DoubleType()

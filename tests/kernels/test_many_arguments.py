@@ -7,9 +7,9 @@ import pytest
 
 import planned_ad
 from planned_ad.errors import ArgumentError
-from planned_ad.kernels.entry.callpath import make_builtin
 from planned_ad.kernels.entry.callspec import ArraySpec, CallSpec
 from planned_ad.kernels.nests.overlaps import PAIRS_IN_LINE
+from tests.compiled_tape import make_builtin
 
 from ..call_oracle import match
 from .test_callpath import INT32, SlowPath, goes_slow

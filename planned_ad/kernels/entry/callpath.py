@@ -23,7 +23,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core.registry import cpu_target
 
-from ..llvm.addresses import Referent, TableModule, plain_address
+from ..llvm.addresses import Referent, TableModule, plain_address, take_apart
 from ..llvm.codelibrary import CodeLibrary, Compiled, Optimization, compiled_module, shared_code, shared_library
 from . import headers, watchtable
 from .callemit import CallEmitter, emit_entry, emit_kernel_function
@@ -115,23 +115,6 @@ class CallCode:
         return any(referent.kind == "address" for part in parts for referent in part.referents.values())
 
 
-def make_builtin(
-    name: str,
-    doc: str,
-    text_signature: str,
-    spec: CallSpec,
-    emit_kernel: EmitKernel,
-    slow_path: Callable[..., Any],
-    *,
-    optimization: Optimization | None = None,
-    fast_path: bool | None = None,
-    keep: object = None,
-) -> BuiltCall:
-    """Compile a kernel together with the function that calls it, and load both: `compiled_call` and `loaded_call`."""
-    compiled = compiled_call(name, spec, emit_kernel, optimization=optimization, fast_path=fast_path)
-    return loaded_call(compiled, name, doc, text_signature, spec, slow_path, fast_path=fast_path, keep=keep)
-
-
 def compiled_call(
     name: str,
     spec: CallSpec,
@@ -187,7 +170,9 @@ def _entry_of_kind(kind: CallSpec, is_watched: bool) -> Compiled:
 def _emitted_entry(spec: CallSpec) -> Compiled:
     module = TableModule(ENTRY)
     CallEmitter(module, ENTRY, spec).emit()
-    return Compiled(shared_code(str(module), STRAIGHT), module.referents)
+    text, referents = str(module), module.referents
+    take_apart(module)
+    return Compiled(shared_code(text, STRAIGHT), referents)
 
 
 ENTRY = "planned_ad.call"

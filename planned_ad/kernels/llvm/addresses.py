@@ -62,6 +62,19 @@ class OpenModule(ir.Module):
         return self.cell(referent)
 
 
+def take_apart(module: ir.Module) -> None:
+    """Have a module that is written go at once: its parts refer to one another, and the collector of garbage is slow.
+
+    Nothing may look at the module, its functions and their blocks any more.
+    """
+    for value in module.globals.values():
+        if isinstance(value, ir.Function):
+            for block in value.blocks:
+                vars(block).clear()
+        vars(value).clear()
+    vars(module).clear()
+
+
 class TableModule(OpenModule):
     """A module of one function, which finds what is outside in its `table`, a pointer to integers."""
 

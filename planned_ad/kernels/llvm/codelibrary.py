@@ -25,7 +25,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
 from ...caching import store
-from .addresses import OpenModule, Referent, plain_address
+from .addresses import OpenModule, Referent, plain_address, take_apart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +59,8 @@ class MachineCode(NamedTuple):
     bitcode: bytes
 
     @classmethod
-    def of(cls, module: ir.Module, optimization: Optimization) -> MachineCode:
+    def of(cls, text: str, optimization: Optimization) -> MachineCode:
         """What was made from the same text before, for this processor and by this LLVM; else made now, and stored."""
-        return cls.of_text(str(module), optimization)
-
-    @classmethod
-    def of_text(cls, text: str, optimization: Optimization) -> MachineCode:
         text = normalize_ir_text(text)
         key = store.key_of("code", text, optimization, processor())
         found = cls.found(key)
@@ -254,7 +250,9 @@ def compiled_module(
         module = OpenModule(symbol, stands_alone)
         emit(module)
         symbols = tuple(name for name in module.globals if name.startswith(tuple(REGISTERED)))
-        return Compiled(MachineCode.of(module, optimization or Optimization()), module.referents, symbols)
+        text, referents = str(module), module.referents
+        take_apart(module)
+        return Compiled(MachineCode.of(text, optimization or Optimization()), referents, symbols)
 
 
 def compile_module(
@@ -268,7 +266,7 @@ def compile_module(
 def shared_code(text: str, optimization: Optimization) -> MachineCode:
     """The machine code of a module without cells, which many have the same text of."""
     with global_compiler_lock:
-        return MachineCode.of_text(text, optimization)
+        return MachineCode.of(text, optimization)
 
 
 @functools.lru_cache(64)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import math
+
 import numpy as np
 from llvmlite import ir
 
@@ -22,6 +25,12 @@ def align_stack(function: ir.Function) -> None:
     function.attributes.alignstack = STACK_ALIGNMENT
 
 
+@functools.cache
+def vector_type(element: ir.Type, lanes: int) -> ir.Type:
+    """Made once: llvmlite keeps the text of a type with it."""
+    return ir.VectorType(element, lanes)
+
+
 def register_type(dtype: np.dtype, lanes: int = 1) -> ir.Type:
     """The type of one number, or of a vector of `lanes` numbers."""
     if dtype.kind == "f":
@@ -30,13 +39,13 @@ def register_type(dtype: np.dtype, lanes: int = 1) -> ir.Type:
         scalar = I1
     else:
         scalar = ir.IntType(8 * dtype.itemsize)
-    return scalar if lanes == 1 else ir.VectorType(scalar, lanes)
+    return scalar if lanes == 1 else vector_type(scalar, lanes)
 
 
 def memory_type(dtype: np.dtype, lanes: int = 1) -> ir.Type:
     """The type in memory."""
     if dtype.kind == "b":
-        return I8 if lanes == 1 else ir.VectorType(I8, lanes)
+        return I8 if lanes == 1 else vector_type(I8, lanes)
     return register_type(dtype, lanes)
 
 
@@ -44,19 +53,25 @@ def constant(dtype: np.dtype, number: object, lanes: int = 1) -> ir.Constant:
     """`number` in each lane."""
     kind = register_type(dtype, lanes)
     plain = float(number) if dtype.kind == "f" else int(number)  # type: ignore[call-overload, arg-type]
-    return ir.Constant(kind, [plain] * lanes if lanes > 1 else plain)
+    return element_constant(kind, plain)
 
 
 def splat(builder: ir.IRBuilder, value: ir.Value, lanes: int) -> ir.Value:
     """A vector with `value` in each lane."""
     if lanes == 1:
         return value
-    vector = ir.VectorType(value.type, lanes)
+    vector = vector_type(value.type, lanes)
     first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
-    zeros = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
+    zeros = element_constant(vector_type(I32, lanes), 0)
     return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), zeros)
 
 
 def element_constant(kind: ir.Type, number: float) -> ir.Constant:
-    """A floating number of this type, in each lane of a vector."""
+    """A number of this type, in each lane of a vector."""
+    return _kept_constant(kind, number, math.copysign(1.0, number))
+
+
+@functools.lru_cache(4096)
+def _kept_constant(kind: ir.Type, number: float, sign: float) -> ir.Constant:
+    """Formulas have the same numbers again and again, of which llvmlite keeps the text; `sign`: of a zero too."""
     return ir.Constant(kind, [number] * kind.count if isinstance(kind, ir.VectorType) else number)

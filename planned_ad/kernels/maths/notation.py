@@ -20,6 +20,8 @@ from collections.abc import Callable, Sequence
 
 from llvmlite import ir
 
+from ..llvm.types import element_constant, vector_type
+
 F64 = ir.DoubleType()
 I64 = ir.IntType(64)
 I1 = ir.IntType(1)
@@ -34,7 +36,7 @@ MIN_NORMAL = 2.0**-1022
 
 def like(element: ir.Type, shape: ir.Type) -> ir.Type:
     """`element`, repeated as often as `shape` has lanes."""
-    return ir.VectorType(element, shape.count) if isinstance(shape, ir.VectorType) else element
+    return vector_type(element, shape.count) if isinstance(shape, ir.VectorType) else element
 
 
 def element_of(kind: ir.Type) -> ir.Type:
@@ -73,8 +75,7 @@ class Lanes:
         if isinstance(other, Lanes):
             return other.value
         kind = self.value.type
-        number = float(other) if element_of(kind) == F64 else int(other)
-        return ir.Constant(kind, [number] * kind.count if isinstance(kind, ir.VectorType) else number)
+        return element_constant(kind, float(other) if element_of(kind) == F64 else int(other))
 
     def _same(self, value: ir.Value) -> Lanes:
         return Lanes(self.builder, value)
@@ -170,8 +171,7 @@ class Lanes:
 
     def doubles(self) -> Lanes:
         """Zeros, one double for each lane of this value: the shape of a choice between two numbers."""
-        kind = like(F64, self.value.type)
-        return self._same(ir.Constant(kind, [0.0] * kind.count if isinstance(kind, ir.VectorType) else 0.0))
+        return self._same(element_constant(like(F64, self.value.type), 0.0))
 
     def any(self) -> ir.Value:
         """Whether any lane is true, as an `i1`."""

@@ -12,11 +12,11 @@ from ...tape.tape import Value
 from ..record.promotion import FLOAT, dtype_of
 from ..record.recorder import Recorder
 from ..record.traced import TRACERS
-from ..values.operators import Operators, by_functions
-from ..values.scalar_tracer import ScalarTracer
+from ..values.operators import by_functions
+from ..values.scalar_tracer import ScalarMethods, ScalarTracer
 
 
-class ComplexScalar(Operators):
+class ComplexScalar(ScalarMethods):
     """A complex number that is known only when the plan runs. Immutable.
 
     Parameters
@@ -28,11 +28,6 @@ class ComplexScalar(Operators):
     """
 
     __slots__ = ("_is_zero", "_parts", "dtype", "is_python", "recorder")
-
-    shape: tuple[int, ...] = ()
-    ndim = 0
-    size = 1
-    strides: tuple[int, ...] = ()
 
     def __init__(self, recorder: Recorder, real: Any, imag: Any, is_python: bool = False):
         self.recorder, self.is_python = recorder, is_python
@@ -92,18 +87,6 @@ class ComplexScalar(Operators):
 
     # As a scalar.
 
-    @property
-    def T(self) -> ComplexScalar:
-        return self
-
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.dtype.itemsize
-
     def item(self) -> ComplexScalar:
         """As a Python number."""
         real, imag = (
@@ -112,15 +95,6 @@ class ComplexScalar(Operators):
         return ComplexScalar(self.recorder, real, imag, is_python=True)
 
     tolist = item
-
-    def copy(self, order: str = "C") -> ComplexScalar:
-        return self
-
-    def __copy__(self) -> ComplexScalar:
-        return self
-
-    def __deepcopy__(self, memo: dict) -> ComplexScalar:
-        return self
 
     def conjugate(self) -> Any:
         return ComplexScalar(self.recorder, self._parts[0], -self.imag, self.is_python)

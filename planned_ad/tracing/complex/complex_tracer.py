@@ -15,16 +15,17 @@ from ...tape.tape import Buffer, Value
 from ..record.dispatch import HANDLERS
 from ..record.recorder import Recorder
 from ..record.storage import Storage
-from ..record.traced import TRACERS, TracedArray
+from ..record.traced import TRACERS
+from ..values.array_methods import ArrayMethods
 from ..values.array_tracer import ArrayTracer
 from ..values.elementwise import elementwise
-from ..values.operators import Operators, by_functions, in_place
+from ..values.operators import by_functions, in_place
 from .complex_scalar import ComplexScalar
 
 Parts = tuple[Value | None, Value | None]
 
 
-class ComplexTracer(TracedArray, Operators):
+class ComplexTracer(ArrayMethods):
     """An array of complex numbers that are known only when the plan runs.
 
     `geometry` is a complex array that lies in the memory of `storage.base`, which is one of reals: all views are
@@ -104,14 +105,6 @@ class ComplexTracer(TracedArray, Operators):
         return ComplexTracer(self.recorder, self.storage, geometry)
 
     @property
-    def T(self) -> ComplexTracer:
-        return self._seen(self.geometry.T)
-
-    @property
-    def mT(self) -> ComplexTracer:
-        return self._seen(self.geometry.mT)
-
-    @property
     def base(self) -> Any:
         whole = memory_as_complex(self.storage.base)
         return None if self.geometry.shape == whole.shape else self._seen(whole)
@@ -119,18 +112,6 @@ class ComplexTracer(TracedArray, Operators):
     @property
     def flat(self) -> ComplexTracer:
         return self.reshape(-1, copy=False)
-
-    def transpose(self, *axes: Any) -> ComplexTracer:
-        return self._seen(self.geometry.transpose(*axes))
-
-    def swapaxes(self, axis1: int, axis2: int) -> ComplexTracer:
-        return self._seen(self.geometry.swapaxes(axis1, axis2))
-
-    def squeeze(self, axis: Any = None) -> ComplexTracer:
-        return self._seen(self.geometry.squeeze(axis))
-
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ComplexTracer:
-        return self._seen(self.geometry.diagonal(offset, axis1, axis2))
 
     def view(self, dtype: Any = None, type: Any = None) -> Any:
         wanted = None if dtype is None or dtype is np.ndarray else np.dtype(dtype)
@@ -140,38 +121,14 @@ class ComplexTracer(TracedArray, Operators):
             raise UnsupportedError(f"{self.recorder.here()}: .view({dtype}) of a traced complex array; use .astype")
         return ArrayTracer(self.recorder, self.storage, self.geometry.view(wanted))
 
-    def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> ComplexTracer:
-        wanted = shape[0] if len(shape) == 1 else shape
-        if not copy:
-            try:
-                return self._seen(np.reshape(self.geometry, wanted, order=order, copy=False))
-            except ValueError as error:
-                if copy is False or "copy" not in str(error):
-                    raise
-        return self.of_planes(*(part.reshape(wanted, order=order, copy=True) for part in (self.real, self.imag)))
-
-    def ravel(self, order: Any = "C") -> ComplexTracer:
-        if order == "K":
-            return self.transpose(sorted(range(self.ndim), key=lambda k: -abs(self.strides[k]))).reshape(-1)
-        return self.reshape(-1, order=order)
-
-    def flatten(self, order: Any = "C") -> ComplexTracer:
-        return self.ravel("K").copy() if order == "K" else self.reshape(-1, order=order, copy=True)
+    def _copied(self, shape: Any, order: Any) -> ComplexTracer:
+        return self.of_planes(*(part.reshape(shape, order=order, copy=True) for part in (self.real, self.imag)))
 
     def of_planes(self, real: Any, imag: Any) -> ComplexTracer:
         """A fresh array of these parts, laid out in memory as they are."""
         return complex_array(self.recorder, real.read(), imag.read(), real.geometry)
 
     # Copies.
-
-    def copy(self, order: Any = "C") -> ComplexTracer:
-        return self.astype(self.dtype, order)
-
-    def __copy__(self) -> ComplexTracer:
-        return self.copy("K")
-
-    def __deepcopy__(self, memo: dict) -> ComplexTracer:
-        return self.copy("K")
 
     def astype(
         self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
@@ -202,32 +159,14 @@ class ComplexTracer(TracedArray, Operators):
     def __setitem__(self, key: Any, value: Any) -> None:
         HANDLERS[ComplexTracer].put(self, key, value)
 
-    def __len__(self) -> int:
-        return len(self.geometry)
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self.geometry.ndim:
-            raise TypeError("iteration over a 0-d array")
-        return self.recorder.flow.iterate(len(self.geometry), self.__getitem__)
-
     def item(self, *args: Any) -> Any:
         return self.recorder_pair(self.real.item(*args), self.imag.item(*args))
 
     def recorder_pair(self, real: Any, imag: Any) -> ComplexScalar:
         return ComplexScalar(self.recorder, real, imag, is_python=True)
 
-    def tolist(self) -> Any:
-        return [part.tolist() for part in self] if self.ndim else self.item()
-
-    def fill(self, value: Any) -> None:
-        self[...] = value
-
     def __bool__(self) -> bool:
         return bool(self != 0)
-
-    def __imatmul__(self, other):
-        self[...] = self @ other
-        return self
 
 
 class PlanesStorage(Storage):

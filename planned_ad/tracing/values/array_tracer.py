@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import operator
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,16 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...python.frames import as_written
 from ..record.refusals import subclass_instead
-from ..record.traced import TRACERS, TracedArray
+from ..record.traced import TRACERS
 from . import indexing
 from .advanced import nonzero
+from .array_methods import ArrayMethods
 from .elementwise import elementwise
 from .flat import FlatView
-from .operators import Operators, by_functions, in_place
+from .operators import by_functions, in_place
 
 
-class ArrayTracer(TracedArray, Operators):
+class ArrayTracer(ArrayMethods):
     """An array whose numbers are known only when the plan runs."""
 
     __slots__ = ()
@@ -59,14 +59,6 @@ class ArrayTracer(TracedArray, Operators):
         return ArrayTracer(self.recorder, self.storage, geometry)
 
     @property
-    def T(self) -> ArrayTracer:
-        return self._seen(self.geometry.T)
-
-    @property
-    def mT(self) -> ArrayTracer:
-        return self._seen(self.geometry.mT)
-
-    @property
     def real(self) -> ArrayTracer:
         return self
 
@@ -90,18 +82,6 @@ class ArrayTracer(TracedArray, Operators):
     def flat(self, value: Any) -> None:
         self[...] = self.recorder.array(self.recorder.value_of(value)).reshape(self.shape) if np.ndim(value) else value
 
-    def transpose(self, *axes: Any) -> ArrayTracer:
-        return self._seen(self.geometry.transpose(*axes))
-
-    def swapaxes(self, axis1: int, axis2: int) -> ArrayTracer:
-        return self._seen(self.geometry.swapaxes(axis1, axis2))
-
-    def squeeze(self, axis: Any = None) -> ArrayTracer:
-        return self._seen(self.geometry.squeeze(axis))
-
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ArrayTracer:
-        return self._seen(self.geometry.diagonal(offset, axis1, axis2))
-
     def view(self, dtype: Any = None, type: Any = None) -> ArrayTracer:
         if any(inspect.isclass(kind) and issubclass(kind, TRACERS.of_class) for kind in (dtype, type)):
             return TRACERS.viewed(self, dtype, type)
@@ -114,18 +94,7 @@ class ArrayTracer(TracedArray, Operators):
             )
         return self._seen(self.geometry.view())
 
-    def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> ArrayTracer:
-        wanted = shape[0] if len(shape) == 1 else shape
-        if not copy:
-            try:
-                return self._seen(np.reshape(self.geometry, wanted, order=order, copy=False))
-            except ValueError as error:
-                if copy is False or "copy" not in str(error):
-                    raise
-        return self._copied(wanted, order)
-
     def _copied(self, shape: Any, order: Any) -> ArrayTracer:
-        """A reshaped copy, its memory in `order`."""
         recorder = self.recorder
         recorder.mark()
         if self.storage.is_concrete:
@@ -142,27 +111,7 @@ class ArrayTracer(TracedArray, Operators):
         base = np.empty(self.size, self.dtype).reshape(shape)
         return recorder.fresh(base, recorder.builder.reshape(value, base.shape))
 
-    def ravel(self, order: Any = "C") -> ArrayTracer:
-        if order == "K":
-            axes = sorted(range(self.ndim), key=lambda k: -abs(self.strides[k]))
-            return self.transpose(axes).reshape(-1)
-        return self.reshape(-1, order=order)
-
-    def flatten(self, order: Any = "C") -> ArrayTracer:
-        if order == "K":
-            return self.ravel("K").copy()
-        return self.reshape(-1, order=order, copy=True)
-
     # Copies.
-
-    def copy(self, order: Any = "C") -> ArrayTracer:
-        return self.astype(self.dtype, order)
-
-    def __copy__(self) -> ArrayTracer:
-        return self.copy("K")
-
-    def __deepcopy__(self, memo: dict) -> ArrayTracer:
-        return self.copy("K")
 
     def astype(
         self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
@@ -197,14 +146,6 @@ class ArrayTracer(TracedArray, Operators):
     def __setitem__(self, key: Any, value: Any) -> None:
         indexing.put(self, key, value)
 
-    def __len__(self) -> int:
-        return len(self.geometry)
-
-    def __iter__(self) -> Iterator[Any]:
-        if not self.geometry.ndim:
-            raise TypeError("iteration over a 0-d array")
-        return self.recorder.flow.iterate(len(self.geometry), self.__getitem__)
-
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
 
@@ -217,12 +158,6 @@ class ArrayTracer(TracedArray, Operators):
         position = args[0] if len(args) == 1 else args
         element = self[position if args else (0,) * self.ndim]
         return element.item()
-
-    def tolist(self) -> Any:
-        return [part.tolist() for part in self] if self.ndim else self.item()
-
-    def fill(self, value: Any) -> None:
-        self[...] = value
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
         self[...] = self.recorder.call(np.sort, (self, axis, kind, order), {})
@@ -252,10 +187,6 @@ class ArrayTracer(TracedArray, Operators):
         if self.storage.is_concrete:
             return self._number("range(), a slice bound or a count", operator.index)
         return operator.index(self[()])
-
-    def __imatmul__(self, other):
-        self[...] = self @ other
-        return self
 
 
 def _update(array: ArrayTracer, ufunc: np.ufunc, other: Any) -> Any:

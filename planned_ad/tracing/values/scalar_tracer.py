@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,7 +20,39 @@ from .operators import Operators, by_functions
 from .python_errors import require_integer
 
 
-class ScalarTracer(Operators):
+class ScalarMethods(Operators):
+    """What a traced number has whether it is real or complex, as NumPy's scalars have it. Immutable."""
+
+    __slots__ = ()
+    dtype: np.dtype
+    shape: tuple[int, ...] = ()
+    ndim = 0
+    size = 1
+    strides: tuple[int, ...] = ()
+
+    @property
+    def T(self) -> Self:
+        return self
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.dtype.itemsize
+
+    def copy(self, order: str = "C") -> Self:
+        return self
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict) -> Self:
+        return self
+
+
+class ScalarTracer(ScalarMethods):
     """A number that is known only when the plan runs. Immutable.
 
     Attributes
@@ -30,11 +62,6 @@ class ScalarTracer(Operators):
     """
 
     __slots__ = ("dtype", "is_python", "recorder", "value")
-
-    shape: tuple[int, ...] = ()
-    ndim = 0
-    size = 1
-    strides: tuple[int, ...] = ()
 
     def __init__(self, recorder: Recorder, value: Value, is_python: bool = False):
         self.recorder = recorder
@@ -67,10 +94,6 @@ class ScalarTracer(Operators):
         yield self.value
 
     @property
-    def T(self) -> ScalarTracer:
-        return self
-
-    @property
     def real(self) -> ScalarTracer:
         return self
 
@@ -78,29 +101,12 @@ class ScalarTracer(Operators):
     def imag(self) -> Any:
         return self.dtype.type(0)
 
-    @property
-    def itemsize(self) -> int:
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        return self.dtype.itemsize
-
     def item(self) -> ScalarTracer:
         """As a Python number."""
         kind = {"f": np.float64, "b": bool}.get(self.dtype.kind, np.int64)
         return ScalarTracer(self.recorder, self.recorder.value_of(self, kind), is_python=True)
 
     tolist = item
-
-    def copy(self, order: str = "C") -> ScalarTracer:
-        return self
-
-    def __copy__(self) -> ScalarTracer:
-        return self
-
-    def __deepcopy__(self, memo: dict) -> ScalarTracer:
-        return self
 
     def conj(self) -> ScalarTracer:
         return self
