@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from .loops import COMPUTED, HEADERS
+from .replaced import TEXTS
 from .tree import Block, Lines, Node
 from .writer import Scope, Writer
 
@@ -200,6 +201,12 @@ def other(w: Writer, scope: Scope) -> Node:
     )
 
 
+def replace_something(w: Writer, scope: Scope) -> Node:
+    w.kinds.add("replaced")
+    values = {"test": w.test(scope), "plain": w.plain_test(scope), "array": w.rng.choice(scope.arrays)[0]}
+    return Lines(w.rng.choice(TEXTS).format(**values, m=w.rng.randrange(1, 3)))
+
+
 def loop(w: Writer, scope: Scope, size: int = 0) -> Node | None:
     """A loop of a random header, over `size` items where the header does not say; in a loop, a short one."""
     if scope.depth >= MOST_DEPTH:
@@ -219,6 +226,8 @@ def loop(w: Writer, scope: Scope, size: int = 0) -> Node | None:
     body += statements(w, replace(inside, depth=scope.depth + 1), w.rng.choice((1, 1, 2, 3 - scope.depth)))
     body += [read(w, inside, use) for use in scope.uses if w.chance(0.5)]
     body += [Lines(step) for step in scope.steps if w.chance(0.9)]
+    if w.replaces and w.chance(0.7):
+        body.insert(w.rng.randint(0, len(body)), replace_something(w, inside))
     parts = [(header.line.format(**values), tuple(body))]
     if w.chance(0.1) and header.line != "while True:":
         parts.append(("else:", statements(w, scope, 1)))

@@ -11,6 +11,7 @@ import random
 import numpy as np
 
 from .bodies import STATEMENTS, loop, statements
+from .replaced import SETUP
 from .states import STATES
 from .tree import Lines, Node, Program
 from .writer import Scope, Writer
@@ -52,6 +53,7 @@ def random_program(seed: int) -> Program:
     """The program of that seed."""
     w = Writer(random.Random(seed))
     w.computes = random.Random(-seed - 2_000_000).random() < 0.2  # other programs are what they were without
+    w.replaces = random.Random(-seed - 3_000_000).random() < 0.2
     w.favourites = tuple(w.rng.sample(list(STATEMENTS), 2)) if w.chance(0.6) else ()
     x, y = w.rng.choice(SIZES), w.rng.choice((6, 20))
     names = w.rng.sample(list(STATES), w.rng.choice((0, 1, 1, 2, 3)))
@@ -65,6 +67,7 @@ def random_program(seed: int) -> Program:
         Lines(f"history, memo = [{w.rng.choice(('s', 't', '0.0'))}], {{}}"),
         Lines(f"rows = [{w.rng.choice(('y', 'y.copy()', '0.5 * p'))}]"),
         *(Lines(state.setup) for state in states if state.setup),
+        *([Lines(SETUP)] if w.replaces else []),
     ]
     scope = Scope(
         scalars=("t", "c", "s"),

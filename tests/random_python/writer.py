@@ -60,6 +60,7 @@ class Writer:
     numbered: int = 0
     level: int = 0  # of compound statements that are being written
     computes: bool = False  # how often loops run
+    replaces: bool = False  # what loops find: see `replaced`
     favourites: tuple[str, ...] = ()  # statements that the program has many of
 
     def number(self) -> int:

@@ -341,6 +341,9 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         def decide(items: Any, /) -> Any:
             frame, stepped = sys._getframe(1), recorder.scopes.decisions.stepped
             site = (frame.f_code, frame.f_lasti)
+            if site in stepped and recorder.scopes.depth:
+                reason = f"has an `{function.__name__}` of which it can be seen where it ends"
+                raise recorder.scopes.unroll_innermost(reason, recorder.builder.line)
             if not is_generator_expression(items) or assigns(items.gi_code) or site in stepped:
                 return function(items)  # which ends with the item that decides
             recorder.mark()
