@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from planned_ad.differentiate.reverse import reverse
 from planned_ad.tape.interpret import GuardBroken, interpret
 from planned_ad.tape.tape import Tape
 from planned_ad.trace import Trace, trace
 
-from .oracle import memories_for, shadows_in
+from .oracle import memories_for, shadows_in, swept
 from .tracing_oracle import perturbed_by_nothing as copied
 from .tracing_oracle import replay
 
@@ -49,7 +48,7 @@ class Reference:
         """The cotangents of all arguments, for one of the result; zeros for those that have none."""
         tape = self.tapes.get(id(traced))
         if tape is None:
-            tape = self.tapes[id(traced)] = reverse(traced.tape, accumulate=True, loss=False)
+            tape = self.tapes[id(traced)] = swept(traced.tape, accumulate=True, loss=False)
         zeros = {leaf.buffer: np.zeros(leaf.shape, leaf.dtype) for leaf in traced.leaves if leaf.active}
         memories = memories_for(tape, traced, copied(args), zeros, [cotangent])
         interpret(tape, memories)

@@ -20,6 +20,8 @@ import planned_ad
 from planned_ad import grad, hessian, jacobian, jvp, linearize, value_and_grad, vjp
 from planned_ad.errors import TraceError, UnsupportedError
 from planned_ad.tape.interpret import GuardBroken
+from planned_ad.tape.verify import verify
+from planned_ad.trace import trace
 
 from .nested_oracle import Interpreted, fourth_order
 
@@ -470,3 +472,23 @@ def test_called_by_the_standard_library() -> None:
         return np.sum(functools.reduce(lambda a, b: a + grad(lambda y: y * y * x[0])(b), [1.0, 2.0], 0.0))
 
     assert_near(planned_ad.compile(f, (X,))(X), 6 * X[0], 1e-12)
+
+
+def test_a_derivative_has_names_of_its_own_for_what_sides_of_branches_compute() -> None:
+    def inner(x, y, s, idx):
+        for j in range(6):
+            x[idx[5]] = np.tanh((x[5 - j] if idx[j] > 2 else y[j]) if y[5 - j] > 0.1 else (s if j != 0 else y[j]))
+        return np.sum(np.sin(x)) + np.sum(np.cos(y)) + s
+
+    def f(a, b, s, idx):
+        t = s
+        for k in range(4):
+            if t > 0.2:
+                grad(inner, (0, 1))(0.5 * a[1], b[0] + 0.1 * t, a[k, 0], idx)
+            else:
+                t = t + 0.1 * np.sum(grad(lambda z: inner(z, b[0], s, idx))(s * a[1]))
+        return t + np.sum(a * b)
+
+    rng = np.random.default_rng(0)
+    args = (rng.normal(size=(4, 6)), rng.normal(size=(4, 6)), 0.3, np.array([5, 2, 1, 3, 0, 4]))
+    verify(trace(grad(f, (0, 1, 2)), args, unroll=0).tape)

@@ -355,7 +355,9 @@ def tidied(
                 return adjoint, list(results)
             moved.append(op)
             wanted.update(v.id for v in op.inputs)
-    return (*moved[::-1], *after), list(tape.results)
+    # In blocks of the primal, to which they belong, they have other names.
+    copier = Copier(builder.new_value)
+    return tuple(map(copier.copy, (*moved[::-1], *after))), list(map(copier.renamed, tape.results))
 
 
 UNROLLED = 256  # operations: so many are rather written one after the other than in a loop
