@@ -367,7 +367,7 @@ class Branches:
             found[key] = place, taken_up(recorder, node.chosen[key], self.loop.index, place.name, copy, shared)
         for key, carry in direct.items():
             found[key] = now.values[key][0], carry.in_place(recorder)
-        mixed = (place for key, place in places.items() if getattr(node.chosen[key], "is_mixed", False))
+        mixed = (place for key, place in places.items() if is_mixed(node.chosen[key]))
         name = unnoticed(found.values()) or next((p.name for p in mixed if is_asked_for_class(p)), "")
         if name:
             raise self.refused(f"reads `{name}`, {DIFFERS}")
@@ -458,6 +458,11 @@ class Branches:
             raise self.refused("tests a traced value, and its source is not at hand")
         active.extent = extent
         self.recorder.watch.on(active.frame)
+
+
+def is_mixed(form: HandedOn) -> bool:
+    """Whether numbers in it are of one class on one side and of another on the other."""
+    return any(getattr(leaf, "is_mixed", False) for leaf in form.leaves())
 
 
 def is_copy(form: HandedOn) -> bool:

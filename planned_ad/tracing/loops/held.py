@@ -101,8 +101,10 @@ def same(a: Any, b: Any) -> bool:
         return a.value is b.value and a.is_python == b.is_python
     if kind is LoopIndex:
         return a.expression == b.expression
-    if kind in (int, float, bool, str, bytes, complex) or issubclass(kind, np.generic):
-        return bool(a == b) or (a != a and b != b)
+    if kind is float or kind is complex or issubclass(kind, np.generic):
+        return np.array(a).tobytes() == np.array(b).tobytes() or (a != a and b != b)
+    if kind in (int, bool, str, bytes):
+        return bool(a == b)
     if kind is types.FunctionType:
         return a.__code__ is b.__code__ and a.__globals__ is b.__globals__ and _same_closure(a, b)
     if kind is slice:

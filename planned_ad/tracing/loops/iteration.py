@@ -101,6 +101,7 @@ class LoopIterator:
         self.at_first = self.at_last = 0  # iterations recorded one by one of a loop whose length differs
         self.decided = False
         self.loop: LoopTrace | None = None
+        self.left: LoopTrace | None = None  # a loop over it that data may have left: nobody knows where it is now
         self.is_open = (
             True  # neither at its end nor in a loop of its own: it may be asked, and nobody can put that back
         )
@@ -118,11 +119,13 @@ class LoopIterator:
         for holder in self.sequence.holders:
             if holder.is_resized():
                 raise holder.refuse()
+        self.refuse_left()
         if self.loop is not None:
             if not is_asked or self.loop.frame is not frame or self.loop.site != self.site(frame):
                 raise self.loop.unrolled("takes items of what it runs over in its body")
             if self.loop.advance():
                 return self.symbolic_item()
+            self.left = self.loop if self.loop.is_left else None
             self.position = (
                 self.begin + self.loop.whole_trips * self.loop.period if self.end >= 0 else -1 - self.at_last
             )
@@ -143,7 +146,12 @@ class LoopIterator:
         self.position += 1
         return self.sequence.item(self.position - 1)
 
+    def refuse_left(self) -> None:
+        if self.left is not None:
+            raise self.left.unrolled("is left on a traced test, and what it runs over is asked for more")
+
     def __length_hint__(self) -> int:
+        self.refuse_left()
         if self.loop is not None:
             raise self.loop.unrolled("asks in its body how many items are left of what it runs over")
         if type(self.sequence.length) is not int or self.position < 0:
@@ -327,6 +335,7 @@ class NestedIterator:
         self.iterators: list[LoopIterator] = []
         self.items: list[Any] = []
         self.statement: tuple[types.FrameType, int] | None = None
+        self.ended = False
 
     def __iter__(self) -> NestedIterator:
         self.statement = asking_statement()
@@ -335,6 +344,8 @@ class NestedIterator:
     def __next__(self) -> Any:
         frame = sys._getframe(1)
         is_asked = is_asked_by(self, frame)
+        if self.ended:
+            raise StopIteration
         while True:
             level = len(self.items)
             if level == len(self.sequences):
@@ -347,6 +358,7 @@ class NestedIterator:
             except StopIteration:
                 self.iterators.pop()
                 if not self.items:
+                    self.ended = True
                     raise
                 self.items.pop()
                 continue
