@@ -1,4 +1,4 @@
-"""Iterators that a loop leaves on a traced test and that are asked for more; and zeros, of which there are two."""
+"""Iterators that a loop leaves on a traced test and that are asked for more; numbers that are equal and not the same."""
 
 # ruff: noqa: B007, E741, E742, PERF401, SIM113 (programs as people write them)
 
@@ -309,6 +309,40 @@ def zero_by_index(x):
     return s
 
 
+def tuple_conditional(x):
+    s = 0.0
+    for v in x:
+        k = (1,) if v > 0.5 else (1.0,)
+        s += v * (2.0 if isinstance(k[0], float) else 1.0)
+    return s
+
+
+def list_item_1_then_float(x):
+    s = 0.0
+    k = [1]
+    for v in x:
+        s += v * (2.0 if isinstance(k[0], float) else 1.0)
+        k[0] = 1.0
+    return s
+
+
+def dict_item_1_then_float(x):
+    s = 0.0
+    k = {"q": 1}
+    for v in x:
+        s += v * (2.0 if isinstance(k["q"], float) else 1.0)
+        k["q"] = 1.0
+    return s
+
+
+def mixed_table(x):
+    s = 0.0
+    for v, k in zip(x, [3, 2.0] * 10):
+        s += v * (7 // k if isinstance(k, int) else 1.0)
+    return s
+
+
+CLASSES = (tuple_conditional, list_item_1_then_float, dict_item_1_then_float, mixed_table)
 ITERATORS = (
     iter_array,
     iter_reversed,
@@ -348,7 +382,7 @@ def points() -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("unroll", [0, 100])
-@pytest.mark.parametrize("f", (*ITERATORS, *ZEROS), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", (*ITERATORS, *ZEROS, *CLASSES), ids=lambda f: f.__name__)
 def test_as_python_has_it(f: Callable, unroll: int) -> None:
     for example in points()[:2]:
         found = trace(f, (example,), unroll=unroll)

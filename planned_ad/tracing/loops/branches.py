@@ -368,7 +368,7 @@ class Branches:
         for key, carry in direct.items():
             found[key] = now.values[key][0], carry.in_place(recorder)
         mixed = (place for key, place in places.items() if is_mixed(node.chosen[key]))
-        name = unnoticed(found.values()) or next((p.name for p in mixed if is_asked_for_class(p)), "")
+        name = unnoticed(found.values()) or next((p.name for p in mixed if is_asked_for_class(p, active.frames)), "")
         if name:
             raise self.refused(f"reads `{name}`, {DIFFERS}")
         write_state(found)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.liveness import asks_for_class
+from ...python.liveness import asks_for_any_class, asks_for_class
 from ...regions.affine import affine, substitute
 from ...regions.regions import View, contiguous
 from ...tape.tape import Buffer
@@ -219,7 +219,8 @@ class Joiner:
         if dtype != old_dtype and not (weak and dtype.type(old) == old) and not (weak and dtype.kind == "f"):
             raise NotCarried(f"`{name}` is of type {old_dtype} first and {dtype} then")
         is_mixed = (dtype, is_python) != (old_dtype, was_python)
-        if is_mixed and self.then.frame is not None and asks_for_class(self.then.frame.f_code, name):
+        code = self.then.frame.f_code if is_mixed and self.then.frame is not None else None
+        if code is not None and (asks_for_class(code, name) if name.isidentifier() else asks_for_any_class(code)):
             raise NotCarried(f"`{name}` is a number of another class first, and its class is asked for")
         return self.number(name, given, dtype, is_python)
 

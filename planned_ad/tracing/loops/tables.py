@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import collections
 import operator
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ...python.frames import user_frames
+from ...python.liveness import asks_for_any_class
 from ...python.source import current_line
 from ..record.recorder import Recorder
 from ..record.storage import Storage
@@ -89,6 +92,8 @@ def column_of(recorder: Recorder, items: Sequence[Any]) -> HandedOn | None:
     if not kinds <= set(NUMBERS) or (bool in kinds and len(kinds) > 1):
         return None
     if int in kinds and any(type(item) is int and abs(item) > MOST for item in items):
+        return None
+    if len(kinds) > 1 and any(asks_for_any_class(frame.f_code) for frame in user_frames(sys._getframe(1))):
         return None
     data: np.ndarray = np.array(items, NUMBERS[float if float in kinds else kinds.pop()])
     array = ArrayTracer(recorder, Storage(data, recorder.builder.line), data)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterable
 from typing import Any
 
-from ...python.liveness import asks_for_class, catches_anywhere, may_be_read
+from ...python.liveness import asks_for_any_class, asks_for_class, catches_anywhere, may_be_read
 from ..record.lost_variables import Lost
 from ..values.identity import asks
 from ..values.scalar_tracer import ScalarTracer
@@ -30,10 +31,12 @@ def is_truth_asked_for(place: Place, value: Any) -> bool:
     return is_truth and place.kind == "local" and asks(place.owner.f_code)
 
 
-def is_asked_for_class(place: Place) -> bool:
-    """Whether the code whose variable this is asks of which class it is, or catches what only those of Python raise."""
+def is_asked_for_class(place: Place, frames: Iterable[types.FrameType] = ()) -> bool:
+    """Whether the code whose variable this is, or of these functions, asks of which class it is, or catches what only
+    those of Python raise.
+    """
     if place.kind != "local":
-        return False
+        return any(asks_for_any_class(frame.f_code) for frame in frames)
     code = place.owner.f_code
     return asks_for_class(code, place.key) or catches_anywhere(code, ZeroDivisionError)
 
