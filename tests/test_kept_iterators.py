@@ -1,4 +1,4 @@
-"""Iterators that a loop leaves on a traced test and that are asked for more; numbers that are equal and not the same."""
+"""Iterators that a loop leaves on a traced test and are asked for more; numbers that are equal and not the same."""
 
 # ruff: noqa: B007, E741, E742, PERF401, SIM113 (programs as people write them)
 
