@@ -95,7 +95,7 @@ class Order:
 def methods_of(cls: type) -> Identities:
     """The functions and properties of a class, and what it is derived from."""
     found = [(name, value) for name, value in vars(cls).items() if callable(value) or hasattr(type(value), "__get__")]
-    own = (part for pair in sorted(found, key=lambda pair: pair[0]) if not pair[0].startswith("__") for part in pair)
+    own = (part for pair in sorted(found, key=lambda pair: pair[0]) for part in pair)
     return Identities([*own, *cls.__bases__])
 
 
