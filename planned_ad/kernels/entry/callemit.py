@@ -131,7 +131,7 @@ class CallEmitter(ObjectEmitter):
             self._require(plain)
             return arguments
         before, other, ready = builder.block, self._block("other"), self._block("ready")
-        builder.cbranch(plain, ready, other).set_weights([99, 1])
+        self.module.expect(builder.cbranch(plain, ready, other), True)
         builder.position_at_end(other)
         with builder.goto_entry_block():
             ordered = builder.alloca(POINTER, size=INT64(len(spec.arguments)))
@@ -238,7 +238,8 @@ class CallEmitter(ObjectEmitter):
         """The same object nearly always; an equal text, where it was not written in a program."""
         builder = self.builder
         same, other = self._block("key.same"), self._block("key.other")
-        builder.cbranch(builder.icmp_signed("==", key, self._object(expected)), same, other).set_weights([99, 1])
+        is_same = builder.icmp_signed("==", key, self._object(expected))
+        self.module.expect(builder.cbranch(is_same, same, other), True)
         builder.position_at_end(other)
         if type(expected) is str:
             self._require(self._has_type(key, str))
@@ -276,9 +277,8 @@ class CallEmitter(ObjectEmitter):
         builder = self.builder
         descr = self._field(array, headers.ARRAY_DESCR, POINTER)
         own, equal = self._block("dtype.own"), self._block("dtype.equal")
-        builder.cbranch(builder.icmp_signed("==", descr, self._object(np.dtype(dtype.char))), own, equal).set_weights(
-            [99, 1]
-        )
+        is_own = builder.icmp_signed("==", descr, self._object(np.dtype(dtype.char)))
+        self.module.expect(builder.cbranch(is_own, own, equal), True)
         builder.position_at_end(equal)
         word = builder.and_(self._field(descr, headers.DESCR_WORD, INT64), INT64(as_signed(headers.DESCR_WORD_MASK)))
         builder.cbranch(builder.icmp_signed("==", word, INT64(headers.descr_word(dtype))), own, self.slow)

@@ -24,7 +24,15 @@ from llvmlite import ir
 from numba.core.registry import cpu_target
 
 from ..llvm.addresses import Referent, TableModule, plain_address, take_apart
-from ..llvm.codelibrary import CodeLibrary, Compiled, Optimization, compiled_module, shared_code, shared_library
+from ..llvm.codelibrary import (
+    ONLY_CHECKS,
+    CodeLibrary,
+    Compiled,
+    Optimization,
+    compiled_module,
+    shared_code,
+    shared_library,
+)
 from . import headers, watchtable
 from .callemit import CallEmitter, emit_entry, emit_kernel_function
 from .callspec import (
@@ -172,11 +180,10 @@ def _emitted_entry(spec: CallSpec) -> Compiled:
     CallEmitter(module, ENTRY, spec).emit()
     text, referents = str(module), module.referents
     take_apart(module)
-    return Compiled(shared_code(text, STRAIGHT), referents)
+    return Compiled(shared_code(text, ONLY_CHECKS), referents)
 
 
 ENTRY = "planned_ad.call"
-STRAIGHT = Optimization(level=2, loop_vectorize=False, loop_unroll=False)  # there are no loops
 
 
 def loaded_call(

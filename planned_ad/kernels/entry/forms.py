@@ -9,12 +9,11 @@ import sys
 
 from llvmlite import ir
 
-from ..llvm.codelibrary import Optimization, lasting_address
+from ..llvm.codelibrary import LITTLE, lasting_address
 from ..llvm.types import I32, I64, POINTER
 from . import headers
 from .callspec import Forms
 
-LITTLE = Optimization(level=2, loop_vectorize=False, loop_unroll=False)
 HEADER, FIELDS = 4, 3  # of a table: numbers before, and for each parameter
 
 

@@ -25,7 +25,7 @@ from llvmlite import ir
 from ...python.callbacks import FORGET_PENDING
 from ..library.native_callees import CALLEE_FAILED
 from ..llvm.addresses import pointer_at
-from ..llvm.codelibrary import Optimization, compile_module, lasting_address
+from ..llvm.codelibrary import LITTLE, compile_module, lasting_address
 from ..llvm.types import I32, I64, POINTER, memory_type
 from .callspec import ArraySpec, FloatSpec
 from .watchtable import walker
@@ -167,9 +167,6 @@ def nowhere() -> int:
         ir.IRBuilder(function.append_basic_block("entry")).ret(I32(BROKEN_GUARD))
 
     return lasting_address("nowhere", emit, LITTLE)
-
-
-LITTLE = Optimization(level=2, loop_vectorize=False, loop_unroll=False)
 
 
 def _free_workspaces(rows: ctypes.Array, free, code: object) -> None:

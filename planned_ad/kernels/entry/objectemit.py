@@ -181,7 +181,7 @@ class ObjectEmitter:
         """Return NULL where an exception has been raised."""
         builder = self.builder
         leave, go_on = self._block("failed"), self._block("made")
-        builder.cbranch(failed, leave, go_on).set_weights([1, 99])
+        self.module.expect(builder.cbranch(failed, leave, go_on), False)
         builder.position_at_end(leave)
         for new in unfinished:
             self._decref(new)
@@ -193,7 +193,7 @@ class ObjectEmitter:
     def _require(self, condition: ir.Value) -> None:
         """Go on where `condition` holds, and to the slow path where not."""
         block = self._block("checked")
-        self.builder.cbranch(condition, block, self.slow).set_weights([99, 1])
+        self.module.expect(self.builder.cbranch(condition, block, self.slow), True)
         self.builder.position_at_end(block)
 
     def _require_zero(self, words: list[ir.Value]) -> None:

@@ -9,6 +9,7 @@ memory once, serves calls that differ in nothing but that.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +48,7 @@ class OpenModule(ir.Module):
         self.stands_alone = stands_alone
         self.referents: dict[str, Referent] = {}  # by the name of the cell
         self._cells: dict[tuple, ir.GlobalVariable] = {}
+        self._weights: dict[bool, ir.MDValue] = {}
 
     def cell(self, referent: Referent) -> ir.GlobalVariable:
         found = self._cells.get(referent.key)
@@ -60,6 +62,20 @@ class OpenModule(ir.Module):
     def place(self, builder: ir.IRBuilder, referent: Referent) -> ir.Value:
         """Where the address of what is outside is found."""
         return self.cell(referent)
+
+    @functools.cached_property
+    def nothing(self) -> ir.MDValue:
+        """What is said of a load that it is invariant: nothing more. llvmlite looks for it as long as it makes it."""
+        return self.add_metadata([])
+
+    def expect(self, branch: ir.PredictableInstr, goes: bool) -> None:
+        """Say which way a branch nearly always goes."""
+        weights = self._weights.get(goes)
+        if weights is None:
+            branch.set_weights([99, 1] if goes else [1, 99])
+            self._weights[goes] = branch.metadata["prof"]
+        else:
+            branch.set_metadata("prof", weights)
 
 
 def take_apart(module: ir.Module) -> None:
@@ -111,7 +127,7 @@ def integer_at(builder: ir.IRBuilder, kind: str, what: Any) -> ir.Value:
 def invariant(builder: ir.IRBuilder, place: ir.Value) -> ir.Value:
     """What lies somewhere for good."""
     number = builder.load(place)
-    number.set_metadata("invariant.load", builder.module.add_metadata([]))
+    number.set_metadata("invariant.load", builder.module.nothing)
     return number
 
 
