@@ -23,6 +23,7 @@ from planned_ad import caching
 from planned_ad.__main__ import main
 from planned_ad.caching import store
 from planned_ad.calls.known_plans import KnownPlans
+from planned_ad.kernels.llvm import codelibrary
 from planned_ad.kernels.llvm.codelibrary import MachineCode
 
 X = np.array([0.5, 1.0, 2.0])
@@ -351,13 +352,32 @@ def test_beside_the_function(found):
     assert beside["listed"] == ["somewhere/__pycache__"] and beside["removed"] > 1 and beside["left"] == 0
 
 
-def test_machine_code_is_found_by_its_text(folder):
+def test_machine_code_is_found_by_its_text(folder, monkeypatch):
     """Also where a trace is not: of a function that is frozen, say."""
+    monkeypatch.setattr(codelibrary, "RECENT", codelibrary.Recent(0))  # the disk alone
     with mock.patch.object(MachineCode, "made", side_effect=MachineCode.made) as made:
         planned_ad.compile(by_factor, X, frozen="FACTOR")
         assert made.call_count == 1
         np.testing.assert_allclose(planned_ad.compile(by_factor, X, frozen="FACTOR").gradient(X), 4 * X)
         assert made.call_count == 1
+
+
+def test_a_process_has_machine_code_once(monkeypatch):
+    """Without a folder, too: until there is more than fits."""
+    recent = codelibrary.Recent(2**20)
+    monkeypatch.setattr(codelibrary, "RECENT", recent)
+    with mock.patch.object(MachineCode, "made", side_effect=MachineCode.made) as made:
+        first, second = ((lambda x: np.sum(np.sin(x) * x)) for _ in range(2))
+        expected = planned_ad.compile(first, X).gradient(X)
+        count, nbytes = made.call_count, recent.nbytes
+        assert count > 0 and nbytes > 0
+        np.testing.assert_array_equal(planned_ad.compile(second, X, frozen="nothing").gradient(X), expected)
+        assert made.call_count == count and recent.nbytes == nbytes
+        recent.most = 0
+        planned_ad.compile(lambda x: np.sum(np.cos(x) * x), X).gradient(X)
+        assert recent.nbytes == 0
+        np.testing.assert_array_equal(planned_ad.compile(first, X, frozen="other").gradient(X), expected)
+        assert made.call_count > count + 1
 
 
 def test_a_limit_of_bytes(folder, monkeypatch):

@@ -28,9 +28,9 @@ from ..llvm.codelibrary import (
     ONLY_CHECKS,
     CodeLibrary,
     Compiled,
+    MachineCode,
     Optimization,
     compiled_module,
-    shared_code,
     shared_library,
 )
 from . import headers, watchtable
@@ -180,7 +180,7 @@ def _emitted_entry(spec: CallSpec) -> Compiled:
     CallEmitter(module, ENTRY, spec).emit()
     text, referents = str(module), module.referents
     take_apart(module)
-    return Compiled(shared_code(text, ONLY_CHECKS), referents)
+    return Compiled(MachineCode.of(text, ONLY_CHECKS), referents)
 
 
 ENTRY = "planned_ad.call"

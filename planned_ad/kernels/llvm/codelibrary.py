@@ -67,10 +67,14 @@ class MachineCode(NamedTuple):
     @classmethod
     def of(cls, text: str, optimization: Optimization) -> MachineCode:
         """What was made from the same text before, for this processor and by this LLVM; else made now, and stored."""
-        text = normalize_ir_text(text)
-        key = store.key_of("code", text, optimization, processor())
-        found = cls.found(key)
-        return cls.made(text, optimization).put(key, module_name(text)) if found is None else found
+        with global_compiler_lock:
+            text = normalize_ir_text(text)
+            key = store.key_of("code", text, optimization, processor())
+            found = cls.found(key)
+            if found is None:
+                found = (RECENT.find(key) or cls.made(text, optimization)).put(key, module_name(text))
+            RECENT.keep(key, found)
+            return found
 
     @classmethod
     def found(cls, key: str) -> MachineCode | None:
@@ -87,6 +91,10 @@ class MachineCode(NamedTuple):
         store.put(key, contents, f"machine code: {name}")
         return self
 
+    @property
+    def nbytes(self) -> int:
+        return len(self.object) + len(self.bitcode)
+
     @classmethod
     def made(cls, text: str, optimization: Optimization, machine: llvm.TargetMachine | None = None) -> MachineCode:
         machine = _target_machine() if machine is None else machine
@@ -95,6 +103,30 @@ class MachineCode(NamedTuple):
             parsed.verify()
             _optimize(parsed, machine, optimization)
             return cls(machine.emit_object(parsed), parsed.as_bitcode())
+
+
+class Recent:
+    """Machine code that this process has asked for lately, by its key, of no more than `most` bytes together.
+
+    The same text comes again where a function is compiled again, where plans differ in what is not in their code, and
+    from functions that are written twice. There need be no folder on a disk for it.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most, self.nbytes = most, 0
+        self._codes: dict[str, MachineCode] = {}  # what was asked for last is last
+
+    def find(self, key: str) -> MachineCode | None:
+        return self._codes.get(key)
+
+    def keep(self, key: str, code: MachineCode) -> None:
+        self.nbytes += code.nbytes - (self._codes.pop(key).nbytes if key in self._codes else 0)
+        self._codes[key] = code
+        while self.nbytes > self.most:
+            self.nbytes -= self._codes.pop(next(iter(self._codes))).nbytes
+
+
+RECENT = Recent(8 * 2**20)
 
 
 def module_name(text: str) -> str:
@@ -272,13 +304,6 @@ def compile_module(
 ) -> CodeLibrary:
     """`compiled_module`, loaded. ``address(symbol)`` of the library is that of a function."""
     return compiled_module(symbol, emit, optimization).load()
-
-
-@functools.lru_cache(256)
-def shared_code(text: str, optimization: Optimization) -> MachineCode:
-    """The machine code of a module without cells, which many have the same text of."""
-    with global_compiler_lock:
-        return MachineCode.of(text, optimization)
 
 
 @functools.lru_cache(64)
