@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from .analysis.activity import activity
 from .calls.conversions import read_example
 from .calls.parameters import is_scalar_loss
 from .errors import ArgumentError, NotDifferentiableError
 from .plan import KNOWN, Plan, known_or_new
-from .python.options import one_of, takes_function, whole_number
+from .python.options import OnBranch, PlanOptions, one_of, takes_function, whole_number
 from .python.type_variables import Result
 from .tape.guards import decides
 from .tape.tape import Scatter, Store, walk
@@ -23,7 +23,7 @@ def compile(
     example_args: Any,
     example_kwargs: dict[str, Any] | None = None,
     *,
-    on_branch: str = "retrace",
+    on_branch: OnBranch = "retrace",
     preserve_args: bool = False,
     max_operations: int = 200_000,
     unroll: int = 16,
@@ -125,7 +125,7 @@ def compile(
     arguments = example_args if type(example_args) is tuple else (example_args,)
     if convert:
         arguments, example_kwargs = read_example(arguments), read_example(example_kwargs)
-    options = default_options() | {
+    options: PlanOptions = {
         "on_branch": on_branch,
         "preserve_args": preserve_args,
         "max_operations": whole_number("max_operations", max_operations, 1),
@@ -137,6 +137,7 @@ def compile(
         "frozen": (frozen,) if isinstance(frozen, str) else tuple(frozen),
         "convert": bool(convert),
         "threads": whole_number("threads", threads, 1),
+        "differentiate": False,
     }
     plan, is_new = known_or_new(f, arguments, options, example_kwargs)
     if not is_new:
@@ -150,14 +151,13 @@ def compile(
     return plan
 
 
-def default_options() -> dict[str, Any]:
+def default_options() -> PlanOptions:
     """The options of a plan unless `compile` is told otherwise."""
     return _DEFAULTS.copy()
 
 
-_DEFAULTS = {p.name: p.default for p in inspect.signature(compile).parameters.values() if p.kind is p.KEYWORD_ONLY} | {
-    "differentiate": False
-}
+_OF_COMPILE = [p for p in inspect.signature(compile).parameters.values() if p.kind is p.KEYWORD_ONLY]
+_DEFAULTS = cast(PlanOptions, {p.name: p.default for p in _OF_COMPILE} | {"differentiate": False})
 
 
 def check_differentiable(traced: Trace) -> None:

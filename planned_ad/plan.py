@@ -28,7 +28,7 @@ from .planning.schedule import MemoryPlan
 from .planning.schedule_listing import plan_listing
 from .python import examples
 from .python.callbacks import raise_pending
-from .python.options import one_of, whole_number
+from .python.options import Mode, PlanOptions, of_derivative, one_of, whole_number
 from .python.signatures import bind
 from .python.source import Line
 from .python.structure import flatten
@@ -99,7 +99,7 @@ class Plan(Pictured, Generic[Result]):
         self,
         f: Callable[..., Result],
         example_args: tuple,
-        options: dict[str, Any],
+        options: PlanOptions,
         example_kwargs: dict[str, Any] | None = None,
         checked: Checked | None = None,
     ):
@@ -194,7 +194,7 @@ class Plan(Pictured, Generic[Result]):
         arguments: a tuple is returned. Arguments are left as they are.
         """
 
-    def jacobian(self, *args: Any, mode: str | None = None, sparse: bool = False, out: Any = None) -> Any:
+    def jacobian(self, *args: Any, mode: Mode | None = None, sparse: bool = False, out: Any = None) -> Any:
         """The derivatives of the results by the active arguments, as `planned_ad.jacobian` nests them.
 
         Parameters
@@ -229,10 +229,9 @@ class Plan(Pictured, Generic[Result]):
 
     def _plan_of(self, f: Callable[..., Any], again: Sequence[int]) -> Plan:
         """A plan of `f`, a function of this plan's arguments by position, and of directions like some of them."""
-        own = {"preserve_args": False, "memory_limit": None, "differentiate": False}
         example, _ = bind(self._f, self._example, self._example_kwargs)
         directions = (examples.copied(example[k]) for k in again)
-        return Plan(f, (*example, *directions), self._options | own)
+        return Plan(f, (*example, *directions), of_derivative(self._options))
 
     def split(self) -> tuple[Forward, Reverse]:
         """The pullback in two halves: `forward` runs the primal and fills a tape, from which `reverse` runs later.
@@ -410,7 +409,7 @@ class Plan(Pictured, Generic[Result]):
         return _compile_again, (self._f, example, self._options, self._variants[0].checked, identity_of(self))
 
     def __copy__(self) -> Plan[Result]:
-        return Plan(self._f, self._example, dict(self._options), self._example_kwargs, self._variants[0].checked)
+        return Plan(self._f, self._example, self._options.copy(), self._example_kwargs, self._variants[0].checked)
 
     def __deepcopy__(self, memo: dict) -> Plan[Result]:
         return self.__copy__()
@@ -441,7 +440,7 @@ UNPICKLED = Unpickled[Plan]()
 def known_or_new(
     f: Callable[..., Any],
     args: tuple,
-    options: dict[str, Any],
+    options: PlanOptions,
     kwargs: dict[str, Any] | None,
     checked: Checked | None = None,
     identity: tuple[str, str] | None = None,
@@ -462,7 +461,7 @@ def known_or_new(
 def _compile_again(
     f: Callable[..., Any],
     example: tuple,
-    options: dict[str, Any],
+    options: PlanOptions,
     checked: Checked,
     identity: tuple[str, str] | None = None,
 ) -> Plan:

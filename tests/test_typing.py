@@ -20,6 +20,7 @@ plan = planned_ad.compile(loss, (1.0, 2))
 text: str = plan(1.0, 2)  # the value is a float
 planned_ad.grad(loss)(1.0)  # an argument is missing
 planned_ad.compile(loss, (1.0, 2), unrol=3)
+planned_ad.compile(loss, (1.0, 2), on_branch="retry")
 plan.gradients(1.0, 2)
 planned_ad.jacobian(3)
 """
@@ -44,7 +45,7 @@ def test_mistakes_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     program.write_text(MISTAKES)
     monkeypatch.chdir(ROOT)
     kinds = [line.rpartition("[")[2].rstrip("]") for line in mypy(str(program))]
-    assert kinds == ["assignment", "call-arg", "call-arg", "attr-defined", "arg-type"]
+    assert kinds == ["assignment", "call-arg", "call-arg", "arg-type", "attr-defined", "arg-type"]
 
 
 def test_that_program_does_what_its_types_say() -> None:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from ..python.options import PlanOptions
 from ..python.structure import Structure, flatten
 from ..python.used_names import nested
 from .outside.portraits import NotPortable
@@ -51,7 +52,7 @@ class Wanted:
     inactive: frozenset[int]
     layouts: tuple
     static: tuple[Any, ...]
-    options: dict[str, Any]
+    options: PlanOptions
     own: tuple[Any, ...] | None
     numbers: str = ""
 
@@ -75,7 +76,7 @@ class Wanted:
         return None not in (self.own, other.own) and are_same_values(self.own, other.own)
 
 
-def wanted(f: Any, args: tuple, kwargs: dict[str, Any], options: dict[str, Any]) -> Wanted | None:
+def wanted(f: Any, args: tuple, kwargs: dict[str, Any], options: PlanOptions) -> Wanted | None:
     """None where no plan is ever found again."""
     leaves, structure = flatten((args, kwargs))
     options = options | {"differentiate": False}

@@ -34,6 +34,7 @@ from ..differentiate.keep.split import Halves
 from ..kernels.entry import headers
 from ..kernels.llvm.codelibrary import processor
 from ..python.made import MadeOf
+from ..python.options import PlanOptions
 from ..python.signatures import bind
 from ..python.structure import Structure, flatten_arguments
 from ..tape.found_outside import Outside
@@ -101,7 +102,7 @@ class StoredTrace:
         return portrait.met
 
 
-def request_for(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any], options: dict[str, Any]) -> Request | None:
+def request_for(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any], options: PlanOptions) -> Request | None:
     """What to look for; None where nothing is ever stored."""
     is_made = isinstance(f, MadeOf) and f.is_pure
     if folders.folder_now() is None or options["frozen"]:

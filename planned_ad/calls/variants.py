@@ -14,6 +14,7 @@ from ..differentiate.keep.rooms import MORE
 from ..errors import BranchError, PlannedADError
 from ..planning.schedule import guard_steps
 from ..python.made import first_function
+from ..python.options import PlanOptions
 from ..python.progress import stage
 from ..python.source import Line
 from ..tape.found_outside import Outside
@@ -55,7 +56,7 @@ class PlanOfTraces(Protocol):
     """A plan, as far as its calls know it: a function, and its traces so far."""
 
     _f: Callable[..., Any]
-    _options: dict[str, Any]
+    _options: PlanOptions
     _lock: Any
     _variants: list[Variant]
     _asked: dict[str, Callable[[Trace], None]]
@@ -192,7 +193,7 @@ def add_variant(
         options["max_steps"] = stored.trace.max_steps
         return added(plan, stored.trace, stored.checked, stored.watch, stored)
     check = options["check"] and (checked is None or checked.unrolled)  # what it unrolled, it finds again
-    tracing = {name: options[name] for name in ("max_operations", "unroll", "max_steps")}
+    tracing: dict[str, Any] = {name: options[name] for name in ("max_operations", "unroll", "max_steps")}
     tracing |= {"known": known, "stretched": plan._stretched, "unrolled": plan._unrolled}
     try:
         with belonging_to(file_of(plan._f)), stage(f"tracing {getattr(plan._f, '__name__', 'a function')}"):

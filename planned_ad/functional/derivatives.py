@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..python.complex_parts import is_complex_kind
-from ..python.options import one_of
+from ..python.options import Mode, one_of
 from ..python.structure import Structure
 from ..regions.affine import Extent
 from ..regions.regions import Region, View, c_strides, contiguous
@@ -146,7 +146,7 @@ class Jacobian(Transformed):
     name = "jacobian"
 
     def __init__(
-        self, function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, mode: str | None = None
+        self, function: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, mode: Mode | None = None
     ):
         one_of("mode", mode, (None, "forward", "reverse"))
         super().__init__(function, argnums, has_aux)

@@ -12,6 +12,7 @@ from ..calls.entries import check_loss
 from ..calls.parameters import arguments_with_leaves
 from ..plan import DERIVATIVES, Plan
 from ..python.made import MadeOf
+from ..python.options import Mode
 from ..trace import Trace
 from .derivatives import Gradient, HessianVector, Jacobian, Pushforward
 from .transformed import Transformed, recorder_of
@@ -91,7 +92,7 @@ def directional(made: type[Transformed], prefix: str, of_loss: bool) -> Callable
     return derived
 
 
-def jacobian(plan: Plan, mode: str | None = None) -> Plan:
+def jacobian(plan: Plan, mode: Mode | None = None) -> Plan:
     return plan._plan_of(transformed_of(plan, Jacobian, mode)[0], ())
 
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
+from ..python.options import Mode
 from ..python.structure import flatten
 from ..python.type_variables import Arguments, Item, Result
 from .derivatives import (
@@ -161,7 +162,7 @@ def linearize(function: Function[..., Any], argnums: Argnums = 0, has_aux: bool 
 
 
 def jacobian(
-    function: Function[Arguments, Any], argnums: Argnums = 0, has_aux: bool = False, mode: str | None = None
+    function: Function[Arguments, Any], argnums: Argnums = 0, has_aux: bool = False, mode: Mode | None = None
 ) -> Transformed[Arguments, Any]:
     """The derivatives of all elements of the result by all elements of the chosen arguments.
 

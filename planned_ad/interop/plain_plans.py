@@ -19,6 +19,7 @@ from ..kernels.entry.callspec import ArraySpec
 from ..kernels.entry.native_calls import NativeParameter
 from ..passes.boundary import first_write, written_arguments
 from ..plan import Plan
+from ..python.options import of_derivative
 from ..python.signatures import bind
 from ..regions.regions import c_strides
 from ..trace import Trace
@@ -140,9 +141,8 @@ class PlainPlan:
         example, _ = bind(plan._f, plan._example, plan._example_kwargs)
         like = [self.result, *(self.operands[k] for k in self.active)]
         more = (np.ones(operand.shape, operand.dtype) if operand.shape else 1.0 for operand in like)
-        own = {"preserve_args": False, "memory_limit": None, "differentiate": False}
         function = curvature_of(ByPosition(plan._f, trace), len(self.operands), self.active)
-        return Plan(function, (*example, *more), plan._options | own)
+        return Plan(function, (*example, *more), of_derivative(plan._options))
 
 
 def check_plain(caller: str, preserves: bool, trace: Trace) -> None:

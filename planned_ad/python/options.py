@@ -4,9 +4,34 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 from ..errors import ArgumentError
+
+OnBranch = Literal["retrace", "raise"]
+Mode = Literal["forward", "reverse"]  # of a Jacobian
+
+
+class PlanOptions(TypedDict):
+    """What a plan is compiled with: the options of `compile`, which explains them."""
+
+    on_branch: OnBranch
+    preserve_args: bool
+    max_operations: int
+    unroll: int
+    max_steps: int  # as many as the last trace needed
+    max_variants: int
+    memory_limit: int | None
+    check: bool
+    frozen: tuple[str, ...]
+    convert: bool
+    threads: int
+    differentiate: bool  # whether `compile` has compiled the gradient too
+
+
+def of_derivative(options: PlanOptions) -> PlanOptions:
+    """Those of a plan that a call of another plan runs, whose memory nobody sees."""
+    return {**options, "preserve_args": False, "memory_limit": None, "differentiate": False}
 
 
 def whole_number(name: str, value: Any, least: int = 0) -> int:

@@ -18,7 +18,7 @@ from ...calls.entries import check_loss
 from ...compiling import default_options
 from ...errors import ArgumentError, BranchError, UnsupportedError
 from ...plan import DERIVATIVES, Plan
-from ...python.options import one_of
+from ...python.options import Mode, one_of
 from ...regions.affine import Affine, Extent
 from ...regions.regions import Region, View, c_strides, contiguous
 from ...tape.captured import known_in
@@ -43,7 +43,7 @@ class Compression:
     """
 
     pattern: Any
-    mode: str
+    mode: Mode
     colours: np.ndarray
     source: np.ndarray
 
@@ -52,14 +52,17 @@ class Compression:
         return int(self.colours.max(initial=-1)) + 1
 
 
-def compression(found: Any, mode: str | None) -> Compression:
+def compression(found: Any, mode: Mode | None) -> Compression:
     """Of a Jacobian with this pattern: in the direction with fewer colours.
 
     A row with `k` entries takes `k` colours of columns: where that is more than the colours of the rows, the columns
     are not coloured.
     """
     by_columns = canonical(found.T)
-    least = {"forward": np.diff(found.indptr).max(initial=0), "reverse": np.diff(by_columns.indptr).max(initial=0)}
+    least: dict[Mode, int] = {
+        "forward": np.diff(found.indptr).max(initial=0),
+        "reverse": np.diff(by_columns.indptr).max(initial=0),
+    }
     best: Compression | None = None
     for direction in sorted(least, key=least.__getitem__) if mode is None else [mode]:
         if best is None or best.count > least[direction]:
@@ -95,7 +98,7 @@ class Compressed(Transformed):
         argnums: Argnums = 0,
         has_aux: bool = False,
         colouring: str = "distance-1",
-        mode: str | None = None,
+        mode: Mode | None = None,
     ):
         assert not has_aux
         super().__init__(function, argnums)
@@ -262,7 +265,7 @@ class SparseDerivative:
         return f"<planned_ad.{self.__name__}>"
 
 
-def sparse_jacobian(function: Callable[..., Any], argnums: Argnums = 0, mode: str | None = None) -> SparseDerivative:
+def sparse_jacobian(function: Callable[..., Any], argnums: Argnums = 0, mode: Mode | None = None) -> SparseDerivative:
     """The Jacobian of a function as a `scipy.sparse` array with a fixed pattern.
 
     Parameters
@@ -347,7 +350,7 @@ def sparse_hessian(function: Callable[..., Any], argnums: Argnums = 0, colouring
     return SparseDerivative(lambda: CompressedHessian(gradient, argnums, False, colouring, "forward"))
 
 
-def jacobian_of_plan(plan: Plan, mode: str | None = None) -> SparseCall:
+def jacobian_of_plan(plan: Plan, mode: Mode | None = None) -> SparseCall:
     """`plan.jacobian(sparse=True)`: by all active arguments."""
     compressed, _, _ = transformed_of(plan, Compressed, "distance-1", mode)
     return SparseCall(compressed, plan._plan_of(compressed, ()))
