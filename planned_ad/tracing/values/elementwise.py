@@ -165,7 +165,7 @@ def _python_or_not(recorder: Recorder, result: Any, operands: tuple[Any, ...]) -
     if recorder.is_scalar(result):
         result.is_python = _all_python(recorder, operands)
         if result.is_python and result.dtype.kind == "b":
-            return identity.truth(recorder, result)
+            return identity.truth_or_stand_in(recorder, result)
     return result
 
 

@@ -29,7 +29,7 @@ def is_asked(recorder: Recorder) -> bool:
     return recorder.scopes.decisions.truths or asks(frame.f_code)
 
 
-def truth(recorder: Recorder, stand_in: Any) -> Any:
+def truth_or_stand_in(recorder: Recorder, stand_in: Any) -> Any:
     """A truth of Python: the stand-in, or where it may be asked for, what it is (a guard)."""
     if not is_asked(recorder):
         return stand_in

@@ -30,7 +30,7 @@ TYPED = frozenset(  # what may be another number for an integer than for a float
 )
 
 
-def class_of(dtype: np.dtype, is_python: bool) -> type:
+def number_class(dtype: np.dtype, is_python: bool) -> type:
     if not is_python:
         return dtype.type
     return bool if dtype.kind == "b" else int if dtype.kind in "iu" else float
@@ -46,7 +46,7 @@ def can_be_one(types: Types) -> bool:
 
 def told_apart(recorder: Recorder, types: Iterable[NumberType]) -> BaseException:
     """What to raise where the program does what depends on which of these types a number has."""
-    names, scopes = " or ".join(sorted({class_of(*each).__name__ for each in types})), recorder.scopes
+    names, scopes = " or ".join(sorted({number_class(*each).__name__ for each in types})), recorder.scopes
     if not any(scope.site is not None for scope in [*scopes.open, *scopes.over]):
         return UnsupportedError(
             f"{recorder.here()}: what this does depends on whether a number is {names}: that is data"
@@ -57,7 +57,7 @@ def told_apart(recorder: Recorder, types: Iterable[NumberType]) -> BaseException
 
 def is_of(recorder: Recorder, types: Types, is_kind: Callable[[type], bool]) -> bool:
     """Whether a class is one that is asked for, where that is the same for all types."""
-    answers = {is_kind(class_of(*each)) for each in types}
+    answers = {is_kind(number_class(*each)) for each in types}
     if len(answers) > 1:
         raise told_apart(recorder, types)
     return answers.pop()
@@ -75,7 +75,7 @@ def types_of_result(
     is_of_python = [type(obj) in PYTHON or (recorder.is_scalar(obj) and obj.is_python) for obj in operands]
     found = set()
     for chosen in itertools.product(*(types or (None,) for types in several)):
-        given = tuple([kind if one is None else kind_of(*one) for one, (kind, _, _) in zip(chosen, facts)])
+        given = tuple([kind if one is None else arithmetic_kind(*one) for one, (kind, _, _) in zip(chosen, facts)])
         pythons = [own if one is None else one[1] for one, own in zip(chosen, is_of_python)]
         is_python = is_operator and all(pythons)
         adds = is_python and ufunc in OF_TRUTHS and all(kind is BOOL for kind in given)
@@ -105,6 +105,6 @@ def types_in(obj: Any) -> Types:
     return getattr(obj, "types", ALWAYS_ONE) if issubclass(type(obj), Traced) else ALWAYS_ONE
 
 
-def kind_of(dtype: np.dtype, is_python: bool) -> Any:
+def arithmetic_kind(dtype: np.dtype, is_python: bool) -> Any:
     """How a number of this type counts in arithmetic; see `promotion.operand`."""
     return WEAK.get(dtype.kind, BOOL) if is_python else dtype

@@ -16,9 +16,9 @@ from ..record.promotion import BOOL, WEAK
 from ..record.recorder import Recorder
 from ..record.traced import TRACERS
 from .elementwise import operate
-from .identity import truth
+from .identity import truth_or_stand_in
 from .indexing import is_truth
-from .number_types import ALWAYS_ONE, Types, class_of, told_apart
+from .number_types import ALWAYS_ONE, Types, number_class, told_apart
 from .operators import Operators, by_functions
 from .python_errors import require_integer
 
@@ -83,7 +83,7 @@ class ScalarTracer(ScalarMethods):
         frame = sys._getframe(1)
         if self.types and is_user_frame(frame):
             raise told_apart(self.recorder, self.types)
-        return as_written(class_of(self.dtype, self.is_python), frame)
+        return as_written(number_class(self.dtype, self.is_python), frame)
 
     def read(self) -> Value:
         return self.value
@@ -110,7 +110,7 @@ class ScalarTracer(ScalarMethods):
         """As a Python number."""
         kind = {"f": np.float64, "b": bool}.get(self.dtype.kind, np.int64)
         found = ScalarTracer(self.recorder, self.recorder.value_of(self, kind), is_python=True)
-        return truth(self.recorder, found) if kind is bool else found
+        return truth_or_stand_in(self.recorder, found) if kind is bool else found
 
     tolist = item
 
