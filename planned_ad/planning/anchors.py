@@ -101,9 +101,6 @@ class Anchors:
     positions: dict[int, int] = field(default_factory=dict)  # of the operations of this block, by identity
     inside: dict[int, tuple[Anchors, ...]] = field(default_factory=dict)  # by position: decisions for its blocks
 
-    def anchored(self, value: Value) -> bool:
-        return value.id in self.reasons
-
     def leaves(self, value: Value, view: View, position: int) -> Iterator[Leaf]:
         """The memory and the anchored values that `value` at `view` is computed from, by an operation at `position`."""
         if value.id in self.reasons:
