@@ -15,7 +15,7 @@ import numpy as np
 from llvmlite import ir
 
 from ..llvm.addresses import TableModule, integer_at, pointer_at
-from ..llvm.types import align_stack
+from ..llvm.types import align_stack, value_unless
 from ..nests.overlaps import overlap_bits
 from . import headers
 from .callspec import (
@@ -130,40 +130,30 @@ class CallEmitter(ObjectEmitter):
         if spec.forms is None or not spec.arguments:
             self._require(plain)
             return arguments
-        before, other, ready = builder.block, self._block("other"), self._block("ready")
-        self.module.expect(builder.cbranch(plain, ready, other), True)
-        builder.position_at_end(other)
-        with builder.goto_entry_block():
-            ordered = builder.alloca(POINTER, size=INT64(len(spec.arguments)))
-        integers = INT64.as_pointer()
-        places = [builder.bitcast(place, integers) for place in (arguments, ordered)]
-        arrange = pointer_at(builder, "routine", "arrange", SIGNATURE)
-        row = pointer_at(builder, "own", "forms", INT64)
-        status = builder.call(arrange, [row, places[0], count, keywords, places[1]])
-        self._require(builder.icmp_signed("==", status, INT32(0)))
-        last = builder.block
-        builder.branch(ready)
-        builder.position_at_end(ready)
-        found = builder.phi(POINTER.as_pointer())
-        found.add_incoming(arguments, before)
-        found.add_incoming(ordered, last)
-        return found
+
+        def arranged() -> ir.Value:
+            with builder.goto_entry_block():
+                ordered = builder.alloca(POINTER, size=INT64(len(spec.arguments)))
+            integers = INT64.as_pointer()
+            places = [builder.bitcast(place, integers) for place in (arguments, ordered)]
+            arrange = pointer_at(builder, "routine", "arrange", SIGNATURE)
+            row = pointer_at(builder, "own", "forms", INT64)
+            status = builder.call(arrange, [row, places[0], count, keywords, places[1]])
+            self._require(builder.icmp_signed("==", status, INT32(0)))
+            return ordered
+
+        return value_unless(builder, builder.not_(plain), arguments, arranged, likely=False)
 
     def _made(self, value: ir.Value, result: Result) -> ir.Value:
         """An argument, or what is made in its place where it is None."""
         builder, cell = self.builder, self._cell()
-        before, make, go = builder.block, self._block("make"), self._block("given")
-        builder.cbranch(builder.icmp_signed("==", value, self._object(None)), make, go)
-        builder.position_at_end(make)
-        new = self._result(result, [], unfinished=())
-        builder.store(new, cell)
-        last = builder.block
-        builder.branch(go)
-        builder.position_at_end(go)
-        found = builder.phi(POINTER)
-        found.add_incoming(value, before)
-        found.add_incoming(new, last)
-        return found
+
+        def make() -> ir.Value:
+            new = self._result(result, [], unfinished=())
+            builder.store(new, cell)
+            return new
+
+        return value_unless(builder, builder.icmp_signed("==", value, self._object(None)), value, make)
 
     def _emit_ends(self) -> None:
         """The slow path, and the way out; both drop what was made here."""

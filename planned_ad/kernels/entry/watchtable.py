@@ -18,7 +18,7 @@ from llvmlite import ir
 
 from ..llvm.codelibrary import lasting_address
 from ..llvm.places import loop
-from ..llvm.types import I32, I64, POINTER
+from ..llvm.types import I1, I32, I64, POINTER, value_unless
 from . import headers
 
 # Kinds of rows, by what is found at `place`, and what is compared:
@@ -201,7 +201,7 @@ def _int64(address: int) -> int:
 
 @dataclass(eq=False)
 class WatchTable:
-    """Rows that may be replaced while machine code refers to the table, by one store of an address."""
+    """Rows that may be value_unless while machine code refers to the table, by one store of an address."""
 
     start: ctypes.Array = field(default_factory=lambda: (ctypes.c_int64 * 1)())
     rows: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))  # how many, and their fields
@@ -301,18 +301,12 @@ def _same_item(builder, place, key, expected, nbytes, slot, table):
 
 def _same_items(builder, place, key, expected, nbytes, slot, table):
     length = builder.mul(_pointer_there(builder, place, headers.SEQUENCE_LENGTH), I64(8))
-    compare, after = builder.append_basic_block("items"), builder.append_basic_block("compared")
-    before = builder.block
-    builder.cbranch(builder.icmp_signed("==", length, nbytes), compare, after)
-    builder.position_at_end(compare)
-    start = _pointer_there(builder, place, headers.LIST_ITEMS)
-    same = _same_bytes(builder, start, key, expected, nbytes, slot, table)
-    builder.branch(after)
-    builder.position_at_end(after)
-    found = builder.phi(ir.IntType(1))
-    found.add_incoming(ir.IntType(1)(0), before)
-    found.add_incoming(same, compare)
-    return found
+
+    def compared():
+        start = _pointer_there(builder, place, headers.LIST_ITEMS)
+        return _same_bytes(builder, start, key, expected, nbytes, slot, table)
+
+    return value_unless(builder, builder.icmp_signed("==", length, nbytes), I1(0), compared)
 
 
 def _same_attribute(builder, place, key, expected, nbytes, slot, table):
@@ -325,17 +319,13 @@ def _same_entry(builder, place, key, expected, nbytes, slot, table):
 
 
 def _same_place(builder, place, key, expected, nbytes, slot, table):
-    near, after, before = builder.append_basic_block("near"), builder.append_basic_block("after"), builder.block
-    builder.cbranch(builder.icmp_signed("==", _pointer_there(builder, place, DICT_KEYS), table), near, after)
-    builder.position_at_end(near)
-    same = _same_cell(builder, slot, key, expected, nbytes, slot, table)
-    same = builder.and_(same, builder.icmp_signed("==", _pointer_there(builder, slot, -8), key))
-    builder.branch(after)
-    builder.position_at_end(after)
-    found = builder.phi(ir.IntType(1))
-    found.add_incoming(ir.IntType(1)(0), before)
-    found.add_incoming(same, near)
-    return found
+    is_near = builder.icmp_signed("==", _pointer_there(builder, place, DICT_KEYS), table)
+    return value_unless(builder, is_near, I1(0), lambda: _same_near(builder, slot, key, expected, nbytes, slot, table))
+
+
+def _same_near(builder, place, key, expected, nbytes, slot, table):
+    same = _same_cell(builder, place, key, expected, nbytes, slot, table)
+    return builder.and_(same, builder.icmp_signed("==", _pointer_there(builder, slot, -8), key))
 
 
 def _same_value(builder, place, key, expected, nbytes, slot, table):
@@ -347,9 +337,8 @@ def _at_once(builder, offset, place, key, expected, nbytes, slot, table):
     near, far, after = (builder.append_basic_block(name) for name in ("near", "far", "after"))
     builder.cbranch(builder.icmp_signed("==", _pointer_there(builder, place, offset), table), near, far)
     builder.position_at_end(near)
-    same = _same_cell(builder, slot, key, expected, nbytes, slot, table)
-    if offset == DICT_KEYS:
-        same = builder.and_(same, builder.icmp_signed("==", _pointer_there(builder, slot, -8), key))
+    there = _same_near if offset == DICT_KEYS else _same_cell
+    same = there(builder, slot, key, expected, nbytes, slot, table)
     builder.cbranch(same, after, far)
     builder.position_at_end(far)
     looked_up = _same_item(builder, place, key, expected, nbytes, slot, table)

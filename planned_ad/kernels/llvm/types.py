@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
 from llvmlite import ir
@@ -64,6 +65,24 @@ def splat(builder: ir.IRBuilder, value: ir.Value, lanes: int) -> ir.Value:
     first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
     zeros = element_constant(vector_type(I32, lanes), 0)
     return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), zeros)
+
+
+def value_unless(
+    builder: ir.IRBuilder,
+    condition: ir.Value,
+    value: ir.Value,
+    other: Callable[[], ir.Value],
+    likely: bool | None = None,
+) -> ir.Value:
+    """`value`, or where `condition` holds what `other` writes, which runs there only; `likely`: that it does."""
+    before = builder.block
+    with builder.if_then(condition, likely=likely):
+        instead = other()
+        inside = builder.block
+    found = builder.phi(value.type)
+    found.add_incoming(value, before)
+    found.add_incoming(instead, inside)
+    return found
 
 
 def element_constant(kind: ir.Type, number: float) -> ir.Constant:

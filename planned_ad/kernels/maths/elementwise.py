@@ -15,7 +15,7 @@ import numpy as np
 from llvmlite import ir
 
 from ...planning.schedule import Compute, Item, Reduce
-from ..llvm.types import constant, register_type
+from ..llvm.types import constant, register_type, value_unless
 from . import vector_functions as vecmath
 from .notation import declare, suffix
 from .polygamma import polygamma
@@ -148,13 +148,10 @@ def strongly(
     if n > 1:
         plain = getattr(builder, operation)(a, b)
         return builder.select(builder.fcmp_unordered("!=", a, zero), plain, zero)
-    before = builder.block
-    with builder.if_then(builder.fcmp_unordered("==", intrinsic(builder, "fabs", b), pole), likely=False):
-        other = builder.select(builder.fcmp_unordered("!=", a, zero), b, instead)
-        inside = builder.block
-    factor = builder.phi(b.type)
-    factor.add_incoming(b, before)
-    factor.add_incoming(other, inside)
+    is_pole = builder.fcmp_unordered("==", intrinsic(builder, "fabs", b), pole)
+    factor = value_unless(
+        builder, is_pole, b, lambda: builder.select(builder.fcmp_unordered("!=", a, zero), b, instead), likely=False
+    )
     return getattr(builder, operation)(a, factor, flags=CONTRACT if operation == "fmul" else ())
 
 
