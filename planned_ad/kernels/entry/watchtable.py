@@ -201,7 +201,7 @@ def _int64(address: int) -> int:
 
 @dataclass(eq=False)
 class WatchTable:
-    """Rows that may be value_unless while machine code refers to the table, by one store of an address."""
+    """Rows that may be replaced while machine code refers to the table, by one store of an address."""
 
     start: ctypes.Array = field(default_factory=lambda: (ctypes.c_int64 * 1)())
     rows: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))  # how many, and their fields
