@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from numpy.linalg import LinAlgError
 
@@ -159,3 +161,25 @@ class MemoryLimitError(PlannedADError, ValueError):
 
     The message names the least that is possible. Mend: a limit of so many bytes.
     """
+
+
+def as_missing(error: PlannedADError) -> PlannedADError:
+    """The same error, of a class that is an AttributeError too: why an object does not have what it was asked for.
+
+    >>> import numpy as np, planned_ad
+    >>> plan = planned_ad.compile(lambda x: 2.0 * x, np.ones(2))
+    >>> hasattr(plan, "gradient"), hasattr(plan, "pullback")
+    (False, True)
+    """
+    found = _class_of_missing(type(error))(*error.args)
+    found.__dict__.update(error.__dict__)
+    return found
+
+
+@functools.cache
+def _class_of_missing(kind: type[PlannedADError]) -> type[PlannedADError]:
+    def reduced(self: PlannedADError) -> tuple[Any, ...]:  # in other processes, without what nobody asks for there
+        return kind, self.args, self.__dict__
+
+    named = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
+    return type(kind.__name__, (kind, AttributeError), named | {"__reduce__": reduced})
