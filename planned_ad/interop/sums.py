@@ -69,11 +69,15 @@ def copied_gradient(gradient: Any) -> Any:
     return structure.unflatten([np.copy(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in leaves])
 
 
-def tree(totals: Sequence[Any], combine: Callable[[list[Any]], Any] = combined, fan_in: int = FAN_IN) -> Any:
+def tree(totals: Sequence[Total], fan_in: int = FAN_IN) -> Total:
     """All totals put together, up to `fan_in` neighbours at a time."""
     while len(totals) > 1:
-        totals = [combine(list(totals[k : k + fan_in])) for k in range(0, len(totals), fan_in)]
+        totals = [combined(group) for group in neighbours(totals, fan_in)]
     return totals[0]
+
+
+def neighbours(items: Sequence[Any], count: int) -> list[list[Any]]:
+    return [list(items[k : k + count]) for k in range(0, len(items), count)]
 
 
 def rows_in(function: Function, part: Any) -> tuple[Any, ...]:
