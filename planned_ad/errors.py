@@ -163,17 +163,21 @@ class MemoryLimitError(PlannedADError, ValueError):
     """
 
 
-def as_missing(error: PlannedADError) -> PlannedADError:
-    """The same error, of a class that is an AttributeError too: why an object does not have what it was asked for.
+@contextmanager
+def missing_where_refused() -> Iterator[None]:
+    """What is raised in here is an AttributeError too: why an object does not have what it was asked for.
 
     >>> import numpy as np, planned_ad
     >>> plan = planned_ad.compile(lambda x: 2.0 * x, np.ones(2))
     >>> hasattr(plan, "gradient"), hasattr(plan, "pullback")
     (False, True)
     """
-    found = _class_of_missing(type(error))(*error.args)
-    found.__dict__.update(error.__dict__)
-    return found
+    try:
+        yield
+    except PlannedADError as error:
+        found = _class_of_missing(type(error))(*error.args)
+        found.__dict__.update(error.__dict__)
+        raise found.with_traceback(error.__traceback__) from error.__cause__
 
 
 @functools.cache

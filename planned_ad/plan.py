@@ -22,7 +22,7 @@ from .calls.replay import Call
 from .calls.split_calls import Forward, Reverse, SignatureOf, run_reverse
 from .calls.stored_plans import is_decided, numbers_in
 from .calls.variants import Variant, add_variant, replay
-from .errors import ArgumentError, PlannedADError, as_missing
+from .errors import ArgumentError, missing_where_refused
 from .pictures.pictured import Pictured
 from .planning.schedule import MemoryPlan
 from .planning.schedule_listing import plan_listing
@@ -56,10 +56,8 @@ class CompiledCall(Generic[Arguments, Given]):
     def __get__(self, plan: Plan | None, owner: type | None = None) -> Callable[..., Given]:
         if plan is None:
             return self.__wrapped__
-        try:
+        with missing_where_refused():
             return self.of(plan)
-        except PlannedADError as error:
-            raise as_missing(error).with_traceback(error.__traceback__) from error.__cause__
 
     def of(self, plan: Plan) -> Callable[Arguments, Given]:
         """The call of one plan, which takes this descriptor's place there."""

@@ -74,6 +74,9 @@ def test_a_plan_is_looked_through(f, missing) -> None:
     assert calls <= {name for name, _ in inspect.getmembers(plan)} | missing and calls <= set(dir(plan))
     assert pydoc.render_doc(plan) and isinstance(mock.create_autospec(plan), planned_ad.Plan)
     assert copy.copy(plan)(np.ones(2)) is not None
+    kernels = {name for name in ("value", "gradient", "value_and_gradient", "pullback") if hasattr(plan.kernel, name)}
+    assert missing - {"hvp"} == {"value", "gradient", "value_and_gradient", "pullback"} - kernels
+    assert inspect.getmembers(plan.kernel)
 
 
 def test_why_a_call_is_missing_travels() -> None:
