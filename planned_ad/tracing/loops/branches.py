@@ -30,7 +30,7 @@ from .forms import Nothing
 from .held import memory_of, same
 from .state import Key, Place, State, capture, is_read_first, may_be_asked_for, place_in, write_state
 from .stored_forms import Array
-from .unnoticed_reads import is_asked_for_class, unnoticed
+from .unnoticed_reads import unnoticed
 from .written_lists import lay_down
 
 if TYPE_CHECKING:
@@ -367,8 +367,7 @@ class Branches:
             found[key] = place, taken_up(recorder, node.chosen[key], self.loop.index, place.name, copy, shared)
         for key, carry in direct.items():
             found[key] = now.values[key][0], carry.in_place(recorder)
-        mixed = (place for key, place in places.items() if is_mixed(node.chosen[key]))
-        name = unnoticed(found.values()) or next((p.name for p in mixed if is_asked_for_class(p, active.frames)), "")
+        name = unnoticed(found.values())
         if name:
             raise self.refused(f"reads `{name}`, {DIFFERS}")
         write_state(found)
@@ -458,11 +457,6 @@ class Branches:
             raise self.refused("tests a traced value, and its source is not at hand")
         active.extent = extent
         self.recorder.watch.on(active.frame)
-
-
-def is_mixed(form: HandedOn) -> bool:
-    """Whether numbers in it are of one class on one side and of another on the other."""
-    return any(getattr(leaf, "is_mixed", False) for leaf in form.leaves())
 
 
 def is_copy(form: HandedOn) -> bool:

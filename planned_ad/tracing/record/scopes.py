@@ -62,6 +62,8 @@ class Decisions:
     uncounted: dict[Site, Unrolled] = field(default_factory=dict)  # and those that cannot be, with the reason
     long: dict[Site, Unrolled] = field(default_factory=dict)  # of these, the ones that have many iterations
     resized: set[Line] = field(default_factory=set)  # where loops run over what gets longer or shorter in them
+    shared: set[Line] = field(default_factory=set)  # where iterators are made whose items several ask for
+    truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
     stepped: set[Site] = field(default_factory=set)  # `any` and `all` of items that change something
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
     written: dict[Site, Any] = field(default_factory=dict)  # lists that loops write to, with the form of their numbers
