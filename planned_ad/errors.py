@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -180,10 +179,16 @@ def missing_where_refused() -> Iterator[None]:
         raise found.with_traceback(error.__traceback__) from error.__cause__
 
 
-@functools.cache
+MISSING: dict[type[PlannedADError], type[PlannedADError]] = {}
+
+
 def _class_of_missing(kind: type[PlannedADError]) -> type[PlannedADError]:
+    """A class of errors that are of `kind`, and AttributeErrors."""
+
     def reduced(self: PlannedADError) -> tuple[Any, ...]:  # in other processes, without what nobody asks for there
         return kind, self.args, self.__dict__
 
-    named = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
-    return type(kind.__name__, (kind, AttributeError), named | {"__reduce__": reduced})
+    if kind not in MISSING:
+        named = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
+        MISSING[kind] = type(kind.__name__, (kind, AttributeError), named | {"__reduce__": reduced})
+    return MISSING[kind]

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..functional.function import Function
 from ..python.structure import flatten
-from .sums import FAN_IN, Shipped, SumOverParts, Total, combined, neighbours, of_part, tree
+from .sums import FAN_IN, Shipped, SumOverParts, Total, combined, in_groups, of_part, tree
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -46,7 +46,7 @@ class DaskSum(SumOverParts):
             return part
         if hasattr(part, "__dask_graph__"):
             return self._client.compute(part)
-        return self._map("part", called if callable(part) else handed, [part])[0]
+        return self._map("part", loaded_here if callable(part) else handed, [part])[0]
 
     def _total(self, parameters: tuple, with_gradient: bool) -> Total:
         here, nbytes = [parameters], nbytes_of(parameters)
@@ -55,7 +55,7 @@ class DaskSum(SumOverParts):
         functions, parameters_of, wanted = ([given] * self._count for given in (self._function, *here, with_gradient))
         totals = self._map("partial", of_part, functions, parameters_of, self._held, wanted)
         while len(totals) > (1 if nbytes * self._fan_in > MOST_SENT else self._fan_in):
-            totals = self._map("combined", combined, neighbours(totals, self._fan_in))
+            totals = self._map("combined", combined, in_groups(totals, self._fan_in))
         return tree(self._client.gather(totals), self._fan_in)  # the last few are put together here
 
     def _map(self, what: str, run: Any, *given: list) -> list[Future]:
@@ -73,7 +73,7 @@ def handed(item: Any) -> Any:
     return item
 
 
-def called(load: Callable[[], Any]) -> Any:
+def loaded_here(load: Callable[[], Any]) -> Any:
     return load()
 
 

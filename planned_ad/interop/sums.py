@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,11 +72,11 @@ def copied_gradient(gradient: Any) -> Any:
 def tree(totals: Sequence[Total], fan_in: int = FAN_IN) -> Total:
     """All totals put together, up to `fan_in` neighbours at a time."""
     while len(totals) > 1:
-        totals = [combined(group) for group in neighbours(totals, fan_in)]
+        totals = [combined(group) for group in in_groups(totals, fan_in)]
     return totals[0]
 
 
-def neighbours(items: Sequence[Any], count: int) -> list[list[Any]]:
+def in_groups(items: Sequence[Any], count: int) -> list[list[Any]]:
     return [list(items[k : k + count]) for k in range(0, len(items), count)]
 
 

@@ -59,20 +59,22 @@ class PlanFunction(torch.autograd.Function):
         if torch.is_grad_enabled():  # the graph of this sweep is wanted
             found = PullbackFunction.apply(plain, cotangent, *saved(ctx))
         elif plain.is_loss:
-            found = scaled(plain, taken_gradients(ctx), cotangent.item())
+            found = times_cotangent(plain, taken_gradients(ctx), cotangent.item())
         else:
             found = PullbackFunction.forward(None, plain, cotangent, *saved(ctx))
         return None, *among_all(plain, found)
 
 
 def taken_gradients(ctx: Any) -> Any:
-    """New arrays for each sweep, since PyTorch may write to what it is given: those that came with the value are gone
-    after the first one, and another one through a graph that is retained has them computed again."""
+    """New arrays for each sweep, since PyTorch may write to what it is given.
+
+    Those that came with the value are gone after the first one; another one through the same graph computes them again.
+    """
     gradients = vars(ctx).pop("gradients", None)
     return ctx.plain.plan.value_and_gradient(*to_arrays(ctx.plain, saved(ctx)))[1] if gradients is None else gradients
 
 
-def scaled(plain: PlainPlan, gradients: Any, scale: float) -> list[torch.Tensor]:
+def times_cotangent(plain: PlainPlan, gradients: Any, scale: float) -> list[torch.Tensor]:
     gradients = gradients if len(plain.active) > 1 else (gradients,)
     if scale != 1.0:
         gradients = [gradient * scale for gradient in gradients]

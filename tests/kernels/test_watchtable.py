@@ -52,11 +52,10 @@ def test_fields_beside_other_rows():
         watchtable.field_of(f, "__defaults__"),
     ]
     assert [row.is_field for row in rows] == [False, True, False, False, True]
-    before = f.__code__
+    before, defaults = f.__code__, f.__defaults__
     for chosen in (rows, rows[::-1], rows[1:2] + rows[-1:]):
         table = table_of(*chosen)
         notices(table, lambda: setattr(f, "__code__", code), lambda: setattr(f, "__code__", before))
-        defaults = f.__defaults__
         notices(table, lambda: setattr(f, "__defaults__", (2.0,)), lambda: setattr(f, "__defaults__", defaults))
     table = table_of(*rows)
     notices(table, lambda: items.update(a=None), lambda: items.update(a=f))
