@@ -243,7 +243,7 @@ class LoopIterator:
         lengths = [length, *(around for _, around in recorder.unrolling.values())]
         is_nest = len(lengths) > 1 and math.prod(lengths) > TOGETHER * recorder.unroll
         shortest = 1 if site in decisions.kept or is_nest else recorder.unroll
-        if self.exits is not None:
+        if self.exits is not None or frame.f_code is decisions.whole:
             shortest = 0
         if together and length - first - last > shortest:
             self.begin, self.end = first, length - last

@@ -38,7 +38,6 @@ from .traced import TRACERS, NotAnOperand, Traced
 
 WARNS_AT = 20_000  # operations: a second
 MANY_OF_A_LINE = 1000
-MOST_TESTS = 3  # of data in short loops, each of which doubles the ways through them
 NUMBERS = int | float | np.number | np.bool_
 
 
@@ -79,7 +78,6 @@ class Recorder:
         self.max_steps = max_steps
         self.whiles: list[Any] = []  # the `while` loops being recorded
         self.scopes = Scopes(self.builder, decisions)
-        self._tests, self._tested = 0, set[Site]()  # tests in short loops that became guards, and these loops
         self.unrolling: dict[int, tuple[Site, int]] = {}  # short loops recorded one by one now, and their lengths
         self.flow = flow(self)
         self.watch = Watch(self)
@@ -455,17 +453,9 @@ class Recorder:
                 known = self.example.number(predicate).item()
             self._outcomes[predicate.id] = known
             if what == "branch" and self.unrolling:
-                self.tested_in_short_loops()
+                self.scopes.test_in_short_loops({site for site, _ in self.unrolling.values()})
             self.builder.guard(predicate, known, what, detail)
         return known
-
-    def tested_in_short_loops(self) -> None:
-        """Short loops that test data often are loops after all: each way through them would be a trace of its own."""
-        self._tests += 1
-        self._tested.update(site for site, _ in self.unrolling.values())
-        if self._tests > MOST_TESTS:
-            self.scopes.decisions.kept |= self._tested
-            raise self.scopes.restart()
 
     def _known_outcome(self, what: str) -> Any:
         """What a run of another trace has shown of the guard that is next, if it came as far."""
