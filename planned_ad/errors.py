@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from numpy.linalg import LinAlgError
 
@@ -159,3 +160,35 @@ class MemoryLimitError(PlannedADError, ValueError):
 
     The message names the least that is possible. Mend: a limit of so many bytes.
     """
+
+
+@contextmanager
+def missing_where_refused() -> Iterator[None]:
+    """What is raised in here is an AttributeError too: why an object does not have what it was asked for.
+
+    >>> import numpy as np, planned_ad
+    >>> plan = planned_ad.compile(lambda x: 2.0 * x, np.ones(2))
+    >>> hasattr(plan, "gradient"), hasattr(plan, "pullback")
+    (False, True)
+    """
+    try:
+        yield
+    except PlannedADError as error:
+        found = _class_of_missing(type(error))(*error.args)
+        found.__dict__.update(error.__dict__)
+        raise found.with_traceback(error.__traceback__) from error.__cause__
+
+
+MISSING: dict[type[PlannedADError], type[PlannedADError]] = {}
+
+
+def _class_of_missing(kind: type[PlannedADError]) -> type[PlannedADError]:
+    """A class of errors that are of `kind`, and AttributeErrors."""
+
+    def reduced(self: PlannedADError) -> tuple[Any, ...]:  # in other processes, without what nobody asks for there
+        return kind, self.args, self.__dict__
+
+    if kind not in MISSING:
+        named = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
+        MISSING[kind] = type(kind.__name__, (kind, AttributeError), named | {"__reduce__": reduced})
+    return MISSING[kind]

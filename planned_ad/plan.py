@@ -22,7 +22,7 @@ from .calls.replay import Call
 from .calls.split_calls import Forward, Reverse, SignatureOf, run_reverse
 from .calls.stored_plans import is_decided, numbers_in
 from .calls.variants import Variant, add_variant, replay
-from .errors import ArgumentError
+from .errors import ArgumentError, missing_where_refused
 from .pictures.pictured import Pictured
 from .planning.schedule import MemoryPlan
 from .planning.schedule_listing import plan_listing
@@ -40,7 +40,8 @@ from .tracing.record.scopes import Site, Unrolled
 class CompiledCall(Generic[Arguments, Given]):
     """A public call of a plan: at first use the plan's own compiled function takes its place in the instance.
 
-    There is no `__set__`, so that from then on the attribute is found in the instance without running any Python.
+    There is no `__set__`, so that from then on the attribute is found in the instance without running any Python. What
+    refuses to make the function is an AttributeError too: `hasattr`, `inspect` and completion ask for every attribute.
     """
 
     def __init__(self, documented: Callable[Concatenate[Any, Arguments], Given]):
@@ -53,7 +54,10 @@ class CompiledCall(Generic[Arguments, Given]):
     @overload
     def __get__(self, plan: Plan, owner: type | None = None) -> Callable[Arguments, Given]: ...
     def __get__(self, plan: Plan | None, owner: type | None = None) -> Callable[..., Given]:
-        return self.__wrapped__ if plan is None else self.of(plan)
+        if plan is None:
+            return self.__wrapped__
+        with missing_where_refused():
+            return self.of(plan)
 
     def of(self, plan: Plan) -> Callable[Arguments, Given]:
         """The call of one plan, which takes this descriptor's place there."""

@@ -114,8 +114,8 @@ def with_results_of_two_kinds(x):
     return value * x[5] if x[6] > x[7] else value
 
 
-PROGRAMS = (sides_and_returns, in_helpers, with_loops, with_results_of_two_kinds)
-A_TRACE_EACH = (payoff, raises, writes)  # texts and errors that a branch decides on, writes to what it has chosen
+PROGRAMS = (sides_and_returns, in_helpers, with_loops, with_results_of_two_kinds, payoff, writes)
+A_TRACE_EACH = (raises,)  # errors that are caught
 
 
 def points(count: int = 40) -> list[np.ndarray]:

@@ -95,3 +95,44 @@ def test_another_process(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == str([[3.0] * 3, [1.0] * 3])
+
+
+def cubes(x):
+    return np.sum(x**3) + x[0] * x[1]
+
+
+def shifted(x):
+    return np.sin(x) * x[::-1]
+
+
+TRANSFORMS = {
+    "grad": (planned_ad.grad, cubes),
+    "value_and_grad": (planned_ad.value_and_grad, cubes),
+    "hessian": (planned_ad.hessian, cubes),
+    "jacobian": (planned_ad.jacobian, shifted),
+    "nested": (lambda f: planned_ad.jacobian(planned_ad.grad(f)), cubes),
+    "vectorize": (planned_ad.vectorize, np.sin),
+    "sparse_jacobian": (planned_ad.sparse_jacobian, shifted),
+    "sparse_hessian": (planned_ad.sparse_hessian, cubes),
+}
+
+
+@pytest.mark.parametrize("restore", [lambda g: pickle.loads(pickle.dumps(g)), copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_derivatives_as_functions(name: str, restore) -> None:
+    """Also after they have compiled plans, which stay behind."""
+    transform, f = TRANSFORMS[name]
+    derivative, x = transform(f), np.array([0.5, 1.0, -2.0])
+    expected = dense(derivative(x))
+    for mine, theirs in zip(dense(restore(derivative)(x)), expected, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def dense(result) -> list[np.ndarray]:
+    items = result if isinstance(result, tuple) else (result,)
+    return [item.toarray() if hasattr(item, "toarray") else np.asarray(item) for item in items]
+
+
+def test_a_plan_of_a_derivative() -> None:
+    plan = planned_ad.compile(planned_ad.grad(cubes), np.ones(3))
+    np.testing.assert_array_equal(loaded_elsewhere(plan)(np.ones(3)), plan(np.ones(3)))

@@ -13,7 +13,7 @@ from planned_ad.tape.verify import verify
 from planned_ad.trace import Trace, trace
 
 from .oracle import assert_shadows, interpreted
-from .place_programs import PROGRAMS, conditional_expression
+from .place_programs import PROGRAMS, conditional_expression, row_of_a_matrix_kept
 from .random_place_programs import arguments, function_of, write_program
 from .sweeps import sweep
 from .tracing_oracle import perturbed_by_nothing as copied
@@ -121,13 +121,16 @@ def list_of_new_arrays(x, y, s):
 
 @pytest.mark.parametrize(
     "f",
-    [chosen_and_not_written, chosen_read_and_written_then, made_on_each_side, new_array_of_the_old, list_of_new_arrays],
-)
+    [
+        chosen_and_not_written, chosen_read_and_written_then, made_on_each_side, new_array_of_the_old,
+        list_of_new_arrays, conditional_expression,
+    ],
+)  # fmt: skip
 def test_stays_a_loop(f: Callable) -> None:
     assert not compared(f, range(4), 0).unrolled
 
 
 def test_the_reason_is_told() -> None:
-    (unrolled,) = trace(conditional_expression, arguments(0)).unrolled
+    (unrolled,) = trace(row_of_a_matrix_kept, arguments(0)).unrolled
     assert "writes to memory" in unrolled.reason
     assert unrolled.line.text.strip().startswith("for ")

@@ -23,7 +23,6 @@ from .tracing_oracle import replay
 UNROLLED = {
     "shared_rows",
     "popped",
-    "on_sides",
     "class_asked",
     "row_replaced",
     "shallow",

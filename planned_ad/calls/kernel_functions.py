@@ -18,6 +18,7 @@ from ..errors import (
     PlannedADError,
     SingularMatrixError,
     UnsupportedError,
+    missing_where_refused,
 )
 from ..kernels.entry import watchtable
 from ..kernels.entry.callspec import ArgumentResult, ArraySpec, FloatResult, Result, StaticSpec, TupleResult
@@ -89,7 +90,7 @@ class Kernel:
         return getattr, (self._plan, "kernel")
 
     def _function(self, kind: str) -> KernelFunction:
-        with self._plan._lock:
+        with self._plan._lock, missing_where_refused():
             if kind not in self._made:
                 self._made[kind] = KernelFunction(self._plan, kind)
             return self._made[kind]

@@ -17,11 +17,17 @@ MOST_SIGNATURES = 256  # beyond them, what was compiled first is dropped
 
 
 class BySignature(Generic[Made]):
-    """What is compiled for arguments by position and by keyword; threads that ask for the same wait for one."""
+    """What is compiled for arguments by position and by keyword; threads that ask for the same wait for one.
+
+    A copy, or what comes out of a pickle, is empty: compiled again, or found where `compile` finds plans.
+    """
 
     def __init__(self) -> None:
         self._found: dict[Any, Made] = {}
         self._lock = threading.RLock()
+
+    def __reduce__(self) -> tuple:
+        return BySignature, ()
 
     def __len__(self) -> int:
         return len(self._found)

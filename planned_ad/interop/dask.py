@@ -8,7 +8,7 @@ takes the place of what was lost.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..functional.function import Function
 from ..python.structure import flatten
-from .sums import FAN_IN, Shipped, SumOverParts, Total, combined, of_part, tree
+from .sums import FAN_IN, Shipped, SumOverParts, Total, combined, in_groups, of_part, tree
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -37,7 +37,7 @@ class DaskSum(SumOverParts):
             raise ArgumentError("dask_sum: the client is asynchronous; make one that is not")
         self._fan_in = fan_in
         self._held = [self._on_workers(part) for part in self._parts]
-        self._function = self._submit("function", unshipped, self._shipped)
+        (self._function,) = self._map("function", unshipped, [self._shipped])
 
     def _on_workers(self, part: Any) -> Future:
         from distributed import Future
@@ -46,18 +46,22 @@ class DaskSum(SumOverParts):
             return part
         if hasattr(part, "__dask_graph__"):
             return self._client.compute(part)
-        return self._submit("part", part) if callable(part) else self._submit("part", handed, part)
+        return self._map("part", loaded_here if callable(part) else handed, [part])[0]
 
     def _total(self, parameters: tuple, with_gradient: bool) -> Total:
-        here: Any = parameters
-        if nbytes_of(parameters) * self._count > MOST_SENT:  # one task, whose result workers get from one another
-            here = self._submit("parameters", handed, parameters)
-        partial = [self._submit("partial", of_part, self._function, here, part, with_gradient) for part in self._held]
-        whole = tree(partial, lambda group: self._submit("combined", combined, group), self._fan_in)
-        return whole.result()
+        here, nbytes = [parameters], nbytes_of(parameters)
+        if nbytes * self._count > MOST_SENT:  # one task, whose result workers get from one another
+            here = self._map("parameters", handed, here)
+        functions, parameters_of, wanted = ([given] * self._count for given in (self._function, *here, with_gradient))
+        totals = self._map("partial", of_part, functions, parameters_of, self._held, wanted)
+        while len(totals) > (1 if nbytes * self._fan_in > MOST_SENT else self._fan_in):
+            totals = self._map("combined", combined, in_groups(totals, self._fan_in))
+        return tree(self._client.gather(totals), self._fan_in)  # the last few are put together here
 
-    def _submit(self, what: str, run: Any, *args: Any) -> Future:
-        return self._client.submit(run, *args, key=f"planned_ad-{what}-{uuid.uuid4().hex}")
+    def _map(self, what: str, run: Any, *given: list) -> list[Future]:
+        """A task for each item of the lists, in one message to the scheduler."""
+        keys = [f"planned_ad-{what}-{uuid.uuid4().hex}" for _ in given[0]]
+        return self._client.map(run, *given, key=keys)
 
 
 def nbytes_of(parameters: tuple) -> int:
@@ -67,6 +71,10 @@ def nbytes_of(parameters: tuple) -> int:
 def handed(item: Any) -> Any:
     """What is sent to a worker."""
     return item
+
+
+def loaded_here(load: Callable[[], Any]) -> Any:
+    return load()
 
 
 def unshipped(shipped: Shipped) -> Function:

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -69,11 +69,15 @@ def copied_gradient(gradient: Any) -> Any:
     return structure.unflatten([np.copy(leaf) if isinstance(leaf, np.ndarray) else leaf for leaf in leaves])
 
 
-def tree(totals: Sequence[Any], combine: Callable[[list[Any]], Any] = combined, fan_in: int = FAN_IN) -> Any:
+def tree(totals: Sequence[Total], fan_in: int = FAN_IN) -> Total:
     """All totals put together, up to `fan_in` neighbours at a time."""
     while len(totals) > 1:
-        totals = [combine(list(totals[k : k + fan_in])) for k in range(0, len(totals), fan_in)]
+        totals = [combined(group) for group in in_groups(totals, fan_in)]
     return totals[0]
+
+
+def in_groups(items: Sequence[Any], count: int) -> list[list[Any]]:
+    return [list(items[k : k + count]) for k in range(0, len(items), count)]
 
 
 def rows_in(function: Function, part: Any) -> tuple[Any, ...]:

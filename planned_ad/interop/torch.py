@@ -58,13 +58,27 @@ class PlanFunction(torch.autograd.Function):
         plain = ctx.plain
         if torch.is_grad_enabled():  # the graph of this sweep is wanted
             found = PullbackFunction.apply(plain, cotangent, *saved(ctx))
-        elif plain.is_loss:  # new arrays: what PyTorch is given it may write to
-            scale, gradients = cotangent.item(), ctx.gradients
-            gradients = gradients if len(plain.active) > 1 else (gradients,)
-            found = [tensor(plain.operands[k], g * scale) for k, g in zip(plain.active, gradients)]
+        elif plain.is_loss:
+            found = times_cotangent(plain, taken_gradients(ctx), cotangent.item())
         else:
             found = PullbackFunction.forward(None, plain, cotangent, *saved(ctx))
         return None, *among_all(plain, found)
+
+
+def taken_gradients(ctx: Any) -> Any:
+    """New arrays for each sweep, since PyTorch may write to what it is given.
+
+    Those that came with the value are gone after the first one; another one through the same graph computes them again.
+    """
+    gradients = vars(ctx).pop("gradients", None)
+    return ctx.plain.plan.value_and_gradient(*to_arrays(ctx.plain, saved(ctx)))[1] if gradients is None else gradients
+
+
+def times_cotangent(plain: PlainPlan, gradients: Any, scale: float) -> list[torch.Tensor]:
+    gradients = gradients if len(plain.active) > 1 else (gradients,)
+    if scale != 1.0:
+        gradients = [gradient * scale for gradient in gradients]
+    return [tensor(plain.operands[k], gradient) for k, gradient in zip(plain.active, gradients)]
 
 
 class PullbackFunction(torch.autograd.Function):

@@ -64,6 +64,22 @@ def _extent(code: types.CodeType, instruction: int) -> Extent | None:
     return _reach(path, [statement]) if isinstance(statement, ast.If) else _lines([statement])
 
 
+def rest_at(frame: types.FrameType) -> Extent | None:
+    """The rest of the body of the innermost loop around the test that is running in `frame`, or of its function."""
+    return _rest(frame.f_code, frame.f_lasti)
+
+
+@functools.lru_cache(maxsize=1024)
+def _rest(code: types.CodeType, instruction: int) -> Extent | None:
+    line, _, column, _ = list(code.co_positions())[instruction // 2]
+    tree = syntax_of(code.co_filename)
+    path = [] if line is None or tree is None else path_at(tree, line, column or 0)
+    if not path:
+        return None
+    function, loops = _around(path)
+    return _lines(loops[-1].body) if loops else _lines([path[-1]]) if function is None else function
+
+
 def extent_after(frame: types.FrameType, line: int, returns: bool) -> Extent:
     """What a test decides about, after the loop whose statement begins at `line`, whether it was left by something.
 
@@ -83,12 +99,9 @@ def _loops(file: str) -> list[Any]:
 
 def _reach(path: list[Any], decided: list[Any]) -> Extent:
     """What a test decides about that stands before `decided`; `path` are the statements around it."""
-    functions = [k for k, s in enumerate(path) if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)]
-    inside = path[functions[-1] + 1 :] if functions else path
-    loops = [s for s, within in pairwise(inside) if isinstance(s, ast.For | ast.While) and within not in s.orelse]
+    function, loops = _around(path)
     returns = any(has(s, ast.Return) for s in decided)
     breaks = any(has(s, ast.Break) for s in decided)
-    function = _lines(path[functions[-1]].body) if functions else None
     if loops and (returns or breaks):
         body = _lines(loops[-1].body)
         left = tuple(loop.lineno for loop in loops) if returns else (loops[-1].lineno,)
@@ -99,6 +112,14 @@ def _reach(path: list[Any], decided: list[Any]) -> Extent:
     if loops and any(has(s, ast.Continue) for s in decided):
         return _lines(loops[-1].body)
     return _lines([path[-1]])
+
+
+def _around(path: list[Any]) -> tuple[Extent | None, list[Any]]:
+    """The lines of the function in which a path of statements ends, if it is in one, and the loops around the end."""
+    functions = [k for k, s in enumerate(path) if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inside = path[functions[-1] + 1 :] if functions else path
+    loops = [s for s, within in pairwise(inside) if isinstance(s, ast.For | ast.While) and within not in s.orelse]
+    return _lines(path[functions[-1]].body) if functions else None, loops
 
 
 def _lines(statements: list[Any]) -> Extent:

@@ -76,6 +76,20 @@ def test_gradients_are_arrays_of_their_own(plan) -> None:
     assert f(x.detach()).requires_grad is False
 
 
+@pytest.mark.parametrize("scale", [1.0, -2.5])
+def test_a_graph_is_swept_again_whatever_was_written_to_what_it_gave(plan, scale) -> None:
+    x, true = given(X), scale * plan.gradient(X)
+    loss = scale * torch_function(plan)(x)
+    for _ in range(3):
+        loss.backward(retain_graph=True)
+        np.testing.assert_array_equal(x.grad, true)
+        x.grad.fill_(np.nan)  # the very memory that PyTorch was given, the first time
+        x.grad = None
+    with pytest.raises(RuntimeError, match="second time"):
+        loss.backward()
+        loss.backward()
+
+
 def test_a_third_derivative_is_refused(plan) -> None:
     x = given(X)
     (first,) = torch.autograd.grad(torch_function(plan)(x), x, create_graph=True)

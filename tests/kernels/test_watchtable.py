@@ -40,6 +40,28 @@ def test_cells():
     notices(table, lambda: bind(other), lambda: bind(value))
 
 
+def test_fields_beside_other_rows():
+    def f(x=1.0):
+        return x
+
+    code, items, numbers = (lambda x=1.0: x).__code__, {"a": f}, np.zeros(3)
+    rows = [
+        watchtable.item(items, "a", f),
+        watchtable.field_of(f, "__code__"),
+        *watchtable.layout_of(numbers),
+        watchtable.field_of(f, "__defaults__"),
+    ]
+    assert [row.is_field for row in rows] == [False, True, False, False, True]
+    before, defaults = f.__code__, f.__defaults__
+    for chosen in (rows, rows[::-1], rows[1:2] + rows[-1:]):
+        table = table_of(*chosen)
+        notices(table, lambda: setattr(f, "__code__", code), lambda: setattr(f, "__code__", before))
+        notices(table, lambda: setattr(f, "__defaults__", (2.0,)), lambda: setattr(f, "__defaults__", defaults))
+    table = table_of(*rows)
+    notices(table, lambda: items.update(a=None), lambda: items.update(a=f))
+    notices(table, lambda: setattr(numbers, "shape", (3, 1)), lambda: setattr(numbers, "shape", 3))
+
+
 class Plain:
     kind = 1
 

@@ -6,6 +6,7 @@ The pattern comes from the traced operations (see `sparsity`), the directions of
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -313,7 +314,7 @@ def sparse_jacobian(function: Callable[..., Any], argnums: Argnums = 0, mode: Mo
     2
     """
     one_of("mode", mode, (None, "forward", "reverse"))
-    return SparseDerivative(lambda: Compressed(function, argnums, mode=mode))
+    return SparseDerivative(functools.partial(Compressed, function, argnums, mode=mode))
 
 
 def sparse_hessian(function: Callable[..., Any], argnums: Argnums = 0, colouring: str = "star") -> SparseDerivative:
@@ -347,7 +348,7 @@ def sparse_hessian(function: Callable[..., Any], argnums: Argnums = 0, colouring
     """
     one_of("colouring", colouring, ("star", "distance-1"))
     gradient = Gradient(function, argnums)
-    return SparseDerivative(lambda: CompressedHessian(gradient, argnums, False, colouring, "forward"))
+    return SparseDerivative(functools.partial(CompressedHessian, gradient, argnums, False, colouring, "forward"))
 
 
 def jacobian_of_plan(plan: Plan, mode: Mode | None = None) -> SparseCall:

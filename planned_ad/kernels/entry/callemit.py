@@ -17,7 +17,7 @@ from llvmlite import ir
 from ..llvm.addresses import TableModule, integer_at, pointer_at
 from ..llvm.types import align_stack, value_unless
 from ..nests.overlaps import overlap_bits
-from . import headers
+from . import headers, watchtable
 from .callspec import (
     ANY_TYPES,
     AnySpec,
@@ -323,10 +323,22 @@ class CallEmitter(ObjectEmitter):
             self._check(item, item_value, in_list or spec.type is list, (*path, position))
 
     def _check_outside(self) -> None:
-        if self.spec.watch is not None and self.spec.watch.table is not None:
-            walk = pointer_at(self.builder, "routine", "walk", ir.FunctionType(INT32, [POINTER]))
-            differs = self.builder.call(walk, [pointer_at(self.builder, "own", "watch")])
-            self._require(self.builder.icmp_signed("==", differs, INT32(0)))
+        """By a loop of its own where all that is looked at are fields of objects; else by the routine for all."""
+        if self.spec.watch is None or self.spec.watch.table is None:
+            return
+        builder, watch = self.builder, pointer_at(self.builder, "own", "watch")
+        table = watchtable.table_at(builder, watch)
+        fields, whatever, same = self._block("fields"), self._block("whatever"), self._block("outside.same")
+        builder.cbranch(watchtable.has_only_fields(builder, table), fields, whatever)
+        builder.position_at_end(fields)
+        with watchtable.each_field(builder, table) as is_same:
+            self._require(is_same)
+        builder.branch(same)
+        builder.position_at_end(whatever)
+        walk = pointer_at(builder, "routine", "walk", ir.FunctionType(INT32, [POINTER]))
+        self._require(builder.icmp_signed("==", builder.call(walk, [watch]), INT32(0)))
+        builder.branch(same)
+        builder.position_at_end(same)
 
     # Kernel and result ------------------------------------------------------------------------------------------------
 

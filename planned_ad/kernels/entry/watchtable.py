@@ -1,7 +1,10 @@
 """A check in machine code that objects outside of a plan are what they were: a walk over a table of places.
 
-Each row says where a pointer (or some bytes) is found, and what it was. The walk takes a few nanoseconds a row, runs no
-Python code, and needs the GIL. One walker, compiled once in a process, serves all tables.
+Each row says where a pointer (or some bytes) is found, and what it was. The walk takes a nanosecond or two a row, runs
+no Python code, and needs the GIL. One walker, compiled once in a process, serves all tables.
+
+Pointers in objects that the table keeps alive, such as the code and the defaults of functions, may be read at any time:
+they come first, as pairs of numbers. Where there is nothing else, a call compares them itself.
 """
 
 from __future__ import annotations
@@ -9,7 +12,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +41,7 @@ DICT_LENGTH = 16
 DICT_KEYS = 32
 DICT_VALUES = 40
 FIELDS = 7
+HEAD = 2  # numbers before all: how many pairs there are, and how many other rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,14 @@ class Row:
     alive: tuple[object, ...]
     slot: int = 0
     table: int = 0
+
+    @property
+    def is_field(self) -> bool:
+        """Whether it is a pointer in an object that is kept: it can be read whatever other rows find."""
+        if self.kind != CELL:
+            return False
+        owner = self.alive[0]
+        return 0 <= self.place - id(owner) < type.__getattribute__(type(owner), "__basicsize__")
 
 
 def cell(place: int, expected: int, *alive: object) -> Row:
@@ -204,7 +217,7 @@ class WatchTable:
     """Rows that may be replaced while machine code refers to the table, by one store of an address."""
 
     start: ctypes.Array = field(default_factory=lambda: (ctypes.c_int64 * 1)())
-    rows: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))  # how many, and their fields
+    numbers: np.ndarray = field(default_factory=lambda: np.zeros(HEAD, np.int64))
     alive: tuple[Row, ...] = ()
 
     @property
@@ -213,10 +226,12 @@ class WatchTable:
 
     def fill(self, rows: Iterable[Row]) -> None:
         rows = tuple(rows)
-        numbers = [n for r in rows for n in (r.kind, r.place, r.key, r.expected, r.nbytes, r.slot, r.table)]
-        table = np.array([len(rows), *numbers], np.int64)
+        pairs, others = [r for r in rows if r.is_field], [r for r in rows if not r.is_field]
+        numbers = [n for r in pairs for n in (r.place, r.expected)]
+        numbers += [n for r in others for n in (r.kind, r.place, r.key, r.expected, r.nbytes, r.slot, r.table)]
+        table = np.array([len(pairs), len(others), *numbers], np.int64)
         self.start[0] = table.ctypes.data
-        self.rows, self.alive = table, rows
+        self.numbers, self.alive = table, rows
 
     def holds(self) -> bool:
         """Whether everything is as it was."""
@@ -262,11 +277,17 @@ def _in_python():
 def _emit(module: ir.Module, symbol: str) -> None:
     function = ir.Function(module, ir.FunctionType(I32, [POINTER]), symbol)
     builder = ir.IRBuilder(function.append_basic_block("entry"))
-    table = builder.load(builder.bitcast(function.args[0], I64.as_pointer().as_pointer()))
-    with loop(builder, builder.add(I64(0), I64(0)), builder.load(table), 1) as number:
-        first = builder.add(builder.mul(number, I64(FIELDS)), I64(1))
-        kind, *fields = (builder.load(builder.gep(table, [builder.add(first, I64(k))])) for k in range(FIELDS))
-        done, differs = builder.append_basic_block("same"), builder.append_basic_block("differs")
+    table = table_at(builder, function.args[0])
+    differs = builder.append_basic_block("differs")
+    with each_field(builder, table) as same:
+        going_on = builder.append_basic_block("going_on")
+        builder.cbranch(same, going_on, differs)
+        builder.position_at_end(going_on)
+    rows = builder.gep(table, [builder.add(builder.mul(_number(builder, table, 0), I64(2)), I64(HEAD))])
+    with loop(builder, builder.add(I64(0), I64(0)), _number(builder, table, 1), 1) as number:
+        first = builder.mul(number, I64(FIELDS))
+        kind, *fields = (_number(builder, rows, builder.add(first, I64(k))) for k in range(FIELDS))
+        done = builder.append_basic_block("same")
         chosen = builder.switch(kind, differs)
         for what, emit in KINDS.items():
             block = builder.append_basic_block("kind")
@@ -274,10 +295,32 @@ def _emit(module: ir.Module, symbol: str) -> None:
             builder.position_at_end(block)
             same = emit(builder, *fields)
             builder.cbranch(same, done, differs)
-        builder.position_at_end(differs)
-        builder.ret(I32(1))
         builder.position_at_end(done)
     builder.ret(I32(0))
+    builder.position_at_end(differs)
+    builder.ret(I32(1))
+
+
+def table_at(builder: ir.IRBuilder, start: ir.Value) -> ir.Value:
+    """The numbers of a table, by the address of a `WatchTable`."""
+    return builder.load(builder.bitcast(start, I64.as_pointer().as_pointer()))
+
+
+def has_only_fields(builder: ir.IRBuilder, table: ir.Value) -> ir.Value:
+    return builder.icmp_signed("==", _number(builder, table, 1), I64(0))
+
+
+@contextmanager
+def each_field(builder: ir.IRBuilder, table: ir.Value) -> Iterator[ir.Value]:
+    """What is emitted in the block goes over the pairs of a table; given is whether the pointer is as it was."""
+    with loop(builder, builder.add(I64(0), I64(0)), _number(builder, table, 0), 1) as number:
+        first = builder.add(builder.mul(number, I64(2)), I64(HEAD))
+        place, expected = (_number(builder, table, builder.add(first, I64(k))) for k in range(2))
+        yield builder.icmp_signed("==", _pointer_there(builder, place), expected)
+
+
+def _number(builder: ir.IRBuilder, numbers: ir.Value, index: int | ir.Value) -> ir.Value:
+    return builder.load(builder.gep(numbers, [I64(index) if isinstance(index, int) else index]))
 
 
 def _pointer_there(builder: ir.IRBuilder, place: ir.Value, offset: int = 0) -> ir.Value:

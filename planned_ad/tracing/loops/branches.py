@@ -16,19 +16,21 @@ from typing import TYPE_CHECKING, Any
 from ...python.exit_syntax import name_of
 from ...python.frames import user_frames
 from ...python.source import Line
-from ...python.statements import IDENTITY, Extent, asks_identity, extent_at
+from ...python.statements import IDENTITY, Extent, asks_identity
 from ...tape.tape import Branch, Operation, Value
 from ..record.aliases import NONE, Copy, Names
 from ..record.blocks import Block, Made
 from ..record.ids import APART
 from ..record.lost_variables import DIFFERS
 from ..record.recorder import Recorder
-from ..record.scopes import MOST_TESTS, Scope
+from ..record.scopes import MOST_TESTS, Scope, Site
 from .carries import NextArray
 from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, taken_up
 from .form import HandedOn
 from .forms import Nothing
 from .held import memory_of, same
+from .leaving_tests import follow_test
+from .splits import decided_at, or_split, split, test_site
 from .state import Key, Place, State, capture, is_read_first, may_be_asked_for, place_in, write_state
 from .stored_forms import Array
 from .unnoticed_reads import unnoticed
@@ -95,6 +97,7 @@ class Active:
     outcome: bool
     predicate: Value
     frame: types.FrameType
+    site: Site  # of the test, or of the call of the function that it was in
     line: Line  # of the test
     extent: Extent
     scope: Scope
@@ -150,7 +153,7 @@ class Branches:
         """Which way this pass goes; `extent` is what the test decides about, where that is known."""
         recorder = self.recorder
         frame = next(user_frames(sys._getframe(1)))
-        extent = extent_at(frame) if extent is None else extent
+        extent = decided_at(recorder, frame) if extent is None else extent
         if extent is None:
             raise self.refused("tests a traced value, and its source is not at hand")
         if extent.leaves:
@@ -169,6 +172,7 @@ class Branches:
             outcome=outcome,
             predicate=predicate,
             frame=frame,
+            site=test_site(frame),
             line=builder.line,
             extent=extent,
             scope=Scope(outer=builder.operations, apart=Block(Made(node.parts[outcome].apart))),
@@ -198,7 +202,7 @@ class Branches:
 
     def reached(self, frame: types.FrameType, extent: Extent) -> Extent:
         """What a test decides about that may leave a loop."""
-        follow(self.recorder, frame, extent)
+        follow_test(self.recorder, frame, extent)
         exits = frame.f_locals.get(name_of(extent.loop))
         if exits is not None and exits.is_recorded:
             return extent
@@ -268,7 +272,7 @@ class Branches:
         side.handed_on, side.direct = frozenset(places), frozenset(direct)
         self.choose(active, now, places)
         if any(asks_identity(f.f_code) for f in frames) and any(map(is_copy, active.node.chosen.values())):
-            raise self.refused(IDENTITY)
+            raise split(self.recorder, active.site) or self.refused(IDENTITY)
         self.hand_on(active, now, places, direct)
         self.end(active, side, before)
         self.emit(active, side)
@@ -368,19 +372,19 @@ class Branches:
         recorder, node, found = self.recorder, active.node, {}
         recorder.builder.line = active.line  # whichever side was taken
         for key, place in places.items():
-            copy, shared = self.copy(node, key), key in node.shared
+            copy, shared = self.copy(active, key), key in node.shared
             found[key] = place, taken_up(recorder, node.chosen[key], self.loop.index, place.name, copy, shared)
         for key, carry in direct.items():
             found[key] = now.values[key][0], carry.in_place(recorder)
         name = unnoticed(found.values())
         if name:
-            raise self.refused(f"reads `{name}`, {DIFFERS}")
+            raise split(recorder, active.site) or self.refused(f"reads `{name}`, {DIFFERS}")
         write_state(found)
 
-    def copy(self, node: Node, key: Key) -> Copy:
+    def copy(self, active: Active, key: Key) -> Copy:
         """For what the copies stand that hold what either side has left."""
-        names = NONE.union(*(node.names.get((key, outcome), NONE) for outcome in (True, False)))
-        return Copy(names, NONE, self.loop.copies.refused)
+        names = NONE.union(*(active.node.names.get((key, outcome), NONE) for outcome in (True, False)))
+        return Copy(names, NONE, or_split(self.recorder, active.site, self.loop.copies.refused))
 
     def direct(self, active: Active, now: State) -> dict[Key, NextArray]:
         """The arrays that a side which ends with the body leaves where the loop hands them on.
@@ -457,7 +461,7 @@ class Branches:
             raise self.refused("tests a traced value to return")
         frames = list(user_frames(active.frame))
         active.frame = frames[1]
-        extent = extent_at(active.frame)
+        active.site, extent = test_site(active.frame), decided_at(self.recorder, active.frame)
         if extent is None:
             raise self.refused("tests a traced value, and its source is not at hand")
         active.extent = extent
@@ -467,21 +471,6 @@ class Branches:
 def is_copy(form: HandedOn) -> bool:
     """Whether arrays are copied in this form."""
     return any(isinstance(leaf, Array) for leaf in form.leaves())
-
-
-def follow(recorder: Recorder, frame: types.FrameType, extent: Extent) -> None:
-    """A test that leaves loops is met: from now on their exits are followed."""
-    decisions, file = recorder.scopes.decisions, frame.f_code.co_filename
-    if not frame.f_code.co_flags & GENERATOR and not {(file, line) for line in extent.loops} <= decisions.followed:
-        decisions.follow(file, extent.loops)
-        raise recorder.scopes.restart()
-
-
-def follow_exits(recorder: Recorder, frame: types.FrameType) -> None:
-    """A test outside of all loops that are recorded once: one that leaves a loop makes it such a loop, where it can."""
-    extent = extent_at(frame)
-    if extent is not None and extent.leaves:
-        follow(recorder, frame, extent)
 
 
 def skeleton(op: Operation) -> object:

@@ -45,6 +45,8 @@ def choose(recorder: Recorder, place: Place, form: HandedOn | None, value: Any, 
 def taken_up(recorder: Recorder, form: HandedOn, index: int, name: str, copy: Copy, shared: bool) -> Any:
     """What a variable holds after a branch; arrays are copies, `shared` where something else may lead to them."""
     for leaf in form.leaves():
+        if isinstance(leaf, Nothing):
+            leaf.refuse = copy.refuse
         if isinstance(leaf, Array):
             leaf.copy, leaf.shared = copy, shared or leaf is not form
     return form.begin(recorder, index, name)

@@ -12,8 +12,8 @@ from ...tape.tape import Value
 from ..lengths.elements import Length
 from ..record.recorder import Recorder
 from ..values.identity import refuse_truths
-from .branches import follow_exits
 from .iteration import Sequence, once
+from .leaving_tests import follow_exits
 from .traced_list import TracedList
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers

@@ -22,7 +22,7 @@ and `columns` (lists).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from ...python.complex_parts import complex_parts, is_complex_kind, kind_of_part
 from ...regions.affine import Extent, affine, substitute
 from ...regions.regions import View
 from ..lengths.ragged import seen
-from ..record.aliases import storages_in
+from ..record.aliases import Refusal, storages_in
 from ..record.lost_variables import DIFFERS, Lost
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
@@ -299,9 +299,10 @@ class Nothing(HandedOn):
     """What cannot be told: each iteration or side assigns another kind of thing, or leaves a copy behind."""
 
     reason: str = DIFFERS
+    refuse: Refusal | None = field(default=None, compare=False)  # what to raise where it is read
 
     def begin(self, recorder: Recorder, index: int, name: str) -> Any:
-        return Lost(recorder, name, self.reason)
+        return Lost(recorder, name, self.reason, self.refuse)
 
 
 def innermost_form(form: HandedOn | None) -> tuple[Any, tuple[int, ...]]:

@@ -87,6 +87,13 @@ class Copies:
         """The memories that the arrays in a value may be: it itself, items of tuples, lists and dicts."""
         return NONE.union(*(self.names(storage) for storage in storages_in(value)))
 
+    def refused(self, storage: Storage, reason: str) -> BaseException:
+        """What to raise where a copy in this memory cannot be used so."""
+        copy = self.known.get(storage.name)
+        if copy is not None:
+            return copy.refuse(reason, False)
+        return self.recorder.scopes.unroll_innermost(reason, self.recorder.builder.line)
+
     def made(self, storage: Storage, copy: Copy) -> None:
         """A copy is made, or made anew: it holds now what it stands for."""
         self.known[storage.name] = copy

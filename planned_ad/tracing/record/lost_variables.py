@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .aliases import Refusal
 from .recording import Recording
 
 DIFFERS = "which differs in kind from one iteration or branch to another"
@@ -15,21 +16,25 @@ BEHIND = "a part of memory that was chosen by an earlier iteration or a branch, 
 class Lost:
     """What a variable holds that is assigned anew before it is read. Where it is read first, the loop is unrolled."""
 
-    __slots__ = ("_name", "_reason", "_recorder")
+    __slots__ = ("_name", "_reason", "_recorder", "_refuse")
 
-    def __init__(self, recorder: Recording, name: str, reason: str = DIFFERS):
+    def __init__(self, recorder: Recording, name: str, reason: str = DIFFERS, refuse: Refusal | None = None):
+        object.__setattr__(self, "_refuse", refuse)
         object.__setattr__(self, "_recorder", recorder)
         object.__setattr__(self, "_name", name)
         object.__setattr__(self, "_reason", reason)
 
     def __getattribute__(self, attribute: str) -> Any:
-        if attribute in ("_recorder", "_name", "_reason", "__class__"):
+        if attribute in ("_recorder", "_name", "_reason", "_refuse", "__class__"):
             return object.__getattribute__(self, attribute)
         _read(self)
 
 
 def _read(self: Lost, *args: Any, **kwargs: Any) -> Any:
-    raise self._recorder.scopes.unroll_innermost(f"reads `{self._name}`, {self._reason}", self._recorder.builder.line)
+    reason = f"reads `{self._name}`, {self._reason}"
+    if self._refuse is not None:
+        raise self._refuse(reason, False)
+    raise self._recorder.scopes.unroll_innermost(reason, self._recorder.builder.line)
 
 
 KEPT = {"__class__", "__getattribute__", "__init__", "__init_subclass__", "__new__", "__setattr__", "__subclasshook__"}

@@ -21,6 +21,8 @@ class Accounts(Protocol):
 
     def written(self, storage: Any) -> None: ...
 
+    def refused(self, storage: Any, reason: str) -> BaseException: ...
+
 
 class Flow(Protocol):
     """What the stage of loops does: it runs over arrays, and says what tests of traced values give."""

@@ -262,7 +262,7 @@ class Storage:
         if self.listed is not None:
             raise self.listed.refuse()
         if self.chosen:
-            raise recorder.scopes.unroll_innermost("writes to an array that a branch chose", recorder.builder.line)
+            raise recorder.copies.refused(self, "writes to an array that a branch chose")
         if self.buffer is None:
             builder = recorder.builder
             view = self.view_of(self.base)

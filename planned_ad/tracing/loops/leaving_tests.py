@@ -1,0 +1,27 @@
+"""Tests that leave loops: where one is met, the exits of these loops are followed from then on; see `exits`."""
+
+from __future__ import annotations
+
+import inspect
+import types
+
+from ...python.statements import Extent, extent_at
+from ..record.recorder import Recorder
+
+
+def follow_test(recorder: Recorder, frame: types.FrameType, extent: Extent) -> None:
+    """A test that leaves loops is met: from now on their exits are followed."""
+    decisions, file = recorder.scopes.decisions, frame.f_code.co_filename
+    if (
+        not frame.f_code.co_flags & inspect.CO_GENERATOR
+        and not {(file, line) for line in extent.loops} <= decisions.followed
+    ):
+        decisions.follow(file, extent.loops)
+        raise recorder.scopes.restart()
+
+
+def follow_exits(recorder: Recorder, frame: types.FrameType) -> None:
+    """A test outside of all loops that are recorded once: one that leaves a loop makes it such a loop, where it can."""
+    extent = extent_at(frame)
+    if extent is not None and extent.leaves:
+        follow_test(recorder, frame, extent)
