@@ -12,7 +12,7 @@ from tests.tolerances import DIFFERENCES
 
 sys.path.append(str(Path(__file__).parents[1] / "asv_bench"))
 
-from benchmarks import allocations, batch, compiling, fourier, loop_checks, peers, sparse, speed, sums
+from benchmarks import allocations, batch, compiling, fourier, loop_checks, peers, sparse, speed, sums, threads
 from benchmarks.measure import compiled, example, zeros_like
 from benchmarks.programs import PROGRAMS
 
@@ -198,3 +198,14 @@ def test_loop_program_has_the_right_derivative(name, calculate):
 
 def test_shadows_follow_lists():
     assert flat(zeros_like([np.ones(2), [np.ones(1)]])).tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", threads.PROGRAMS)
+def test_threads_find_the_same(name):
+    program = threads.PROGRAMS[name]
+    arguments = program.arguments(program.small)
+    one, several = (threads.gradient_by(k, program, arguments) for k in (1, threads.THREADS))
+    for gradient, *rest in (one, several):
+        gradient(*rest)
+    for a, b in zip(one[1:], several[1:]):
+        np.testing.assert_array_equal(a, b)

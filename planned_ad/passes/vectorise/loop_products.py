@@ -30,7 +30,7 @@ from dataclasses import replace
 
 from ...analysis.enclosing import indices_of
 from ...analysis.independence import Sharing, moves
-from ...tape.tape import Apply, Load, Loop, Operation, Store, Value
+from ...tape.tape import Apply, Load, Loop, Store, Value
 
 Multiples = dict[int, tuple[Value, Value]]  # by the value: a number, and the array that it multiplies
 
@@ -45,7 +45,7 @@ def varying_values(loop: Loop) -> frozenset[int]:
 
 
 def with_products(loop: Loop) -> Loop:
-    """The loop with sums of products of an array that all its iterations have, and one of their own, as contractions."""
+    """The loop with sums of products, of an array that all iterations have and one of their own, as contractions."""
     if not any(isinstance(op, Apply) and op.primitive == "reduce_sum" for op in loop.body):
         return loop
     varying = varying_values(loop)
@@ -56,7 +56,7 @@ def with_products(loop: Loop) -> Loop:
     for op in loop.body:
         if isinstance(op, Apply) and op.primitive == "reduce_sum":
             factors = made.get(op.operands[0].id)
-            if is_product(factors, varying) and uses[op.operands[0].id] == 1:
+            if isinstance(factors, Apply) and is_product(factors, varying) and uses[factors.out.id] == 1:
                 products[op.out.id] = contraction(op, factors)
                 gone.add(factors.out.id)
     if not products:
@@ -65,9 +65,9 @@ def with_products(loop: Loop) -> Loop:
     return replace(loop, body=tuple(op for op in body if not any(v.id in gone for v in op.outputs)))
 
 
-def is_product(op: Operation | None, varying: Set[int]) -> bool:
+def is_product(op: Apply, varying: Set[int]) -> bool:
     """Whether `op` multiplies an array that is alike in all iterations by one that is not, element by element."""
-    if not isinstance(op, Apply) or op.primitive != "multiply" or op.out.dtype.kind != "f":
+    if op.primitive != "multiply" or op.out.dtype.kind != "f":
         return False
     arrays = all(v.shape == op.out.shape and v.dtype == op.out.dtype for v in op.operands)
     return arrays and len([v for v in op.operands if v.id in varying]) == 1
@@ -84,11 +84,8 @@ def contraction(total: Apply, factors: Apply) -> Apply:
 def sums_of_multiples(loop: Loop, sharing: Sharing, varying: Set[int], uses: Mapping[int, int]) -> Multiples:
     """Values of which iterations make a sum alone, each a number of the iteration's times an array of its own."""
     summed = {term.value.id for carry in sharing.carries.values() for term in carry.terms if carry.operation == "add"}
-    summed |= {
-        op.value.id
-        for position, op in enumerate(loop.body)
-        if isinstance(op, Store) and op.accumulate and position not in sharing.carries and not moves(op.region, loop.index)
-    }
+    added = (op for op in loop.body if isinstance(op, Store) and op.accumulate)
+    summed |= {op.value.id for op in added if not moves(op.region, loop.index)}
     found: Multiples = {}
     for op in loop.body:
         if not isinstance(op, Apply) or op.primitive != "multiply" or uses[op.out.id] != 1 or op.out.dtype.kind != "f":
