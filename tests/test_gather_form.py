@@ -128,3 +128,21 @@ def test_many_boxes_are_copies_with_rims(name):
     rims = [b for b in after.buffers if b.label.startswith("rim_")]
     passes = [sum(isinstance(op, Store) and op.accumulate for op in walk(t.operations)) for t in (before, after)]
     assert 1 <= len(rims) <= 2 and 2 * passes[1] < passes[0]
+
+
+def test_what_is_overwritten_without_being_read():
+    """Its shadow is cleared between two groups of contributions, which stay apart."""
+
+    def near(u):
+        total = u[2:, 1:-1, 1:-1] + u[:-2, 1:-1, 1:-1] + u[1:-1, 2:, 1:-1] + u[1:-1, :-2, 1:-1]
+        return np.sum((total + u[1:-1, 1:-1, 2:] + u[1:-1, 1:-1, :-2]) ** 2)
+
+    def f(u):
+        before = near(u)
+        u[1:-1, 1:-1, 1:-1] = 0.5
+        return before + near(u)
+
+    x = RNG.normal(size=(8, 9, 10))
+    before = simplify(reverse(trace(f, (x,)).tape))
+    np.testing.assert_allclose(shadow_after(gather_form(before), x), shadow_after(before, x), rtol=1e-13, atol=1e-13)
+    check_gradient(f, x)

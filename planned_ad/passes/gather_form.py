@@ -47,7 +47,7 @@ from ..regions.regions import Region, View, contiguous
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.tape import Constant, Operation, Store, Tape, Value, walk
 from .boxes import Box, Window, cut_boxes, place_of, shown
-from .halos import Copy, Rims, copies, parted
+from .halos import RimmedCopy, Rims, parted_stores, rimmed_copies
 
 SMALLEST = 64  # elements of the main box: below, passes over memory cost less than more code
 MOST_BOXES = 27
@@ -109,13 +109,13 @@ class _Gathering:
         pieces = cut_boxes(boxes)
         if len(pieces) <= MOST_BOXES:
             return partial(self.write_boxes, stores) if has_main_box(pieces) else None
-        here, shifted = parted(stores, self.places_of(stores))
-        found = copies(shifted, self.places_of(shifted))
+        here, shifted = parted_stores(stores, self.places_of(stores))
+        found = rimmed_copies(shifted, self.places_of(shifted))
         if found is None:
             return None
         return partial(self.write_copies, here, shifted, found)
 
-    def write_copies(self, here: Sequence[Store], shifted: Sequence[Store], found: Sequence[Copy]) -> None:
+    def write_copies(self, here: Sequence[Store], shifted: Sequence[Store], found: Sequence[RimmedCopy]) -> None:
         if len({store.region for store in here}) == 1:
             self.write_boxes(here)
         else:

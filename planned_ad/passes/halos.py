@@ -47,7 +47,7 @@ SPARED = 2  # passes over memory for each copy, at least, that are no longer mad
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class RimmedCopy:
     """The sum of `values` with a rim: what is added to each of `boxes`. `low`: how wide the rim is at the start."""
 
     values: tuple[Value, ...]
@@ -56,18 +56,21 @@ class Copy:
     shape: tuple[int, ...]
 
 
-def around(boxes: Sequence[Box]) -> Box:
+def bounding_box(boxes: Sequence[Box]) -> Box:
     """The smallest box that contains all."""
     starts = tuple(map(min, zip(*(box.starts for box in boxes))))
     return Box(starts, tuple(map(max, zip(*(box.stops for box in boxes)))))
 
 
-def parted(group: Sequence[Store], places: Sequence[Window]) -> tuple[list[Store], list[Store]]:
+def parted_stores(group: Sequence[Store], places: Sequence[Window]) -> tuple[list[Store], list[Store]]:
     """Stores that are written where they are, and those of what is shown at several places; both keep their order.
 
-    The former come first: what is not added to what is there, and what is shown once.
+    The former come first: what is not added to what is there, and what is shown once. All are the former where one
+    that is not added comes after ones that are.
     """
     plain = next((k for k, store in enumerate(group) if store.accumulate), len(group))
+    if not all(store.accumulate for store in group[plain:]):
+        return list(group), []
     added: dict[Box, tuple[Value, ...]] = {}
     for store, place in zip(group[plain:], places[plain:]):
         added[place.box] = (*added.get(place.box, ()), store.value)
@@ -77,16 +80,16 @@ def parted(group: Sequence[Store], places: Sequence[Window]) -> tuple[list[Store
     return [*group[:plain], *here], [store for store in group[plain:] if all(store is not other for other in here)]
 
 
-def copies(group: Sequence[Store], places: Sequence[Window]) -> list[Copy] | None:
+def rimmed_copies(group: Sequence[Store], places: Sequence[Window]) -> list[RimmedCopy] | None:
     """What has to be copied for a group of stores; None where it would not pay."""
     if not group:
         return None
     boxes = [place.box for place in places]
-    axes, whole = places[0].axes, around(boxes)
+    axes, whole = places[0].axes, bounding_box(boxes)
     size = contiguous(whole.shape).size
     if any(n != 1 for axis, n in enumerate(whole.shape) if axis not in axes):
         return None
-    if not all(store.accumulate and store.value.shape and store.value.dtype.kind == "f" for store in group):
+    if not all(store.value.shape and store.value.dtype.kind == "f" for store in group):
         return None
     if any(2 * contiguous(box.shape).size < size for box in boxes):
         return None
@@ -101,11 +104,11 @@ def copies(group: Sequence[Store], places: Sequence[Window]) -> list[Copy] | Non
     return [with_rim(values, boxes, whole, axes) for values, boxes in shown_at.items()]
 
 
-def with_rim(values: tuple[Value, ...], boxes: Sequence[Box], whole: Box, axes: Sequence[int]) -> Copy:
+def with_rim(values: tuple[Value, ...], boxes: Sequence[Box], whole: Box, axes: Sequence[int]) -> RimmedCopy:
     low = tuple(max(box.starts[k] for box in boxes) - whole.starts[k] for k in axes)
     high = (whole.stops[k] - min(box.stops[k] for box in boxes) for k in axes)
     shape = tuple(a + n + b for a, n, b in zip(low, values[0].shape, high))
-    return Copy(values, tuple(boxes), low, shape)
+    return RimmedCopy(values, tuple(boxes), low, shape)
 
 
 class Rims:
@@ -115,7 +118,7 @@ class Rims:
         self.builder = builder
         self.memories: dict[tuple, Buffer] = {}
 
-    def of(self, copy: Copy, number: int, buffer: Buffer) -> Buffer:
+    def of(self, copy: RimmedCopy, number: int, buffer: Buffer) -> Buffer:
         """`number`: which copy of a group it is."""
         key = number, buffer.dtype, copy.low, copy.values[0].shape, copy.shape
         if key not in self.memories:
@@ -128,24 +131,28 @@ class Rims:
         for memory in self.memories.values():
             self.builder.store(memory.whole, self.builder.constant(0, memory.dtype))
 
-    def write(self, buffer: Buffer, group: Sequence[Store], places: Sequence[Window], found: Sequence[Copy]) -> None:
+    def write(
+        self, buffer: Buffer, group: Sequence[Store], places: Sequence[Window], found: Sequence[RimmedCopy]
+    ) -> None:
         """Store each element of the box around `group` once."""
-        builder, axes, whole = self.builder, places[0].axes, around([place.box for place in places])
+        builder, axes, whole = self.builder, places[0].axes, bounding_box([place.box for place in places])
         builder.line = group[-1].line
         extents = tuple(whole.shape[k] for k in axes)
         terms = []
         for number, copy in enumerate(found):
             memory, strides = self.of(copy, number, buffer), c_strides(copy.shape)
             inner = sum(a * s for a, s in zip(copy.low, strides))
-            builder.store(Region(memory.id, View(inner, copy.values[0].shape, strides)), total(builder, copy.values))
+            builder.store(
+                Region(memory.id, View(inner, copy.values[0].shape, strides)), sum_of_terms(builder, copy.values)
+            )
             for box in copy.boxes:
                 moved = sum((box.starts[k] - whole.starts[k]) * s for k, s in zip(axes, strides))
                 terms.append(builder.load(Region(memory.id, View(inner - moved, extents, strides))))
         region = Region(buffer.id, shown(buffer.view, whole, axes, places[0].moving))
-        builder.store(region, total(builder, terms), accumulate=True)
+        builder.store(region, sum_of_terms(builder, terms), accumulate=True)
 
 
-def total(builder: TapeBuilder, terms: Sequence[Value]) -> Value:
+def sum_of_terms(builder: TapeBuilder, terms: Sequence[Value]) -> Value:
     found = terms[0]
     for term in terms[1:]:
         found = builder.apply("add", found, term)
