@@ -62,7 +62,7 @@ def compile(
         For how many iterations of a `while` loop on computed values there is memory. A call that needs more grows it
         (with `on_branch="raise"`, raises BranchError).
     max_variants : int
-        Limit of recorded branches.
+        Limit of recorded ways through branches outside of loops, where they cannot all be recorded in one trace.
     memory_limit : int, optional
         Limit, in bytes, of what is kept from the primal for the reverse sweep (`explain().cached_bytes`). Where it
         would be exceeded, loops are run again in the reverse sweep, from checkpoints; `explain().reruns` says which.

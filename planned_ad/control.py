@@ -41,6 +41,13 @@ def fori_loop(lower: int, upper: int, body_fun: Callable[[int, Carry], Carry], i
     return val
 
 
+def in_one_iteration(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
+    """`function(*args, **kwargs)`, in a loop of one iteration: recorded so, tests of data are branches in it."""
+    for _ in range(1):
+        result = function(*args, **kwargs)
+    return result
+
+
 def while_loop(
     cond_fun: Callable[[Carry], Any],
     body_fun: Callable[[Carry], Carry],

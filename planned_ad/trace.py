@@ -59,7 +59,6 @@ from .tape.captured import share_memory
 from .tape.compact import compact
 from .tape.found_outside import Outside
 from .tape.tape import Guard, Tape, Value
-from .tape.verify import outside_of_memory
 from .tracing.loops.flow import LoopFlow
 from .tracing.record.leaves import ArgumentLeaf
 from .tracing.record.promotion import KINDS
@@ -80,6 +79,7 @@ from .tracing.replacements.rebinding import (
 )
 from .tracing.replacements.replacements import add_loaded, outsiders, replacements
 from .tracing.replacements.results import results_of
+from .tracing.replacements.whole_function import ONCE, in_one_loop
 from .tracing.values.array_classes import forget, traced_base
 from .tracing.values.array_tracer import ArrayTracer
 from .tracing.values.scalar_tracer import ScalarTracer
@@ -163,6 +163,7 @@ def trace(
     known: Sequence[Guard] = (),
     stretched: Iterable[Line] = (),
     unrolled: Mapping[Site, Unrolled] = MappingProxyType({}),
+    branches: bool = False,
     decisions: Decisions | None = None,
     outside: Outside | None = None,
 ) -> Trace:
@@ -190,6 +191,8 @@ def trace(
         choose another number of elements in each call.
     unrolled : mapping of Site to Unrolled
         Loops whose iterations are recorded one by one, and why.
+    branches : bool
+        Whether tests of data outside of loops are branches as they are in loops, where that can be, and not guards.
     decisions : Decisions, optional
         What is decided about its loops beforehand.
     outside : Outside
@@ -202,7 +205,8 @@ def trace(
         passes through, with a note that names the line.
     """
     if decisions is None:
-        decisions = Decisions(known=known, stretched=set(stretched), unrolled=dict(unrolled))
+        whole = ONCE if branches else None
+        decisions = Decisions(known=known, stretched=set(stretched), unrolled=dict(unrolled), whole=whole)
     outside = Outside() if outside is None else outside
     failure: Exception | None = None
     for _ in range(MOST_RUNS):
@@ -229,7 +233,9 @@ def trace(
                 raise
             failure = error  # perhaps since a number is asked for that is known where all is done as Python does it
         else:
-            if _unroll_what_reaches_outside(traced):
+            if traced.decisions.unroll_what_reaches_outside(
+                traced.tape, traced.rolled, f"{traced.name} ({traced.line})"
+            ):
                 continue
             _check_written(traced, recorder, bind(f, args, dict(kwargs or {}))[0])
             return traced
@@ -237,18 +243,6 @@ def trace(
             recorder.watch.off()
             forget(recorder)
     raise failure or TraceError(f"{recorder.builder.line}: the loops here could not be followed: unroll them (unroll=)")
-
-
-def _unroll_what_reaches_outside(traced: Trace) -> bool:
-    """Whether loops reach memory beside their own, which would be a mistake of ours: they are unrolled, and said so."""
-    found = outside_of_memory(traced.tape)
-    if found is None:
-        return False
-    if not traced.rolled:
-        raise TraceError(f"{traced.name} ({traced.line}): the trace reaches memory that is not its own: {found}")
-    reason = f"would reach memory that is not its own when it is recorded once ({found})"
-    traced.decisions.unrolled |= {site: Unrolled(line=line, reason=reason) for site, line in traced.rolled}
-    return True
 
 
 def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], recorder: Recorder) -> Trace:
@@ -260,6 +254,8 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     run_arguments = namespace.shadow(structure.unflatten(tracers))
     before = snapshots(structure, run_arguments, signature.names)
     shadow = f.within(recorder) if hasattr(f, "within") else namespace.function(f)
+    if recorder.scopes.decisions.whole is not None:
+        shadow = in_one_loop(namespace, shadow)
     result = _run(shadow, signature, run_arguments, structure, recorder)
     found = results_of(recorder, result)
     check_captured(namespace, arguments, signature.names)

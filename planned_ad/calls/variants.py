@@ -48,6 +48,7 @@ MOST_TIES = 8  # tests that the last bit of a sum decides, which each kernel add
 MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
 MOST_STEPS = 10_000_000
 MOST_EXAMPLE_STEPS = 100_000  # of an example that Python runs, since a test after the loop asks for its numbers
+SEVERAL = 4  # ways through a function that have a trace each, before all of them are to have one
 MOST_PAST = 3  # variants that are kept for when what is outside is again as it was for them
 
 
@@ -60,6 +61,7 @@ class PlanOfTraces(Protocol):
     _variants: list[Variant]
     _asked: dict[str, Callable[[Trace], None]]
     _stretched: set[Line]
+    _one_way: bool
     _exact: set[Line]
     _unrolled: dict[Site, Unrolled]
 
@@ -180,7 +182,12 @@ def more_telling(found: Broken | None, other: Broken) -> Broken:
 
 
 def add_variant(
-    plan: PlanOfTraces, args: tuple, kwargs: dict[str, Any], known: Sequence[Guard] = (), checked: Checked | None = None
+    plan: PlanOfTraces,
+    args: tuple,
+    kwargs: dict[str, Any],
+    known: Sequence[Guard] = (),
+    checked: Checked | None = None,
+    branches: bool = False,
 ) -> Variant:
     """Trace with an example of which the first guards are `known`; `checked`: what is known of its check."""
     options = plan._options
@@ -193,13 +200,13 @@ def add_variant(
         return added(plan, stored.trace, stored.checked, stored.watch, stored)
     check = options["check"] and (checked is None or checked.unrolled)  # what it unrolled, it finds again
     tracing = {name: options[name] for name in ("max_operations", "unroll", "max_steps")}
-    tracing |= {"known": known, "stretched": plan._stretched, "unrolled": plan._unrolled}
+    tracing |= {"known": known, "stretched": plan._stretched, "unrolled": plan._unrolled, "branches": branches}
     try:
         with belonging_to(file_of(plan._f)), stage(f"tracing {getattr(plan._f, '__name__', 'a function')}"):
             traced, found, watch = traced_and_watched(plan, args, kwargs, check, tracing)
     except TooFewSteps as error:
         more_steps(plan, error.line, MOST_EXAMPLE_STEPS)
-        return add_variant(plan, args, kwargs, known, checked)
+        return add_variant(plan, args, kwargs, known, checked, branches)
     plan._unrolled |= {site: loop for site, loop in traced.decisions.unrolled.items() if loop.reason == DIFFERS}
     found = found if check or checked is None else checked
     if request is not None:
@@ -321,7 +328,8 @@ def replay(
                 found = wider(plan, result, call)
                 done, result = attempt([found], called, entry_of, final=True)
             if not done and (result is None or decides(result.guard)):
-                found = for_any_count(plan, result, call) or another(plan, len(tried), result, call)
+                wide = for_any_count(plan, result, call) or for_all_branches(plan, tried, result, call)
+                found = wide or another(plan, len(tried), result, call)
                 done, result = attempt([found], called, entry_of, final=True)
             for _ in range(MOST_TIES):
                 if done or not decides(result.guard):
@@ -402,6 +410,23 @@ def for_any_count(plan: PlanOfTraces, broken: Broken | None, call: Call) -> Vari
     if not counts_at(found, line):
         plan._variants[:] = [*(v for v in before if not counts_at(v, line)), found]
         plan._forget_calls()
+    return found
+
+
+def for_all_branches(plan: PlanOfTraces, tried: list[Variant], broken: Broken | None, call: Call) -> Variant | None:
+    """In place of variants for one way through the function each, one for all of them; None where there is none."""
+    if broken is None or broken.guard.what != "branch" or len(tried) < SEVERAL or plan._one_way:
+        return None
+    before = list(plan._variants)
+    try:
+        found = add_variant(plan, *call.example(), branches=True)
+    except PlannedADError:  # what it does cannot be recorded so
+        found = None
+    if found is None or any(isinstance(op, Guard) and op.what == "branch" for op in found.trace.tape.operations):
+        plan._variants[:], plan._one_way = before, True
+        return None
+    plan._variants[:] = [*(v for v in before if v not in tried), found]
+    plan._forget_calls()
     return found
 
 

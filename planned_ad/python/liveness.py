@@ -120,23 +120,6 @@ def is_in_users_try(frame: types.FrameType | None, error: type[Exception] | None
     return False
 
 
-@functools.lru_cache(1024)
-def asks_for_class(code: types.CodeType, name: str) -> bool:
-    """Whether code asks of which class a variable is: `isinstance(s, ...)`, `type(s)`, `s.__class__`, `case int():`."""
-    if dis.opmap["MATCH_CLASS"] in code.co_code[::2]:
-        return True
-    for before, instruction, after in zip(("", *(asked := list(names_loaded(code)))), asked, (*asked[1:], "")):
-        if instruction == name and (before in ("isinstance", "type") or after == "__class__"):
-            return True
-    return False
-
-
-def asks_for_any_class(code: types.CodeType) -> bool:
-    """Whether code asks of which class anything is, or catches what only numbers of Python raise."""
-    asks = {"isinstance", "type", "__class__"}.intersection(names_loaded(code))
-    return bool(asks) or dis.opmap["MATCH_CLASS"] in code.co_code[::2] or catches_anywhere(code, ZeroDivisionError)
-
-
 def names_loaded(code: types.CodeType) -> Iterator[str]:
     """The names that instructions load, in order."""
     for instruction in instructions_of(code):

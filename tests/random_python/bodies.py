@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from .loops import COMPUTED, HEADERS
 from .replaced import TEXTS
+from .shared import ITERATORS
+from .shared import TEXTS as SHARED
 from .tree import Block, Lines, Node
 from .writer import Scope, Writer
 
@@ -207,6 +209,18 @@ def replace_something(w: Writer, scope: Scope) -> Node:
     return Lines(w.rng.choice(TEXTS).format(**values, m=w.rng.randrange(1, 3)))
 
 
+def share_something(w: Writer, scope: Scope) -> Node:
+    """A text of `shared`."""
+    w.kinds.add("shared")
+
+    def array() -> str:
+        return w.rng.choice(scope.arrays)[0]
+
+    iterator = w.rng.choice(ITERATORS).format(array=array())
+    values = {"test": w.test(scope), "plain": w.plain_test(scope), "array": array(), "iterator": iterator}
+    return Lines(w.rng.choice(SHARED).format(**values, m=w.rng.randrange(1, 3)))
+
+
 def loop(w: Writer, scope: Scope, size: int = 0) -> Node | None:
     """A loop of a random header, over `size` items where the header does not say; in a loop, a short one."""
     if scope.depth >= MOST_DEPTH:
@@ -228,6 +242,8 @@ def loop(w: Writer, scope: Scope, size: int = 0) -> Node | None:
     body += [Lines(step) for step in scope.steps if w.chance(0.9)]
     if w.replaces and w.chance(0.7):
         body.insert(w.rng.randint(0, len(body)), replace_something(w, inside))
+    if w.shares and w.chance(0.7):
+        body.insert(w.rng.randint(0, len(body)), share_something(w, inside))
     parts = [(header.line.format(**values), tuple(body))]
     if w.chance(0.1) and header.line != "while True:":
         parts.append(("else:", statements(w, scope, 1)))

@@ -10,6 +10,7 @@ import random
 
 import numpy as np
 
+from . import shared
 from .bodies import STATEMENTS, loop, statements
 from .replaced import SETUP
 from .states import STATES
@@ -54,6 +55,7 @@ def random_program(seed: int) -> Program:
     w = Writer(random.Random(seed))
     w.computes = random.Random(-seed - 2_000_000).random() < 0.2  # other programs are what they were without
     w.replaces = random.Random(-seed - 3_000_000).random() < 0.2
+    w.shares = random.Random(-seed - 4_000_000).random() < 0.2
     w.favourites = tuple(w.rng.sample(list(STATEMENTS), 2)) if w.chance(0.6) else ()
     x, y = w.rng.choice(SIZES), w.rng.choice((6, 20))
     names = w.rng.sample(list(STATES), w.rng.choice((0, 1, 1, 2, 3)))
@@ -68,6 +70,7 @@ def random_program(seed: int) -> Program:
         Lines(f"rows = [{w.rng.choice(('y', 'y.copy()', '0.5 * p'))}]"),
         *(Lines(state.setup) for state in states if state.setup),
         *([Lines(SETUP)] if w.replaces else []),
+        *([Lines(shared.SETUP)] if w.shares else []),
     ]
     scope = Scope(
         scalars=("t", "c", "s"),

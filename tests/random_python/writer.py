@@ -61,6 +61,7 @@ class Writer:
     level: int = 0  # of compound statements that are being written
     computes: bool = False  # how often loops run
     replaces: bool = False  # what loops find: see `replaced`
+    shares: bool = False  # iterators, and places for numbers of several classes: see `shared`
     favourites: tuple[str, ...] = ()  # statements that the program has many of
 
     def number(self) -> int:

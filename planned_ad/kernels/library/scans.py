@@ -37,6 +37,8 @@ def emit_scan(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> N
 
     def line(indices: dict[int, ir.Value]) -> None:
         start = constant(dtype, start_of(params.get("operation", "add"), dtype))
+        if params.get("operation") == "add" and not params["exclusive"] and dtype.kind == "f":
+            start = constant(dtype, -0.0)  # the first sum is the first number, with its sign where that is zero
         builder.store(start, state)
         builder.store(constant(dtype, 0), late)
         with loop(builder, 0, shape[axis], 1) as i:

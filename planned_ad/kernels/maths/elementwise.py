@@ -174,7 +174,7 @@ def _sign(builder, operands, dtype, source, parameters):
     zero, one, minus = (constant(dtype, k, n) for k in (0, 1, -1 if dtype.kind != "u" else 0))
     positive = compare(builder, ">", [a, zero], dtype)
     negative = compare(builder, "<", [a, zero], dtype)
-    rest = a if dtype.kind == "f" else zero  # keeps NaN and signed zero
+    rest = builder.fadd(a, zero) if dtype.kind == "f" else zero  # NaN, or zero, as in NumPy without its sign
     return builder.select(positive, one, builder.select(negative, minus, rest))
 
 

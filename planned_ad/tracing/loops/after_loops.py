@@ -53,7 +53,7 @@ class Leaving:
                 return Lost(recorder, "a view that moves with the index")
             value = value.traced()
         if recorder.is_scalar(value):
-            return Number(value.dtype, value.is_python, buffer=self.keep(value.value, "after"))
+            return Number(value.dtype, value.is_python, buffer=self.keep(value.value, "after"), types=value.types)
         if recorder.is_array(value):
             storage = value.storage
             if self.loop.copies.is_replaced(value):

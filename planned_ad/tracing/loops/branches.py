@@ -22,7 +22,8 @@ from ..record.aliases import NONE, Copy, Names
 from ..record.blocks import Block, Made
 from ..record.ids import APART
 from ..record.lost_variables import DIFFERS
-from ..record.scopes import Scope
+from ..record.recorder import Recorder
+from ..record.scopes import MOST_TESTS, Scope
 from .carries import NextArray
 from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, taken_up
 from .form import HandedOn
@@ -30,11 +31,10 @@ from .forms import Nothing
 from .held import memory_of, same
 from .state import Key, Place, State, capture, is_read_first, may_be_asked_for, place_in, write_state
 from .stored_forms import Array
-from .unnoticed_reads import is_asked_for_class, unnoticed
+from .unnoticed_reads import unnoticed
 from .written_lists import lay_down
 
 if TYPE_CHECKING:
-    from ..record.recorder import Recorder
     from .recorded_loop import RecordedLoop
 
 GENERATOR = 0x20  # the flag of code that yields
@@ -114,6 +114,7 @@ class Branches:
 
     loop: RecordedLoop
     nodes: dict[tuple[tuple[int, bool], ...], Node] = field(default_factory=dict)
+    in_short_loops: set[int] = field(default_factory=set)  # of the nodes, by identity
     active: list[Active] = field(default_factory=list)
     ordinal: int = 0
     generation: int = 0
@@ -154,12 +155,12 @@ class Branches:
             raise self.refused("tests a traced value, and its source is not at hand")
         if extent.leaves:
             extent = self.reached(frame, extent)
-        self.keep_loop_of_items(frame)
         if len(self.nodes) > MOST_NODES:
             raise self.refused("tests traced values one within the other, in too many ways")
         lay_down(recorder)
         prefix = self.prefix()
         number, node = self.node()
+        self.keep_short_loops(frame, node)
         outcome = self.next_side(number, node, prefix)
         frames = list(self.frames_from(frame))
         builder = recorder.builder
@@ -183,13 +184,17 @@ class Branches:
         recorder.watch.on(frame)
         return outcome
 
-    def keep_loop_of_items(self, frame: types.FrameType) -> None:
-        """A generator expression with an `if`, item by item, tests each within the test of the one before."""
-        scopes = self.recorder.scopes
-        own = {site for site, _ in self.recorder.unrolling.values() if site[0] is frame.f_code}
-        if frame in self.recorder.consumers and not own <= scopes.decisions.kept:
-            scopes.decisions.kept |= own
-            raise scopes.restart()
+    def keep_short_loops(self, frame: types.FrameType, node: Node) -> None:
+        """Short loops that test data often are loops too.
+
+        A generator expression with an `if`, item by item, tests each within the test of the one before.
+        """
+        sites = {site for site, _ in self.recorder.unrolling.values()}
+        if sites:
+            self.in_short_loops.add(id(node))
+        of_items = frame in self.recorder.consumers and any(code is frame.f_code for code, _ in sites)
+        if of_items or len(self.in_short_loops) > MOST_TESTS:
+            self.recorder.scopes.keep(sites)
 
     def reached(self, frame: types.FrameType, extent: Extent) -> Extent:
         """What a test decides about that may leave a loop."""
@@ -367,8 +372,7 @@ class Branches:
             found[key] = place, taken_up(recorder, node.chosen[key], self.loop.index, place.name, copy, shared)
         for key, carry in direct.items():
             found[key] = now.values[key][0], carry.in_place(recorder)
-        mixed = (place for key, place in places.items() if is_mixed(node.chosen[key]))
-        name = unnoticed(found.values()) or next((p.name for p in mixed if is_asked_for_class(p, active.frames)), "")
+        name = unnoticed(found.values())
         if name:
             raise self.refused(f"reads `{name}`, {DIFFERS}")
         write_state(found)
@@ -458,11 +462,6 @@ class Branches:
             raise self.refused("tests a traced value, and its source is not at hand")
         active.extent = extent
         self.recorder.watch.on(active.frame)
-
-
-def is_mixed(form: HandedOn) -> bool:
-    """Whether numbers in it are of one class on one side and of another on the other."""
-    return any(getattr(leaf, "is_mixed", False) for leaf in form.leaves())
 
 
 def is_copy(form: HandedOn) -> bool:

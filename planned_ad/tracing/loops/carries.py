@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.liveness import asks_for_any_class, asks_for_class
 from ...regions.affine import affine, substitute
 from ...regions.regions import View, contiguous
 from ...tape.tape import Buffer
@@ -18,6 +17,7 @@ from ..record.storage import Storage
 from ..record.traced import TracedArray
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import expression_of, plain_or_traced
+from ..values.number_types import ALWAYS_ONE, Types, can_be_one, types_in
 from ..values.scalar_tracer import ScalarTracer
 from .columns import element_form, stored
 from .form import HandedOn, NotCarried, Stores
@@ -218,16 +218,15 @@ class Joiner:
         weak = known and was_python and KINDS.index(old_dtype.kind) <= KINDS.index(dtype.kind)
         if dtype != old_dtype and not (weak and dtype.type(old) == old) and not (weak and dtype.kind == "f"):
             raise NotCarried(f"`{name}` is of type {old_dtype} first and {dtype} then")
-        is_mixed = (dtype, is_python) != (old_dtype, was_python)
-        code = self.then.frame.f_code if is_mixed and self.then.frame is not None else None
-        if code is not None and (asks_for_class(code, name) if name.isidentifier() else asks_for_any_class(code)):
-            raise NotCarried(f"`{name}` is a number of another class first, and its class is asked for")
-        return self.number(name, given, dtype, is_python)
+        types = frozenset([(dtype, is_python), (old_dtype, was_python)]) | types_in(new)
+        if not can_be_one(types):
+            raise NotCarried(f"`{name}` is a number of another class first")
+        return self.number(name, given, dtype, is_python, types if len(types) > 1 else ALWAYS_ONE)
 
-    def number(self, name: str, initial: Any, dtype: np.dtype, is_python: bool) -> HandedOn:
+    def number(self, name: str, initial: Any, dtype: np.dtype, is_python: bool, types: Types = ALWAYS_ONE) -> HandedOn:
         buffer = self.recorder.builder.new_buffer("local", name, dtype, contiguous(()))
         self.initial.append((buffer, initial))
-        return NextNumber(dtype, is_python, buffer=buffer)
+        return NextNumber(dtype, is_python, buffer=buffer, types=types)
 
     def join_arrays(self, name: str, old: Any, new: Any) -> HandedOn:
         for other, storage, layout in self.arrays:

@@ -13,6 +13,7 @@ from ...python.complex_parts import kind_of_parts
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex, expression_of
+from ..values.number_types import types_in
 from .form import HandedOn
 from .forms import Count, Items, Rows, Unchanged, elements_of, joined
 from .held import is_number, number_type, taken_apart
@@ -31,7 +32,7 @@ def element_form(recorder: Recorder, element: Any, depth: int) -> HandedOn | Non
     if kind is LoopIndex or kind is int:
         return Count(expression_of(element))  # type: ignore[arg-type]
     if is_number(element):
-        return Number(*number_type(element))
+        return Number(*number_type(element), types=types_in(element))
     if kind is ArrayTracer:
         storage = element.storage
         is_outside = type(storage) is Storage and storage.depth <= depth and not storage.carried

@@ -11,8 +11,9 @@ from ...python.frames import user_frame
 from ...tape.tape import Value
 from ..lengths.elements import Length
 from ..record.recorder import Recorder
+from ..values.identity import refuse_truths
 from .branches import follow_exits
-from .iteration import Sequence
+from .iteration import Sequence, once
 from .traced_list import TracedList
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
@@ -31,11 +32,15 @@ class LoopFlow:
     def iterate(self, length: Length, item: Callable[[Any], Any]) -> Iterator[Any]:
         return iter(Sequence(self.recorder, length, item))
 
+    def once(self, length: Length, item: Callable[[Any], Any]) -> Iterator[Any]:
+        return once(self.recorder, length, item)
+
     def lay_down(self, items: TracedList) -> None:
         lay_down_list(self.recorder, items)
 
     def finish(self) -> None:
         refuse_identity(self.recorder)
+        refuse_truths(self.recorder)
 
     def test(self, predicate: Value) -> bool:
         """Of a `while`, of a branch in a loop that is recorded once, or of one that is followed as it comes out."""

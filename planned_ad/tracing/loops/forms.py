@@ -36,6 +36,7 @@ from ..record.lost_variables import DIFFERS, Lost
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import expression_of, index_of
+from ..values.number_types import types_in
 from ..values.scalar_tracer import ScalarTracer
 from .form import Allocate, HandedOn, NotCarried, Stores, scaled_index
 from .held import is_number, memory_of, number_type, put_together, same, taken_apart
@@ -76,7 +77,9 @@ class Unchanged(HandedOn):
         value = self.value
         if is_number(value):
             dtype, is_python = number_type(value)
-            return Number(dtype, is_python, is_weak=is_python and type(value) is not ScalarTracer)
+            return Number(
+                dtype, is_python, is_weak=is_python and type(value) is not ScalarTracer, types=types_in(value)
+            )
         if type(value) is ArrayTracer:
             return Array(value.dtype, value.shape)
         found = taken_apart(value)

@@ -98,7 +98,7 @@ def same(a: Any, b: Any) -> bool:
     if kind is ArrayTracer:
         return a.storage is b.storage and a.layout == b.layout and a.geometry.flags == b.geometry.flags
     if kind is ScalarTracer:
-        return a.value is b.value and a.is_python == b.is_python
+        return a.value is b.value and a.is_python == b.is_python and a.types == b.types
     if kind is LoopIndex:
         return a.expression == b.expression
     if kind is float or kind is complex or issubclass(kind, np.generic):

@@ -10,10 +10,11 @@ import operator
 import sys
 import types
 from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...python.shadows import is_user_frame
+from ...python.source import Line, current_line
 from ...regions.affine import Affine, exact, ragged
 from ..lengths.elements import Length, RunTime
 from ..record.scopes import Site, Unrolled
@@ -57,11 +58,28 @@ class Sequence:
 
 @dataclass
 class Once(Sequence):
-    """A sequence that is an iterator itself, as `enumerate` and `zip` are."""
+    """A sequence that is an iterator itself, as `enumerate` and `zip` are.
+
+    Who makes another iterator of it takes it. Where it is asked for more nonetheless, the two share their items, and
+    the trace starts again with an iterator that each of them steps.
+    """
 
     iterator: LoopIterator | None = None
+    is_taken: bool = False
+    line: Line = field(default_factory=current_line)  # on which it is made
 
     is_iterator = True
+
+    def taken(self) -> Once:
+        self.refuse_taken()
+        self.is_taken = True
+        return self
+
+    def refuse_taken(self) -> None:
+        if self.is_taken:
+            scopes = self.recorder.scopes
+            scopes.decisions.shared.add(self.line)
+            raise scopes.restart()
 
     @property
     def is_open(self) -> bool:
@@ -69,6 +87,7 @@ class Once(Sequence):
 
     def __iter__(self) -> Iterator[Any]:
         if self.iterator is None:
+            self.refuse_taken()
             self.iterator = LoopIterator(self)
         return iter(self.iterator)
 
@@ -80,6 +99,18 @@ class Once(Sequence):
         if getattr(self, "made_by", None) is not reversed:
             return NotImplemented
         return operator.length_hint(LoopIterator(self) if self.iterator is None else self.iterator)
+
+
+def once(
+    recorder: Recorder,
+    length: Length,
+    item: Callable[[Any], Any],
+    holders: tuple[Holder, ...] = (),
+    is_plain: bool = False,
+) -> Once | LoopIterator:
+    """The items one after the other, for loops and for the iterators that are made of it."""
+    made = Once(recorder, length, item, holders, is_plain)
+    return LoopIterator(made) if made.line in recorder.scopes.decisions.shared else made
 
 
 class LoopIterator:
@@ -212,7 +243,7 @@ class LoopIterator:
         lengths = [length, *(around for _, around in recorder.unrolling.values())]
         is_nest = len(lengths) > 1 and math.prod(lengths) > TOGETHER * recorder.unroll
         shortest = 1 if site in decisions.kept or is_nest else recorder.unroll
-        if self.exits is not None:
+        if self.exits is not None or frame.f_code is decisions.whole:
             shortest = 0
         if together and length - first - last > shortest:
             self.begin, self.end = first, length - last

@@ -118,6 +118,7 @@ class LoopTrace:
         recorder.scopes.enter(self.scope, self.first_value, self.parts)
         self.turn = 0
         self.passes += 1
+        self.recorder.scopes.decisions.count_pass()
         if self.passes > MOST_PASSES + self.more_passes + 4 * len(self.branches.nodes):
             raise self.unrolled("changes its variables in another way in each iteration")
         if self.passes > 1 or self.carries:

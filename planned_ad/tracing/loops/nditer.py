@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..record.recorder import Recorder
-from .iteration import Once
+from .iteration import once
 
 READS, WRITES = "readonly", ("readwrite", "writeonly")
 FLAGS = ("multi_index", "zerosize_ok", "refs_ok")
@@ -25,7 +25,7 @@ def nditer(recorder: Recorder, op: Any, flags: Any = None, op_flags: Any = None,
     if len(operands) == 1 and not flags and modes == [READS]:
         items = operands[0].ravel("K")
         if items.storage is operands[0].storage:  # no copy, in which writes to the array would not be seen
-            return Once(recorder, items.size, lambda k: items[k])
+            return once(recorder, items.size, lambda k: items[k])
     return NdIterator(recorder, operands, list(flags or ()))
 
 

@@ -19,8 +19,9 @@ from ..lengths.ragged import RaggedArray
 from ..lengths.run_time_arrays import RunTimeArray
 from ..record.recorder import Recorder
 from ..record.traced import TracedArray
+from ..values.flat import FlatView
 from ..values.loop_index import expression_of, index_of, plain_or_traced
-from .iteration import Holder, NestedIterator, Once, Sequence
+from .iteration import Holder, NestedIterator, Once, Sequence, once
 from .nditer import nditer
 from .tables import table_of
 from .traced_list import TracedList
@@ -129,10 +130,14 @@ class ListRunOver:
 
 def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
     """`obj` as a sequence with an item for each position, symbolic ones included; None for anything else."""
-    if type(obj) is Sequence or (type(obj) is Once and obj.iterator is None):
+    if type(obj) is Once and obj.iterator is None:
+        return obj.taken()
+    if type(obj) is Sequence:
         return obj
     if type(obj) is Range:
         return obj.sequence()
+    if type(obj) is FlatView:
+        return sequence_of(recorder, obj.sequence())
     if type(obj) is TracedList and not obj.is_plain and isinstance(obj.extent(), int):
         return Sequence(recorder, len(obj), obj.__getitem__, (ListRunOver(obj),))
     if issubclass(type(obj), TracedArray) and obj.ndim:
@@ -183,7 +188,7 @@ def enumerate_(recorder: Recorder, items: Any, start: Any = 0) -> Any:
     sequence = sequence_of(recorder, items)
     if sequence is None:
         return builtins.enumerate(items, start)
-    return Once(recorder, sequence.length, lambda k: (start + k, sequence.item(k)), sequence.holders, sequence.is_plain)
+    return once(recorder, sequence.length, lambda k: (start + k, sequence.item(k)), sequence.holders, sequence.is_plain)
 
 
 def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
@@ -194,7 +199,7 @@ def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
         return builtins.zip(*items, strict=strict)
     found = [s for s in sequences if s is not None]
     is_plain = all(s.is_plain for s in found)
-    return Once(recorder, length, lambda k: tuple(s.item(k) for s in found), holders_of(found), is_plain)
+    return once(recorder, length, lambda k: tuple(s.item(k) for s in found), holders_of(found), is_plain)
 
 
 def shortest(recorder: Recorder, lengths: list[int]) -> int | None:
@@ -211,7 +216,7 @@ def reversed_(recorder: Recorder, items: Any) -> Any:
         return builtins.reversed(items)
     length = sequence.length
     last = length.scalar(recorder) - 1 if isinstance(length, RunTime) else index_of(recorder, exact(length) - 1)
-    return Once(recorder, length, lambda k: sequence.item(last - k), sequence.holders)
+    return once(recorder, length, lambda k: sequence.item(last - k), sequence.holders)
 
 
 def ndindex(recorder: Recorder, *shape: Any) -> Any:
@@ -244,7 +249,7 @@ def pairwise(recorder: Recorder, items: Any, /) -> Any:
     sequence = sequence_of(recorder, items)
     if sequence is None or type(sequence.length) is not int:
         return itertools.pairwise(items)
-    return Once(recorder, max(sequence.length - 1, 0), Pairs(recorder, sequence, items).item, sequence.holders)
+    return once(recorder, max(sequence.length - 1, 0), Pairs(recorder, sequence, items).item, sequence.holders)
 
 
 class Pairs:
@@ -275,14 +280,12 @@ class Pairs:
 
 def islice(recorder: Recorder, items: Any, /, *bounds: Any) -> Any:
     """`itertools.islice`."""
-    sequence = sequence_of(recorder, items)
+    sequence = None if getattr(type(items), "is_iterator", False) else sequence_of(recorder, items)  # it goes on behind
     if sequence is None or type(sequence.length) is not int or not all(b is None or type(b) is int for b in bounds):
         return itertools.islice(items, *bounds)
-    if type(sequence) is Once:  # which goes on behind the slice
-        return itertools.islice(iter(sequence), *bounds)
     itertools.islice((), *bounds)  # raises what it raises
     rows = builtins.range(sequence.length)[slice(*bounds)]
-    return Once(recorder, len(rows), lambda k: sequence.item(k * rows.step + rows.start), sequence.holders)
+    return once(recorder, len(rows), lambda k: sequence.item(k * rows.step + rows.start), sequence.holders)
 
 
 def map_(recorder: Recorder, function: Callable[..., Any], /, *items: Any) -> Any:
@@ -292,7 +295,7 @@ def map_(recorder: Recorder, function: Callable[..., Any], /, *items: Any) -> An
     rows = zip_(recorder, *items)
     if type(rows) is not Once:
         return builtins.map(function, *items)
-    return Once(recorder, rows.length, lambda k: function(*rows.item(k)), rows.holders)
+    return once(recorder, rows.length, lambda k: function(*rows.item(k)), rows.holders)
 
 
 def starmap(recorder: Recorder, function: Callable[..., Any], items: Any, /) -> Any:
@@ -300,7 +303,7 @@ def starmap(recorder: Recorder, function: Callable[..., Any], items: Any, /) -> 
     sequence = sequence_of(recorder, items)
     if sequence is None or type(sequence.length) is not int or sequence.is_plain:
         return itertools.starmap(function, items)
-    return Once(recorder, sequence.length, lambda k: function(*sequence.item(k)), sequence.holders)
+    return once(recorder, sequence.length, lambda k: function(*sequence.item(k)), sequence.holders)
 
 
 def arranged(arrange: Callable[..., Any]) -> Callable[..., Any]:
@@ -313,7 +316,7 @@ def arranged(arrange: Callable[..., Any]) -> Callable[..., Any]:
         table = table_of(recorder, tuple(arrange(builtins.range(sequence.length), r)))
         if table is None:
             return iter(())
-        return Once(
+        return once(
             recorder, len(table), lambda k: tuple(map(sequence.item, table.item(k))), (table, *sequence.holders)
         )
 

@@ -15,6 +15,7 @@ from ..record.aliases import Copy
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import plain_or_traced
+from ..values.number_types import ALWAYS_ONE, Types, can_be_one
 from ..values.scalar_tracer import ScalarTracer
 from .form import Allocate, HandedOn, Stores, scaled_index
 from .traced_list import TracedList
@@ -96,7 +97,7 @@ class Number(InMemory):
 
     is_python: bool
     is_weak: bool = field(default=False, compare=False, kw_only=True)
-    is_mixed: bool = field(default=False, compare=False, kw_only=True)  # whether its class is not always the same
+    types: Types = field(default=ALWAYS_ONE, compare=False, kw_only=True)  # those that it may have, where several
 
     @property
     def is_known(self) -> bool:  # type: ignore[override]
@@ -105,10 +106,15 @@ class Number(InMemory):
     def joined(self, other: Number, exact: bool) -> HandedOn | None:
         if exact and self.dtype != other.dtype:
             return None
-        differs = (self.dtype, self.is_python) != (other.dtype, other.is_python)
-        mixed = differs or self.is_mixed or other.is_mixed
-        found = Number(self.common(other), self.is_python and other.is_python, is_mixed=mixed)
-        return self if found == self and not self.is_weak and mixed == self.is_mixed else found
+        types = self.every_type() | other.every_type()
+        if not can_be_one(types):
+            return None
+        types = types if len(types) > 1 else ALWAYS_ONE
+        found = Number(self.common(other), self.is_python and other.is_python, types=types)
+        return self if found == self and not self.is_weak and types == self.types else found
+
+    def every_type(self) -> Types:
+        return self.types or frozenset([(self.dtype, self.is_python)])
 
     def placed(self, allocate: Allocate) -> HandedOn:
         return self if self.buffer is not None else replace(super().placed(allocate), is_weak=False)  # type: ignore[type-var]
@@ -121,7 +127,7 @@ class Number(InMemory):
 
     def begin(self, recorder: Recorder, index: int, name: str) -> Any:
         assert self.buffer is not None
-        return ScalarTracer(recorder, recorder.builder.load(self.buffer.whole), self.is_python)
+        return ScalarTracer(recorder, recorder.builder.load(self.buffer.whole), self.is_python, self.types)
 
     def leave(self, recorder: Recorder, value: Any, index: int) -> Stores:
         assert self.buffer is not None
@@ -130,7 +136,9 @@ class Number(InMemory):
     def item(self, owner: TracedList | None, row: Any) -> Any:
         assert self.memory is not None
         found = self.memory[row]
-        return ScalarTracer(found.recorder, found.value, self.is_python) if type(found) is ScalarTracer else found
+        if type(found) is not ScalarTracer:
+            return found
+        return ScalarTracer(found.recorder, found.value, self.is_python, self.types)
 
 
 @dataclass

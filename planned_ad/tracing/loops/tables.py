@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import collections
 import operator
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...python.frames import user_frames
-from ...python.liveness import asks_for_any_class
 from ...python.source import current_line
 from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
+from ..values.identity import is_asked
+from ..values.number_types import ALWAYS_ONE
 from .form import HandedOn
 from .forms import Items, Unchanged
 from .stored_forms import Number
@@ -89,15 +88,14 @@ def column_of(recorder: Recorder, items: Sequence[Any]) -> HandedOn | None:
         return Items(tuple, tuple(range(len(parts))), ()).of(parts)
     if all(item is items[0] for item in items):
         return Unchanged(items[0])
-    if not kinds <= set(NUMBERS) or (bool in kinds and len(kinds) > 1):
+    if not kinds <= set(NUMBERS) or (bool in kinds and (len(kinds) > 1 or is_asked(recorder))):
         return None
     if int in kinds and any(type(item) is int and abs(item) > MOST for item in items):
         return None
-    if len(kinds) > 1 and any(asks_for_any_class(frame.f_code) for frame in user_frames(sys._getframe(1))):
-        return None
+    types = frozenset((np.dtype(NUMBERS[kind]), True) for kind in kinds)
     data: np.ndarray = np.array(items, NUMBERS[float if float in kinds else kinds.pop()])
     array = ArrayTracer(recorder, Storage(data, recorder.builder.line), data)
-    return Number(data.dtype, True, memory=array)
+    return Number(data.dtype, True, memory=array, types=types if len(types) > 1 else ALWAYS_ONE)
 
 
 def is_same(a: Any, b: Any) -> bool:

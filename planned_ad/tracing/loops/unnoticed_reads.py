@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Iterable
 from typing import Any
 
-from ...python.liveness import asks_for_any_class, asks_for_class, catches_anywhere, may_be_read
+import numpy as np
+
+from ...python.liveness import may_be_read
 from ..record.lost_variables import Lost
 from ..values.identity import asks
 from ..values.scalar_tracer import ScalarTracer
@@ -27,18 +28,13 @@ def unnoticed(values: Iterable[tuple[Place, Any]], after_loop: bool | None = Non
 
 def is_truth_asked_for(place: Place, value: Any) -> bool:
     """Whether it is a Python truth, which is known when the plan runs, in code that asks whether one `is True`."""
-    is_truth = type(value) is ScalarTracer and value.is_python and value.dtype.kind == "b"
-    return is_truth and place.kind == "local" and asks(place.owner.f_code)
-
-
-def is_asked_for_class(place: Place, frames: Iterable[types.FrameType] = ()) -> bool:
-    """Whether the code whose variable this is, or of these functions, asks of which class it is, or catches what only
-    those of Python raise.
-    """
-    if place.kind != "local":
-        return any(asks_for_any_class(frame.f_code) for frame in frames)
-    code = place.owner.f_code
-    return asks_for_class(code, place.key) or catches_anywhere(code, ZeroDivisionError)
+    if type(value) is not ScalarTracer:
+        return False
+    is_truth = (np.dtype(bool), True) in (value.types or [(value.dtype, value.is_python)])
+    if not is_truth or place.kind != "local":
+        return False
+    value.recorder.gives_truths = True
+    return value.recorder.scopes.decisions.truths or asks(place.owner.f_code)
 
 
 def may_be_reached(place: Place, after_loop: bool | None) -> bool:

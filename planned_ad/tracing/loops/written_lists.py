@@ -8,7 +8,6 @@ numbers in a list of lists 0.14 s, item by item 54 s.
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -16,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.frames import user_frames
-from ...python.liveness import asks_for_any_class
 from ...python.statements import may_ask_identity
 from ...regions.affine import Extent
 from ..record.storage import Storage
@@ -70,14 +67,14 @@ class Written(HandedOn):
         if self.memory.ndim > 1:
             return owner.row(Segment(Written(self.number, found), found.shape[0]))
         if type(found) is ScalarTracer:
-            return ScalarTracer(found.recorder, found.value, self.number.is_python)
+            return ScalarTracer(found.recorder, found.value, self.number.is_python, self.number.types)
         return found.item() if self.number.is_python and isinstance(found, np.generic) else found
 
     def write(self, owner: TracedList, row: Any, value: Any) -> None:
         if self.memory.ndim > 1 or not is_number(value):
             raise owner.refuse()
         number = common_number([self.number, Unchanged(value)])
-        if number is None or number != self.number or number.is_mixed != self.number.is_mixed:
+        if number is None or number != self.number or number.types != self.number.types:
             raise again(owner, number)
         self.memory[row] = plain_or_traced(value)
 
@@ -136,8 +133,7 @@ def common_number(forms: Iterable[HandedOn]) -> Number | None:
         found = kind if found is None else joined(found, kind)
     if not isinstance(found, Number):
         return None
-    mixed = found.is_mixed and (not exact or any(asks_for_any_class(f.f_code) for f in user_frames(sys._getframe(1))))
-    return None if mixed else Number(found.dtype, found.is_python, is_mixed=found.is_mixed)
+    return None if found.types and not exact else Number(found.dtype, found.is_python, types=found.types)
 
 
 def is_exact(value: Any) -> bool:
@@ -223,7 +219,7 @@ def numbers_in_rows(rows: list[Row]) -> Iterable[HandedOn]:
         for part in row.parts:
             if type(part) is Segment:
                 form = part.column.number if isinstance(part.column, Written) else part.column
-                yield Number(form.dtype, form.is_python, is_mixed=form.is_mixed)
+                yield Number(form.dtype, form.is_python, types=form.types)
             elif is_number(part):
                 yield Unchanged(part)
 

@@ -6,10 +6,12 @@ is written here in NumPy's own functions runs on traced arrays.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
+from ...python.liveness import is_in_users_try
 from ..complex.functions import of_complex, whole
 from ..complex.pairs import complex_of
 from ..record.dispatch import implements
@@ -135,15 +137,27 @@ def without_nan(recorder: Recorder, a: Any, number: float) -> Any:
     return np.where(np.isnan(a), number, a) if a.dtype.kind == "f" else a
 
 
+def require_numbers_along(recorder: Recorder, a: Any, axis: int | None) -> None:
+    """A call of the plan raises ValueError where a line of `a` is nothing but nan; what catches that asks first."""
+    if a.dtype.kind != "f" or not a.size:
+        return
+    holds = ~np.any(np.all(np.isnan(a), axis=axis))
+    if is_in_users_try(sys._getframe(2), ValueError) and not bool(holds):
+        raise ValueError("All-NaN slice encountered")
+    recorder.scopes.require_after(recorder.value_of(holds), "bounds", "a line of nothing but nan (All-NaN slice)")
+
+
 @implements(np.nanargmax)
 def nanargmax(recorder, a, axis=None, out=None, *, keepdims=NO_VALUE):
-    """A line of nothing but nan gives 0 instead of NumPy's ValueError."""
+    a = asarray(recorder, a)
+    require_numbers_along(recorder, a, axis)
     return argmax(recorder, without_nan(recorder, a, -np.inf), axis, out, keepdims=keepdims)
 
 
 @implements(np.nanargmin)
 def nanargmin(recorder, a, axis=None, out=None, *, keepdims=NO_VALUE):
-    """A line of nothing but nan gives 0 instead of NumPy's ValueError."""
+    a = asarray(recorder, a)
+    require_numbers_along(recorder, a, axis)
     return argmin(recorder, without_nan(recorder, a, np.inf), axis, out, keepdims=keepdims)
 
 

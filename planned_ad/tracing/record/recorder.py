@@ -94,6 +94,7 @@ class Recorder:
         self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
         self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
         self.rows_given: set[Site] = set()  # those of which the program has seen rows, or copies
+        self.gives_truths = False  # whether the program holds truths of Python that only a plan knows
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
         self.meets_opaque = False  # whether there are objects around loops whose state is not seen
         self.refusal: Exception | None = None  # the error that library code has got for asking a traced value's number
@@ -451,6 +452,8 @@ class Recorder:
             if known is None:
                 known = self.example.number(predicate).item()
             self._outcomes[predicate.id] = known
+            if what == "branch" and self.unrolling:
+                self.scopes.test_in_short_loops({site for site, _ in self.unrolling.values()})
             self.builder.guard(predicate, known, what, detail)
         return known
 

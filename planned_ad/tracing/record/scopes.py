@@ -14,11 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from ...errors import TraceError
 from ...python.source import Line
 from ...regions.affine import Affine, Extent, Ranges, extremes
 from ...regions.bounds import Iterations
 from ...regions.regions import contiguous
-from ...tape.tape import Buffer, Guard, Operation, Value
+from ...tape.tape import Buffer, Guard, Operation, Tape, Value
+from ...tape.verify import outside_of_memory
 from .blocks import Block, Blocks, Made
 from .builder import RecordingBuilder
 from .ids import SIDES
@@ -47,6 +49,10 @@ class Required:
     line: Line
 
 
+MOST_TESTS = 3  # of data in short loops, each of which doubles the ways through them
+MOST_PASSES_OVER_ALL = 500  # over the bodies of loops, where all of a function is in one
+
+
 @dataclass
 class Decisions:
     """What the runs of one trace have found out about its loops."""
@@ -62,6 +68,10 @@ class Decisions:
     uncounted: dict[Site, Unrolled] = field(default_factory=dict)  # and those that cannot be, with the reason
     long: dict[Site, Unrolled] = field(default_factory=dict)  # of these, the ones that have many iterations
     resized: set[Line] = field(default_factory=set)  # where loops run over what gets longer or shorter in them
+    shared: set[Line] = field(default_factory=set)  # where iterators are made whose items several ask for
+    whole: types.CodeType | None = None  # of the loop in which all of the function is, of one iteration
+    passes: int = 0  # over the bodies of loops, in all runs
+    truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
     stepped: set[Site] = field(default_factory=set)  # `any` and `all` of items that change something
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
     written: dict[Site, Any] = field(default_factory=dict)  # lists that loops write to, with the form of their numbers
@@ -102,6 +112,24 @@ class Decisions:
         self.plain |= filled
         reason = "asks for more of the plain numbers that it runs over than a table of them has"
         self.unrolled |= {site: Unrolled(line=line, reason=reason) for site, line in tabled.items()}
+        return True
+
+    def count_pass(self) -> None:
+        """All of a function at once takes as many passes as need be, up to what variants of it would cost."""
+        self.passes += 1
+        if self.whole is not None and self.passes > MOST_PASSES_OVER_ALL:
+            raise TraceError("all ways through the function at once take too many passes over it")
+
+    def unroll_what_reaches_outside(self, tape: Tape, loops: Iterable[tuple[Site, Line]], name: str) -> bool:
+        """Whether loops reach memory beside their own, which would be a mistake of ours: they are unrolled then."""
+        found = outside_of_memory(tape)
+        if found is None:
+            return False
+        reason = f"would reach memory that is not its own when it is recorded once ({found})"
+        reaching = {site: Unrolled(line=line, reason=reason) for site, line in loops}
+        if not reaching:
+            raise TraceError(f"{name}: the trace reaches memory that is not its own: {found}")
+        self.unrolled |= reaching
         return True
 
     def reported(self) -> tuple[Unrolled, ...]:
@@ -149,6 +177,8 @@ class Scopes:
     dropped: set[int] = field(default_factory=set)  # values of what was differentiated that are there no more
     assumed: list[Value] = field(default_factory=list)  # of a test that is running, the parts that held: `a and b`
     pending: bool = False  # a loop was left early: the trace starts again as soon as it can
+    tests: int = 0  # of data in short loops, that became guards
+    tested: set[Site] = field(default_factory=set)  # these loops
 
     @property
     def depth(self) -> int:
@@ -350,6 +380,19 @@ class Scopes:
             return error
         self.decisions.bounded = True
         return self.restart()
+
+    def test_in_short_loops(self, sites: set[Site]) -> None:
+        """A guard is made in short loops: where that is often, each way through them would be a trace of its own."""
+        self.tests += 1
+        self.tested |= sites
+        if self.tests > MOST_TESTS:
+            self.keep(self.tested)
+
+    def keep(self, short: set[Site]) -> None:
+        """The trace starts again, where these short loops are not recorded as loops yet."""
+        if not short <= self.decisions.kept:
+            self.decisions.kept |= short
+            raise self.restart()
 
     def restart(self) -> Restart:
         """The trace starts again."""

@@ -26,7 +26,9 @@ from ..record.recorder import Recorder
 from ..record.traced import Traced, TracedArray
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex, plain_or_traced
+from ..values.number_types import ALWAYS_ONE, can_be_one, is_of, told_apart, types_of
 from ..values.python_errors import raise_as_python, require_integer
+from ..values.scalar_tracer import ScalarTracer
 from .made_later import Later, later
 
 # One operand: the ufunc that computes the same (where `math` raises for a domain error, it gives nan).
@@ -316,6 +318,8 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     def is_instance(obj: Any, kinds: Any, /) -> bool:
         if not issubclass(type(obj), Traced):
             return isinstance(obj, kinds)
+        if type(obj) is ScalarTracer and obj.types:
+            return is_of(recorder, obj.types, lambda cls: issubclass(cls, kinds))
         every = kinds if type(kinds) is tuple else get_args(kinds) if type(kinds) is UnionType else (kinds,)
         return any(of_class(obj, kind) if type(kind) is abc.ABCMeta else isinstance(obj, kind) for kind in every)
 
@@ -377,9 +381,10 @@ def _where(recorder: Recorder, condition: Any, a: Any, b: Any) -> Any:
     """`a if condition else b` for scalars."""
     if not recorder.is_scalar(condition):
         return a if condition else b
+    types = types_of(a) | types_of(b)
+    if not can_be_one(types):
+        raise told_apart(recorder, types)
     dtype = recorder.result_type(a, b)
     value = recorder.apply("where", condition.value, recorder.value_of(a, dtype), recorder.value_of(b, dtype))
-    is_python = all(type(v) in (float, int, bool) or (recorder.is_scalar(v) and v.is_python) for v in (a, b))
-    result = recorder.result(value)
-    result.is_python = is_python
-    return result
+    is_python = all(is_python for _, is_python in types)
+    return ScalarTracer(recorder, value, is_python, types if len(types) > 1 else ALWAYS_ONE)

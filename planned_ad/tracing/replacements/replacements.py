@@ -24,6 +24,7 @@ from ..record.recorder import Recorder
 from ..record.traced import LibraryObject, Traced
 from ..scipy_functions import register_loaded
 from ..values import creation as _creation  # noqa: F401 (registers what it implements)
+from ..values.flat import FlatView
 from ..values.loop_index import is_loop_index
 from .array_converter import library_replacements
 from .builtin_functions import (
@@ -138,9 +139,10 @@ def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
 
 
 def _is_like_array(obj: Any) -> bool:
-    """Whether `obj` is of a class whose code is traced, and which says what array it stands for."""
+    """Whether `obj` is of a class which says what array it stands for: of one whose code is traced, or `x.flat`."""
     kind = type(obj)
-    return isinstance(kind, ShadowClass) and not issubclass(kind, Traced) and hasattr(obj, "__array__")
+    is_shadow = isinstance(kind, ShadowClass) and not issubclass(kind, Traced)
+    return kind is FlatView or (is_shadow and hasattr(obj, "__array__"))
 
 
 def _counted(recorder: Recorder, items: Any) -> Any:

@@ -16,6 +16,8 @@ import numpy as np
 from ...errors import UnsupportedError
 from ..record.recorder import Recorder
 from ..values.array_classes import ClassArray
+from ..values.number_types import told_apart
+from ..values.scalar_tracer import ScalarTracer
 from .made_later import Later, MadeLater
 
 TRACERS = "planned_ad.tracing."
@@ -104,6 +106,8 @@ def kind_of(found: MadeLater) -> type:
             return type(obj, *definition)
         kind = type(obj)
         if kind.__module__.startswith(TRACERS):
+            if kind is ScalarTracer and obj.types:
+                raise told_apart(obj.recorder, obj.types)
             kind = getattr(obj, "made_by", obj.__class__)
         return found.get(id(kind), kind)
 

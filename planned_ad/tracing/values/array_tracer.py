@@ -75,12 +75,14 @@ class ArrayTracer(ArrayMethods):
         return None if self.geometry is self.storage.base else self._seen(self.storage.base)
 
     @property
-    def flat(self) -> ArrayTracer | FlatView:
-        return self._seen(self.geometry.reshape(-1)) if self.geometry.flags.c_contiguous else FlatView(self)
+    def flat(self) -> FlatView:
+        return FlatView(self)
 
     @flat.setter
     def flat(self, value: Any) -> None:
-        self[...] = self.recorder.array(self.recorder.value_of(value)).reshape(self.shape) if np.ndim(value) else value
+        if type(value) is FlatView or np.ndim(value):
+            value = self.recorder.array(self.recorder.value_of(value)).reshape(self.shape)
+        self[...] = value
 
     def view(self, dtype: Any = None, type: Any = None) -> ArrayTracer:
         if any(inspect.isclass(kind) and issubclass(kind, TRACERS.of_class) for kind in (dtype, type)):

@@ -18,12 +18,11 @@ from ..record.recorder import Recorder
 from ..record.traced import NotAnOperand, Traced
 from . import identity
 from .indexing import accumulate
+from .number_types import ALWAYS_ONE, OF_TRUTHS, PYTHON, types_of_result
 from .python_errors import GROWING, RAISING, SHIFTS, SUMS, is_fraction, raise_as_python, require_64_bits
 from .ufuncs import UFUNCS, known_power
 
-ARITHMETIC = (np.add, np.subtract, np.multiply, np.negative)
 OF_FRACTIONS = (np.add, np.subtract, np.multiply, np.true_divide, np.power)
-PYTHON = (float, int, bool)
 POWERS = (np.power, np.float_power)
 # Of the methods of ufuncs, by name: what they take after the array.
 ARGUMENTS = {
@@ -115,7 +114,7 @@ def record_ufunc(
         raise recorder.unsupported(ufunc)
     if (
         is_operator
-        and ufunc in ARITHMETIC
+        and ufunc in OF_TRUTHS
         and all(kind is BOOL for kind, _, _ in facts)
         and _all_python(recorder, operands)
     ):
@@ -131,6 +130,8 @@ def record_ufunc(
     dtypes = resolved(ufunc, tuple([kind for kind, _, _ in facts]), None if dtype is None else np.dtype(dtype))
     if may_grow and dtypes[-1].kind == "i" and _all_python(recorder, operands):
         require_64_bits(recorder, ufunc, operands)
+    several = any([recorder.is_scalar(obj) and obj.types for obj in operands]) and dtype is None
+    types = types_of_result(recorder, ufunc, operands, facts, dtypes[-1], is_operator) if several else ALWAYS_ONE
     shape = common([shape for _, shape, _ in facts])
     exponent = _known_exponent(recorder, ufunc, operands, facts, dtypes)
     try:
@@ -153,17 +154,18 @@ def record_ufunc(
             f"use numpy.where(condition, numpy.{ufunc.__name__}(...), other), or give out="
         )
     result = _finish(recorder, result, dtypes[-1], operands, shape)
-    return _python_or_not(recorder, result, operands) if is_operator and shape == () else result
+    result = _python_or_not(recorder, result, operands) if is_operator and shape == () else result
+    if types:
+        result.types = types
+    return result
 
 
 def _python_or_not(recorder: Recorder, result: Any, operands: tuple[Any, ...]) -> Any:
     """Mark a scalar as a Python number where all operands are; known at once where its identity is asked for."""
     if recorder.is_scalar(result):
         result.is_python = _all_python(recorder, operands)
-        if result.is_python and result.dtype.kind == "b" and identity.is_asked():
-            if recorder.scopes.depth:
-                raise recorder.scopes.unroll_innermost("asks whether a truth `is` True", recorder.builder.line)
-            return bool(result)
+        if result.is_python and result.dtype.kind == "b":
+            return identity.truth_or_stand_in(recorder, result)
     return result
 
 

@@ -7,17 +7,57 @@ import functools
 import itertools
 import sys
 import types
+from typing import Any
 
 from ...python.frames import user_frame
+from ...python.liveness import instructions_of
+from ...python.shadows import is_user_function
+from ..record.recorder import Recorder
+
+TESTS = ("POP_JUMP", "TO_BOOL", "UNARY_NOT")
 
 
-def is_asked() -> bool:
-    """Whether the traced code that is running `asks`: has `is True` or `is False` in it, or a `case` that means it."""
+def is_asked(recorder: Recorder) -> bool:
+    """Whether a truth that is computed now may be asked for: by the code that is running, or by what it is handed to.
+
+    Of that nothing may be known yet: see `refuse_truths`.
+    """
     frame = user_frame(sys._getframe(1))
-    return frame is not None and asks(frame.f_code)
+    if frame is None or is_tested_at_once(frame.f_code, frame.f_lasti):
+        return False
+    recorder.gives_truths = True
+    return recorder.scopes.decisions.truths or asks(frame.f_code)
+
+
+def truth_or_stand_in(recorder: Recorder, stand_in: Any) -> Any:
+    """A truth of Python: the stand-in, or where it may be asked for, what it is (a guard)."""
+    if not is_asked(recorder):
+        return stand_in
+    if recorder.scopes.depth:
+        raise recorder.scopes.unroll_innermost("asks whether a truth `is` True", recorder.builder.line)
+    return bool(stand_in)
+
+
+def refuse_truths(recorder: Recorder) -> None:
+    """At the end: functions were met that ask, and truths were given that they may have asked for."""
+    decisions, functions = recorder.scopes.decisions, recorder.namespace.functions()
+    if not recorder.gives_truths or decisions.truths:
+        return
+    if any(asks(f.__code__) for f in functions if is_user_function(f)):
+        decisions.truths = True
+        raise recorder.scopes.restart()
 
 
 @functools.lru_cache(maxsize=1024)
 def asks(code: types.CodeType) -> bool:
-    pairs = itertools.pairwise(dis.get_instructions(code))
-    return any(b.opname == "IS_OP" and type(a.argval) is bool for a, b in pairs)
+    """Whether it has `is True` or `is False` in it, or a `case` that means it; the functions that it makes too."""
+    pairs = itertools.pairwise(instructions_of(code))
+    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return any(b.opname == "IS_OP" and type(a.argval) is bool for a, b in pairs) or any(map(asks, inner))
+
+
+@functools.lru_cache(maxsize=4096)
+def is_tested_at_once(code: types.CodeType, place: int) -> bool:
+    """Whether what the instruction at this place gives is only tested: `if a < b`, `not a < b`."""
+    following = (i.opname for i in instructions_of(code) if i.offset > place and i.opname != "CACHE")
+    return dis.opname[code.co_code[place]] == "COMPARE_OP" and next(following, "").startswith(TESTS)

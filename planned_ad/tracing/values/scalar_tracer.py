@@ -9,13 +9,16 @@ from typing import Any, Self
 import numpy as np
 
 from ...python.frames import as_written
+from ...python.shadows import is_user_frame
 from ...tape.tape import Value
 from ..record.conversions import refuse_number
 from ..record.promotion import BOOL, WEAK
 from ..record.recorder import Recorder
 from ..record.traced import TRACERS
 from .elementwise import operate
+from .identity import truth_or_stand_in
 from .indexing import is_truth
+from .number_types import ALWAYS_ONE, Types, number_class, told_apart
 from .operators import Operators, by_functions
 from .python_errors import require_integer
 
@@ -59,26 +62,28 @@ class ScalarTracer(ScalarMethods):
     ----------
     is_python : bool
         Whether the program holds a Python float here, whose dtype gives way to its partner's (NEP 50).
+    types : frozenset
+        The types that it may have, where branches or iterations leave several; see `number_types`.
     """
 
-    __slots__ = ("dtype", "is_python", "recorder", "value")
+    __slots__ = ("dtype", "is_python", "recorder", "types", "value")
 
-    def __init__(self, recorder: Recorder, value: Value, is_python: bool = False):
+    def __init__(self, recorder: Recorder, value: Value, is_python: bool = False, types: Types = ALWAYS_ONE):
         self.recorder = recorder
         self.value = value
         self.dtype = value.dtype
         self.is_python = is_python
+        self.types = types
 
     device = "cpu"  # as NumPy says
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         """So that `isinstance(s, float)` holds where it does of the scalar this stands for."""
-        if self.is_python:
-            kind = bool if self.dtype.kind == "b" else int if self.dtype.kind in "iu" else float
-        else:
-            kind = self.dtype.type
-        return as_written(kind, sys._getframe(1))
+        frame = sys._getframe(1)
+        if self.types and is_user_frame(frame):
+            raise told_apart(self.recorder, self.types)
+        return as_written(number_class(self.dtype, self.is_python), frame)
 
     def read(self) -> Value:
         return self.value
@@ -101,10 +106,11 @@ class ScalarTracer(ScalarMethods):
     def imag(self) -> Any:
         return self.dtype.type(0)
 
-    def item(self) -> ScalarTracer:
+    def item(self) -> Any:
         """As a Python number."""
         kind = {"f": np.float64, "b": bool}.get(self.dtype.kind, np.int64)
-        return ScalarTracer(self.recorder, self.recorder.value_of(self, kind), is_python=True)
+        found = ScalarTracer(self.recorder, self.recorder.value_of(self, kind), is_python=True)
+        return truth_or_stand_in(self.recorder, found) if kind is bool else found
 
     tolist = item
 
@@ -153,6 +159,8 @@ class ScalarTracer(ScalarMethods):
     __floor__ = __ceil__ = __trunc__
 
     def __index__(self) -> int:
+        if len({kind.kind for kind, _ in self.types}) > 1:
+            raise told_apart(self.recorder, self.types)
         if self.dtype.kind == "b" and self.is_python:
             return int(bool(self))
         if self.dtype.kind not in "iu":

@@ -1,0 +1,201 @@
+"""Branches outside of loops: after a few ways through a function, one trace for all of them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import planned_ad
+from planned_ad.calls.variants import SEVERAL
+from planned_ad.errors import BranchError
+
+N = 10
+
+
+def sides_and_returns(x):
+    a = x[0] * x[1] if x[1] > 0 else x[0] - x[1]
+    b = np.sin(x[2]) if x[2] > a else np.cos(x[2]) * a
+    if b > 0.1:
+        if x[3] > 0:
+            return a * b
+        c = b * 2
+    elif x[3] > x[4]:
+        c = b * b
+    else:
+        c = a
+    y = np.zeros(3)
+    if x[4] > 0:
+        y[0] = c
+    if x[5] > 0:
+        y[1] = c * c
+    if x[6] > 0:
+        y = y * 2
+    if x[7] > 0.3 and x[6] < 0.5:
+        return np.sum(y)
+    return np.sum(y) * (c * x[9] if x[9] > 0 else -c)
+
+
+def in_helpers(x):
+    def clipped(v, low, high):
+        if v < low:
+            return low * v
+        if v > high:
+            return high + np.log(v)
+        return v * v
+
+    return sum(clipped(x[k], -0.5, 0.5) for k in range(5)) * clipped(x[5] * x[6], 0.0, 1.0)
+
+
+def payoff(x):
+    spot, strike = np.exp(x[0]), np.exp(x[1])
+    barrier = strike * 1.2 if x[2] > 0 else strike * 0.8
+    rebate = 0.0
+    if spot > barrier:
+        rebate = 0.1 * spot
+    kind = "call" if x[3] > 0 else "put"
+    value = max(spot - strike, 0.0) if kind == "call" else max(strike - spot, 0.0)
+    if x[4] > 0.5:
+        value *= 1.0 - x[4] / 10.0
+    elif x[4] < -0.5:
+        value += x[5] ** 2
+    return value + rebate
+
+
+def raises(x):
+    total = 0.0
+    for k in range(3):
+        try:
+            if x[k] < 0:
+                raise ValueError
+            total += np.sqrt(x[k])
+        except ValueError:
+            total -= x[k] * x[k]
+    return total if x[3] > 0 else total * x[4]
+
+
+def writes(x):
+    y = x.copy()
+    z = y[2:5] if x[0] > 0 else y[5:8]
+    z *= 2.0
+    if x[1] > 0:
+        y[:3] = x[7:]
+    if x[8] > 0:
+        z = z + 1.0
+    return np.sum(y * x) + z[0] * z[2]
+
+
+def with_loops(x):
+    total = 0.0
+    if x[0] > 0:
+        for k in range(30):
+            total += np.sin(k * x[1])
+    else:
+        for k in range(25):
+            if x[k % 10] > 0.2:
+                total += x[k % 10]
+    while total > 1.0 and x[2] > 0:
+        total = total / 2.0
+    if x[3] > 0:
+        total += x[3]
+    return total if x[4] > 0 else total * x[5]
+
+
+def with_results_of_two_kinds(x):
+    value = x[0] * 2.0
+    if x[1] > 0:
+        value = value * x[1]
+    if x[2] > 0:
+        value = 0.0 if x[3] > 0 else value + 1.0
+    if x[4] > 0:
+        value = float(value)
+    return value * x[5] if x[6] > x[7] else value
+
+
+PROGRAMS = (sides_and_returns, in_helpers, with_loops, with_results_of_two_kinds)
+A_TRACE_EACH = (payoff, raises, writes)  # texts and errors that a branch decides on, writes to what it has chosen
+
+
+def points(count: int = 40) -> list[np.ndarray]:
+    rng = np.random.default_rng(1)
+    return [rng.normal(size=N) for _ in range(count)]
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_one_trace_serves_all_ways(f: Callable) -> None:
+    plan = planned_ad.compile(f, (points()[0],), max_variants=SEVERAL + 1)
+    for x in points():
+        np.testing.assert_allclose(plan(x), f(x), rtol=1e-12)
+    assert len(plan._variants) <= SEVERAL
+    direction, step = np.random.default_rng(2).normal(size=N), 1e-6
+    for x in points():
+        difference = (f(x + step * direction) - f(x - step * direction)) / (2 * step)
+        np.testing.assert_allclose(plan.gradient(x, np.empty(N)) @ direction, difference, rtol=1e-5, atol=1e-7)
+    again = pickle.loads(pickle.dumps(plan))
+    assert all(again(x) == plan(x) for x in points())
+
+
+@pytest.mark.parametrize("f", A_TRACE_EACH, ids=lambda f: f.__name__)
+def test_what_cannot_be_recorded_so_has_a_trace_for_each_way(f: Callable) -> None:
+    plan = planned_ad.compile(f, (points()[0],))
+    for x in points():
+        np.testing.assert_allclose(plan(x), f(x), rtol=1e-12)
+
+
+def test_results_of_several_shapes_have_a_trace_each() -> None:
+    def f(x):
+        y = x[:3] if x[0] > 0 else x[:4]
+        if x[1] > 0:
+            y = y * 2.0
+        if x[2] > 0:
+            y = y * y
+        return y
+
+    plan = planned_ad.compile(f, (points()[0],))
+    for x in points():
+        np.testing.assert_array_equal(plan(x), f(x))
+    assert len(plan._variants) > SEVERAL
+
+
+def test_a_function_that_cannot_be_recorded_so_keeps_its_limit() -> None:
+    def f(x):
+        names = [f"{k}" for k in range(6) if x[k] > 0]
+        return x[0] * len("".join(names)) + sum(x[int(name)] for name in names)
+
+    plan = planned_ad.compile(f, (np.ones(N),), max_variants=SEVERAL + 2)
+    for k in range(SEVERAL + 1):
+        x = np.ones(N)
+        x[: k + 1] = -1.0
+        assert plan(x) == f(x)
+    with pytest.raises(BranchError, match="more than"):
+        plan(np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0, 1.0, 1.0, 1.0]))
+
+
+def test_nothing_is_traced_again_where_that_is_not_wanted() -> None:
+    plan = planned_ad.compile(sides_and_returns, (points()[0],), on_branch="raise")
+    with pytest.raises(BranchError):
+        for x in points():
+            plan(x)
+
+
+def test_what_is_outside_has_traces_of_its_own() -> None:
+    flag = True
+
+    def f(x):
+        y = x * 2.0 if flag else x * 3.0
+        total = 0.0
+        if y[0] > 0:
+            total += y[1]
+        if y[2] > 0:
+            total *= y[3]
+        if y[4] > 0:
+            total -= np.sum(y)
+        return total
+
+    plan = planned_ad.compile(f, (points()[0],))
+    for flag in (True, False, True):  # noqa: B007 (f reads it)
+        for x in points():
+            np.testing.assert_allclose(plan(x), f(x), rtol=1e-13)
+    assert len(plan._variants) <= SEVERAL
