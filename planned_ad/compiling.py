@@ -49,9 +49,10 @@ def compile(
     example_kwargs : dict, optional
         Arguments by keyword. Those that `f` takes by position too are ordered among `example_args`; those that it takes
         by keyword only follow. Each has a shadow and a derivative as an argument by position has.
-    on_branch : {'retrace', 'raise'}
+    on_branch : {'retrace', 'raise', 'record'}
         What a call does whose data take another branch, or that finds something else outside of `f`: trace again and
-        keep both, or raise BranchError.
+        keep both, or raise BranchError. With 'record', all ways through the branches of `f` are in one trace from the
+        beginning, as with 'retrace' from the fifth on: for compiled code and exported plans, which cannot trace.
     preserve_args : bool
         Leave arguments that `f` writes to as they were (costs a copy).
     max_operations : int
@@ -119,7 +120,7 @@ def compile(
     array([2., 4., 2.])
     """
     takes_function("compile", f)
-    one_of("on_branch", on_branch, ("retrace", "raise"))
+    one_of("on_branch", on_branch, ("retrace", "raise", "record"))
     if example_kwargs is not None and not isinstance(example_kwargs, dict):
         raise ArgumentError(f"example_kwargs is a dict of arguments by name, not {type(example_kwargs).__name__}")
     arguments = example_args if type(example_args) is tuple else (example_args,)

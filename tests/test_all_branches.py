@@ -180,6 +180,23 @@ def test_nothing_is_traced_again_where_that_is_not_wanted() -> None:
             plan(x)
 
 
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_all_ways_may_be_asked_for_at_once(f: Callable) -> None:
+    plan = planned_ad.compile(f, (points()[0],), on_branch="record", max_variants=1)
+    kernel = plan.kernel.value
+    for x in points():
+        np.testing.assert_allclose(plan(x), f(x), rtol=1e-12)
+        np.testing.assert_allclose(kernel(x), f(x), rtol=1e-12)
+    assert len(plan._variants) == 1
+
+
+def test_what_cannot_be_recorded_so_is_traced_again_then() -> None:
+    plan = planned_ad.compile(raises, (points()[0],), on_branch="record")
+    for x in points():
+        np.testing.assert_allclose(plan(x), raises(x), rtol=1e-12)
+    assert len(plan._variants) > SEVERAL
+
+
 def test_what_is_outside_has_traces_of_its_own() -> None:
     flag = True
 

@@ -12,7 +12,19 @@ from tests.tolerances import DIFFERENCES
 
 sys.path.append(str(Path(__file__).parents[1] / "asv_bench"))
 
-from benchmarks import allocations, batch, compiling, fourier, loop_checks, peers, sparse, speed, sums
+from benchmarks import (
+    allocations,
+    batch,
+    compiling,
+    fourier,
+    loop_checks,
+    peers,
+    products,
+    sparse,
+    speed,
+    sums,
+    threads,
+)
 from benchmarks.measure import compiled, example, zeros_like
 from benchmarks.programs import PROGRAMS
 
@@ -198,3 +210,24 @@ def test_loop_program_has_the_right_derivative(name, calculate):
 
 def test_shadows_follow_lists():
     assert flat(zeros_like([np.ones(2), [np.ones(1)]])).tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", threads.PROGRAMS)
+def test_threads_find_the_same(name):
+    program = threads.PROGRAMS[name]
+    arguments = program.arguments(program.small)
+    one, several = (threads.gradient_by(k, program, arguments) for k in (1, threads.THREADS))
+    for gradient, *rest in (one, several):
+        gradient(*rest)
+    for a, b in zip(one[1:], several[1:]):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", products.WAYS)
+def test_ways_to_write_a_product(name):
+    """In one direction, by a difference: exact for what is at most quadratic, but for rounding."""
+    gradient, a, b, weights, da, db = products.gradient_of(products.WAYS[name], 12)
+    gradient(a, b, weights, da, db)
+    toward_a, toward_b = np.random.default_rng(1).normal(size=(2, 12, 12))
+    ahead, back = (products.WAYS[name](a + h * toward_a, b + h * toward_b, weights) for h in (0.1, -0.1))
+    np.testing.assert_allclose(np.sum(da * toward_a) + np.sum(db * toward_b), (ahead - back) / 0.2, rtol=1e-10)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import planned_ad
 from planned_ad.calls.entries import entry_tape
 from planned_ad.calls.kinds import KINDS
 from planned_ad.passes.products import lower_products
 from planned_ad.passes.vectorise.vectorise import vectorise
 from planned_ad.planner import plan_memory
+from planned_ad.regions.regions import is_ragged
 from planned_ad.tape.interpret import interpret
 from planned_ad.tape.tape import Apply, Loop, Tape, walk
 from planned_ad.trace import trace
@@ -50,6 +52,122 @@ def test_iterations_with_matrices_of_their_own_stay() -> None:
         return s
 
     tape = vectorise(trace(f, (RNG.random((40, 100, 20)),)).tape)
+    assert any(isinstance(op, Loop) for op in walk(tape.operations))
+
+
+# Products of matrices as loops write them: (n, k) by (k, m), none of which is small or large.
+
+N, K, M = 70, 130, 90
+
+
+def by_dots(a, b):
+    c = np.zeros((N, M))
+    for i in range(N):
+        for j in range(M):
+            c[i, j] = a[i] @ b[:, j]
+    return np.sum(c * c)
+
+
+def by_numbers(a, b):
+    c = np.zeros((N, M))
+    for i in range(N):
+        for j in range(M):
+            s = 0.5
+            for k in range(K):
+                s += a[i, k] * b[k, j]
+            c[i, j] = s
+    return np.sum(c * c)
+
+
+def by_accumulation(a, b):
+    c = np.ones((N, M))
+    for j in range(M):
+        for i in range(N):
+            for k in range(K):
+                c[i, j] -= 2.0 * a[i, k] * b[k, j]
+    return np.sum(c * c)
+
+
+def by_sums(a, b):
+    c = np.zeros((N, M))
+    for i in range(N):
+        for j in range(M):
+            c[i, j] = np.sum(a[i] * b[:, j])
+    return np.sum(c * c)
+
+
+def by_multiples_of_rows(a, b):
+    c = np.zeros((N, M))
+    for i in range(N):
+        for k in range(K):
+            c[i] += a[i, k] * b[k]
+    return np.sum(c * c)
+
+
+@pytest.mark.parametrize("f", [by_dots, by_numbers, by_accumulation, by_sums, by_multiples_of_rows])
+def test_loops_that_write_out_a_product(f) -> None:
+    args = RNG.random((N, K)), RNG.random((K, M))
+    traced = trace(f, args)
+    tape = vectorise(traced.tape)
+    assert not any(isinstance(op, Loop) for op in walk(tape.operations))
+    (product,) = contractions(tape)
+    assert product.out.size == N * M
+    (found,) = interpret(tape, memories_for(tape, traced, args, {}, []))
+    assert_close(found, np.asarray(f(*args)))
+
+
+def growing(a, b):
+    c = b[:K, :K].copy()
+    for i in range(K):
+        for k in range(M):
+            c[i, : i + 1] += 1.5 * a[i, k] * a[: i + 1, k]
+    return np.sum(c * c)
+
+
+def shrinking(a, b):
+    c = b.copy()
+    for i in range(K):
+        for j in range(K):
+            c[i, j] += np.dot(b[i + 1 :, i], c[i + 1 :, j]) * a[0, 0]
+    return np.sum(c * c)
+
+
+def both_ways(a, b):
+    c, t = np.zeros((K, K)), np.empty(K)
+    for i in range(K):
+        for j in range(K):
+            c[:i, j] += b[i, j] * b[i, :i]
+            t[j] = b[:i, j] @ b[i, :i]
+        c[i] += t
+    return np.sum(c * c)
+
+
+@pytest.mark.parametrize("f", [growing, shrinking, both_ways])
+def test_loops_that_write_out_part_of_a_product(f) -> None:
+    """Rows of it at a time: in each there are more numbers, or fewer."""
+    args = RNG.random((K, M)), RNG.random((K, K))
+    tape = vectorise(trace(f, args).tape)
+    (around,) = (op for op in walk(tape.operations) if isinstance(op, Loop))
+    assert around.trips == K
+    (product,) = contractions(tape)
+    assert any(is_ragged(v.shape) for v in product.operands) and product.out.shape
+    directions = [RNG.normal(size=x.shape) for x in args]
+    gradient = planned_ad.compile(f, args).gradient(*args)
+    ahead, back = ([x + e * d for x, d in zip(args, directions)] for e in (1e-6, -1e-6))
+    expected = (f(*ahead) - f(*back)) / 2e-6
+    np.testing.assert_allclose(sum(np.sum(g * d) for g, d in zip(gradient, directions)), expected, rtol=1e-6)
+
+
+def test_what_is_computed_for_a_product_stays_near() -> None:
+    """Rows of `exp` would be an array as large as all iterations need."""
+
+    def f(x, w):
+        s = np.zeros(300)
+        for i in range(1000):
+            s[i % 7] += np.sum(np.exp(x[i]) * w)
+        return s @ s
+
+    tape = vectorise(trace(f, (RNG.random((1000, 300)), RNG.random(300))).tape)
     assert any(isinstance(op, Loop) for op in walk(tape.operations))
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 
-from ..regions.affine import Affine, coefficient
-from ..regions.regions import Region, View, is_ragged, limits, overlap
+from ..regions.affine import Affine, coefficient, exact
+from ..regions.regions import Region, View, limits, overlap
 from ..tape.tape import Apply, Buffer, Load, Loop, Operation, Scatter, Store, Value
 from .dependence import Access, Overwrites, Place
 from .enclosing import certainly_runs, spread
@@ -76,7 +76,9 @@ def sharing(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...]) -> 
 def find_carry(loop: Loop, store: Store) -> Carry | None:
     """The carry that ends in `store`; None where it is none."""
     loads = [op for op in loop.body if isinstance(op, Load) and op.region == store.region]
-    if len(loads) != 1 or store.value.dtype.kind not in "fib" or is_ragged(store.region.shape):
+    if len(loads) != 1 or store.value.dtype.kind not in "fib":
+        return None
+    if any(coefficient(exact(n), loop.index) for n in store.region.shape):
         return None
     (load,) = loads
     others = (op for op in loop.body if op is not load and op is not store)

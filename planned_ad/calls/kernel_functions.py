@@ -315,7 +315,7 @@ def broken_guard(trace: Trace, entry: Entry, name: str, on_branch: str) -> tuple
         found.append(f"what {trace.name} finds outside, in globals or closures, has changed since it was traced")
     method = "plan" if name == "value" else f"plan.{name}"
     advice = f"; compiled code cannot record it, and {method} does where it is called with them"
-    return BranchError, f"{name}: {', or '.join(found)}" + advice * (on_branch == "retrace" or bool(full))
+    return BranchError, f"{name}: {', or '.join(found)}" + advice * (on_branch != "raise" or bool(full))
 
 
 def guarded_lines(operations: Iterable[Operation]) -> str:

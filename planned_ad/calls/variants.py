@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -192,6 +193,10 @@ def add_variant(
 ) -> Variant:
     """Trace with an example of which the first guards are `known`; `checked`: what is known of its check."""
     options = plan._options
+    if options["on_branch"] == "record" and not branches and not plan._one_way:
+        whole = in_one_trace(plan, args, kwargs)
+        if whole is not None:
+            return whole
     is_first = not plan._variants and not known and not plan._stretched
     with belonging_to(file_of(plan._f)):
         request = request_for(plan._f, args, kwargs, options) if is_first else None
@@ -418,16 +423,21 @@ def for_all_branches(plan: PlanOfTraces, tried: list[Variant], broken: Broken | 
     """In place of variants for one way through the function each, one for all of them; None where there is none."""
     if broken is None or broken.guard.what != "branch" or len(tried) < SEVERAL or plan._one_way:
         return None
-    before = list(plan._variants)
-    try:
-        found = add_variant(plan, *call.example(), branches=True)
-    except PlannedADError:  # what it does cannot be recorded so
-        found = None
+    found = in_one_trace(plan, *call.example())
+    if found is not None:
+        plan._variants[:] = [v for v in plan._variants if v not in tried]
+        plan._forget_calls()
+    return found
+
+
+def in_one_trace(plan: PlanOfTraces, args: tuple, kwargs: dict[str, Any]) -> Variant | None:
+    """One more variant, for all ways through the function's branches; None where they cannot be recorded so."""
+    before, found = list(plan._variants), None
+    with contextlib.suppress(PlannedADError):
+        found = add_variant(plan, args, kwargs, branches=True)
     if found is None or any(isinstance(op, Guard) and op.what == "branch" for op in found.trace.tape.operations):
         plan._variants[:], plan._one_way = before, True
         return None
-    plan._variants[:] = [*(v for v in before if v not in tried), found]
-    plan._forget_calls()
     return found
 
 

@@ -31,53 +31,26 @@ Requires a simplified tape; ensures the same sums (reassociated), each element s
 The adjoint of `u[1:] - u[:-1]` adds to `du[1:]` and to `du[:-1]`: a pass over `du` for each, the later ones
 reading what the earlier wrote. Here the regions of such a group are cut at one another's boundaries into
 boxes, and each box is stored once, as the sum of what the group adds to it. Almost all elements lie in one
-box; the others are thin. (Hückelheim et al., Reverse-mode algorithmic differentiation of stencil loops, 2019.)
+box; the others are thin. (Hückelheim et al., Reverse-mode algorithmic differentiation of stencil loops, 2019.) Where
+there would be too many, copies with a rim of zeros serve as well (`halos.py`).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 
-from ..regions.affine import Affine, Extent
-from ..regions.regions import Region, View, contiguous, is_injective, is_ragged
+from ..regions.affine import Extent
+from ..regions.regions import Region, View, contiguous
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.tape import Constant, Operation, Store, Tape, Value, walk
+from .boxes import Box, Window, cut_boxes, place_of, shown
+from .halos import RimmedCopy, Rims, parted_stores, rimmed_copies
 
 SMALLEST = 64  # elements of the main box: below, passes over memory cost less than more code
 MOST_BOXES = 27
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A range of indices along each axis of a buffer."""
-
-    starts: tuple[int, ...]
-    stops: tuple[int, ...]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(b - a for a, b in zip(self.starts, self.stops))
-
-    def contains(self, other: Box) -> bool:
-        return all(a <= c and d <= b for a, b, c, d in zip(self.starts, self.stops, other.starts, other.stops))
-
-    def meets(self, other: Box) -> bool:
-        return all(a < d and c < b for a, b, c, d in zip(self.starts, self.stops, other.starts, other.stops))
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Which box of a buffer's indices a region shows, one to one.
-
-    `axes`: of each axis of the region, the buffer's axis; along the others the box has one element. `moving`: the
-    part of the offset that depends on loop indices; places with the same one keep their distance in every iteration.
-    """
-
-    box: Box
-    axes: tuple[int, ...]
-    moving: Extent
 
 
 def gather_form(tape: Tape) -> Tape:
@@ -89,9 +62,10 @@ def gather_form(tape: Tape) -> Tape:
     is_primal = tape.turn == len(tape.operations)
     start = 0 if is_primal else tape.turn
     rewriting = _Gathering(tape, rebuilt(tape))
-    operations = (*tape.operations[:start], *rewriting.block(tape.operations[start:]))
+    sweep = rewriting.block(tape.operations[start:])
     if not rewriting.changed:
         return tape
+    operations = (*tape.operations[:start], *rewriting.builder.recorded(rewriting.rims.clear), *sweep)
     turn = len(operations) if is_primal else start
     return replace(tape, buffers=tuple(rewriting.builder.buffers), operations=operations, turn=turn)
 
@@ -103,25 +77,51 @@ class _Gathering:
         self.tape = tape
         self.builder = builder
         self.changed = False
+        self.rims = Rims(builder)
         self.zeros = {
             op.out.id for op in walk(tape.operations) if isinstance(op, Constant) and op.data.ndim == 0 and op.data == 0
         }
 
     def block(self, operations: Sequence[Operation]) -> tuple[Operation, ...]:
         """One block in gather form."""
-        groups = [group for group in self.find_groups(operations) if worth_it(self.boxes_of(operations, group))]
+        groups = self.find_groups(operations)
+        ways = {group[-1]: way for group in groups if (way := self.way_of(operations, group)) is not None}
+        groups = [group for group in groups if group[-1] in ways]
         members = {position for group in groups for position in group}
-        last = {group[-1]: group for group in groups}
         self.changed |= bool(groups)
 
         def write() -> None:
             for position, op in enumerate(operations):
-                if position in last:
-                    self.write_boxes([operations[k] for k in last[position]])  # type: ignore[misc]
+                if position in ways:
+                    ways[position]()
                 elif position not in members:
                     self.builder.emit(op.with_blocks(*map(self.block, op.blocks)))
 
         return self.builder.recorded(write)
+
+    def way_of(self, operations: Sequence[Operation], group: Sequence[int]) -> Callable[[], None] | None:
+        """How a group of stores is written; None where it stays."""
+        stores = stores_of(operations, group)
+        boxes = self.boxes_of(operations, group)
+        distinct = set(boxes)
+        if len(distinct) < 2 or not any(a != b and a.meets(b) for a in distinct for b in distinct):
+            return None
+        pieces = cut_boxes(boxes)
+        if len(pieces) <= MOST_BOXES:
+            return partial(self.write_boxes, stores) if has_main_box(pieces) else None
+        here, shifted = parted_stores(stores, self.places_of(stores))
+        found = rimmed_copies(shifted, self.places_of(shifted))
+        if found is None:
+            return None
+        return partial(self.write_copies, here, shifted, found)
+
+    def write_copies(self, here: Sequence[Store], shifted: Sequence[Store], found: Sequence[RimmedCopy]) -> None:
+        if len({store.region for store in here}) == 1:
+            self.write_boxes(here)
+        else:
+            for store in here:
+                self.builder.emit(store)
+        self.rims.write(self.tape.buffers[shifted[0].region.buffer], shifted, self.places_of(shifted), found)
 
     def find_groups(self, operations: Sequence[Operation]) -> list[list[int]]:
         """Runs of stores to boxes of one buffer of the reverse sweep, which nothing else touches in between.
@@ -156,12 +156,14 @@ class _Gathering:
         return place_of(self.tape.buffers[region.buffer].view, region.view)
 
     def boxes_of(self, operations: Sequence[Operation], group: Sequence[int]) -> list[Box]:
-        found = [self.place_of(operations[k].writes[0]) for k in group]
-        return [place.box for place in found if place is not None]
+        return [place.box for place in self.places_of(stores_of(operations, group))]
+
+    def places_of(self, stores: Sequence[Store]) -> list[Window]:
+        return [place for store in stores if (place := self.place_of(store.region)) is not None]
 
     def write_boxes(self, group: Sequence[Store]) -> None:
         """Store each piece once: what the last plain store to it puts there, plus what is added afterwards."""
-        places = [place for place in (self.place_of(store.region) for store in group) if place is not None]
+        places = self.places_of(group)
         buffer = group[0].region.buffer
         whole, axes = self.tape.buffers[buffer].view, places[0].axes
         self.builder.line = group[-1].line
@@ -183,41 +185,8 @@ class _Gathering:
             self.builder.store(Region(buffer, shown(whole, piece, axes, places[0].moving)), total, accumulate=keeps)
 
 
-def place_of(whole: View, view: View) -> Window | None:
-    """Where `view` lies in the array `whole`; None where it shows no box of it, or one that changes its extents.
-
-    Addresses are divided by the strides of `whole`, the largest first. What moves is left aside; then the largest
-    may be counted from anywhere, as long as all other indices stay inside their axes.
-    """
-    if is_ragged(view.shape) or not view.size or not whole.shape or not is_injective(whole):
-        return None
-    axes = matching_axes(whole, view)
-    if axes is None or any(s <= 0 for s in whole.strides):
-        return None
-    still = view.offset.constant if isinstance(view.offset, Affine) else view.offset
-    moving = view.offset - still
-    assert isinstance(whole.offset, int)
-    rest, starts, extents = still - whole.offset, [0] * len(whole.shape), [1] * len(whole.shape)
-    for axis, n in zip(axes, view.shape):
-        extents[axis] = n
-    order = sorted((k for k, n in enumerate(whole.shape) if n > 1), key=lambda k: -whole.strides[k])
-    for k in order:
-        starts[k], rest = divmod(rest, whole.strides[k])
-    free = order[:1] if moving else []
-    inside = all(k in free or (a >= 0 and a + n <= m) for k, (a, n, m) in enumerate(zip(starts, extents, whole.shape)))
-    if rest or not inside:
-        return None
-    return Window(Box(tuple(starts), tuple(a + n for a, n in zip(starts, extents))), axes, moving)
-
-
-def matching_axes(whole: View, view: View) -> tuple[int, ...] | None:
-    """Of each axis of `view` the axis of `whole` along which it runs."""
-    if len(view.shape) == len(whole.shape):
-        same = all(n == 1 or s == t for n, s, t in zip(view.shape, view.strides, whole.strides))
-        return tuple(range(len(view.shape))) if same else None
-    axes = {stride: k for k, (n, stride) in enumerate(zip(whole.shape, whole.strides)) if n > 1}
-    found = tuple(axes.get(stride, -1) for stride in view.strides)
-    return None if -1 in found or len(set(found)) < len(found) else found
+def stores_of(operations: Sequence[Operation], group: Sequence[int]) -> list[Store]:
+    return [store for k in group if isinstance(store := operations[k], Store)]
 
 
 def together(run: Sequence[int], boxes: Sequence[Box]) -> list[list[int]]:
@@ -237,23 +206,10 @@ def together(run: Sequence[int], boxes: Sequence[Box]) -> list[list[int]]:
     return sorted([run[k] for k in sorted(group)] for group in behind + groups)
 
 
-def worth_it(boxes: Sequence[Box]) -> bool:
-    """Whether several different boxes meet, and one box of the cut holds most of the elements."""
-    distinct = set(boxes)
-    if len(distinct) < 2 or not any(a != b and a.meets(b) for a in distinct for b in distinct):
-        return False
-    pieces = cut_boxes(boxes)
+def has_main_box(pieces: Sequence[Box]) -> bool:
+    """Whether one box of the cut holds most of the elements."""
     sizes = sorted(contiguous(piece.shape).size for piece in pieces)
-    return len(pieces) <= MOST_BOXES and sizes[-1] >= SMALLEST and sizes[-1] * 2 >= sum(sizes)
-
-
-def cut_boxes(boxes: Sequence[Box]) -> list[Box]:
-    """All pieces into which the boxes cut one another, in order."""
-    rank = len(boxes[0].starts)
-    cuts = [sorted({c for box in boxes for c in (box.starts[k], box.stops[k])}) for k in range(rank)]
-    ranges = [list(itertools.pairwise(c)) for c in cuts]
-    pieces = [Box(tuple(a for a, _ in piece), tuple(b for _, b in piece)) for piece in itertools.product(*ranges)]
-    return [piece for piece in pieces if any(box.contains(piece) for box in boxes)]
+    return sizes[-1] >= SMALLEST and sizes[-1] * 2 >= sum(sizes)
 
 
 def part(builder: TapeBuilder, value: Value, place: Window, piece: Box) -> Value:
@@ -263,11 +219,3 @@ def part(builder: TapeBuilder, value: Value, place: Window, piece: Box) -> Value
     own = contiguous(value.shape)
     first = sum((piece.starts[k] - place.box.starts[k]) * s for k, s in zip(place.axes, own.strides))
     return builder.view(value, View(first, tuple(piece.shape[k] for k in place.axes), own.strides))
-
-
-def shown(whole: View, piece: Box, axes: tuple[int, ...], moving: Extent) -> View:
-    """The part of the buffer that `piece` covers, with an axis for each of `axes`."""
-    offset = whole.offset + moving
-    for start, stride in zip(piece.starts, whole.strides):
-        offset += start * stride
-    return View(offset, tuple(piece.shape[k] for k in axes), tuple(whole.strides[k] for k in axes))

@@ -41,6 +41,7 @@ from ...rules.table import RULES
 from ...tape.builder import TapeBuilder
 from ...tape.tape import Apply, IndexValue, Load, Loop, Operation, Scatter, Store, Value
 from ..invariants import is_total
+from .loop_products import multiplied_only, sums_of_multiples, varying_values
 from .streaming import joins_rows, streams, upwards
 
 MOST_INDICES = 1 << 22  # numbers of an index that are worth a constant array, which nothing reads
@@ -80,6 +81,8 @@ class Lifting:
         self.links = frozenset(id for carry in sharing.carries.values() for id in carry.links)
         self.varying = varying_values(loop)
         self.multiplies = any(multiplies_alike(op, self.varying) for op in loop.body)
+        self.multiples = sums_of_multiples(loop, sharing, self.varying, self.uses)
+        self.multiplied = multiplied_only(loop, self.varying, self.multiples)
         self.streams = streams(loop, sharing)
         self.joins = self.streams and joins_rows(loop, shapes, self.varying - self.links)
 
@@ -87,8 +90,8 @@ class Lifting:
         """Write the loop; raises `NotIndependent` where an operation has no such form."""
         for position, op in enumerate(self.loop.body):
             self.builder.line = op.line
-            self.check_extents(op)
-            if any(v.id in self.links for v in op.outputs):
+            self.check_extents(op, any(v.id in self.links for v in op.outputs) or position in self.sharing.carries)
+            if any(v.id in self.links or v.id in self.multiples for v in op.outputs):
                 continue
             if position in self.sharing.carries:
                 self.carry(self.sharing.carries[position])
@@ -103,18 +106,19 @@ class Lifting:
             else:
                 self.define(op)
 
-    def check_extents(self, op: Operation) -> None:
+    def check_extents(self, op: Operation, is_carried: bool) -> None:
         """Refuses what differs between iterations, or takes more memory than it saves time.
 
         Where all iterations multiply by the same matrix, together they are one product, which reads it once; what
-        passes over memory once takes none.
+        passes over memory once takes none, nor does a sum, or what a product reads where it lies.
         """
+        in_place = is_carried or any(v.id in self.multiplied or v.id in self.multiples for v in op.outputs)
         is_alike = not any(v.id in self.varying for v in (*op.inputs, *op.outputs))
         for shape in (*(v.shape for v in op.outputs), *(r.shape for r in (*op.reads, *op.writes))):
             if any(coefficient(exact(n), self.loop.index) for n in shape):
                 raise NotIndependent("an extent differs between iterations")
             size = math.prod(shape)
-            if self.streams or (is_alike and op.outputs):
+            if self.streams or in_place or (is_alike and op.outputs):
                 continue
             if self.multiplies and (is_alike or size * int(self.count) <= MOST_MULTIPLIED):
                 continue
@@ -284,6 +288,8 @@ class Lifting:
             if lifted is None:
                 return self.here(value)
             return self.builder.apply(EXTREMA[operation], lifted, axes=(0,))
+        if value.id in self.multiples:
+            return self.total_of_multiples(*self.multiples[value.id])
         made = self.made.get(value.id)
         if isinstance(made, Apply) and made.primitive == "reduce_sum" and self.uses[value.id] == 1:
             (operand,) = made.operands
@@ -294,6 +300,12 @@ class Lifting:
             number = self.builder.constant(int(self.count), value.dtype)
             return self.builder.apply("multiply", self.here(value), number)
         return self.builder.apply("reduce_sum", self.over_iterations(value, value.shape), axes=(0,))
+
+    def total_of_multiples(self, number: Value, array: Value) -> Value:
+        """The sum over all iterations of a number times an array: a product."""
+        own = tuple(range(1, 1 + len(array.shape)))
+        operands = (self.lifted[v.id] for v in (number, array))
+        return self.builder.apply("contract", *operands, a_labels=(0,), b_labels=(0, *own), out_labels=own)
 
     def carry(self, carry: Carry) -> None:
         """The memory, updated once."""
@@ -315,18 +327,9 @@ class Lifting:
         self.builder.scatter(op.region, indices, value, op.accumulate)
 
 
-def varying_values(loop: Loop) -> frozenset[int]:
-    """The values of a loop's body that are not alike in all iterations."""
-    varying: set[int] = set()
-    for op in loop.body:
-        if loop.index in indices_of(op) or any(v.id in varying for v in op.inputs):
-            varying.update(v.id for v in op.outputs)
-    return frozenset(varying)
-
-
 def multiplies_alike(op: Operation, varying: frozenset[int]) -> bool:
     """Whether `op` is a product by a matrix that is alike in all iterations."""
-    if not isinstance(op, Apply) or op.primitive != "contract":
+    if not isinstance(op, Apply) or op.primitive != "contract" or not op.out.shape:
         return False
     alike = [v for v in op.operands if v.id not in varying]
     return len(alike) == 1 and alike[0].size >= LEAST_MATRIX

@@ -36,6 +36,7 @@ from ...analysis.independence import Sharing, moves
 from ...regions.affine import Ragged, coefficient
 from ...rules.table import RULES
 from ...tape.tape import Apply, Constant, IndexValue, Load, Loop, Scatter, Store
+from .loop_products import varying_values
 
 MOST_STREAMED = 32  # operations: more of them need more numbers at a time than there are registers
 
@@ -45,6 +46,7 @@ def streams(loop: Loop, sharing: Sharing) -> bool:
     if len(loop.body) > MOST_STREAMED or isinstance(loop.trips, Ragged) or sharing.last:
         return False
     written = {op.region.buffer: op.region for op in loop.body if isinstance(op, Store)}
+    varying = varying_values(loop)
     terms = {term.value.id for carry in sharing.carries.values() for term in carry.terms}
     uses = Counter(v.id for op in loop.body for v in op.inputs)
     for op in loop.body:
@@ -57,7 +59,8 @@ def streams(loop: Loop, sharing: Sharing) -> bool:
             case Apply():
                 kind = RULES[op.primitive].kind
                 summed = op.primitive == "reduce_sum" and op.out.id in terms and uses[op.out.id] == 1
-                if kind not in ("elementwise", "view") and not summed:
+                is_product = kind == "contract" and op.out.shape == () and any(v.id not in varying for v in op.operands)
+                if kind not in ("elementwise", "view") and not summed and not is_product:
                     return False
             case Constant() | IndexValue():
                 pass
@@ -70,7 +73,7 @@ def joins_rows(loop: Loop, shapes: Set[tuple[int, tuple[int, ...]]], varying: fr
     """Whether iterations look at rows, one after the other, that the program elsewhere does not know as an array of
     rows, and at single numbers besides; `shapes` as it looks at each buffer."""
     for op in loop.body:
-        if isinstance(op, IndexValue) or (isinstance(op, Apply) and RULES[op.primitive].kind == "view"):
+        if isinstance(op, IndexValue) or (isinstance(op, Apply) and RULES[op.primitive].kind in ("view", "contract")):
             return False
         for region in (*op.reads, *op.writes):
             if not region.shape and not moves(region, loop.index):

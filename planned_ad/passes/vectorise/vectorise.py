@@ -47,8 +47,10 @@ from ..dead_code import drop_dead
 from ..rewrite import rewrite
 from .handed_on import loads_itself
 from .lifting import MOST_NEAR, SHORT, Lifting
+from .loop_products import with_products
 from .own_memory import accesses_in, with_own_memory
 from .selection import NotSelectable, without_branches
+from .streaming import streams
 
 
 def vectorise(tape: Tape) -> Tape:
@@ -114,10 +116,11 @@ class _Vectorising:
             if any(inner.blocks for inner in op.body):
                 op = replace(op, body=without_branches(self.builder, op.body, self.constants, self.private))
             own = with_own_memory(self.builder, op, self.accesses)
-            shared = sharing(self.builder.buffers, own.loop, loops)
-            found = self.builder.recorded(
-                Lifting(self.builder, own.loop, shared, around, self.widest, self.shapes).write
-            )
+            loop, shared = own.loop, sharing(self.builder.buffers, own.loop, loops)
+            multiplying = with_products(loop)
+            if multiplying is not loop and not streams(loop, shared):
+                loop, shared = multiplying, sharing(self.builder.buffers, multiplying, loops)
+            found = self.builder.recorded(Lifting(self.builder, loop, shared, around, self.widest, self.shapes).write)
             found += self.builder.recorded(lambda: own.put_back(self.builder))
         except (NotIndependent, NotSelectable):
             del self.builder.buffers[known:]

@@ -1,0 +1,108 @@
+"""Products of matrices that loops write out: as dot products of rows and columns, or as sums of multiples of rows.
+
+>>> import numpy as np
+>>> from planned_ad.passes.vectorise.vectorise import vectorise
+>>> from planned_ad.tape.listing import brief
+>>> from planned_ad.trace import trace
+>>> def f(a, b, c):
+...     for i in range(30):
+...         for j in range(40):
+...             for k in range(50):
+...                 c[i, j] += a[i, k] * b[k, j]
+>>> tape = trace(f, (np.zeros((30, 50)), np.zeros((50, 40)), np.zeros((30, 40)))).tape
+>>> print(brief(vectorise(tape)))
+v16: float64[30, 50] = a[...]
+v17: float64[40, 50] = b{+0 [40, 50] by [1, 40]}
+v18: float64[30, 40] = c[...]
+v19: float64[30, 40] = contract(v16, v17, a_labels=(2, 0), b_labels=(1, 0), out_labels=(2, 1))
+v20: float64[30, 40] = add(v18, v19)
+c[...] = v20
+
+A sum of products of two rows is a product by the row that is alike in all iterations of the loop around, and those
+together are one by the matrix that is alike in the next.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Set
+from dataclasses import replace
+
+from ...analysis.enclosing import indices_of
+from ...analysis.independence import Sharing, moves
+from ...tape.tape import Apply, Load, Loop, Store, Value
+
+Multiples = dict[int, tuple[Value, Value]]  # by the value: a number, and the array that it multiplies
+
+
+def varying_values(loop: Loop) -> frozenset[int]:
+    """The values of a loop's body that are not alike in all iterations."""
+    varying: set[int] = set()
+    for op in loop.body:
+        if loop.index in indices_of(op) or any(v.id in varying for v in op.inputs):
+            varying.update(v.id for v in op.outputs)
+    return frozenset(varying)
+
+
+def with_products(loop: Loop) -> Loop:
+    """The loop with sums of products, of an array that all iterations have and one of their own, as contractions."""
+    if not any(isinstance(op, Apply) and op.primitive == "reduce_sum" for op in loop.body):
+        return loop
+    varying = varying_values(loop)
+    made = {v.id: op for op in loop.body for v in op.outputs}
+    uses = Counter(v.id for op in loop.body for v in op.inputs)
+    products: dict[int, Apply] = {}
+    gone: set[int] = set()
+    for op in loop.body:
+        if isinstance(op, Apply) and op.primitive == "reduce_sum":
+            factors = made.get(op.operands[0].id)
+            if isinstance(factors, Apply) and is_product(factors, varying) and uses[factors.out.id] == 1:
+                products[op.out.id] = contraction(op, factors)
+                gone.add(factors.out.id)
+    if not products:
+        return loop
+    body = (products.get(op.out.id, op) if isinstance(op, Apply) else op for op in loop.body)
+    return replace(loop, body=tuple(op for op in body if not any(v.id in gone for v in op.outputs)))
+
+
+def is_product(op: Apply, varying: Set[int]) -> bool:
+    """Whether `op` multiplies an array that is alike in all iterations by one that is not, element by element."""
+    if op.primitive != "multiply" or op.out.dtype.kind != "f":
+        return False
+    arrays = all(v.shape == op.out.shape and v.dtype == op.out.dtype for v in op.operands)
+    return arrays and len([v for v in op.operands if v.id in varying]) == 1
+
+
+def contraction(total: Apply, factors: Apply) -> Apply:
+    """A sum of products as a contraction."""
+    labels = tuple(range(len(factors.out.shape)))
+    kept = tuple(label for label in labels if label not in total.params["axes"])
+    parameters = (("a_labels", labels), ("b_labels", labels), ("out_labels", kept))
+    return replace(total, primitive="contract", operands=factors.operands, parameters=parameters)
+
+
+def sums_of_multiples(loop: Loop, sharing: Sharing, varying: Set[int], uses: Mapping[int, int]) -> Multiples:
+    """Values of which iterations make a sum alone, each a number of the iteration's times an array of its own."""
+    summed = {term.value.id for carry in sharing.carries.values() for term in carry.terms if carry.operation == "add"}
+    added = (op for op in loop.body if isinstance(op, Store) and op.accumulate)
+    summed |= {op.value.id for op in added if not moves(op.region, loop.index)}
+    found: Multiples = {}
+    for op in loop.body:
+        if not isinstance(op, Apply) or op.primitive != "multiply" or uses[op.out.id] != 1 or op.out.dtype.kind != "f":
+            continue
+        number, array = sorted(op.operands, key=lambda v: len(v.shape))
+        own = all(v.id in varying and v.dtype == op.out.dtype for v in op.operands)
+        if op.out.id in summed and own and number.shape == () and array.shape == op.out.shape != ():
+            found[op.out.id] = number, array
+    return found
+
+
+def multiplied_only(loop: Loop, varying: Set[int], multiples: Multiples) -> Set[int]:
+    """What is loaded for products alone, which read it where it lies."""
+    loaded = {op.out.id for op in loop.body if isinstance(op, Load)}
+    for op in loop.body:
+        alike = [v for v in op.inputs if v.id not in varying]
+        is_product = isinstance(op, Apply) and op.primitive == "contract" and len(alike) == 1
+        if not is_product and not any(v.id in multiples for v in op.outputs):
+            loaded -= {v.id for v in op.inputs}
+    return loaded
