@@ -287,8 +287,10 @@ def test_side_effects_happen_once_more(capsys) -> None:
         print("here")
         return np.sum(x)
 
-    checked(f, np.ones(3))
+    checked(f, np.arange(3.0))
     assert capsys.readouterr().out == "here\n" * 2
+    checked(f, np.zeros(3))  # and for other numbers than these
+    assert capsys.readouterr().out == "here\n" * 3
     checked(f, np.ones(3), check=False)
     assert capsys.readouterr().out == "here\n"
 

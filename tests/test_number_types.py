@@ -279,7 +279,7 @@ def any_of_them(x):
 
 
 def table_of_truths(x):
-    F = [True, False] * 10
+    F = [True, False] * 12
     t = 0.0
     for f, v in zip(F, x):
         t += v if ist(f) else 2 * v
@@ -312,7 +312,7 @@ def in_a_dict(x):
     for i, v in enumerate(x):
         d[i] = float(v) > 0.5
     t = 0.0
-    for i in range(20):
+    for i in range(24):
         t += x[i] if ist(d[i]) else 2 * x[i]
     return t
 
@@ -331,7 +331,132 @@ def in_an_attribute(x):
     return t
 
 
+def inverted_test_of_the_index(x):
+    t = 0.0
+    for i, v in enumerate(x):
+        t += ~(i % 2 == 0) * v
+    return t
+
+
+def inverted_and_added_truths(x):
+    return x[1] * (~(float(x[0]) < 0.5)) + x[2] * (x[0].is_integer() + (x[0] * 0).is_integer())
+
+
+def inverted_items(x):
+    t = 0.0
+    for v, b in zip(x, [True, False] * 12):
+        t += ~b * v
+    return t
+
+
+def array_of_it(x):
+    t = 0.0
+    for v in x:
+        c = 1.5 if v > 0.5 else 1
+        a = np.array([c, 2])
+        a[0] = 5 * v
+        t += a[0]
+    return t
+
+
+def full_of_it(x):
+    t = 0.0
+    for v in x:
+        c = 1.5 if v > 0.5 else 1
+        a = np.full(2, c)
+        a[0] = 5 * v
+        t += a[0]
+    return t
+
+
+def matched_number(x):
+    t = 0.0
+    for v in x:
+        c = 1.5 if v > 0.5 else 1
+        match c:
+            case int():
+                t += v
+            case float():
+                t -= 3 * v
+    return t
+
+
+def has_a_dtype(x):
+    t = 0.0
+    for v in x:
+        c = v if v > 0.5 else float(v)
+        t += v * (2 if hasattr(c, "dtype") else 3)
+        t += v * (2 if getattr(float(v), "dtype", None) is None else 3)
+    return t
+
+
+def narrow_integer(x):
+    s = np.int8(100)
+    t = 0.0
+    for v in x:
+        s = s + np.int8(5)
+        t += float(s) * v
+    return t
+
+
+def unsigned_going_down(x):
+    s = np.uint8(5)
+    t = 0.0
+    for v in x:
+        s -= 1
+        t += float(s) * v
+    return t + float(s)
+
+
+def narrow_and_python(x):
+    s = np.int8(100)
+    t = 0.0
+    for v in x:
+        s += 5
+        t += float(s) * v
+    return t
+
+
+def items_by_data_in_an_array(x):
+    t = 0.0
+    L = [1, 1.5]
+    for v in x:
+        a = np.array([L[int(v > 0.5)], 2])
+        a[0] = 5 * v
+        t += a[0]
+    return t
+
+
+def truths_among_numbers(x):
+    t = 0.0
+    L = [True, 1, 0.5]
+    for v in x:
+        t += (2.0 if L[int(v > 0.3) + int(v > 0.6)] is True else 1) * v
+    return t
+
+
+def numpys_or_pythons(x):
+    t = 0.0
+    for v in x:
+        c = np.int8(100) if v > 0.5 else 100
+        t += float(c + c) * v
+    return t
+
+
 NUMBERS = (
+    inverted_test_of_the_index,
+    inverted_and_added_truths,
+    inverted_items,
+    array_of_it,
+    full_of_it,
+    matched_number,
+    has_a_dtype,
+    narrow_integer,
+    unsigned_going_down,
+    narrow_and_python,
+    items_by_data_in_an_array,
+    truths_among_numbers,
+    numpys_or_pythons,
     one_or_true,
     true_for_an_iteration,
     two_integer_types,
@@ -368,12 +493,13 @@ TRUTHS = (
 )
 
 
+@pytest.mark.filterwarnings("ignore")  # of truths that are inverted, and of integers that overflow
 @pytest.mark.parametrize("unroll", [0, 16])
 @pytest.mark.parametrize("f", (*NUMBERS, *TRUTHS), ids=lambda f: f.__name__)
 def test_classes_are_those_of_python(f: Callable, unroll: int) -> None:
     rng = np.random.default_rng(0)
-    plan = planned_ad.compile(f, (rng.random(20),), unroll=unroll, check=False)
-    for x in (rng.random(20), rng.random(20)):
+    plan = planned_ad.compile(f, (rng.random(24),), unroll=unroll, check=False)
+    for x in (rng.random(24), rng.random(24)):
         np.testing.assert_allclose(plan(x), f(x), rtol=1e-12)
 
 

@@ -32,7 +32,7 @@ from ...trace import ArgumentLeaf, Trace, trace
 from ...tracing.record.scopes import Unrolled
 from ...tracing.replacements.results import with_plain_lists
 from .comparison import Difference, Pair, first_difference, noise_of, rounded, same_bits
-from .other_inputs import ANYWAY, MOST_MISSES, MOST_RUNS, has_branches, may_vary, other_inputs
+from .other_inputs import ANYWAY, MOST_MISSES, MOST_RUNS, has_branches, hides, may_vary, other_inputs
 from .returned import rebound_value, rebuild
 from .time_limit import within
 
@@ -229,10 +229,10 @@ class Comparison:
     # Elsewhere.
 
     def elsewhere(self, seconds: float) -> tuple[Comparison | None, Difference | None]:
-        """Inputs beside the example for which the two runs differ, where branches in loops may go several ways."""
+        """Inputs beside the example for which the two runs differ, where the example may not have shown it."""
         traced = self.trace
         varied = may_vary(self.leaves, traced.leaves)
-        may_differ = traced.meets_opaque or has_branches(traced.tape)
+        may_differ = traced.meets_opaque or hides(traced.tape, [self.leaves[place] for place in varied])
         if not varied or traced.changes_outside or not may_differ:
             return None, None
         anyway = MOST_RUNS if traced.meets_opaque else ANYWAY

@@ -31,6 +31,23 @@ def has_branches(tape: Tape) -> bool:
     return any(isinstance(inner, Branch) for op in walk(tape.operations) if isinstance(op, Loop) for inner in op.body)
 
 
+def compares(tape: Tape) -> bool:
+    """Whether a loop that is recorded once compares numbers, by which it may choose what it reads."""
+    loops = (op for op in walk(tape.operations) if isinstance(op, Loop))
+    return any(isinstance(inner, Apply) and inner.primitive in COMPARISONS for op in loops for inner in op.body)
+
+
+def hides(tape: Tape, varied: Sequence[Any]) -> bool:
+    """Whether these arguments may not show what the trace makes of others: loops go other ways, or choose by them."""
+    return has_branches(tape) or compares(tape) or any(map(is_poor_example, varied))
+
+
+def is_poor_example(item: Any) -> bool:
+    """Whether a floating array or number is all zeros, say, for which different things are the same."""
+    array = np.asarray(item)
+    return bool(array.size and np.all(array == array.flat[0]) and (array.size > 1 or array.flat[0] in (0, 1)))
+
+
 def other_inputs(tape: Tape, leaves: Sequence[Any], varied: Sequence[int]) -> Iterator[list[Any]]:
     """Leaves of arguments in which the floating ones at the places `varied` have other numbers, here and there."""
     rng = np.random.default_rng(0)

@@ -162,6 +162,11 @@ def in_memory(forms: Iterable[HandedOn]) -> Iterator[Any]:
             yield from in_memory(form.parts())
 
 
+def wraps_early(number: Any) -> bool:
+    """Whether a known integer does not grow as one of 64 bits does."""
+    return type(number) is bool or (isinstance(number, np.integer) and number.dtype != np.int64)
+
+
 class Joiner:
     """Finds the form in which a variable goes from one iteration to the next; makes the memory for it."""
 
@@ -207,7 +212,7 @@ class Joiner:
             and name not in self.no_counts
             and first is not None
             and then is not None
-            and bool not in (type(old), type(new))
+            and not any(wraps_early(number) for number in (old, new))
         ):
             step = substitute(then, self.index, 0) - first
             if isinstance(step, int) and then - first - step in (0, affine(0, {self.index: step})):

@@ -133,7 +133,8 @@ def common_number(forms: Iterable[HandedOn]) -> Number | None:
         found = kind if found is None else joined(found, kind)
     if not isinstance(found, Number):
         return None
-    return None if found.types and not exact else Number(found.dtype, found.is_python, types=found.types)
+    of_truths = any(dtype.kind == "b" for dtype, _ in found.types)  # beside numbers: which it is may be asked
+    return None if found.types and (of_truths or not exact) else Number(found.dtype, found.is_python, types=found.types)
 
 
 def is_exact(value: Any) -> bool:

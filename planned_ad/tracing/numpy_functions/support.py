@@ -12,6 +12,7 @@ from ...errors import UnsupportedError
 from ...python.source import current_line
 from ...tape.tape import Value
 from ..record.recorder import Recorder
+from ..values.number_types import require_one_dtype
 
 NO_VALUE: Any = np._NoValue  # NumPy's "argument not given"
 BOOL = np.dtype(bool)
@@ -49,7 +50,10 @@ def axis_of(axis: int, ndim: int) -> int:
 
 def asarray(recorder: Recorder, obj: object) -> Any:
     """`obj` itself where it is a traced array (writes through it are seen), else an array made of it."""
-    return obj if recorder.is_array(obj) else recorder.array(recorder.value_of(obj))
+    if recorder.is_array(obj):
+        return obj
+    require_one_dtype(recorder, obj)
+    return recorder.array(recorder.value_of(obj))
 
 
 def cast(recorder: Recorder, value: Value, dtype: Any) -> Value:
@@ -70,6 +74,8 @@ def constant(recorder: Recorder, number: object, dtype: Any) -> Value:
 
 def promoted(recorder: Recorder, *objects: object, least: Any = None) -> list[Value]:
     """The arrays that `objects` are, all of their common dtype (and at least `least`)."""
+    for obj in objects:
+        require_one_dtype(recorder, obj)
     values = [recorder.value_of(obj) for obj in objects]
     dtype = np.result_type(*(v.dtype for v in values), *([] if least is None else [least]))
     return [cast(recorder, v, dtype) for v in values]

@@ -323,6 +323,19 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         every = kinds if type(kinds) is tuple else get_args(kinds) if type(kinds) is UnionType else (kinds,)
         return any(of_class(obj, kind) if type(kind) is abc.ABCMeta else isinstance(obj, kind) for kind in every)
 
+    @functools.wraps(hasattr, ("__name__", "__doc__"), ())
+    def has_attribute(obj: Any, name: str, /) -> bool:
+        """Of a number, by the class that it has in the program."""
+        if type(obj) is not ScalarTracer:
+            return hasattr(obj, name)
+        return is_of(recorder, types_of(obj), lambda cls: hasattr(cls, name))
+
+    @functools.wraps(getattr, ("__name__", "__doc__"), ())
+    def attribute(obj: Any, name: str, /, *default: Any) -> Any:
+        if type(obj) is ScalarTracer and not has_attribute(obj, name):
+            return getattr(0.0, name, *default)
+        return getattr(obj, name, *default)
+
     def of_class(obj: Any, kind: Any) -> bool:
         """By the class that a traced thing stands for alone: not by the methods of what stands for it."""
         return issubclass(obj.__class__, kind)
@@ -362,7 +375,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
 
     return {
         id(max): choosing(max, np.greater), id(min): choosing(min, np.less), id(sum): total, id(len): length,
-        id(isinstance): is_instance, id(functools.reduce): reduce,
+        id(isinstance): is_instance, id(hasattr): has_attribute, id(getattr): attribute, id(functools.reduce): reduce,
         id(any): deciding(any, np.logical_or, True), id(all): deciding(all, np.logical_and, False),
     }  # fmt: skip
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import UnsupportedError
 from ..record.recorder import Recorder
 from ..values.array_classes import ClassArray
-from ..values.number_types import told_apart
+from ..values.number_types import is_of, told_apart
 from ..values.scalar_tracer import ScalarTracer
 from .made_later import Later, MadeLater
 
@@ -43,6 +43,8 @@ class StandIn(type):
         return made
 
     def __instancecheck__(cls, instance: object) -> bool:
+        if type(instance) is ScalarTracer and instance.types:
+            return is_of(instance.recorder, instance.types, lambda kind: issubclass(kind, cls.__wrapped__))
         return isinstance(instance, cls.__wrapped__) or getattr(instance, "made_by", None) is cls.__wrapped__
 
     def __subclasscheck__(cls, subclass: type) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,20 @@ from ..record.dispatch import implements
 from ..record.promotion import dtype_of
 from ..record.recorder import Recorder
 from ..record.traced import TRACERS, TracedArray
+from .number_types import require_one_dtype
 
 
 def array_of_items(recorder: Recorder, items: Any, dtype: Any = None, order: Any = "C") -> TracedArray:
     """`numpy.array(items)` for nested lists and tuples with traced items: a fresh array with a store for each item."""
     leaves: list[tuple[tuple[int, ...], Any]] = []
     shape = _shape_of(recorder, items, (), leaves)
-    dtype = np.dtype(dtype) if dtype is not None else recorder.result_type(*(_typed(recorder, v) for _, v in leaves))
+    if dtype is None:
+        typed = [_typed(recorder, leaf) for _, leaf in leaves]
+        dtype = recorder.result_type(*typed)
+        for k, (_, leaf) in enumerate(leaves):
+            others = typed[:k] + typed[k + 1 :]
+            require_one_dtype(recorder, leaf, functools.partial(recorder.result_type, *others))
+    dtype = np.dtype(dtype)
     out = recorder.empty(shape, dtype, order)
     for position, leaf in leaves:
         out[(*position, ...)] = leaf
@@ -78,6 +86,8 @@ def _as_array(recorder: Recorder, obj: Any, dtype: Any, order: Any, copy: bool |
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         return array.astype(wanted, order)
     if recorder.is_scalar(obj):
+        if dtype is None:
+            require_one_dtype(recorder, obj)
         if dtype is not None and np.dtype(dtype).kind == "c":
             return TRACERS.complex_of(obj).astype(dtype)
         return recorder.array(recorder.value_of(obj, dtype))
@@ -151,8 +161,10 @@ def full_like(recorder, a, fill_value, dtype=None, order="K", subok=True, shape=
 
 @implements(np.full)
 def full(recorder, shape, fill_value, dtype=None, order="C", *, device=None, like=None):
-    dtype = np.dtype(dtype) if dtype is not None else recorder.value_of(fill_value).dtype
-    result = recorder.empty(shape, dtype, order)
+    if dtype is None:
+        require_one_dtype(recorder, fill_value)
+        dtype = recorder.value_of(fill_value).dtype
+    result = recorder.empty(shape, np.dtype(dtype), order)
     result[...] = fill_value
     return result
 

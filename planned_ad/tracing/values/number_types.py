@@ -23,7 +23,7 @@ NumberType = tuple[np.dtype, bool]  # a dtype, and whether the number is one of 
 Types = frozenset[NumberType]
 ALWAYS_ONE: Types = frozenset()
 PYTHON = (float, int, bool)
-OF_TRUTHS = (np.add, np.subtract, np.multiply, np.negative)  # by which Python's truths are integers
+OF_TRUTHS = (np.add, np.subtract, np.multiply, np.negative, np.invert)  # by which Python's truths are integers
 TYPED = frozenset(  # what may be another number for an integer than for a float that is equal to it
     (np.floor_divide, np.remainder, np.fmod, np.divmod, np.power, np.invert, np.left_shift, np.right_shift)
     + (np.bitwise_and, np.bitwise_or, np.bitwise_xor)
@@ -41,7 +41,8 @@ def can_be_one(types: Types) -> bool:
     own = {dtype for dtype, is_python in types if not is_python}
     if BOOL in own and any(dtype.kind != "b" for dtype, _ in types):
         return False  # np.True_ + np.True_ is a truth
-    return len({dtype for dtype in own if dtype.kind in "iu"}) <= 1 and len({d for d in own if d.kind == "f"}) <= 1
+    integers = {dtype for dtype, _ in types if dtype.kind in "iu"}
+    return len(integers) <= 1 and len({dtype for dtype in own if dtype.kind == "f"}) <= 1
 
 
 def told_apart(recorder: Recorder, types: Iterable[NumberType]) -> BaseException:
@@ -90,6 +91,13 @@ def types_of_result(
     if may_raise and (is_caught(ZeroDivisionError) or is_caught(OverflowError)):
         raise told_apart(recorder, every)
     return frozenset(found) if len(found) > 1 else ALWAYS_ONE
+
+
+def require_one_dtype(recorder: Recorder, obj: Any, made: Callable[[Any], Any] = lambda item: item.dtype) -> None:
+    """Unroll the loop where the array that is made of a number (`made`: its dtype) would not always be of one dtype."""
+    types = types_in(obj)
+    if len({made(np.empty((), dtype)) for dtype, _ in types}) > 1:
+        raise told_apart(recorder, types)
 
 
 def types_of(number: Any) -> Types:

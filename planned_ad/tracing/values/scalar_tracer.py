@@ -126,7 +126,8 @@ class ScalarTracer(ScalarMethods):
         return ScalarTracer(self.recorder, self.recorder.value_of(self, dtype))
 
     def is_integer(self) -> Any:
-        return np.equal(self, np.floor(self)) if self.dtype.kind == "f" else np.True_
+        """A truth of Python's."""
+        return np.equal(self, np.floor(self)).item() if self.dtype.kind == "f" else True
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         return self.recorder.array(self.value).reshape(*shape, **kwargs)
