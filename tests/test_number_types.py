@@ -536,3 +536,21 @@ def test_outside_of_loops_it_is_refused() -> None:
 
     with pytest.raises(UnsupportedError, match="depends on whether a number is float64 or int"):
         planned_ad.compile(f, (np.ones(3),))
+
+
+@pytest.mark.parametrize("digits", [0, 1, 2, 6, 15])
+def test_floats_are_rounded_by_all_their_digits(digits: int) -> None:
+    """As Python has it: 2.675 is below the tie that it is written as."""
+    rng = np.random.default_rng(digits)
+    ties = (rng.integers(-1000, 1000, 60) + 0.5) / 10.0**digits
+    numbers = np.concatenate(
+        [ties, np.round(rng.normal(size=60), digits + 1), [2.675, 1.005, 1e300, -0.0, -5e-07, 1e16]]
+    )
+
+    def f(x):
+        return round(float(x[0]), digits) * 1.0
+
+    plan = planned_ad.compile(f, (np.ones(1),), check=False)
+    for number in numbers:
+        got, want = plan(np.array([number])), round(float(number), digits)
+        assert got == want and np.signbit(got) == np.signbit(want)

@@ -67,6 +67,27 @@ row("trunc", np.trunc, (None,), ("",))
 row("rint", np.rint, (None,), ("",))
 
 
+def rint_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The integer nearest to `a b` itself, not to the product as it is rounded (Dekker 1971): even at a tie."""
+    p = a * b
+    (high, low), (other_high, other_low) = map(_split, (a, b))
+    error = ((high * other_high - p) + high * other_low + low * other_high) + low * other_low
+    below, nearest = np.floor(p), np.rint(p)
+    beside = np.where(error > 0, -(-below - 1), np.where(error < 0, below, nearest))
+    return np.where(p - below == 0.5, beside, nearest)
+
+
+def _split(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Two numbers of half the digits each, the sum of which is `x`."""
+    digits = np.finfo(x.dtype).nmant + 1
+    high = x * x.dtype.type(2 ** (digits - digits // 2) + 1)
+    high = high - (high - x)
+    return high, x - high
+
+
+row("rint_product", rint_product, (None, None), ("", ""), cost=3)
+
+
 # Powers.
 MOST_HALVES = 5  # of an exponent, up to which a root and a few products are as accurate as a whole power of that size
 

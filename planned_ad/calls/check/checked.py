@@ -78,7 +78,7 @@ class Checked:
 
     def __str__(self) -> str:
         found = [*self.compared, *([f"not compared: {self.left_out}"] if self.left_out else [])]
-        found += [f"compared for {self.others} other inputs too"] if self.others else []
+        found += [f"compared for {self.others} other input{'s' * (self.others > 1)} too"] if self.others else []
         return "; ".join(found) or "nothing is returned or written"
 
 

@@ -175,6 +175,20 @@ def _sign(builder, operands, dtype, source, parameters):
     return builder.select(positive, one, builder.select(negative, minus, rest))
 
 
+def _rint_product(builder, operands, dtype, source, parameters):
+    a, b = operands
+    n = lanes_of(a)
+    zero, half, one = (constant(dtype, k, n) for k in (0, 0.5, 1))
+    product = builder.fmul(a, b)
+    error = intrinsic(builder, "fma", a, b, builder.fneg(product))
+    below, nearest = intrinsic(builder, "floor", product), intrinsic(builder, "rint", product)
+    beside = builder.select(builder.fcmp_ordered("<", error, zero), below, nearest)
+    above = builder.fneg(builder.fsub(builder.fneg(below), one))  # with the sign of zero
+    beside = builder.select(builder.fcmp_ordered(">", error, zero), above, beside)
+    is_tie = builder.fcmp_ordered("==", builder.fsub(product, below), half)
+    return builder.select(is_tie, beside, nearest)
+
+
 def _extremum(name: str, relation: str):
     def emitted(builder, operands, dtype, source, parameters):
         if dtype.kind == "f":
@@ -425,6 +439,7 @@ SPECIAL: dict[str, Callable[..., ir.Value]] = {
     "ceil": _rounding("ceil"),
     "trunc": _rounding("trunc"),
     "rint": _rounding("rint"),
+    "rint_product": _rint_product,
     "sqrt": _square_root,
     "copy": _identity,
     "again": _identity,

@@ -22,6 +22,8 @@ from .number_types import ALWAYS_ONE, Types, number_class, told_apart
 from .operators import Operators, by_functions
 from .python_errors import require_integer
 
+MOST_DIGITS = 22  # of a power of ten that is a float
+
 
 class ScalarMethods(Operators):
     """What a traced number has whether it is real or complex, as NumPy's scalars have it. Immutable."""
@@ -176,8 +178,18 @@ class ScalarTracer(ScalarMethods):
         if digits is None:
             require_integer(self.recorder, self)
             return self.recorder.integer(np.rint(self))
+        if self.is_python and self.dtype == np.float64 and type(digits) is int and 0 <= digits <= MOST_DIGITS:
+            return self.rounded(digits)
         result = self.recorder.call(np.round, (self, digits), {})
         return result.item() if self.is_python else result
+
+    def rounded(self, digits: int) -> ScalarTracer:
+        """As Python rounds a float: by its decimal digits, all of them."""
+        scale = 10.0**digits
+        found = self.recorder.apply("rint_product", self.value, self.recorder.value_of(scale))
+        found = self.recorder.apply("divide", found, self.recorder.value_of(scale))
+        has_digits = self.recorder.value_of(abs(self) < 2.0**53 / scale)
+        return ScalarTracer(self.recorder, self.recorder.apply("where", has_digits, found, self.value), is_python=True)
 
     def __mul__(self, other: Any) -> Any:
         if type(other) in (list, tuple, str) and self.dtype.kind in "iu":
