@@ -124,7 +124,7 @@ def in_the_words_of_enzyme(x: Vector) -> None:
 def main() -> None:
     x = np.array([1.0, 2.0, 3.0])
     a_plan_and_its_calls(x)
-    what_a_plan_says(planned_ad.compile(energy, x))
+    what_a_plan_says(planned_ad.compile(energy, x, on_branch="record"))
     derivatives_as_functions(x)
     functions_with_rules(x)
     loops_and_branches(x)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 
 from ..errors import ArgumentError
 
-OnBranch = Literal["retrace", "raise"]
+OnBranch = Literal["retrace", "raise", "record"]
 Mode = Literal["forward", "reverse"]  # of a Jacobian
 
 
