@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .namespace import Namespace
 from .comprehensions import HELPERS
+from .namespace import Namespace
 from .shadows import ShadowClass, ShadowModule, is_library
 from .structure import attributes_of
 from .world import of_the_world
