@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -46,3 +47,40 @@ def test_an_error_that_nobody_handles_is_the_functions() -> None:
     assert plan(x) == pytest.approx(f(x))
     with pytest.raises(OverflowError, match="too large"):
         plan(3.0 * x)
+
+
+VALUES = np.array(
+    [0.0, -0.0, 0.3, -0.3, 1.0, -1.0, 2.5, -2.5, 3.0, -3.0, 150.5, 171.5, 172.0, 709.5, 709.9, 710.4, 711.0, -710.4,
+     -711.0, 1023.5, 1024.0, -1100.0, 1e200, 3e305, -3e305, np.inf, -np.inf, np.nan]
+)  # fmt: skip
+OF_ONE = (
+    math.sqrt, math.cbrt, math.exp, math.exp2, math.expm1, math.log, math.log1p, math.log2, math.log10, math.sin,
+    math.cos, math.tan, math.asin, math.acos, math.atan, math.sinh, math.cosh, math.tanh, math.asinh, math.acosh,
+    math.atanh, math.erf, math.erfc, math.gamma, math.lgamma, math.fabs,
+)  # fmt: skip
+OF_TWO = (math.pow, math.atan2, math.copysign, math.fmod, math.remainder, math.log, math.hypot)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("function", (*OF_ONE, *((f, y) for f in OF_TWO for y in (0.5, 2.0, -3.0, 0.0, 1.0, np.inf))))
+def test_functions_of_math_raise_what_they_raise(function: object) -> None:
+    function, *others = function if isinstance(function, tuple) else (function,)
+    of_math: Callable = function  # type: ignore[assignment]
+    values = VALUES[-np.inf != VALUES] if of_math is math.lgamma else VALUES  # there SciPy has another infinity
+
+    def f(x, *others):
+        out = np.zeros(2 * len(x))
+        for k in range(len(x)):
+            try:
+                out[k] = of_math(x[k], *others)
+                out[k + len(x)] = of_math(*others, x[k])
+            except ValueError:
+                out[k] = -7.0
+            except OverflowError:
+                out[k] = -8.0
+            except ZeroDivisionError:
+                out[k] = -9.0
+        return out
+
+    plan = planned_ad.compile(f, (values, *others), check=False)
+    np.testing.assert_allclose(plan(values, *others), f(values, *others), rtol=1e-12)
