@@ -84,3 +84,19 @@ def test_functions_of_math_raise_what_they_raise(function: object) -> None:
 
     plan = planned_ad.compile(f, (values, *others), check=False)
     np.testing.assert_allclose(plan(values, *others), f(values, *others), rtol=1e-12)
+
+
+@pytest.mark.parametrize("on_branch", ["retrace", "record"])
+@pytest.mark.parametrize("n", [3, 12])
+def test_a_factor_that_there_is_not_has_a_finite_derivative(n: int, on_branch: str) -> None:
+    def f(x):
+        try:
+            return np.sum(np.linalg.cholesky(x[:-1].reshape(n, n))) * x[-1]
+        except np.linalg.LinAlgError:
+            return x[0] * x[-1] ** 2
+
+    good, bad = 3.0 * np.eye(n), 1.0 - 2.0 * np.eye(n)
+    plan = planned_ad.compile(f, (np.append(good, 2.0),), on_branch=on_branch, check=False)
+    expected = np.zeros(n * n + 1)
+    expected[[0, -1]] = 4.0, -4.0
+    np.testing.assert_allclose(plan.gradient(np.append(bad, 2.0)), expected)
