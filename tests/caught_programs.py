@@ -267,9 +267,68 @@ def counted_in_an_object(x):
     return total
 
 
+def by_a_later_clause(x):
+    total = 0.0
+    for v in x:
+        try:
+            total += math.sqrt(v - 0.4)
+        except ArithmeticError as error:
+            total += len(error.args)
+        except Exception:
+            total += 2.0 * v
+    return total
+
+
+def by_a_bare_clause(x):
+    total = 0.0
+    for v in x:
+        try:
+            total += math.log(v - 0.4)
+        except LookupError:
+            total += 1.0
+        except:  # noqa: E722
+            total += 2.0 * v
+    return total
+
+
+def past_others(x):
+    total = 0.0
+    for v in x:
+        try:
+            with np.errstate(all="ignore"):
+                try:
+                    try:
+                        w = math.sqrt(v - 0.4)
+                    except ArithmeticError:
+                        w = 1.0
+                    else:
+                        w = 3.0 * w
+                    finally:
+                        total += 0.1 * v
+                except (KeyError, TypeError):
+                    w = 5.0
+        except (LookupError, ValueError):
+            w = 2.0 * v
+        total += w
+    return total
+
+
+def in_a_handler(x):
+    total = 0.0
+    for v in x:
+        try:
+            try:
+                total += math.sqrt(v - 0.6)
+            except ValueError:
+                total += math.log(v - 0.3)
+        except ValueError:
+            total += v * v
+    return total
+
+
 PROGRAMS = (
     in_a_helper, in_the_loop, two_kinds, of_math, by_zero, handled_outside, raised_again, on_the_way_out, suppressed,
     suppressed_before_more, found_by_an_error, left_by_an_error, goes_on_and_stops, under_a_test, in_a_while,
-    of_the_function, retried, counted_in_an_object,
+    of_the_function, retried, counted_in_an_object, by_a_later_clause, by_a_bare_clause, past_others, in_a_handler,
 )  # fmt: skip
-LOOPS = (in_a_helper, in_the_loop, two_kinds, of_math, by_zero, handled_outside, under_a_test, in_a_while)
+LOOPS = (in_a_helper, in_the_loop, two_kinds, of_math, by_zero, handled_outside, under_a_test, in_a_while, past_others)

@@ -22,7 +22,8 @@ from typing import Any
 
 from .exit_syntax import EXITS, Exits
 
-COLLECTED, DISPLAY, ITSELF = "__planned_ad_collected__", "__planned_ad_display__", "__planned_ad_itself__"
+COLLECTED, DISPLAY = "__planned_ad_collected__", "__planned_ad_display__"
+ITSELF, IS_NONE = "__planned_ad_itself__", "__planned_ad_is_none__"
 KINDS = ("list", "tuple")
 BUILD_LIST, IS_OP, LOAD_CONST = (dis.opmap[name] for name in ("BUILD_LIST", "IS_OP", "LOAD_CONST"))
 SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
@@ -46,25 +47,31 @@ def itself(obj: object) -> object:
     return obj
 
 
+def is_none(obj: object) -> bool:
+    """What `obj is None` stands for; the tracer has its own."""
+    return obj is None
+
+
 def exits(line: int, items: Any = None) -> Any:
     """What a loop runs over whose exits are followed, by the line of its statement; the tracer has its own."""
     return items
 
 
-HELPERS = {COLLECTED: collected, DISPLAY: display, ITSELF: itself, EXITS: exits}
+HELPERS = {COLLECTED: collected, DISPLAY: display, ITSELF: itself, IS_NONE: is_none, EXITS: exits}
 
 
-def rewritten(code: types.CodeType, lines: Collection[int] = ()) -> types.CodeType:
+def rewritten(code: types.CodeType, lines: Collection[int] = (), nones: bool = False) -> types.CodeType:
     """The code of a function with its lists made by `collected` and `display`, and with `itself` where it has `is`.
 
-    The code that is given where that changes nothing.
+    The code that is given where that changes nothing. `nones`: also where it asks for None.
 
     The loops that begin at one of `lines` are written so that their exits can be followed.
     """
     followed = frozenset(lines) & set(_lines_of(code)) if lines else frozenset()
-    if not followed and not _is_concerned(code):
+    nones = nones and asks_for_none(code)
+    if not followed and not nones and not _is_concerned(code):
         return code
-    return _rewritten(code.co_filename, "".join(linecache.getlines(code.co_filename)), code, followed)
+    return _rewritten(code.co_filename, "".join(linecache.getlines(code.co_filename)), code, followed, nones)
 
 
 def _lines_of(code: types.CodeType) -> Iterator[int]:
@@ -83,12 +90,24 @@ def _is_concerned(code: types.CodeType) -> bool:
     return any(map(_is_concerned, _inner(code)))
 
 
+@functools.lru_cache(maxsize=4096)
+def asks_for_none(code: types.CodeType) -> bool:
+    """Whether it, or a function in it, asks with `is` or by a pattern whether something is None."""
+    is_loaded = False
+    for instruction in dis.get_instructions(code):
+        name = instruction.opname
+        if "IF_NONE" in name or "IF_NOT_NONE" in name or (name == "IS_OP" and is_loaded):
+            return True
+        is_loaded = name == "LOAD_CONST" and instruction.argval is None
+    return any(map(asks_for_none, _inner(code)))
+
+
 def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
     return (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
 
 
 @functools.lru_cache(maxsize=512)
-def _rewritten(file: str, source: str, code: types.CodeType, followed: frozenset[int]) -> types.CodeType:
+def _rewritten(file: str, source: str, code: types.CodeType, followed: frozenset[int], nones: bool) -> types.CodeType:
     flags = code.co_flags & FUTURE
     try:
         statement = _statement(_parsed(source), code.co_firstlineno)
@@ -97,7 +116,7 @@ def _rewritten(file: str, source: str, code: types.CodeType, followed: frozenset
         module = ast.Module([*_imports(_parsed(source)), copy.deepcopy(statement)], [])
         if not any(found == code for found in _functions(compile(module, file, "exec", flags, dont_inherit=True))):
             return code  # the source is another one by now
-        module.body[-1] = _Written().visit(module.body[-1])
+        module.body[-1] = _Written(nones).visit(module.body[-1])
         if followed:
             module.body[-1] = Exits(followed).visit(module.body[-1])
         functions = _functions(compile(module, file, "exec", flags, dont_inherit=True))
@@ -147,6 +166,9 @@ def _name(code: types.CodeType) -> tuple[str, int, tuple[str, ...]]:
 
 
 class _Written(ast.NodeTransformer):
+    def __init__(self, nones: bool):
+        self.nones = nones  # whether `is None` is written too
+
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         self.generic_visit(node)
         if any(g.is_async for g in node.generators) or any(_sees_its_scope(part) for part in ast.walk(node)):
@@ -163,12 +185,18 @@ class _Written(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
+        if self.nones and len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
+            asked = [part for part in (node.left, node.comparators[0]) if not _is_none(part)]
+            if len(asked) == 1:
+                found = _call(IS_NONE, asked[0], asked[0])
+                is_not = isinstance(node.ops[0], ast.IsNot)
+                return ast.copy_location(ast.UnaryOp(ast.Not(), found), node) if is_not else found
         operands = [node.left, *node.comparators]
-        asked: set[int] = set()
+        places: set[int] = set()
         for place, (operator, pair) in enumerate(zip(node.ops, itertools.pairwise(operands))):
             if isinstance(operator, ast.Is | ast.IsNot) and not any(isinstance(part, ast.Constant) for part in pair):
-                asked.update((place, place + 1))
-        parts = [_call(ITSELF, part, part) if place in asked else part for place, part in enumerate(operands)]
+                places.update((place, place + 1))
+        parts = [_call(ITSELF, part, part) if place in places else part for place, part in enumerate(operands)]
         node.left, node.comparators = parts[0], parts[1:]
         return node
 
@@ -181,6 +209,10 @@ class _Written(ast.NodeTransformer):
         self.generic_visit(node)
         node.value = None if node.value is None else _displayed(node.value)
         return node
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _sees_its_scope(node: ast.AST) -> bool:

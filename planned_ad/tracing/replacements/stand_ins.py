@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...python.comprehensions import itself
+from ...python.comprehensions import is_none, itself
 from ...python.shadows import ShadowClass, real_class
+from ..loops.none_or_number import NoneOrNumber
 from ..record.recorder import Recorder
 from ..values.array_classes import ClassArray
 from ..values.number_types import is_of, told_apart
@@ -46,6 +47,8 @@ class StandIn(type):
         return made
 
     def __instancecheck__(cls, instance: object) -> bool:
+        if type(instance) is NoneOrNumber:
+            return isinstance(instance.decided(), cls)
         if type(instance) is ScalarTracer and instance.types:
             return is_of(instance.recorder, instance.types, lambda kind: issubclass(kind, cls.__wrapped__))
         return isinstance(instance, cls.__wrapped__) or getattr(instance, "made_by", None) is cls.__wrapped__
@@ -101,6 +104,8 @@ def with_classes(found: dict[int, Any]) -> dict[int, Any]:
 
 def real_behind(obj: Any) -> Any:
     """What a class that traced code sees stands for, by which `is` and `id` know it; anything else is itself."""
+    if type(obj) is NoneOrNumber:
+        return obj.decided()
     if type(obj) is StandIn:
         return obj.__wrapped__
     if obj is StandIn:
@@ -119,6 +124,7 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
 
     return {
         id(itself): real_behind,
+        id(is_none): lambda obj: (obj.decided() if type(obj) is NoneOrNumber else obj) is None,
         id(id): lambda obj, /: id(real_behind(obj)),
         id(operator.is_): is_,
         id(operator.is_not): lambda a, b, /: not is_(a, b),
