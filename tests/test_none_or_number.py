@@ -1,4 +1,4 @@
-"""Variables that are None or a number, which data decide: in loops that stay loops, asked for in all of Python's ways."""
+"""Variables that are None or a number, as data decide: in loops that stay loops, asked for in all ways of Python."""
 
 from __future__ import annotations
 
