@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.python.liveness import catches, handlers
 from planned_ad.trace import trace
 
 from .caught_programs import LOOPS, PROGRAMS, not_converged, required_in_a_helper, too_large
@@ -118,3 +119,12 @@ def test_a_factor_that_there_is_not_has_a_finite_derivative(n: int, on_branch: s
     expected = np.zeros(n * n + 1)
     expected[[0, -1]] = 4.0, -4.0
     np.testing.assert_allclose(plan.gradient(np.append(bad, 2.0)), expected)
+
+
+def test_clauses_are_found_past_long_ones() -> None:
+    clauses = " except KeyError:\n" + "  r = r + 1\n" * 300 + " except ValueError as error:\n  r = error\n"
+    module = compile(f"def f(r):\n try:\n  r = r * r\n{clauses} return r\n", "a file", "exec")
+    code = next(item for item in module.co_consts if hasattr(item, "co_code"))
+    target = handlers(code)[0][2]
+    assert catches(code, target, frozenset({"ValueError"}))
+    assert not catches(code, target, frozenset({"TypeError"}))

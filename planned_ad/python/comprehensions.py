@@ -99,7 +99,8 @@ def asks_for_none(code: types.CodeType) -> bool:
         name = instruction.opname
         if "IF_NONE" in name or "IF_NOT_NONE" in name or (name == "IS_OP" and any(before)):
             return True
-        before.append(name == "LOAD_CONST" and instruction.argval is None)
+        if name != "EXTENDED_ARG":
+            before.append(name == "LOAD_CONST" and instruction.argval is None)
     return any(map(asks_for_none, _inner(code)))
 
 

@@ -152,7 +152,8 @@ def catches(code: types.CodeType, target: int, kinds: frozenset[str]) -> bool:
             if any(name in kinds or not hasattr(builtins, name) for name in loaded):
                 return True
             loaded.clear()
-            here = clause = numbers[instructions[here + 1].argval]  # where it goes on if that is not the class
+            jump = next(i for i in instructions[here + 1 :] if i.opname != "EXTENDED_ARG")
+            here = clause = numbers[jump.argval]  # where it goes on if that is not the class
             continue
         if instruction.opname == "POP_TOP" and here == clause:  # a bare `except`
             return True
