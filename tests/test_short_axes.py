@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import planned_ad
 from planned_ad.calls.entries import entry_tape
 from planned_ad.calls.kinds import KINDS
 from planned_ad.passes.rewrite import rewrite
