@@ -48,6 +48,7 @@ from .errors import (
     UnsupportedError,
     told_of_refusals,
 )
+from .python.garbage import seldom_collected
 from .python.namespace import Namespace
 from .python.outside_changes import has_changes, names_read
 from .python.progress import tell
@@ -152,6 +153,7 @@ class Trace:
         return self.signature.names
 
 
+@seldom_collected
 def trace(
     f: Callable[..., Any],
     args: tuple[Any, ...],

@@ -59,13 +59,13 @@ class Builder(ir.IRBuilder):
         pointer = value.pointer if isinstance(value, Retyped) else value
         return pointer if pointer.type == typ else Retyped(pointer, typ)
 
-    def _once(self, what: str, write: Callable[..., ir.Value], *operands: Any) -> ir.Value:
+    def _once(self, what: str, write: Callable[..., ir.Value], one: ir.Value, other: ir.Value, *rest: Any) -> ir.Value:
         """What `write` would write, or what it wrote of the same in this block."""
         said = self._said.setdefault(self.block, {})
-        key = (what, *(key_of(operand) if isinstance(operand, ir.Value) else operand for operand in operands))
+        key = (what, key_of(one), key_of(other), *rest)
         found = said.get(key)
         if found is None:
-            found = said[key] = write(*operands)
+            found = said[key] = write(one, other, *rest)
         return found
 
 
@@ -74,7 +74,7 @@ def is_integer(value: ir.Value, number: int) -> bool:
 
 
 def key_of(value: ir.Value) -> object:
-    """What is equal for the same value."""
+    """What is equal for the same value, which is there as long as what was written of it."""
     if isinstance(value, ir.Constant) and isinstance(value.type, ir.IntType):
         return value.type.width, value.constant
     return (key_of(value.pointer), value.type) if isinstance(value, Retyped) else id(value)
