@@ -135,25 +135,38 @@ def catches_anywhere(code: types.CodeType, error: type[Exception]) -> bool:
 
 @functools.lru_cache(1024)
 def catches(code: types.CodeType, target: int, kinds: frozenset[str]) -> bool:
-    """Whether the handler there is an `except` for errors with one of these names, or a `contextlib.suppress`."""
+    """Whether an error with one of these names that comes to the handler there is handled: by it, or further out.
+
+    By an `except`, whose clauses are looked at one after the other, or a `contextlib.suppress`.
+    """
     instructions = instructions_of(code)
-    here = next(k for k, i in enumerate(instructions) if i.offset == target) + 1
-    if instructions[here].opname == "POP_TOP":  # a bare `except`
-        return True
-    if instructions[here].opname == "WITH_EXCEPT_START":
-        return "suppress" in code.co_names
-    loaded: set[str] = set()
-    for instruction in instructions[here:]:
-        if instruction.opname == "RERAISE":
-            return False
+    numbers = {i.offset: k for k, i in enumerate(instructions)}
+    here, loaded, visited = numbers[target] + 1, set[str](), {target}
+    clause = here  # where the last one begins
+    while here < len(instructions):
+        instruction = instructions[here]
         if instruction.opname == "CHECK_EXC_MATCH":
             if any(name in kinds or not hasattr(builtins, name) for name in loaded):
                 return True
             loaded.clear()
-        elif instruction.opname.startswith("LOAD_"):
+            here = clause = numbers[instructions[here + 1].argval]  # where it goes on if that is not the class
+            continue
+        if instruction.opname == "POP_TOP" and here == clause:  # a bare `except`
+            return True
+        if instruction.opname == "WITH_EXCEPT_START" and "suppress" in code.co_names:
+            return True
+        if instruction.opname == "RERAISE":
+            outer = next((t for start, end, t in handlers(code) if start <= instruction.offset < end), None)
+            if outer is None or outer in visited:
+                return False
+            visited.add(outer)
+            here = clause = numbers[outer] + 1
+            continue
+        if instruction.opname.startswith("LOAD_"):
             loaded.add(str(instruction.argval))
         elif not instruction.opname.startswith("BUILD_"):
             loaded.clear()
+        here += 1
     return False
 
 

@@ -154,10 +154,24 @@ def leave(w: Writer, scope: Scope) -> Node | None:
 
 
 def attempt(w: Writer, scope: Scope) -> Node:
-    if w.chance(0.5):
+    """`try` with `finally`, or with errors, from here or from a helper, behind what is known or behind data."""
+    if w.chance(0.3):
         return Block((("try:", statements(w, scope, 2)), ("finally:", statements(w, scope, 1))))
-    raised = Block(((f"if {w.plain_test(scope)}:", (Lines("raise KeyError"),)),), unwrapped=False)
-    return Block((("try:", (raised, *statements(w, scope, 1))), ("except KeyError:", statements(w, scope, 1))))
+    test = w.test(scope) if w.chance(0.6) else w.plain_test(scope)
+    raised: Node = Block(((f"if {test}:", (Lines("raise KeyError(0.25)"),)),), unwrapped=False)
+    if w.chance(0.4):
+        raised = Lines(f"t = t + 0.3 * {w.rng.choice(('bounded', 'bounded_in_turn'))}({w.scalar(scope)})")
+    tried = [raised, *statements(w, scope, 1)]
+    if w.chance(0.3):
+        tried.reverse()
+    handled = (*statements(w, scope, 1), *((Lines("t = t + error.args[0]"),) if w.chance(0.3) else ()))
+    parts = [("try:", tuple(tried)), ("except KeyError as error:", handled)]
+    if w.chance(0.2):
+        parts.append(("else:", statements(w, scope, 1)))
+    if w.chance(0.2):
+        parts.append(("finally:", statements(w, scope, 1)))
+    w.kinds.add("handled error")
+    return Block(tuple(parts))
 
 
 def match(w: Writer, scope: Scope) -> Node | None:

@@ -31,6 +31,18 @@ def helper(v, w):
         b = w * v
     return b * v
 
+def bounded(v):
+    if v < 0.2719:
+        raise KeyError(v * v)
+    return np.cos(v)
+
+def bounded_in_turn(v):
+    try:
+        w = bounded(v)
+    finally:
+        v = 0.5 * v
+    return bounded(w + v)
+
 def inner(v, w):
     u = v
     for k in range(3):

@@ -30,7 +30,7 @@ from .form import HandedOn
 from .forms import Nothing
 from .held import memory_of, same
 from .leaving_tests import follow_test
-from .splits import decided_at, or_split, split, test_site
+from .splits import decided_at, follow_error, follow_raise, or_split, split, test_site
 from .state import Key, Place, State, capture, is_read_first, may_be_asked_for, place_in, write_state
 from .stored_forms import Array
 from .unnoticed_reads import unnoticed
@@ -122,6 +122,7 @@ class Branches:
     ordinal: int = 0
     generation: int = 0
     handed_on: list[Operation] = field(default_factory=list)  # the stores of sides for the next iteration
+    raised: types.FrameType | None = None  # in which there was an error just now
     unknown: bool = False  # whether this pass met a branch of which one side is still to be recorded
 
     def begin(self) -> None:
@@ -447,12 +448,20 @@ class Branches:
     def event(self, frame: types.FrameType, event: str) -> None:
         """A statement of `frame` begins, or it returns."""
         if event == "line":
+            over = [a for a in self.active if a.frame is frame and not a.extent.has(frame.f_lineno)]
+            if over:
+                first = self.loop.line.number if frame is self.loop.frame else 0
+                follow_error(self.recorder, frame, [(a.site, a.extent) for a in over], first, self.raised is frame)
+            self.raised = None
             while self.active and self.active[-1].frame is frame and not self.active[-1].extent.has(frame.f_lineno):
                 self.close()
+        elif event == "exception":
+            self.raised = frame
         elif event == "return" and not frame.f_code.co_flags & GENERATOR:  # (a generator yields, and goes on)
-            for active in reversed(self.active):
-                if active.frame is not frame:
-                    break
+            sides = [active for active in reversed(self.active) if active.frame is frame]
+            if frame is not self.loop.frame:
+                follow_raise(self.recorder, frame, [(a.site, a.extent) for a in sides])
+            for active in sides:
                 self.follow_return(active)
 
     def follow_return(self, active: Active) -> None:
@@ -464,7 +473,7 @@ class Branches:
         active.site, extent = test_site(active.frame), decided_at(self.recorder, active.frame)
         if extent is None:
             raise self.refused("tests a traced value, and its source is not at hand")
-        active.extent = extent
+        active.extent = self.reached(active.frame, extent) if extent.leaves else extent
         self.recorder.watch.on(active.frame)
 
 

@@ -14,6 +14,7 @@ from ..record.recorder import Recorder
 from ..values.identity import refuse_truths
 from .iteration import Sequence, once
 from .leaving_tests import follow_exits
+from .none_or_number import refuse_nones
 from .traced_list import TracedList
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
@@ -41,6 +42,7 @@ class LoopFlow:
     def finish(self) -> None:
         refuse_identity(self.recorder)
         refuse_truths(self.recorder)
+        refuse_nones(self.recorder)
 
     def test(self, predicate: Value) -> bool:
         """Of a `while`, of a branch in a loop that is recorded once, or of one that is followed as it comes out."""

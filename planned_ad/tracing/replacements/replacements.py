@@ -40,7 +40,7 @@ from .floating_point_errors import error_replacements
 from .library_functions import adopted, adopting, is_library_function
 from .made_later import Later, MadeLater, later
 from .scalar_types import scalar_types
-from .stand_ins import in_place_of, kind_of, ndarray, with_classes
+from .stand_ins import identity_replacements, in_place_of, kind_of, ndarray, with_classes
 from .statistics_functions import statistics_replacements
 from .ufunc_stand_ins import ufunc_stand_in, ufuncs_of_functions
 
@@ -59,6 +59,7 @@ def replacements(recorder: Recorder) -> MadeLater:
         list_replacements,
         exit_replacements,
         evaluated_replacements,
+        identity_replacements,
     )
     found = with_classes({key: item for group in made for key, item in group(recorder).items()})
     every = MadeLater(recorder, _made_later(len(FUNCTIONS)) | found)
