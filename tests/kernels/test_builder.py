@@ -10,7 +10,7 @@ import pytest
 from llvmlite import ir
 
 import planned_ad
-from planned_ad.kernels.llvm.builder import POINTERS_HAVE_TYPES, Builder
+from planned_ad.kernels.llvm.builder import POINTERS_HAVE_TYPES, TerseBuilder
 from planned_ad.kernels.llvm.types import I64, POINTER, splat
 from planned_ad.kernels.maths.notation import F64
 
@@ -28,8 +28,8 @@ def written(function: ir.Function) -> list[str]:
     return [instruction.opname for block in function.blocks for instruction in block.instructions]
 
 
-def builder_of(function: ir.Function) -> Builder:
-    return Builder(function.append_basic_block("entry"))
+def builder_of(function: ir.Function) -> TerseBuilder:
+    return TerseBuilder(function.append_basic_block("entry"))
 
 
 SAME = {

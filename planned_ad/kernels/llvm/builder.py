@@ -26,7 +26,7 @@ class Retyped(ir.values.NamedValue):
         return self.pointer.get_reference()
 
 
-class Builder(ir.IRBuilder):
+class TerseBuilder(ir.IRBuilder):
     """Writes at the end of blocks: so what a block computes is there for all that comes later in it."""
 
     def __init__(self, block: ir.Block | None = None) -> None:
@@ -34,20 +34,20 @@ class Builder(ir.IRBuilder):
         self._said: dict[ir.Block, dict[tuple, ir.Instruction]] = {}
 
     def add(self, lhs: ir.Value, rhs: ir.Value, name: str = "", flags: Sequence[str] = ()) -> ir.Value:
-        if is_integer(lhs, 0):
+        if is_the_integer(lhs, 0):
             return rhs
-        return lhs if is_integer(rhs, 0) else self._once("add", super().add, lhs, rhs, name, tuple(flags))
+        return lhs if is_the_integer(rhs, 0) else self._once("add", super().add, lhs, rhs, name, tuple(flags))
 
     def mul(self, lhs: ir.Value, rhs: ir.Value, name: str = "", flags: Sequence[str] = ()) -> ir.Value:
-        if is_integer(lhs, 1):
+        if is_the_integer(lhs, 1):
             return rhs
-        return lhs if is_integer(rhs, 1) else self._once("mul", super().mul, lhs, rhs, name, tuple(flags))
+        return lhs if is_the_integer(rhs, 1) else self._once("mul", super().mul, lhs, rhs, name, tuple(flags))
 
     def gep(self, ptr: ir.Value, indices: Sequence[ir.Value], *rest: Any, **options: Any) -> ir.Value:
         if len(indices) != 1 or rest or options:
             return super().gep(ptr, indices, *rest, **options)
         (index,) = indices
-        return ptr if is_integer(index, 0) else self._once("gep", self._element, ptr, index)
+        return ptr if is_the_integer(index, 0) else self._once("gep", self._element, ptr, index)
 
     def _element(self, pointer: ir.Value, index: ir.Value) -> ir.Value:
         return super().gep(pointer, [index])
@@ -62,19 +62,19 @@ class Builder(ir.IRBuilder):
     def _once(self, what: str, write: Callable[..., ir.Value], one: ir.Value, other: ir.Value, *rest: Any) -> ir.Value:
         """What `write` would write, or what it wrote of the same in this block."""
         said = self._said.setdefault(self.block, {})
-        key = (what, key_of(one), key_of(other), *rest)
+        key = (what, value_key(one), value_key(other), *rest)
         found = said.get(key)
         if found is None:
             found = said[key] = write(one, other, *rest)
         return found
 
 
-def is_integer(value: ir.Value, number: int) -> bool:
+def is_the_integer(value: ir.Value, number: int) -> bool:
     return isinstance(value, ir.Constant) and isinstance(value.type, ir.IntType) and value.constant == number
 
 
-def key_of(value: ir.Value) -> object:
+def value_key(value: ir.Value) -> object:
     """What is equal for the same value, which is there as long as what was written of it."""
     if isinstance(value, ir.Constant) and isinstance(value.type, ir.IntType):
         return value.type.width, value.constant
-    return (key_of(value.pointer), value.type) if isinstance(value, Retyped) else id(value)
+    return (value_key(value.pointer), value.type) if isinstance(value, Retyped) else id(value)
