@@ -326,6 +326,44 @@ def in_a_handler(x):
     return total
 
 
+# Errors that nobody handles.
+
+
+def checked_item(v):
+    if v < 0.0:
+        raise ValueError("negative")
+    return np.sqrt(v)
+
+
+def too_large(x, scale):
+    total = 0.0
+    for v in x:
+        if v > 4.0:
+            raise OverflowError(f"too large: {scale}")
+        total += v * v * scale
+        x[0] += 1e-3
+    return total
+
+
+def required_in_a_helper(x, scale):
+    total = 0.0
+    for v in x:
+        assert np.isfinite(v), "not finite"
+        total += checked_item(v) * scale
+    return total
+
+
+def not_converged(x, scale):
+    step = x[0]
+    for k in range(200):
+        if k > 100 and step > 1.0:
+            raise RuntimeError("no convergence")
+        step *= scale * 0.3
+        if step < 1e-6:
+            break
+    return step + np.sum(x)
+
+
 PROGRAMS = (
     in_a_helper, in_the_loop, two_kinds, of_math, by_zero, handled_outside, raised_again, on_the_way_out, suppressed,
     suppressed_before_more, found_by_an_error, left_by_an_error, goes_on_and_stops, under_a_test, in_a_while,

@@ -11,7 +11,7 @@ import pytest
 import planned_ad
 from planned_ad.trace import trace
 
-from .caught_programs import LOOPS, PROGRAMS
+from .caught_programs import LOOPS, PROGRAMS, not_converged, required_in_a_helper, too_large
 
 
 @pytest.mark.parametrize("unroll", [0, 16])
@@ -33,20 +33,38 @@ def test_loops_stay_loops(f: Callable) -> None:
     assert found.rolled and not found.unrolled
 
 
-def test_an_error_that_nobody_handles_is_the_functions() -> None:
-    def f(x):
-        total = 0.0
-        for v in x:
-            if v > 2.0:
-                raise OverflowError("too large")
-            total += v * v
-        return total
+FAILING = [
+    (too_large, 3, 7.0, OverflowError, "too large: 2.0"),
+    (required_in_a_helper, 30, -1.0, ValueError, "negative"),
+    (required_in_a_helper, 30, np.nan, AssertionError, "not finite"),
+    (not_converged, 0, 1e90, RuntimeError, "no convergence"),
+]
 
-    x = np.linspace(0.0, 1.0, 20)
-    plan = planned_ad.compile(f, (x,), check=False)
-    assert plan(x) == pytest.approx(f(x))
-    with pytest.raises(OverflowError, match="too large"):
-        plan(3.0 * x)
+
+@pytest.mark.parametrize("on_branch", ["retrace", "record", "raise"])
+@pytest.mark.parametrize("f, place, number, error, message", FAILING)
+def test_errors_that_nobody_handles_are_those_of_the_function(
+    f: Callable, place: int, number: float, error: type, message: str, on_branch: str
+) -> None:
+    x, scale = np.linspace(0.1, 1.0, 40), 2.0
+    plan = planned_ad.compile(f, (x, scale), unroll=0, on_branch=on_branch, check=False, preserve_args=True)
+    assert plan(x, scale) == pytest.approx(f(x.copy(), scale)) and not plan.explain().fallbacks
+    x[place] = number
+    if f is not_converged:
+        scale = 4.0
+    given, shadow = x.copy(), np.full(40, 7.0)
+    with pytest.raises(error, match=message):
+        plan(x, scale)
+    with pytest.raises(error, match=message):
+        plan.gradient(x, scale, shadow)
+    np.testing.assert_array_equal(x, given)
+    assert np.all(shadow == 7.0)
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_an_example_with_such_an_error_has_it_too(check: bool) -> None:
+    with pytest.raises(ValueError, match="negative"):
+        planned_ad.compile(required_in_a_helper, (-np.ones(40), 2.0), check=check)(-np.ones(40), 2.0)
 
 
 VALUES = np.array(

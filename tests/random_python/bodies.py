@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from .loops import COMPUTED, HEADERS
+from .missing import TEXTS as MISSING
 from .replaced import TEXTS
 from .shared import ITERATORS
 from .shared import TEXTS as SHARED
@@ -235,6 +236,13 @@ def share_something(w: Writer, scope: Scope) -> Node:
     return Lines(w.rng.choice(SHARED).format(**values, m=w.rng.randrange(1, 3)))
 
 
+def miss_something(w: Writer, scope: Scope) -> Node:
+    """A text of `missing`."""
+    w.kinds.add("missing")
+    values = {"test": w.test(scope), "scalar": w.scalar(scope), "array": w.rng.choice(scope.arrays)[0]}
+    return Lines(w.rng.choice(MISSING).format(**values, m=w.rng.randrange(1, 3)))
+
+
 def loop(w: Writer, scope: Scope, size: int = 0) -> Node | None:
     """A loop of a random header, over `size` items where the header does not say; in a loop, a short one."""
     if scope.depth >= MOST_DEPTH:
@@ -258,6 +266,8 @@ def loop(w: Writer, scope: Scope, size: int = 0) -> Node | None:
         body.insert(w.rng.randint(0, len(body)), replace_something(w, inside))
     if w.shares and w.chance(0.7):
         body.insert(w.rng.randint(0, len(body)), share_something(w, inside))
+    for _ in range(w.rng.choice((1, 2, 3)) if w.misses else 0):
+        body.insert(w.rng.randint(0, len(body)), miss_something(w, inside))
     parts = [(header.line.format(**values), tuple(body))]
     if w.chance(0.1) and header.line != "while True:":
         parts.append(("else:", statements(w, scope, 1)))

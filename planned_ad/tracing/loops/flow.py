@@ -59,9 +59,9 @@ class LoopFlow:
             follow_exits(recorder, frame)
         return bool(recorder.outcome(predicate, "branch"))
 
-    def event(self, frame: types.FrameType, event: str) -> None:
+    def event(self, frame: types.FrameType, event: str, argument: Any) -> None:
         for loop in [scope.loop for scope in reversed(self.recorder.scopes.open) if scope.loop is not None]:
-            loop.branches.event(frame, event)
+            loop.branches.event(frame, event, argument)
         for loop in self.recorder.whiles:
             loop.event(frame, event)
         self.on_integers.event(frame, event)
