@@ -313,6 +313,23 @@ def past_others(x):
     return total
 
 
+class Swallowing:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        return kind is ValueError
+
+
+def by_an_exit(x):
+    total = 0.0
+    for v in x:
+        with Swallowing():
+            total += math.sqrt(v - 0.4)
+        total += 0.1 * v
+    return total
+
+
 def in_a_handler(x):
     total = 0.0
     for v in x:
@@ -367,6 +384,7 @@ def not_converged(x, scale):
 PROGRAMS = (
     in_a_helper, in_the_loop, two_kinds, of_math, by_zero, handled_outside, raised_again, on_the_way_out, suppressed,
     suppressed_before_more, found_by_an_error, left_by_an_error, goes_on_and_stops, under_a_test, in_a_while,
-    of_the_function, retried, counted_in_an_object, by_a_later_clause, by_a_bare_clause, past_others, in_a_handler,
+    of_the_function, retried, counted_in_an_object, by_a_later_clause, by_a_bare_clause, past_others,
+    by_an_exit, in_a_handler,
 )  # fmt: skip
 LOOPS = (in_a_helper, in_the_loop, two_kinds, of_math, by_zero, handled_outside, under_a_test, in_a_while, past_others)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
+
+import planned_ad
 
 
 def least_of_some(x):
@@ -187,8 +191,77 @@ def by_a_pattern(x):
     return total
 
 
+def by_min(x):
+    found = min((v for v in x if v > 0.6), default=2.0)
+    try:
+        most = max(v for v in x if v < 0.2)
+    except ValueError:
+        most = x[0] ** 2
+    return found * x[1] + most
+
+
+def chained(x):
+    a, b, total = None, None, 0.0
+    for v in x:
+        a, b = b, (v if v > 0.4 else None)
+        if a is not None and b is not None:
+            total += a * b
+        elif a is None is not b:
+            total += v
+    return total
+
+
+def as_an_argument(x):
+    high, total = None, 0.0
+    for v in x:
+        total += np.sum(np.clip(x, 0.2, high))
+        high = 0.5 + 0.1 * v if v > 0.5 else None
+    return total
+
+
+def by_its_error(x):
+    last, total = None, 0.0
+    for v in x:
+        try:
+            total += v * last
+        except TypeError:
+            total += v
+        last = v if v > 0.3 else None
+    return total
+
+
+def longest_run(x):
+    start, best = None, (0, None)
+    for i, v in enumerate(x):
+        if v > 0.4:
+            if start is None:
+                start = i
+            if i - start + 1 > best[0]:
+                best = (i - start + 1, start)
+        else:
+            start = None
+    length, first = best
+    return 0.0 if first is None else x[first] * length
+
+
+def reduced(x):
+    found = functools.reduce(lambda best, v: v if (best is None or v < best) and v > 0.3 else best, x, None)
+    return -1.0 if found is None else found**2
+
+
+def differentiated(x):
+    last, total = None, 0.0
+    for k in range(len(x)):
+        if k == 0 or x[k] > 0.5:
+            last = x[k]
+        total += planned_ad.grad(lambda z: z**3)(last)
+        total += planned_ad.grad(lambda z, last=last: z * z * (0.0 if last is None else last))(x[k])
+    return total
+
+
 LOOPS = (
     least_of_some, least_of_some_by_nested_tests, where_it_is, forgotten, runs, in_a_helper, by_a_default,
     used_without_asking, truth_of_it, texts_and_classes, in_an_object, two_at_once, a_flag_is_kept,
+    chained, as_an_argument, by_its_error, longest_run, reduced, differentiated,
 )  # fmt: skip
-PROGRAMS = (*LOOPS, nearest, returned, by_a_pattern)
+PROGRAMS = (*LOOPS, by_min, nearest, returned, by_a_pattern)

@@ -11,6 +11,7 @@ are written anew by `exit_syntax`.
 import __future__
 
 import ast
+import collections
 import copy
 import dis
 import functools
@@ -93,12 +94,12 @@ def _is_concerned(code: types.CodeType) -> bool:
 @functools.lru_cache(maxsize=4096)
 def asks_for_none(code: types.CodeType) -> bool:
     """Whether it, or a function in it, asks with `is` or by a pattern whether something is None."""
-    is_loaded = False
+    before = collections.deque[bool](maxlen=3)  # whether None was loaded
     for instruction in dis.get_instructions(code):
         name = instruction.opname
-        if "IF_NONE" in name or "IF_NOT_NONE" in name or (name == "IS_OP" and is_loaded):
+        if "IF_NONE" in name or "IF_NOT_NONE" in name or (name == "IS_OP" and any(before)):
             return True
-        is_loaded = name == "LOAD_CONST" and instruction.argval is None
+        before.append(name == "LOAD_CONST" and instruction.argval is None)
     return any(map(asks_for_none, _inner(code)))
 
 
@@ -194,7 +195,8 @@ class _Written(ast.NodeTransformer):
         operands = [node.left, *node.comparators]
         places: set[int] = set()
         for place, (operator, pair) in enumerate(zip(node.ops, itertools.pairwise(operands))):
-            if isinstance(operator, ast.Is | ast.IsNot) and not any(isinstance(part, ast.Constant) for part in pair):
+            is_known = any(isinstance(part, ast.Constant) and not (self.nones and _is_none(part)) for part in pair)
+            if isinstance(operator, ast.Is | ast.IsNot) and not is_known:
                 places.update((place, place + 1))
         parts = [_call(ITSELF, part, part) if place in places else part for place, part in enumerate(operands)]
         node.left, node.comparators = parts[0], parts[1:]

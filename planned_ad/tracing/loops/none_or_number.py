@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...python.comprehensions import asks_for_none
 from ...python.frames import user_frames
+from ...python.liveness import is_in_users_try
 from ...python.shadows import is_user_frame
 from ..record.lost_variables import Lost
 from ..values.operators import Arithmetic
@@ -55,8 +56,11 @@ class NoneOrNumber(Arithmetic):
     def number(self) -> Any:
         """The number, which there has to be."""
         scopes = self.recorder.scopes
-        if not scopes.depth:
-            return self.decided()
+        if not scopes.depth or is_in_users_try(sys._getframe(1), TypeError):
+            found = self.decided()
+            if found is None:
+                raise TypeError("unsupported operand: 'NoneType'")
+            return found
         scopes.require_after(self.recorder.value_of(self.present), "bounds", MISSING)
         self.put_in_place(self.held)
         return self.held
@@ -76,8 +80,6 @@ class NoneOrNumber(Arithmetic):
 
     def traced(self) -> Any:
         found = self.number()
-        if found is None:
-            raise TypeError("unsupported operand: 'NoneType'")
         return found.traced() if issubclass(type(found), Arithmetic) else found
 
     def read(self) -> Any:
@@ -92,7 +94,7 @@ class NoneOrNumber(Arithmetic):
                 yield from part.sources()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.number(), name)
+        return getattr(self.decided(), name)
 
     def __bool__(self) -> bool:
         return bool(self.decided())
@@ -122,6 +124,11 @@ class NoneOrNumber(Arithmetic):
         return str(self.decided())
 
     __repr__ = __str__
+
+
+def decided(obj: Any) -> Any:
+    """Anything, but None or a number where it may be either."""
+    return obj.decided() if type(obj) is NoneOrNumber else obj
 
 
 def optional(recorder: Recorder, name: str, present: Any, held: Any) -> Any:

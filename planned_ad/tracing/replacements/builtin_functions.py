@@ -20,6 +20,7 @@ from ... import control
 from ..complex.pairs import complex_from
 from ..lengths.varying import VaryingArray
 from ..loops.consumers import assigns, is_generator_expression, joined
+from ..loops.none_or_number import decided
 from ..loops.side_effects import SideEffects
 from ..loops.traced_list import TracedList
 from ..record.recorder import Recorder
@@ -290,8 +291,12 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
             recorder.mark()
             if not is_generator_expression(items):
                 return joined(recorder, (item for item in items[1:]), items[0], better)
-            best = joined(recorder, items, None, lambda best, item: item if best is None else better(best, item))
+            best = decided(joined(recorder, items, None, first_or_better))
             return function((), **options) if best is None else best
+
+        def first_or_better(best: Any, item: Any) -> Any:
+            best = decided(best)
+            return item if best is None else better(best, item)
 
         return choose
 

@@ -18,6 +18,7 @@ from ..lengths import masks as _masks  # noqa: F401 (registers keys)
 from ..lengths.ragged import MAKERS
 from ..loops.exits import exit_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
+from ..loops.none_or_number import decided
 from ..loops.sequences import SEQUENCES
 from ..record.dispatch import FUNCTIONS, HANDLERS, standing_in
 from ..record.recorder import Recorder
@@ -119,7 +120,8 @@ def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
     """`function`, recorded where an argument is traced; its arrays as traced arrays whose numbers are known."""
 
     def traced(*args, **kwargs):
-        args = tuple(arg.__array__() if _is_like_array(arg) else arg for arg in args)
+        args = tuple(arg.__array__() if _is_like_array(arg) else decided(arg) for arg in args)
+        kwargs = {name: decided(arg) for name, arg in kwargs.items()}
         if has_list((*args, *kwargs.values())):
             recorder.mark()
             return call_on_lists(recorder, function, args, kwargs)

@@ -17,7 +17,7 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...python.comprehensions import is_none, itself
 from ...python.shadows import ShadowClass, real_class
-from ..loops.none_or_number import NoneOrNumber
+from ..loops.none_or_number import NoneOrNumber, decided
 from ..record.recorder import Recorder
 from ..values.array_classes import ClassArray
 from ..values.number_types import is_of, told_apart
@@ -104,8 +104,7 @@ def with_classes(found: dict[int, Any]) -> dict[int, Any]:
 
 def real_behind(obj: Any) -> Any:
     """What a class that traced code sees stands for, by which `is` and `id` know it; anything else is itself."""
-    if type(obj) is NoneOrNumber:
-        return obj.decided()
+    obj = decided(obj)
     if type(obj) is StandIn:
         return obj.__wrapped__
     if obj is StandIn:
@@ -124,7 +123,7 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
 
     return {
         id(itself): real_behind,
-        id(is_none): lambda obj: (obj.decided() if type(obj) is NoneOrNumber else obj) is None,
+        id(is_none): lambda obj: decided(obj) is None,
         id(id): lambda obj, /: id(real_behind(obj)),
         id(operator.is_): is_,
         id(operator.is_not): lambda a, b, /: not is_(a, b),
