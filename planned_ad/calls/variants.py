@@ -15,6 +15,7 @@ from ..differentiate.keep.rooms import MORE
 from ..errors import BranchError, PlannedADError
 from ..planning.schedule import guard_steps
 from ..python.examples import copied_together
+from ..python.garbage import seldom_collected
 from ..python.made import first_function
 from ..python.options import PlanOptions
 from ..python.progress import stage
@@ -119,6 +120,7 @@ class Variant:
                     found = self.entries[row.name]
         return found
 
+    @seldom_collected
     def _compiled(self, row: CallKind) -> Entry:
         with belonging_to(self.trace.line.file):
             parts = None if self.stored is None else find_entry(self.stored, row)
@@ -134,6 +136,7 @@ class Variant:
         """The same trace, with more room for the iterations of loops that stop."""
         return self._with_room(self.room * MORE)
 
+    @seldom_collected
     def _halves(self) -> dict[str, Entry]:
         with belonging_to(self.trace.line.file), stage(f"compiling both halves of {self.trace.name}"):
             return build_halves(
@@ -185,6 +188,7 @@ def more_telling(found: Broken | None, other: Broken) -> Broken:
     return found if found is not None and is_room(found.guard) else other
 
 
+@seldom_collected
 def add_variant(
     plan: PlanOfTraces,
     args: tuple,
