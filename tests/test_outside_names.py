@@ -355,6 +355,22 @@ def test_what_is_too_much_to_compare_is_said():
     assert "`places`" in notes and "`numbers` (1000)" in notes
 
 
+def test_what_functions_do_not_have_is_no_matter_of_its_size():
+    texts = [f"name_{k}" for k in range(100)]
+    helpers = [eval(f"lambda x: x * {k}.0 if not hasattr(x, {texts[k]!r}) else x") for k in range(100)]
+
+    def f(x):
+        return sum(np.sum(helper(x)) for helper in helpers) * (2.0 if hasattr(helpers[7], "name_3") else 1.0)
+
+    plan = planned_ad.compile(f, X, on_branch="raise")
+    assert not any("objects" in note for note in plan.explain().frozen)
+    helpers[7].other = 1  # which nothing asks for
+    assert plan(X) == f(X)
+    helpers[7].name_3 = 1
+    with pytest.raises(BranchError, match=r"`<lambda>.name_3` is 1 now, and was not there"):
+        plan(X)
+
+
 def rotate(queue, ordered, holder):
     queue.rotate(1)
 

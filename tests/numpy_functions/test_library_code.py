@@ -15,6 +15,8 @@ import scipy.optimize
 import scipy.special
 import scipy.stats
 
+import scipy._lib.array_api_compat.numpy as array_api  # isort: skip
+
 import planned_ad
 from planned_ad.errors import PlannedADError
 from planned_ad.trace import trace
@@ -85,6 +87,24 @@ MATRICES: dict[str, Callable[..., Any]] = {
     ),
     "discrete riccati": lambda x: scipy.linalg.solve_discrete_are(
         0.5 * x[:4].reshape(2, 2), np.eye(2), np.eye(2), np.eye(2)
+    ),
+    "riccati with e and s": lambda x: [
+        solve(
+            0.5 * x[:4].reshape(2, 2),
+            np.ones((2, 1)),
+            2 * np.eye(2),
+            np.array([[2 + x[4]]]),
+            e=np.eye(2) + 0.1 * np.outer(x[:2], x[2:4]),
+            s=0.1 * x[4:].reshape(2, 1),
+        )
+        for solve in (scipy.linalg.solve_continuous_are, scipy.linalg.solve_discrete_are)
+    ],
+    "discrete riccati with s": lambda x: scipy.linalg.solve_discrete_are(
+        0.5 * x[:4].reshape(2, 2), np.eye(2), np.eye(2), np.eye(2), s=0.1 * x[2:].reshape(2, 2)
+    ),
+    "solve of the array API": lambda x: (
+        array_api.linalg.solve(x[:4].reshape(2, 2) + 3 * np.eye(2), x[4:])
+        + array_api.linalg.solve(2 * np.eye(2), np.outer(x[:2], x[2:4]))
     ),
 }
 STATISTICS: dict[str, Callable[..., Any]] = {

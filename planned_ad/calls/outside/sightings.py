@@ -305,10 +305,16 @@ class Walk:
         is_used: Callable[[str], bool] | None = None,
     ) -> None:
         """Those of an object, and those that are asked for and are not there, in its class `kind` neither."""
-        missing = [name for name in sorted(self.names.asked_for) if name not in state and not hasattr(kind, name)]
-        for name in [*filter(is_used or self.is_used, state), *missing]:
+        for name in filter(is_used or self.is_used, state):
             if name != without:
                 self.item(state, name, f"{path}.{name}")
+        missing = [name for name in sorted(self.names.asked_for) if name not in state and not hasattr(kind, name)]
+        if missing and not state:  # as of most functions
+            self.row(watchtable.length_of(state))
+            return
+        for name in missing:  # which would be seen if it were there
+            if not self.is_frozen(f"{path}.{name}"):
+                self.row(watchtable.item(state, name, None, False))
 
     def visit_module(self, module: types.ModuleType, path: str) -> None:
         """Of a module of the user's; what traced code reads of it is known, beside what runs as it is."""
