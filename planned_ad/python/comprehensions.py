@@ -92,7 +92,7 @@ def _rewritten(file: str, source: str, code: types.CodeType, followed: frozenset
 def _compiled(
     file: str, source: str, statement: ast.stmt, flags: int, followed: frozenset[int]
 ) -> tuple[frozenset[types.CodeType], list[types.CodeType]]:
-    """The functions in a statement of a module as they are, and as they are rewritten: all methods of a class at once."""
+    """The functions in a statement of a module, as they are and rewritten: all methods of a class at once."""
     module = ast.Module([*_imports(_parsed(source)), copy.deepcopy(statement)], [])
     found = frozenset(_functions(compile(module, file, "exec", flags, dont_inherit=True)))
     module.body[-1] = _Lists().visit(module.body[-1])

@@ -14,6 +14,7 @@ import scipy.linalg
 import scipy.optimize
 import scipy.special
 import scipy.stats
+from scipy.linalg import lapack
 
 import scipy._lib.array_api_compat.numpy as array_api  # isort: skip
 
@@ -51,6 +52,18 @@ def objects(x):
     rows = np.empty(2, dtype=object)
     rows[0], rows[1] = x[:2], x[2:5]
     return np.sum(np.array([x[0], x[1] ** 2], dtype=object)) * rows[1].prod()
+
+
+def by_lapack(x):
+    """As code of Gaussian processes has it: with a larger diagonal where that is needed."""
+    a = np.outer(x[:2], x[2:4])
+    a = a + a.T
+    for jitter in (0.0, 10.0):
+        factor, info = lapack.dpotrf(a + jitter * np.eye(2), lower=1)
+        if info == 0:
+            break
+    upper, _ = lapack.dpotrf(a + 10 * np.eye(2), 0, 0)
+    return [factor, upper, lapack.dpotri(upper)[0], lapack.dpotri(factor, 1)[0], lapack.dpotrs(factor, x[4:], lower=1)[0]]
 
 
 def of_truth(x):
@@ -102,6 +115,13 @@ MATRICES: dict[str, Callable[..., Any]] = {
     "discrete riccati with s": lambda x: scipy.linalg.solve_discrete_are(
         0.5 * x[:4].reshape(2, 2), np.eye(2), np.eye(2), np.eye(2), s=0.1 * x[2:].reshape(2, 2)
     ),
+    "cholesky by LAPACK": by_lapack,
+    "triangles by LAPACK": lambda x: [
+        lapack.dtrtri(x.reshape(2, 3)[:, :2] + 2 * np.eye(2), lower=lower, unitdiag=unit)[0]
+        + lapack.dtrtrs(x.reshape(2, 3)[:, 1:] + 2 * np.eye(2), x[:2], lower=lower, trans=unit, unitdiag=unit)[0]
+        for lower in (0, 1)
+        for unit in (0, 1)
+    ],
     "solve of the array API": lambda x: (
         array_api.linalg.solve(x[:4].reshape(2, 2) + 3 * np.eye(2), x[4:])
         + array_api.linalg.solve(2 * np.eye(2), np.outer(x[:2], x[2:4]))

@@ -164,7 +164,7 @@ class Walk:
             return
         if is_fixed(obj):
             self.fixed.append(obj)
-            self.see(path, ("library", Same(obj)), repr(obj), not isinstance(obj, types.ModuleType))
+            self.see(path, ("library", Same(obj)), told(obj), not isinstance(obj, types.ModuleType))
             self.ask_world(obj)
             return
         if is_plain(obj):
@@ -233,7 +233,7 @@ class Walk:
         low, high = np.lib.array_utils.byte_bounds(array) if array.size else (0, 0)
         if array.dtype.hasobject and array.size <= MOST_ITEMS:
             self.row(watchtable.NEVER)
-            self.visit_items(array.reshape(-1).tolist(), path)
+            self.visit_items(np.ndarray.view(array, np.ndarray).reshape(-1).tolist(), path)
         is_long = high - low > MOST_BYTES or array.dtype.hasobject
         if is_long or (not is_known and view_of(array) is not None):
             key = ("array", Same(array), array.ctypes.data, layout)
@@ -245,8 +245,9 @@ class Walk:
             return
         if high > low:
             self.row(watchtable.contents(low, high - low, array))
-        values = np.array2string(array, threshold=8, edgeitems=3, precision=6)
-        self.see(path, ("numbers", layout, array.tobytes()), " ".join(values.split()))
+        plain = np.ndarray.view(array, np.ndarray)  # of a class of a library, which may have other ideas of its bytes
+        values = np.array2string(plain, threshold=8, edgeitems=3, precision=6)
+        self.see(path, ("numbers", layout, plain.tobytes()), " ".join(values.split()))
 
     def visit_function(self, f: types.FunctionType, path: str, is_root: bool = False) -> None:
         wrapped = getattr(f, "__wrapped__", None)
@@ -318,13 +319,13 @@ class Walk:
 
     def visit_module(self, module: types.ModuleType, path: str) -> None:
         """Of a module of the user's; what traced code reads of it is known, beside what runs as it is."""
-        self.see(path, ("module", Same(module)), repr(module), False)
+        self.see(path, ("module", Same(module)), told(module), False)
         if self.is_raw:
             self.globals(vars(module), [name for name in list(vars(module)) if name in self.names.names])
 
     def visit_class(self, cls: type, path: str) -> None:
         cls = real_class(cls)
-        self.see(path, ("class", Same(cls), tuple(map(Same, cls.__mro__))), repr(cls), False)
+        self.see(path, ("class", Same(cls), tuple(map(Same, cls.__mro__))), told(cls), False)
         self.row(watchtable.bases_of(cls))
         if type(cls) is not type and is_written_by_user(type(cls)):
             self.as_it_is(Walk.class_attributes, type(cls), path)
@@ -493,6 +494,14 @@ def number_key(value: Any) -> tuple:
     if isinstance(value, np.generic):
         return kind, value.tobytes()
     return kind, value
+
+
+def told(obj: Any) -> str:
+    """What a module, a class or a library's object calls itself; its own code may fail at that."""
+    try:
+        return repr(obj)
+    except Exception:
+        return f"<{type(obj).__name__} {getattr(obj, '__name__', '')}>"
 
 
 def shown(value: Any) -> str:
