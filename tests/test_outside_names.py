@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.calls.outside import sightings
 from planned_ad.calls.outside.watch import Watch
 from planned_ad.errors import BranchError
 from planned_ad.trace import trace
@@ -370,6 +371,24 @@ def test_what_functions_do_not_have_is_no_matter_of_its_size():
     helpers[7].name_3 = 1
     with pytest.raises(BranchError, match=r"`<lambda>.name_3` is 1 now, and was not there"):
         plan(X)
+
+
+def test_a_walk_ends_where_there_is_too_much(monkeypatch):
+    monkeypatch.setattr(sightings, "MOST_SEEN", 200)
+    tables = [list(range(k, k + 100)) for k in range(100)]
+    plan = planned_ad.compile(lambda x: np.sum(x) * tables[0][1] * tables[99][0], X)
+    assert "`tables`" not in plan.explain().frozen
+    assert any("of more than" in note and "not checked" in note for note in plan.explain().frozen)
+    assert len(plan._variants[0].watch._seen) < 400
+    tables[0][1] = 7
+    assert plan(X) == np.sum(X) * 7 * 99
+
+
+def test_an_array_of_a_librarys_class_is_known_by_its_bytes():
+    """Such arrays have ideas of their own of `tobytes`."""
+    nothing = np.ma.masked  # which its own methods try to write to
+    plan = planned_ad.compile(lambda x: np.sum(x) * (2.0 if nothing is None else 3.0), X)
+    assert plan(X) == 3 * np.sum(X)
 
 
 def test_a_module_that_cannot_be_shown(monkeypatch):

@@ -263,10 +263,11 @@ def minimize(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), *
 
     def solve(fun: Any, x0: Any, args: Any, options: Any) -> Any:
         result = scipy.optimize.minimize(fun, x0, args=args, **options)
-        return [*np.ravel(result.x), result.success, result.nit]
+        counts = (result.get(name, 0) for name in ("nit", "nfev", "status"))  # not every method counts iterations
+        return [*np.ravel(result.x), result.success, *counts]
 
     size = int(np.prod(shape))
-    found = by_scipy(recorder, name, solve, (fun, x0, args, options), size + 2)
+    found = by_scipy(recorder, name, solve, (fun, x0, args, options), size + 4)
     traced = recorder.namespace.function(fun)
     pair = options.get("jac") is True
 
@@ -279,8 +280,9 @@ def minimize(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), *
         x = stationary(recorder, loss, found[:size])
     else:
         x = stationary_within(recorder, loss, found[:size], *ends_of(recorder, bounds, size))
+    nit, nfev, status = (recorder.integer(number) for number in (found[-3], found[-2], found[-1]))
     return WhatIsKnown(
-        recorder, name, x=x.reshape(shape), fun=loss(x), success=found[-2] != 0, nit=recorder.integer(found[-1])
+        recorder, name, x=x.reshape(shape), fun=loss(x), success=found[-4] != 0, nit=nit, nfev=nfev, status=status
     )
 
 

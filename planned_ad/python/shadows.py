@@ -262,7 +262,9 @@ def forget_looked_up(cls: type) -> None:
 
 def set_class_attribute(cls: type, name: str, value: object) -> None:
     """Past what its metaclass makes of it, which may have a property of that name, of the class itself."""
-    of_metaclass = next((vars(base)[name] for base in type(cls).__mro__ if name in vars(base)), None)
+    metaclass: type = type(cls)
+    bases = (base for base in metaclass.__mro__ if base is not type and base is not object)
+    of_metaclass = next((vars(base)[name] for base in bases if name in vars(base)), None)
     if hasattr(of_metaclass, "__set__"):
         gc.get_referents(vars(cls))[0][name] = value
     else:

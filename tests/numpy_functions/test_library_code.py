@@ -63,7 +63,19 @@ def by_lapack(x):
         if info == 0:
             break
     upper, _ = lapack.dpotrf(a + 10 * np.eye(2), 0, 0)
-    return [factor, upper, lapack.dpotri(upper)[0], lapack.dpotri(factor, 1)[0], lapack.dpotrs(factor, x[4:], lower=1)[0]]
+    return [
+        factor,
+        upper,
+        lapack.dpotri(upper)[0],
+        lapack.dpotri(factor, 1)[0],
+        lapack.dpotrs(factor, x[4:], lower=1)[0],
+    ]
+
+
+def minimum_if_found(x, method):
+    tried = scipy.optimize.minimize(lambda v: (v[0] - x[0]) ** 2 + x[1] ** 2, np.ones(1), method=method, tol=1e-9)
+    found = tried.status in (0, 1) and tried.nfev > 2  # COBYLA tells success by 1, or by 0
+    return tried.x if found else x[:1]
 
 
 def of_truth(x):
@@ -149,6 +161,7 @@ SOLVERS: dict[str, Callable[..., Any]] = {
     "minimize": lambda x: (
         scipy.optimize.minimize(lambda v: (v[0] - x[0]) ** 2 + (v[1] - x[1] * v[0]) ** 2, np.ones(2), tol=1e-9).x
     ),
+    "status of minimize": lambda x: [minimum_if_found(x, method) for method in ("BFGS", "COBYLA")],
     "quad": lambda x: scipy.integrate.quad(lambda t: math.exp(-x[0] * t) * (1 if t < 0.5 else t), 0.0, P[1] + x[1])[0],
     "quad to infinity": lambda x: scipy.integrate.quad(lambda t: np.exp(-P[0] * (t - x[0]) ** 2), -np.inf, np.inf)[0],
     "odeint": lambda x: scipy.integrate.odeint(

@@ -10,10 +10,7 @@ import builtins
 import collections
 import contextlib
 import enum
-import fractions
 import functools
-import os
-import struct
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -39,10 +36,11 @@ from .libraries import (
     is_written_by_user,
     library_keeps_parts,
 )
+from .told import PLAIN, is_plain, number_key, shown, told, where
 
 MOST_ITEMS = 512  # of a container: of one with more, the items are not looked at
 MOST_ROWS = 4096
-PLAIN = (int, bool, str, bytes, type(None), type(...), slice, range, fractions.Fraction)
+MOST_SEEN = 8 * MOST_ROWS  # a walk goes no further then
 FIELDS = ("__name__", "__qualname__", "__doc__", "__annotations__")  # of functions, where code asks for them
 
 
@@ -85,6 +83,7 @@ class Walk:
         self.codes: set[types.CodeType] = set()
         self.texts: set[str] = set()
         self.asked: set[str] = set()  # attributes that `isinstance` asks for
+        self.is_full = False
         self.is_raw = False  # whether traced code sees the objects themselves, instead of copies
         self._met: dict[bool, dict[int, object]] = {False: {}, True: {}}
         self.fixed: list[object] = []  # of libraries
@@ -138,6 +137,12 @@ class Walk:
         elif len(self.rows) < MOST_ROWS:
             self.rows.append(row)
         else:
+            self.fill()
+
+    def fill(self) -> None:
+        """Say once that there is too much."""
+        if not self.is_full:
+            self.is_full = True
             self.note(f"of more than {MOST_ROWS} objects, those met last are not checked")
 
     def see(self, path: str, key: tuple, shown: str, is_checked: bool = True) -> None:
@@ -160,6 +165,9 @@ class Walk:
     def visit(self, obj: Any, path: str) -> None:
         """What is found at `path`, and all that it leads to."""
         kind = type(obj)
+        if len(self.seen) >= MOST_SEEN:
+            self.fill()
+            return
         if self.is_frozen(path):
             return
         if is_fixed(obj):
@@ -470,40 +478,3 @@ OF_COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "_
 def may_be_hidden(name: str, value: object) -> bool:
     """Whether an instance may get an attribute of its own in the place of this one of its class: a method, a flag."""
     return not name.startswith("__") and not hasattr(type(value), "__set__")
-
-
-def where(f: types.FunctionType) -> str:
-    return f"the function of {os.path.basename(f.__code__.co_filename)}:{f.__code__.co_firstlineno}"
-
-
-def is_plain(value: object) -> bool:
-    """Whether this is a number or text, or has only these in it."""
-    kind = type(value)
-    if kind is slice:
-        return all(map(is_plain, (value.start, value.stop, value.step)))  # type: ignore[attr-defined]
-    return kind in (float, complex, *PLAIN) or isinstance(value, np.generic)
-
-
-def number_key(value: Any) -> tuple:
-    """A number or text by value, its type and its bits."""
-    kind = type(value)
-    if kind is float:
-        return kind, struct.pack("d", value)
-    if kind is complex:
-        return kind, struct.pack("dd", value.real, value.imag)
-    if isinstance(value, np.generic):
-        return kind, value.tobytes()
-    return kind, value
-
-
-def told(obj: Any) -> str:
-    """What a module, a class or a library's object calls itself; its own code may fail at that."""
-    try:
-        return repr(obj)
-    except Exception:
-        return f"<{type(obj).__name__} {getattr(obj, '__name__', '')}>"
-
-
-def shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,8 +1,8 @@
 """Routines of LAPACK by name, for code of SciPy and of users that calls them itself.
 
-What `scipy.linalg.lapack` has under a name of a type (`dpotrf`) and what `get_lapack_funcs` gives are the same here. Their
-arguments are those of SciPy, whose permissions to overwrite are not made use of. Whether a routine has failed is a
-number of the program (`info`), which may be tested; which step of it has failed is not known, so that it is 1.
+What `scipy.linalg.lapack` has under a name with a type (`dpotrf`) and what `get_lapack_funcs` gives are the same here.
+Their arguments are those of SciPy, whose permissions to overwrite are not made use of. Whether a routine has failed is
+a number of the program (`info`), which may be tested; which step of it has failed is not known: it is 1.
 """
 
 from __future__ import annotations
