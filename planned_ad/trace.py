@@ -48,6 +48,7 @@ from .errors import (
     UnsupportedError,
     told_of_refusals,
 )
+from .python.comprehensions import rewritten
 from .python.namespace import Namespace
 from .python.outside_changes import has_changes, names_read
 from .python.progress import tell
@@ -289,13 +290,13 @@ def _namespace_of(recorder: Recorder) -> Namespace:
     """What the traced code sees."""
     flow = recorder.flow
     assert isinstance(flow, LoopFlow)
-    found = replacements(recorder)
+    found, decisions = replacements(recorder), recorder.scopes.decisions
     namespace = Namespace(
         found,
         recorder.captured,
         outsiders(recorder),
         flow.on_integers.look_at,
-        recorder.scopes.decisions.followed_in,
+        lambda code: rewritten(code, decisions.followed_in(code), bool(decisions.nones)),
         lambda: add_loaded(found),
         traced_base(recorder),
     )

@@ -60,6 +60,7 @@ BAD: dict[str, tuple[Callable[..., Any], tuple, type[Exception], str]] = {
     "reversed": (PLAN.gradient, (x()[::-1], 2, True), LayoutError, "x has strides"),
     "a list": (PLAN.gradient, ([1.0, 2.0, 3.0, 4.0], 2, True), ArgumentError, "the arguments are .*compiled for"),
     "a number": (PLAN.gradient, (3.0, 2, True), ArgumentError, r"x must be an array of shape \(4,\)"),
+    "one of NumPy": (PLAN.gradient, (np.float64(3.0), 2, True), ArgumentError, "float64, not a numpy.float64; use"),
     "None": (PLAN.gradient, (None, 2, True), ArgumentError, "the arguments are"),
     "read-only argument": (PLAN.gradient, (read_only(x()), 2, True), ReadOnlyError, "x is read-only"),
     "short shadow": (PLAN.gradient, (x(), 2, True, np.ones(3)), ShapeError, r"dx has shape \(3,\)"),

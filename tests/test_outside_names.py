@@ -499,3 +499,16 @@ def test_rules_are_looked_at():
     np.testing.assert_array_equal(plan.gradient(X), 2 * X)
     factor = 5.0
     np.testing.assert_array_equal(plan.gradient(X), 10 * X)
+
+
+def test_no_name_of_ours_is_among_what_a_plan_relies_on() -> None:
+    def f(x):
+        items = [v * 2.0 for v in x]
+        for _ in range(100):
+            if abs(items[0]) < 1e-3 and x.dtype.type is np.float64:
+                break
+            items = [v / 2.0 for v in items]
+        return items[0] + SCALE
+
+    shown = str(planned_ad.compile(f, (np.ones(3),)).explain())
+    assert "SCALE" in shown and "__planned_ad" not in shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import planned_ad
 from planned_ad.calls.entries import entry_tape
 from planned_ad.calls.kinds import KINDS
 from planned_ad.passes.rewrite import rewrite
@@ -115,3 +116,16 @@ def test_gradients(f):
 def test_where_it_does_not_pay(f):
     tape = rewrite(trace(f, arguments()).tape)
     assert write_out_short_axes(tape) is tape
+
+
+def test_an_empty_array_on_one_side_of_a_branch() -> None:
+    def f(x, y):
+        for i in range(len(x)):
+            if y[i] > 0.5:
+                x[i] = 2.0 * x[i] + np.sum(np.sqrt(x[i:i] * y[i:i]))
+        return np.sum(x * x)
+
+    x, y = np.random.default_rng(0).random((2, 20))
+    plan = planned_ad.compile(f, (x, y), preserve_args=True)
+    assert plan(x, y) == pytest.approx(f(x.copy(), y))
+    np.testing.assert_allclose(plan.gradient(x, y)[0], 2.0 * x * np.where(y > 0.5, 4.0, 1.0))

@@ -105,8 +105,9 @@ def check_array(
         check_array(whole, WHOLE[dtype], shape[:-1], strides[:-1], path, call)
         return value
     if not isinstance(value, np.ndarray):
+        kind = f"{'numpy.' if isinstance(value, np.generic) else ''}{type(value).__name__}"
         raise ArgumentError(
-            f"{call}: {path} must be an array of shape {shape} and dtype {dtype}, not {type(value).__name__}; "
+            f"{call}: {path} must be an array of shape {shape} and dtype {dtype}, not a {kind}; "
             f"use np.asarray({path}, dtype=np.{dtype}) once, outside of your loop"
         )
     if type(value) is ArrayTracer:

@@ -84,12 +84,15 @@ class Call:
     def example(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Arguments by position and by keyword to trace again with: numbers of the same types, the same ones active."""
         inactive = self.trace.structure.inactive_leaves
-        leaves = [
+        marked = [Const(value) if number in inactive else value for number, value in enumerate(self.given())]
+        return self.trace.signature.split(self.trace.structure.unflatten(marked))
+
+    def given(self) -> list[Any]:
+        """The leaves of the arguments, numbers of the types of the example's."""
+        return [
             leaf.value(value) if isinstance(leaf.value, type) and leaf.kind == "float" else value
             for leaf, value in zip(self.trace.leaves, self.leaves)
         ]
-        marked = [Const(value) if number in inactive else value for number, value in enumerate(leaves)]
-        return self.trace.signature.split(self.trace.structure.unflatten(marked))
 
     def place(self, entry: Entry, preserve_args: bool = False) -> Placed:
         """Find or make the memory of everything that `entry` needs; checked, nothing written."""

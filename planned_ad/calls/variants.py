@@ -14,12 +14,14 @@ from ..caching.folders import belonging_to
 from ..differentiate.keep.rooms import MORE
 from ..errors import BranchError, PlannedADError
 from ..planning.schedule import guard_steps
+from ..python.examples import copied_together
 from ..python.made import first_function
 from ..python.options import PlanOptions
 from ..python.progress import stage
 from ..python.source import Line
 from ..tape.found_outside import Outside
 from ..tape.guards import (
+    RAISES,
     REQUIRED,
     TooFewSteps,
     decides,
@@ -38,7 +40,7 @@ from ..tape.interpret import memory_of
 from ..tape.tape import Guard
 from ..trace import Trace
 from ..tracing.record.scopes import Site, Unrolled
-from .check.checked import DIFFERS, Checked, traced_and_checked
+from .check.checked import DIFFERS, Checked, owner_of, traced_and_checked, with_owner
 from .entries import Entry, compiled_parts, limited_tape, loaded_entry
 from .kinds import KINDS, CallKind
 from .outside.watch import Watch
@@ -317,6 +319,7 @@ def replay(
     done, result = attempt(tried, called, entry_of)
     if done:
         return result
+    raise_its_error(plan, result, called)
     refuse_another(plan, result)
     broken: Broken | None = result
     with plan._lock:
@@ -383,6 +386,16 @@ def attempt(
             return True, placed.result()
         found = more_telling(found, broken(call, variant, entry, number))
     return False, found
+
+
+def raise_its_error(plan: PlanOfTraces, broken: Broken | None, called: Callable[[Trace], Call]) -> None:
+    """Where a call takes a side that is not recorded since it ends in an error: that error, by the function itself."""
+    if broken is not None and broken.guard.what == RAISES:
+        traced = broken.variant.trace
+        arguments = traced.structure.unflatten(called(traced).given())
+        owner, *copies = copied_together((owner_of(plan._f), *arguments))
+        args, kwargs = traced.signature.split(copies)
+        with_owner(plan._f, owner)(*args, **kwargs)
 
 
 def refuse_another(plan: PlanOfTraces, broken: Broken | None) -> None:

@@ -1,18 +1,21 @@
-"""Lists that a traced function makes, written so that the tracer sees them: from the syntax of the function.
+"""Lists that a traced function makes, and what it asks with `is`, written so that the tracer sees them.
 
 A list comprehension keeps its list on Python's stack. In the copy of a function that is traced, `[f(v) for v in x]`
 reads `collected((f(v) for v in x))`, `list(items)` reads `collected(items, list)`, and an assigned list display `[a]`
-or `[a] * n` reads `display([a] * n)`. Both are looked up among the built-ins, under names that no program has. Where
-the source is not at hand, or is no longer that of the function, the code stays what it is. Loops that are left on a
-test are written anew by `exit_syntax`.
+or `[a] * n` reads `display([a] * n)`. `kind is float` reads `itself(kind) is itself(float)`: the tracer has classes of
+its own in place of the real ones. All are looked up among the built-ins, under names that no program has. Where the
+source is not at hand, or is no longer that of the function, the code stays what it is. Loops that are left on a test
+are written anew by `exit_syntax`.
 """
 
 import __future__
 
 import ast
+import collections
 import copy
 import dis
 import functools
+import itertools
 import linecache
 import types
 from collections.abc import Collection, Iterator
@@ -21,8 +24,9 @@ from typing import Any
 from .exit_syntax import EXITS, Exits
 
 COLLECTED, DISPLAY = "__planned_ad_collected__", "__planned_ad_display__"
+ITSELF, IS_NONE = "__planned_ad_itself__", "__planned_ad_is_none__"
 KINDS = ("list", "tuple")
-BUILD_LIST = dis.opmap["BUILD_LIST"]
+BUILD_LIST, IS_OP, LOAD_CONST = (dis.opmap[name] for name in ("BUILD_LIST", "IS_OP", "LOAD_CONST"))
 SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
 FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -39,45 +43,78 @@ def display(items: list) -> list:
     return items
 
 
+def itself(obj: object) -> object:
+    """What is compared by `is`; the tracer has its own."""
+    return obj
+
+
+def is_none(obj: object) -> bool:
+    """What `obj is None` stands for; the tracer has its own."""
+    return obj is None
+
+
 def exits(line: int, items: Any = None) -> Any:
     """What a loop runs over whose exits are followed, by the line of its statement; the tracer has its own."""
     return items
 
 
-HELPERS = {COLLECTED: collected, DISPLAY: display, EXITS: exits}
+HELPERS = {COLLECTED: collected, DISPLAY: display, ITSELF: itself, IS_NONE: is_none, EXITS: exits}
 
 
-def rewritten(code: types.CodeType, lines: Collection[int] = ()) -> types.CodeType:
-    """The code of a function with its lists made by `collected` and `display`; itself where that changes nothing.
+def rewritten(code: types.CodeType, lines: Collection[int] = (), nones: bool = False) -> types.CodeType:
+    """The code of a function with its lists made by `collected` and `display`, and with `itself` where it has `is`.
+
+    The code that is given where that changes nothing. `nones`: also where it asks for None.
 
     The loops that begin at one of `lines` are written so that their exits can be followed.
     """
     followed = frozenset(lines) & set(_lines_of(code)) if lines else frozenset()
-    if not followed and not _makes_lists(code):
+    nones = nones and asks_for_none(code)
+    if not followed and not nones and not _is_concerned(code):
         return code
-    return _rewritten(code.co_filename, "".join(linecache.getlines(code.co_filename)), code, followed)
+    return _rewritten(code.co_filename, "".join(linecache.getlines(code.co_filename)), code, followed, nones)
 
 
 def _lines_of(code: types.CodeType) -> Iterator[int]:
     yield from (number for _, _, number in code.co_lines() if number is not None)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _lines_of(constant)
+    for inner in _inner(code):
+        yield from _lines_of(inner)
 
 
-def _makes_lists(code: types.CodeType) -> bool:
-    if BUILD_LIST in code.co_code[::2] or not set(KINDS).isdisjoint(code.co_names):
+def _is_concerned(code: types.CodeType) -> bool:
+    """Whether it makes lists, or asks with `is` for more than constants."""
+    operations = code.co_code[::2]
+    if BUILD_LIST in operations or not set(KINDS).isdisjoint(code.co_names):
         return True
-    return any(_makes_lists(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
+    if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
+        return True
+    return any(map(_is_concerned, _inner(code)))
+
+
+@functools.lru_cache(maxsize=4096)
+def asks_for_none(code: types.CodeType) -> bool:
+    """Whether it, or a function in it, asks with `is` or by a pattern whether something is None."""
+    before = collections.deque[bool](maxlen=3)  # whether None was loaded
+    for instruction in dis.get_instructions(code):
+        name = instruction.opname
+        if "IF_NONE" in name or "IF_NOT_NONE" in name or (name == "IS_OP" and any(before)):
+            return True
+        if name != "EXTENDED_ARG":
+            before.append(name == "LOAD_CONST" and instruction.argval is None)
+    return any(map(asks_for_none, _inner(code)))
+
+
+def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
+    return (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
 
 
 @functools.lru_cache(maxsize=512)
-def _rewritten(file: str, source: str, code: types.CodeType, followed: frozenset[int]) -> types.CodeType:
+def _rewritten(file: str, source: str, code: types.CodeType, followed: frozenset[int], nones: bool) -> types.CodeType:
     try:
         statement = _statement(_parsed(source), code.co_firstlineno)
         if statement is None:
             return code
-        found, functions = _compiled(file, source, statement, code.co_flags & FUTURE, followed)
+        found, functions = _compiled(file, source, statement, code.co_flags & FUTURE, followed, nones)
     except (SyntaxError, ValueError, RecursionError):
         return code
     if code not in found:
@@ -90,12 +127,12 @@ def _rewritten(file: str, source: str, code: types.CodeType, followed: frozenset
 
 @functools.lru_cache(maxsize=64)
 def _compiled(
-    file: str, source: str, statement: ast.stmt, flags: int, followed: frozenset[int]
+    file: str, source: str, statement: ast.stmt, flags: int, followed: frozenset[int], nones: bool
 ) -> tuple[frozenset[types.CodeType], list[types.CodeType]]:
     """The functions in a statement of a module, as they are and rewritten: all methods of a class at once."""
     module = ast.Module([*_imports(_parsed(source)), copy.deepcopy(statement)], [])
     found = frozenset(_functions(compile(module, file, "exec", flags, dont_inherit=True)))
-    module.body[-1] = _Lists().visit(module.body[-1])
+    module.body[-1] = _Written(nones).visit(module.body[-1])
     if followed:
         module.body[-1] = Exits(followed).visit(module.body[-1])
     return found, list(_functions(compile(module, file, "exec", flags, dont_inherit=True)))
@@ -129,17 +166,19 @@ def _imports(module: ast.Module) -> list[ast.stmt]:
 
 
 def _functions(code: types.CodeType) -> Iterator[types.CodeType]:
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield constant
-            yield from _functions(constant)
+    for inner in _inner(code):
+        yield inner
+        yield from _functions(inner)
 
 
 def _name(code: types.CodeType) -> tuple[str, int, tuple[str, ...]]:
     return code.co_qualname, code.co_firstlineno, code.co_varnames[: code.co_argcount]
 
 
-class _Lists(ast.NodeTransformer):
+class _Written(ast.NodeTransformer):
+    def __init__(self, nones: bool):
+        self.nones = nones  # whether `is None` is written too
+
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         self.generic_visit(node)
         if any(g.is_async for g in node.generators) or any(_sees_its_scope(part) for part in ast.walk(node)):
@@ -154,6 +193,24 @@ class _Lists(ast.NodeTransformer):
             return node
         return _call(COLLECTED, node, node.args[0], node.func)
 
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        if self.nones and len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
+            asked = [part for part in (node.left, node.comparators[0]) if not _is_none(part)]
+            if len(asked) == 1:
+                found = _call(IS_NONE, asked[0], asked[0])
+                is_not = isinstance(node.ops[0], ast.IsNot)
+                return ast.copy_location(ast.UnaryOp(ast.Not(), found), node) if is_not else found
+        operands = [node.left, *node.comparators]
+        places: set[int] = set()
+        for place, (operator, pair) in enumerate(zip(node.ops, itertools.pairwise(operands))):
+            is_known = any(isinstance(part, ast.Constant) and not (self.nones and _is_none(part)) for part in pair)
+            if isinstance(operator, ast.Is | ast.IsNot) and not is_known:
+                places.update((place, place + 1))
+        parts = [_call(ITSELF, part, part) if place in places else part for place, part in enumerate(operands)]
+        node.left, node.comparators = parts[0], parts[1:]
+        return node
+
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         self.generic_visit(node)
         node.value = _displayed(node.value)
@@ -163,6 +220,10 @@ class _Lists(ast.NodeTransformer):
         self.generic_visit(node)
         node.value = None if node.value is None else _displayed(node.value)
         return node
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _sees_its_scope(node: ast.AST) -> bool:

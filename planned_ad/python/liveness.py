@@ -18,6 +18,9 @@ STORES = {"STORE_FAST", "STORE_DEREF", "STORE_NAME", "DELETE_FAST", "DELETE_DERE
 LEAVES = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "INTERPRETER_EXIT"}
 JUMPS = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}
 ASKS_FOR_NAMES = {"locals", "dir", "vars", "eval", "exec"}
+HARMLESS = frozenset(  # what a `with` enters that handles no errors
+    ("errstate", "printoptions", "catch_warnings", "open", "nullcontext", "localcontext", "redirect_stdout", "closing")
+)
 NOTICED = {  # how many values these take, all of which notice
     "BINARY_OP": 2, "COMPARE_OP": 2, "BINARY_SUBSCR": 2, "BINARY_SLICE": 3, "STORE_SLICE": 4, "UNARY_NEGATIVE": 1,
     "UNARY_INVERT": 1, "LOAD_ATTR": 1, "LOAD_METHOD": 1, "GET_ITER": 1, "UNPACK_SEQUENCE": 1, "FORMAT_SIMPLE": 1,
@@ -135,26 +138,47 @@ def catches_anywhere(code: types.CodeType, error: type[Exception]) -> bool:
 
 @functools.lru_cache(1024)
 def catches(code: types.CodeType, target: int, kinds: frozenset[str]) -> bool:
-    """Whether the handler there is an `except` for errors with one of these names, or a `contextlib.suppress`."""
+    """Whether an error with one of these names that comes to the handler there is handled: by it, or further out.
+
+    By an `except`, whose clauses are looked at one after the other, or by what a `with` enters.
+    """
     instructions = instructions_of(code)
-    here = next(k for k, i in enumerate(instructions) if i.offset == target) + 1
-    if instructions[here].opname == "POP_TOP":  # a bare `except`
-        return True
-    if instructions[here].opname == "WITH_EXCEPT_START":
-        return "suppress" in code.co_names
-    loaded: set[str] = set()
-    for instruction in instructions[here:]:
-        if instruction.opname == "RERAISE":
-            return False
+    numbers = {i.offset: k for k, i in enumerate(instructions)}
+    here, loaded, visited = numbers[target] + 1, set[str](), {target}
+    clause = here  # where the last one begins
+    while here < len(instructions):
+        instruction = instructions[here]
         if instruction.opname == "CHECK_EXC_MATCH":
             if any(name in kinds or not hasattr(builtins, name) for name in loaded):
                 return True
             loaded.clear()
-        elif instruction.opname.startswith("LOAD_"):
+            jump = next(i for i in instructions[here + 1 :] if i.opname != "EXTENDED_ARG")
+            here = clause = numbers[jump.argval]  # where it goes on if that is not the class
+            continue
+        if instruction.opname == "POP_TOP" and here == clause:  # a bare `except`
+            return True
+        if instruction.opname == "WITH_EXCEPT_START" and HARMLESS.isdisjoint(names_at(code, instruction)):
+            return True
+        if instruction.opname == "RERAISE":
+            outer = next((t for start, end, t in handlers(code) if start <= instruction.offset < end), None)
+            if outer is None or outer in visited:
+                return False
+            visited.add(outer)
+            here = clause = numbers[outer] + 1
+            continue
+        if instruction.opname.startswith("LOAD_"):
             loaded.add(str(instruction.argval))
         elif not instruction.opname.startswith("BUILD_"):
             loaded.clear()
+        here += 1
     return False
+
+
+def names_at(code: types.CodeType, instruction: dis.Instruction) -> set[str]:
+    """The names that are loaded at the line of an instruction."""
+    line = instruction.positions and instruction.positions.lineno
+    found = (i for i in instructions_of(code) if i.positions and i.positions.lineno == line)
+    return {str(i.argval) for i in found if i.opname.startswith("LOAD_")}
 
 
 @functools.lru_cache(256)

@@ -22,7 +22,7 @@ import functools
 import sys
 import types
 import weakref
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -82,8 +82,8 @@ class Namespace:
         `look_at(code)` is told of each function that is copied.
     on_module : callable, optional
         Is called where traced code meets a module, which it may have imported just now: adds to `replacements`.
-    followed : callable, optional
-        `followed(code)` gives the lines at which loops begin whose exits the tracer follows.
+    rewrite : callable, optional
+        `rewrite(code)` gives the code of the copy of a function.
     array_base : callable, optional
         `array_base(cls)` gives what the shadow of a class that derives from `numpy.ndarray` derives from; None where
         the class is left as it is.
@@ -95,7 +95,7 @@ class Namespace:
         wrap_array: Callable[[np.ndarray, str], object],
         refuse: Callable[[object, str], object] | None = None,
         look_at: Callable[[types.CodeType], None] | None = None,
-        followed: Callable[[types.CodeType], Collection[int]] | None = None,
+        rewrite: Callable[[types.CodeType], types.CodeType] = rewritten,
         on_module: Callable[[], None] | None = None,
         array_base: Callable[[type], type | None] | None = None,
     ):
@@ -104,7 +104,7 @@ class Namespace:
         self._replacements = replacements
         self._refuse = refuse
         self._look_at = look_at
-        self._followed = followed
+        self._rewrite = rewrite
         self._on_module = on_module
         self._array_base = array_base
         self._memo: dict[int, tuple[object, object]] = {}  # by identity of either; holding both keeps the ids theirs
@@ -181,6 +181,11 @@ class Namespace:
     def functions(self) -> list[types.FunctionType]:
         """The functions that traced code has met."""
         return [real for real, _ in self._memo.values() if type(real) is types.FunctionType]
+
+    def codes(self) -> list[types.CodeType]:
+        """The code of the copies of functions, as it runs."""
+        seen = (shadow for _, shadow in self._memo.values() if type(shadow) is types.FunctionType)
+        return [f.__code__ for f in seen if type(f.__globals__) is ShadowGlobals]
 
     def function(self, f: Callable[..., Any]) -> Callable[..., Any]:
         """The copy of a function, which runs in this namespace; of a plain function even where it is a library's.
@@ -294,7 +299,7 @@ class Namespace:
         cells = tuple(self._copy_cell(cell, name) for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars))
         code = f.__code__
         if isinstance(names, ShadowGlobals):
-            code = rewritten(code, () if self._followed is None else self._followed(code))
+            code = self._rewrite(code)
         if self._look_at is not None:
             self._look_at(code)
         copy = types.FunctionType(code, names, f.__name__, None, cells)

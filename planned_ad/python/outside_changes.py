@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .comprehensions import HELPERS
 from .namespace import Namespace
 from .shadows import ShadowClass, ShadowModule, is_library
 from .structure import attributes_of
@@ -37,7 +38,7 @@ def names_read(namespace: Namespace) -> list[tuple[dict[str, Any], list[str]]]:
     for seen in namespace._globals.values():
         if seen.is_users:
             names = [name for name in dict.keys(seen) if name in seen.real]
-            found.append((seen.real, [*names, *seen.builtins_read, *seen.asked]))
+            found.append((seen.real, [*names, *(seen.builtins_read - HELPERS.keys()), *seen.asked]))
     for shadow in {id(s): s for _, s in namespace._memo.values() if type(s) is ShadowModule}.values():
         _, real, asked = shadow.__dict__["__planned_ad_shadow__"]
         names = [*asked, *(name for name in vars(shadow) if name in vars(real))]

@@ -64,6 +64,13 @@ def _extent(code: types.CodeType, instruction: int) -> Extent | None:
     return _reach(path, [statement]) if isinstance(statement, ast.If) else _lines([statement])
 
 
+def _path(code: types.CodeType, instruction: int) -> list[Any]:
+    """The statements around an instruction, outermost first; empty where the source is not at hand."""
+    line, _, column, _ = list(code.co_positions())[instruction // 2]
+    tree = syntax_of(code.co_filename)
+    return [] if line is None or tree is None else path_at(tree, line, column or 0)
+
+
 def rest_at(frame: types.FrameType) -> Extent | None:
     """The rest of the body of the innermost loop around the test that is running in `frame`, or of its function."""
     return _rest(frame.f_code, frame.f_lasti)
@@ -71,13 +78,39 @@ def rest_at(frame: types.FrameType) -> Extent | None:
 
 @functools.lru_cache(maxsize=1024)
 def _rest(code: types.CodeType, instruction: int) -> Extent | None:
-    line, _, column, _ = list(code.co_positions())[instruction // 2]
-    tree = syntax_of(code.co_filename)
-    path = [] if line is None or tree is None else path_at(tree, line, column or 0)
+    path = _path(code, instruction)
     if not path:
         return None
     function, loops = _around(path)
     return _lines(loops[-1].body) if loops else _lines([path[-1]]) if function is None else function
+
+
+def all_of_function(frame: types.FrameType, instruction: int) -> Extent | None:
+    """All of the function that is running in a frame, by one of its instructions."""
+    path = _path(frame.f_code, instruction)
+    return _around(path)[0] if path else None
+
+
+@functools.lru_cache(maxsize=4096)
+def try_around(code: types.CodeType, instruction: int, line: int) -> Extent | None:
+    """What a test decides about, by its instruction, whose side is at a line that handles an error.
+
+    That is the `try` statement, or what the test would decide about if it stood before that; None where the line is in
+    no handler.
+    """
+    path = _path(code, instruction)
+    for depth in range(len(path), 0, -1):
+        tried = path[depth - 1]
+        if isinstance(tried, ast.Try | ast.TryStar) and any(_lines([handler]).has(line) for handler in tried.handlers):
+            return _reach(path[:depth], [tried])
+    return None
+
+
+@functools.lru_cache(maxsize=4096)
+def is_in_finally(code: types.CodeType, instruction: int, line: int) -> bool:
+    """Whether a line is in the `finally` of a `try` statement around an instruction."""
+    tries = [s for s in _path(code, instruction) if isinstance(s, ast.Try | ast.TryStar)]
+    return any(s.finalbody and _lines(s.finalbody).has(line) for s in tries)
 
 
 def extent_after(frame: types.FrameType, line: int, returns: bool) -> Extent:

@@ -19,7 +19,9 @@ from .matrix_algebra import either, from_triangle, into_triangle, matrix_product
 from .systems import GILES, Type, of_each_item, routine, square_matrices
 from .table import Rule, register
 
-NOT_POSITIVE = -1.0  # in the place of the first number of the factor, which is positive where there is one
+# In the place of the first number of the factor, which is positive where there is one; the rest is then that of the
+# identity, whose derivative is finite: a program that handles the error has a cotangent of zero there.
+NOT_POSITIVE = -1.0
 
 
 def infer_cholesky(operands: Sequence, parameters: Mapping[str, Any]) -> Type:
@@ -34,6 +36,7 @@ def cholesky(a: np.ndarray) -> np.ndarray:
     def one(a: np.ndarray) -> np.ndarray:
         factor, info = potrf(a, lower=1, clean=1)
         if info > 0:
+            factor[...] = np.eye(len(a))
             factor[0, 0] = NOT_POSITIVE
         return factor
 

@@ -24,6 +24,7 @@ REQUIRED = (
 )  # what every run needs: no other trace of the function does without
 STRETCHES = "unless one of them is 1"  # the detail of a guard for lengths that a more general trace can do without
 ROOM = "room for iterations"  # of what the derivative needs of a loop that stops, in another one: see `rooms`
+RAISES = "no error"  # that the function raises none here
 MOST_LOOKED_AT = 1_000_000  # elements of an index array, to find the one that is out of range
 
 

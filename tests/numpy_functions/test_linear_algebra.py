@@ -43,6 +43,12 @@ SINGULAR = {
     "cholesky": (lambda a: np.sum(np.linalg.cholesky(a)), -ONES),
     "scipy": (lambda a: np.sum(sl.solve_triangular(a, a[0])), 0 * ONES),
     "banded": (lambda a: np.sum(sl.solve_banded((1, 1), a, a[0])), 0 * ONES),
+    "symmetric band": (lambda a: np.sum(sl.solveh_banded(a[:2], a[0])), -ONES),
+    "symmetric band with a pivot of 0": (lambda a: np.sum(sl.solveh_banded(a[:2], a[0])), ONES),
+    "wide symmetric band": (
+        lambda a: np.sum(sl.solveh_banded(np.stack([np.diagonal(a), a[0], 0.1 * a[1]]), a[0], lower=True)),
+        ONES + 0.5 * np.eye(3)[::-1],
+    ),
     "eigh": (lambda a: np.sum(np.linalg.eigh(a)[0]), np.nan * ONES),
     "svd": (lambda a: np.sum(np.linalg.svd(a)[1]), np.nan * ONES),
 }

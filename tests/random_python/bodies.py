@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from .loops import COMPUTED, HEADERS
+from .missing import TEXTS as MISSING
 from .replaced import TEXTS
 from .shared import ITERATORS
 from .shared import TEXTS as SHARED
@@ -154,10 +155,24 @@ def leave(w: Writer, scope: Scope) -> Node | None:
 
 
 def attempt(w: Writer, scope: Scope) -> Node:
-    if w.chance(0.5):
+    """`try` with `finally`, or with errors, from here or from a helper, behind what is known or behind data."""
+    if w.chance(0.3):
         return Block((("try:", statements(w, scope, 2)), ("finally:", statements(w, scope, 1))))
-    raised = Block(((f"if {w.plain_test(scope)}:", (Lines("raise KeyError"),)),), unwrapped=False)
-    return Block((("try:", (raised, *statements(w, scope, 1))), ("except KeyError:", statements(w, scope, 1))))
+    test = w.test(scope) if w.chance(0.6) else w.plain_test(scope)
+    raised: Node = Block(((f"if {test}:", (Lines("raise KeyError(0.25)"),)),), unwrapped=False)
+    if w.chance(0.4):
+        raised = Lines(f"t = t + 0.3 * {w.rng.choice(('bounded', 'bounded_in_turn'))}({w.scalar(scope)})")
+    tried = [raised, *statements(w, scope, 1)]
+    if w.chance(0.3):
+        tried.reverse()
+    handled = (*statements(w, scope, 1), *((Lines("t = t + error.args[0]"),) if w.chance(0.3) else ()))
+    parts = [("try:", tuple(tried)), ("except KeyError as error:", handled)]
+    if w.chance(0.2):
+        parts.append(("else:", statements(w, scope, 1)))
+    if w.chance(0.2):
+        parts.append(("finally:", statements(w, scope, 1)))
+    w.kinds.add("handled error")
+    return Block(tuple(parts))
 
 
 def match(w: Writer, scope: Scope) -> Node | None:
@@ -221,6 +236,13 @@ def share_something(w: Writer, scope: Scope) -> Node:
     return Lines(w.rng.choice(SHARED).format(**values, m=w.rng.randrange(1, 3)))
 
 
+def miss_something(w: Writer, scope: Scope) -> Node:
+    """A text of `missing`."""
+    w.kinds.add("missing")
+    values = {"test": w.test(scope), "scalar": w.scalar(scope), "array": w.rng.choice(scope.arrays)[0]}
+    return Lines(w.rng.choice(MISSING).format(**values, m=w.rng.randrange(1, 3)))
+
+
 def loop(w: Writer, scope: Scope, size: int = 0) -> Node | None:
     """A loop of a random header, over `size` items where the header does not say; in a loop, a short one."""
     if scope.depth >= MOST_DEPTH:
@@ -244,6 +266,8 @@ def loop(w: Writer, scope: Scope, size: int = 0) -> Node | None:
         body.insert(w.rng.randint(0, len(body)), replace_something(w, inside))
     if w.shares and w.chance(0.7):
         body.insert(w.rng.randint(0, len(body)), share_something(w, inside))
+    for _ in range(w.rng.choice((1, 2, 3)) if w.misses else 0):
+        body.insert(w.rng.randint(0, len(body)), miss_something(w, inside))
     parts = [(header.line.format(**values), tuple(body))]
     if w.chance(0.1) and header.line != "while True:":
         parts.append(("else:", statements(w, scope, 1)))

@@ -10,7 +10,7 @@ import random
 
 import numpy as np
 
-from . import shared
+from . import missing, shared
 from .bodies import STATEMENTS, loop, statements
 from .replaced import SETUP
 from .states import STATES
@@ -30,6 +30,18 @@ def helper(v, w):
     else:
         b = w * v
     return b * v
+
+def bounded(v):
+    if v < 0.2719:
+        raise KeyError(v * v)
+    return np.cos(v)
+
+def bounded_in_turn(v):
+    try:
+        w = bounded(v)
+    finally:
+        v = 0.5 * v
+    return bounded(w + v)
 
 def inner(v, w):
     u = v
@@ -56,6 +68,7 @@ def random_program(seed: int) -> Program:
     w.computes = random.Random(-seed - 2_000_000).random() < 0.2  # other programs are what they were without
     w.replaces = random.Random(-seed - 3_000_000).random() < 0.2
     w.shares = random.Random(-seed - 4_000_000).random() < 0.2
+    w.misses = random.Random(-seed - 5_000_000).random() < 0.25
     w.favourites = tuple(w.rng.sample(list(STATEMENTS), 2)) if w.chance(0.6) else ()
     x, y = w.rng.choice(SIZES), w.rng.choice((6, 20))
     names = w.rng.sample(list(STATES), w.rng.choice((0, 1, 1, 2, 3)))
@@ -71,6 +84,7 @@ def random_program(seed: int) -> Program:
         *(Lines(state.setup) for state in states if state.setup),
         *([Lines(SETUP)] if w.replaces else []),
         *([Lines(shared.SETUP)] if w.shares else []),
+        *([Lines(missing.SETUP)] if w.misses else []),
     ]
     scope = Scope(
         scalars=("t", "c", "s"),

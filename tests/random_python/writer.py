@@ -62,6 +62,7 @@ class Writer:
     computes: bool = False  # how often loops run
     replaces: bool = False  # what loops find: see `replaced`
     shares: bool = False  # iterators, and places for numbers of several classes: see `shared`
+    misses: bool = False  # variables that may be None: see `missing`
     favourites: tuple[str, ...] = ()  # statements that the program has many of
 
     def number(self) -> int:

@@ -24,7 +24,7 @@ from ...python.progress import stage
 from ...python.shadows import is_library
 from ...python.signatures import bind
 from ...python.structure import flatten, flatten_arguments, is_object_class, paths
-from ...tape.guards import error_of, is_stretch
+from ...tape.guards import RAISES, error_of, is_stretch
 from ...tape.interpret import GuardBroken, array_of, memory_of
 from ...tape.loop_code import TapeInterpreter, costs
 from ...tape.tape import Loop, walk
@@ -318,8 +318,10 @@ class Comparison:
             with contextlib.nullcontext() if asks else np.errstate(all="ignore"):
                 result = with_owner(self.f, owner)(*args, **kwargs)
         except Exception as error:
-            if broken is not None:
+            if broken is not None and broken.guard.what != RAISES:
                 raise self.error_of(broken) from error
+            if broken is not None:  # of an example that ends in the function's own error
+                raise
             if is_of_domain(error):
                 name = type(error).__name__
                 raise NotComparable(f"the function raises {name} for the example ({error})") from None

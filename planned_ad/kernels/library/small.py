@@ -159,7 +159,18 @@ def emit_small_cholesky(item: Item) -> None:
             fails = builder.or_(fails, builder.fcmp_ordered("<=", total, item.number(0)))
             found[i, i] = root_of_number(item, total)
             inverses.append(builder.fdiv(item.number(1), found[i, i]))
-    found[0, 0] = builder.select(fails, item.number(NOT_POSITIVE), found[0, 0])
     for i in range(n):
         for j in range(n):
             builder.store(found.get((i, j), item.number(0)), item.at(item.result, (i, n), (j, 1)))
+    mark_not_positive(item, fails)
+
+
+def mark_not_positive(item: Item, fails: ir.Value) -> None:
+    """Where there is no factor: see `NOT_POSITIVE`."""
+    builder = item.builder
+    n, _ = item.shapes[0]
+    with builder.if_then(fails, likely=False):
+        with item.loops(n, n) as (i, j):
+            number = builder.select(builder.icmp_signed("==", i, j), item.number(1), item.number(0))
+            builder.store(number, item.at(item.result, (i, n), (j, 1)))
+        builder.store(item.number(NOT_POSITIVE), item.result)

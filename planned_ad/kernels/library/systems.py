@@ -12,12 +12,11 @@ from contextlib import contextmanager
 from llvmlite import ir
 
 from ...rules.systems import SMALL, order_of_factors
-from ...rules.triangular import NOT_POSITIVE
 from ..llvm.types import I32, I64
 from ..maths import vector_functions
 from .equations import integers_to_numbers
 from .routines import Item, descending
-from .small import emit_small_cholesky, emit_small_lu, solve_small
+from .small import emit_small_cholesky, emit_small_lu, mark_not_positive, solve_small
 
 
 def emit_lu(item: Item) -> None:
@@ -153,8 +152,7 @@ def emit_cholesky(item: Item) -> None:
         builder.store(number, item.at(factor, (i, n), (j, 1)))
     info = item.info()
     item.call("potrf", "U", n, factor, n, info)
-    with builder.if_then(builder.icmp_signed(">", builder.load(info), I32(0)), likely=False):
-        builder.store(item.number(NOT_POSITIVE), factor)
+    mark_not_positive(item, builder.icmp_signed(">", builder.load(info), I32(0)))
 
 
 def emit_triangular_solve(item: Item) -> None:

@@ -297,6 +297,8 @@ class _Side:
             raise NotSelectable(f"{op.primitive} may fail where its side is not taken")
         if max(v.size for v in op.operands) > MOST_TRIED:
             raise NotSelectable(f"the slope of {op.primitive} has too many elements")
+        if not op.out.size:
+            return op
         if op.out.dtype.kind != "f" or op.primitive in UNIFORM_SLOPE:
             self.learn(op)
             return op

@@ -24,13 +24,13 @@ from ..record.ids import APART
 from ..record.lost_variables import DIFFERS
 from ..record.recorder import Recorder
 from ..record.scopes import MOST_TESTS, Scope, Site
+from . import splits
 from .carries import NextArray
 from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, taken_up
 from .form import HandedOn
 from .forms import Nothing
 from .held import memory_of, same
 from .leaving_tests import follow_test
-from .splits import decided_at, or_split, split, test_site
 from .state import Key, Place, State, capture, is_read_first, may_be_asked_for, place_in, write_state
 from .stored_forms import Array
 from .unnoticed_reads import unnoticed
@@ -122,6 +122,7 @@ class Branches:
     ordinal: int = 0
     generation: int = 0
     handed_on: list[Operation] = field(default_factory=list)  # the stores of sides for the next iteration
+    raised: types.FrameType | None = None  # in which there was an error just now
     unknown: bool = False  # whether this pass met a branch of which one side is still to be recorded
 
     def begin(self) -> None:
@@ -153,7 +154,7 @@ class Branches:
         """Which way this pass goes; `extent` is what the test decides about, where that is known."""
         recorder = self.recorder
         frame = next(user_frames(sys._getframe(1)))
-        extent = decided_at(recorder, frame) if extent is None else extent
+        extent = splits.decided_at(recorder, frame) if extent is None else extent
         if extent is None:
             raise self.refused("tests a traced value, and its source is not at hand")
         if extent.leaves:
@@ -162,6 +163,9 @@ class Branches:
             raise self.refused("tests traced values one within the other, in too many ways")
         lay_down(recorder)
         prefix = self.prefix()
+        fails = splits.failing_side(recorder, frame, predicate)
+        if fails is not None:
+            return not fails
         number, node = self.node()
         self.keep_short_loops(frame, node)
         outcome = self.next_side(number, node, prefix)
@@ -172,7 +176,7 @@ class Branches:
             outcome=outcome,
             predicate=predicate,
             frame=frame,
-            site=test_site(frame),
+            site=splits.test_site(frame),
             line=builder.line,
             extent=extent,
             scope=Scope(outer=builder.operations, apart=Block(Made(node.parts[outcome].apart))),
@@ -272,7 +276,7 @@ class Branches:
         side.handed_on, side.direct = frozenset(places), frozenset(direct)
         self.choose(active, now, places)
         if any(asks_identity(f.f_code) for f in frames) and any(map(is_copy, active.node.chosen.values())):
-            raise split(self.recorder, active.site) or self.refused(IDENTITY)
+            raise splits.split(self.recorder, active.site) or self.refused(IDENTITY)
         self.hand_on(active, now, places, direct)
         self.end(active, side, before)
         self.emit(active, side)
@@ -378,13 +382,13 @@ class Branches:
             found[key] = now.values[key][0], carry.in_place(recorder)
         name = unnoticed(found.values())
         if name:
-            raise split(recorder, active.site) or self.refused(f"reads `{name}`, {DIFFERS}")
+            raise splits.split(recorder, active.site) or self.refused(f"reads `{name}`, {DIFFERS}")
         write_state(found)
 
     def copy(self, active: Active, key: Key) -> Copy:
         """For what the copies stand that hold what either side has left."""
         names = NONE.union(*(active.node.names.get((key, outcome), NONE) for outcome in (True, False)))
-        return Copy(names, NONE, or_split(self.recorder, active.site, self.loop.copies.refused))
+        return Copy(names, NONE, splits.or_split(self.recorder, active.site, self.loop.copies.refused))
 
     def direct(self, active: Active, now: State) -> dict[Key, NextArray]:
         """The arrays that a side which ends with the body leaves where the loop hands them on.
@@ -444,15 +448,24 @@ class Branches:
 
     # Control between statements.
 
-    def event(self, frame: types.FrameType, event: str) -> None:
+    def event(self, frame: types.FrameType, event: str, argument: Any) -> None:
         """A statement of `frame` begins, or it returns."""
         if event == "line":
+            over = [a for a in self.active if a.frame is frame and not a.extent.has(frame.f_lineno)]
+            if over:
+                splits.follow_error(self.loop, frame, [(a.site, a.extent) for a in over], self.raised is frame)
+            self.raised = None
             while self.active and self.active[-1].frame is frame and not self.active[-1].extent.has(frame.f_lineno):
                 self.close()
+        elif event == "exception":
+            self.raised = frame
+            for active in [a for a in self.active[-1:] if a.frame is frame]:
+                splits.follow_failure(self.recorder, frame, active.site, active.outcome, argument[0])
         elif event == "return" and not frame.f_code.co_flags & GENERATOR:  # (a generator yields, and goes on)
-            for active in reversed(self.active):
-                if active.frame is not frame:
-                    break
+            sides = [active for active in reversed(self.active) if active.frame is frame]
+            if frame is not self.loop.frame:
+                splits.follow_raise(self.recorder, frame, [(a.site, a.extent) for a in sides])
+            for active in sides:
                 self.follow_return(active)
 
     def follow_return(self, active: Active) -> None:
@@ -461,10 +474,10 @@ class Branches:
             raise self.refused("tests a traced value to return")
         frames = list(user_frames(active.frame))
         active.frame = frames[1]
-        active.site, extent = test_site(active.frame), decided_at(self.recorder, active.frame)
+        active.site, extent = splits.test_site(active.frame), splits.decided_at(self.recorder, active.frame)
         if extent is None:
             raise self.refused("tests a traced value, and its source is not at hand")
-        active.extent = extent
+        active.extent = self.reached(active.frame, extent) if extent.leaves else extent
         self.recorder.watch.on(active.frame)
 
 

@@ -13,6 +13,7 @@ from ...regions.regions import View, contiguous
 from ...tape.tape import Buffer
 from ..lengths.run_time_arrays import RunTimeArray
 from ..record.aliases import NONE, Refusal, Standing, copy_of
+from ..record.lost_variables import Lost
 from ..record.storage import Storage
 from ..record.traced import TracedArray
 from ..values.array_tracer import ArrayTracer
@@ -22,7 +23,19 @@ from ..values.scalar_tracer import ScalarTracer
 from .columns import element_form, stored
 from .form import HandedOn, NotCarried, Stores
 from .forms import Count, Items, Moving, Nothing, Rows, Unchanged, innermost_form, joined, moved
-from .held import MUTABLE, described, is_alone, is_number, memory_of, number_type, same, taken_apart
+from .held import (
+    MUTABLE,
+    described,
+    is_alone,
+    is_number,
+    memory_of,
+    number_type,
+    optional_parts,
+    same,
+    taken_apart,
+    zero_like,
+)
+from .none_or_number import KEYS, NoneOrNumber
 from .state import State
 from .stored_forms import KINDS, Array, Number
 from .traced_list import Segment, TracedList
@@ -185,6 +198,8 @@ class Joiner:
             return Unchanged(old)
         if TracedList in (type(old), type(new)) and not written_alike(recorder, old, new):
             return self.join_lists(name, old, new)
+        if NoneOrNumber in (type(old), type(new)):
+            return self.join_optional(name, old, new)
         parts, others = taken_apart(old), taken_apart(new)
         if others is not None and others[0] is complex and is_number(old):  # it becomes complex in the first iteration
             parts = complex, others[1], [old, old * 0.0]
@@ -204,6 +219,16 @@ class Joiner:
         if type(old) is type(new) is RunTimeArray:
             return Nothing()
         raise NotCarried(f"`{name}` is {described(old)} first and {described(new)} then")
+
+    def join_optional(self, name: str, old: Any, new: Any) -> HandedOn:
+        """Of None or a number, in one of them."""
+        held = next(value.held for value in (new, old) if type(value) is NoneOrNumber)
+        if type(held) is Lost:
+            return Nothing()
+        parts, others = (optional_parts(value, zero_like(held)) for value in (old, new))
+        if parts is None or others is None:
+            return Nothing()
+        return Items(NoneOrNumber, KEYS, tuple(self.join(name, a, b) for a, b in zip(parts, others)))
 
     def join_numbers(self, name: str, old: Any, new: Any) -> HandedOn:
         first, then = expression_of(old), expression_of(new)

@@ -14,6 +14,7 @@ from ..record.recorder import Recorder
 from ..values.identity import refuse_truths
 from .iteration import Sequence, once
 from .leaving_tests import follow_exits
+from .none_or_number import refuse_nones
 from .traced_list import TracedList
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
@@ -41,6 +42,7 @@ class LoopFlow:
     def finish(self) -> None:
         refuse_identity(self.recorder)
         refuse_truths(self.recorder)
+        refuse_nones(self.recorder)
 
     def test(self, predicate: Value) -> bool:
         """Of a `while`, of a branch in a loop that is recorded once, or of one that is followed as it comes out."""
@@ -57,9 +59,9 @@ class LoopFlow:
             follow_exits(recorder, frame)
         return bool(recorder.outcome(predicate, "branch"))
 
-    def event(self, frame: types.FrameType, event: str) -> None:
+    def event(self, frame: types.FrameType, event: str, argument: Any) -> None:
         for loop in [scope.loop for scope in reversed(self.recorder.scopes.open) if scope.loop is not None]:
-            loop.branches.event(frame, event)
+            loop.branches.event(frame, event, argument)
         for loop in self.recorder.whiles:
             loop.event(frame, event)
         self.on_integers.event(frame, event)

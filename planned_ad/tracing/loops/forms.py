@@ -9,7 +9,7 @@ A form says what the things have in common that take turns in one place, and hol
 | `Number` | a scalar | a number in memory | a column of numbers |
 | `Array` | an array | memory of its own, a copy | a column of arrays |
 | `Moving` | a view that moves evenly | the view at the index | |
-| `Items` | a tuple, list or dict | item by item | a column for each item |
+| `Items` | a tuple, list or dict; None or a number | item by item | a column for each item |
 | `Rows` | a list that a loop has filled | its rows in memory | lists one after the other in one column |
 | `written_lists.Written` | a list of numbers to which loops write | as the array that is its memory | |
 | `Nothing` | what cannot be told | a stand-in that refuses to be read | |
@@ -39,7 +39,8 @@ from ..values.loop_index import expression_of, index_of
 from ..values.number_types import types_in
 from ..values.scalar_tracer import ScalarTracer
 from .form import Allocate, HandedOn, NotCarried, Stores, scaled_index
-from .held import is_number, memory_of, number_type, put_together, same, taken_apart
+from .held import is_number, memory_of, number_type, optional_parts, put_together, same, taken_apart
+from .none_or_number import KEYS, NoneOrNumber, optional
 from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
 
@@ -59,8 +60,36 @@ def joined(a: HandedOn | None, b: HandedOn | None, *, exact: bool = False) -> Ha
         return a
     if isinstance(a, Count) and isinstance(b, Count) and a.start - b.start == 0:
         return a
+    a, b = (a, b) if exact else as_optional(a, b)
     a, b = a.opened(), b.opened()
     return a.joined(b, exact) if a is not None and type(a) is type(b) else None
+
+
+def as_optional(a: HandedOn, b: HandedOn) -> tuple[HandedOn, HandedOn]:
+    """Two forms, of which one is that of None and the other that of a number, as forms of what may be either."""
+    parts, others = optional_form(a), optional_form(b)
+    if parts is None or others is None or (is_form_of_number(a) and is_form_of_number(b)):
+        return a, b
+    held = parts[1] or others[1]
+    if held is None:
+        return a, b
+    one, other = (Items(NoneOrNumber, KEYS, (found[0], found[1] or held)) for found in (parts, others))
+    return (a if isinstance(a, Items) else one), other
+
+
+def optional_form(form: HandedOn) -> tuple[HandedOn, HandedOn | None] | None:
+    """Of None, a number, or what is either: the forms of whether there is a number, and of that."""
+    if isinstance(form, Items):
+        return (form.items[0], form.items[1]) if form.kind is NoneOrNumber else None
+    if isinstance(form, Unchanged) and form.value is None:
+        return Unchanged(False), None
+    if isinstance(form, Unchanged) and type(form.value) is NoneOrNumber:
+        return Unchanged(form.value.present), Unchanged(form.value.held)
+    return (Unchanged(True), form) if is_form_of_number(form) else None
+
+
+def is_form_of_number(form: HandedOn) -> bool:
+    return isinstance(form, Number | Count) or (isinstance(form, Unchanged) and is_number(form.value))
 
 
 @dataclass(eq=False)
@@ -210,13 +239,23 @@ class Items(HandedOn):
         return self if all(a is b for a, b in zip(items, self.items)) else Items(self.kind, self.keys, items)
 
     def begin(self, recorder: Recorder, index: int, name: str) -> Any:
-        return put_together(self.kind, self.keys, [part.begin(recorder, index, name) for part in self.items])
+        items = [part.begin(recorder, index, name) for part in self.items]
+        if self.kind is NoneOrNumber:
+            return optional(recorder, name, *items)
+        return put_together(self.kind, self.keys, items)
 
     def leave(self, recorder: Recorder, value: Any, index: int) -> Stores:
-        found = taken_apart(value)
-        if found is None or found[:2] != (self.kind, self.keys):
+        parts = self.parts_of(value)
+        if parts is None:
             raise NotCarried
-        return [store for form, part in zip(self.items, found[2]) for store in form.leave(recorder, part, index)]
+        return [store for form, part in zip(self.items, parts) for store in form.leave(recorder, part, index)]
+
+    def parts_of(self, value: Any) -> list[Any] | None:
+        if self.kind is NoneOrNumber:
+            held = self.items[1]
+            return optional_parts(value, held.value if isinstance(held, Unchanged) else 0)
+        found = taken_apart(value)
+        return found[2] if found is not None and found[:2] == (self.kind, self.keys) else None
 
     def in_rows(self, rows: int, owner: TracedList, index: int, depth: int) -> HandedOn:
         return replace(self, items=tuple(part.in_rows(rows, owner, index, depth) for part in self.items))

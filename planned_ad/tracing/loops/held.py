@@ -13,6 +13,7 @@ from ..record.storage import ShiftedStorage, Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
+from .none_or_number import KEYS, NoneOrNumber
 from .state import State, held_by_callers
 
 MUTABLE = (list, dict)  # which stay the objects that they are: each of their items is a place of its own
@@ -42,6 +43,8 @@ def taken_apart(value: Any) -> Parts | None:
         return kind, tuple(range(len(value))), list(value)
     if kind is dict:
         return kind, tuple(value), list(value.values())
+    if kind is NoneOrNumber:
+        return kind, KEYS, [value.present, value.held]
     whole = kind_of_parts(value)
     if whole is not None:
         names, parts = zip(*complex_parts(value))
@@ -56,6 +59,8 @@ def put_together(kind: Any, keys: tuple[Any, ...], items: list[Any]) -> Any:
         return kind.made(items)
     if is_complex_kind(kind):
         return whole_of_parts(kind, items)
+    if kind is NoneOrNumber:
+        return NoneOrNumber(items[0].recorder, *items)
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
@@ -73,6 +78,21 @@ def number_type(value: Any) -> tuple[np.dtype, bool]:
     if type(value) is ScalarTracer:
         return value.dtype, value.is_python
     return dtype_of(value), not isinstance(value, np.generic)
+
+
+def optional_parts(value: Any, filler: Any) -> list[Any] | None:
+    """Of None, a number, or what is either: whether there is a number, and that; None of anything else."""
+    if value is None:
+        return [False, filler]
+    if type(value) is NoneOrNumber:
+        return [value.present, value.held]
+    return [True, value] if is_number(value) else None
+
+
+def zero_like(number: Any) -> Any:
+    """A known number of the same type."""
+    dtype, is_python = number_type(number)
+    return dtype.type(0).item() if is_python else dtype.type(0)
 
 
 def memory_of(array: ArrayTracer) -> Storage:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from ...python.frames import as_written
 from ...python.shadows import is_user_frame
 from ...python.source import Line, current_line
 from ...regions.affine import Affine, exact, ragged
@@ -51,6 +52,12 @@ class Sequence:
     item: Callable[[Any], Any]
     holders: tuple[Holder, ...] = ()  # the lists, and other plain numbers, that items are made of
     is_plain: bool = False  # whether they are made of nothing else
+    made_by: type | None = field(default=None, init=False)  # the class that a program made it by
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        frame = sys._getframe(1)
+        return as_written(self.made_by, frame) if self.made_by and is_user_frame(frame) else type(self)
 
     def __iter__(self) -> Iterator[Any]:
         return LoopIterator(self)
@@ -96,7 +103,7 @@ class Once(Sequence):
 
     def __length_hint__(self) -> int:
         """Of Python's, only `reversed` gives one."""
-        if getattr(self, "made_by", None) is not reversed:
+        if self.made_by is not reversed:
             return NotImplemented
         return operator.length_hint(LoopIterator(self) if self.iterator is None else self.iterator)
 

@@ -41,6 +41,7 @@ class RecordedLoop(Protocol):
     apart: Block
     scope: Scope
     origin: Any
+    line: Any  # of its statement
     copies: Any
     joiner: Any
     branches: Any

@@ -1,18 +1,32 @@
-"""Tests that decide about the rest of their function: where what their two sides leave cannot be one thing.
+"""Tests that decide about more than their statement: what their sides leave cannot be one thing, or one raises.
 
 A side ends with the statement of its test, and what it leaves is handed on in a form that serves for both sides. Texts
 between which a test chooses have no such form, nor has an array that is written to afterwards. Then the sides go on to
 the end of the function, or of the body of a loop around, each with what it has: the rest is recorded on both.
+
+A side that raises an error goes on where that is handled. The sides of its test go on to the end of that `try`
+statement, and where the error leaves functions on the way there, to the end of these. A side whose error nobody
+handles is not recorded: calls that take it run the function itself, which raises it.
 """
 
 from __future__ import annotations
 
+import dis
 import types
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ...python.statements import Extent, extent_at, rest_at
+from ...errors import PlannedADError
+from ...python.liveness import is_in_users_try
+from ...python.statements import Extent, all_of_function, extent_at, is_in_finally, rest_at, try_around
+from ...tape.guards import RAISES
+from ...tape.tape import Value
 from ..record.aliases import Refusal
 from ..record.recorder import Recorder
 from ..record.scopes import Site
+
+if TYPE_CHECKING:
+    from .recorded_loop import RecordedLoop
 
 MOST_SPLITS = 6  # each of which may double what comes after it
 
@@ -24,10 +38,12 @@ def test_site(frame: types.FrameType) -> Site:
 
 def decided_at(recorder: Recorder, frame: types.FrameType) -> Extent | None:
     """What the test that is running in a frame decides about; None where the source is not at hand."""
-    extent = extent_at(frame)
-    if extent is None or extent.leaves or test_site(frame) not in recorder.scopes.decisions.split:
+    extent, decisions, site = extent_at(frame), recorder.scopes.decisions, test_site(frame)
+    if extent is None or extent.leaves:
         return extent
-    return rest_at(frame)
+    if site in decisions.split:
+        return rest_at(frame)
+    return decisions.raising.get(site, extent)
 
 
 def split(recorder: Recorder, site: Site) -> BaseException | None:
@@ -43,3 +59,61 @@ def split(recorder: Recorder, site: Site) -> BaseException | None:
 def or_split(recorder: Recorder, site: Site, refuse: Refusal) -> Refusal:
     """What to raise where the two sides of a test would have to leave one thing."""
     return lambda reason, first: split(recorder, site) or refuse(reason, first)
+
+
+def follow_error(
+    loop: RecordedLoop, frame: types.FrameType, sides: Sequence[tuple[Site, Extent]], is_raised: bool
+) -> None:
+    """A statement of `frame` begins that is not of these sides: if it handles an error, they go on from now on.
+
+    To the end of the `try` statement, which has to be in the loop; if it is in a `finally`, and an error was raised
+    just now, to the end of the function.
+    """
+    found, first = {}, loop.line.number if frame is loop.frame else 0
+    for site, extent in sides:
+        handled = try_around(*site, frame.f_lineno)
+        if is_raised and is_in_finally(*site, frame.f_lineno):
+            handled = all_of_function(frame, site[1])
+        if handled is not None and handled.first >= first and handled != extent:
+            found[site] = handled
+    _go_on(loop.recorder, found)
+
+
+def follow_raise(recorder: Recorder, frame: types.FrameType, sides: Sequence[tuple[Site, Extent]]) -> None:
+    """A function returns: if an error leaves it, the sides that it is on go on to its end from now on."""
+    if dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("RETURN"):
+        return
+    found = {site: (all_of_function(frame, site[1]), extent) for site, extent in sides}
+    _go_on(recorder, {site: whole for site, (whole, extent) in found.items() if whole not in (None, extent)})
+
+
+def follow_failure(
+    recorder: Recorder, frame: types.FrameType, site: Site, outcome: bool, error: type[BaseException]
+) -> None:
+    """An error is raised on this side of a test: from now on it is not recorded, if nobody handles that error."""
+    failing = recorder.scopes.decisions.failing
+    if site[0] is not frame.f_code or site in failing or not issubclass(error, Exception):
+        return
+    if issubclass(error, StopIteration | PlannedADError) or is_in_users_try(frame, error):
+        return
+    failing[site] = outcome
+    recorder.watch.off()
+    raise recorder.scopes.restart()
+
+
+def failing_side(recorder: Recorder, frame: types.FrameType, predicate: Value) -> bool | None:
+    """The side of the test that is running which ends in an error; the plan requires that no call takes it."""
+    fails = recorder.scopes.decisions.failing.get(test_site(frame))
+    if fails is not None:
+        holds = recorder.builder.apply("logical_not", predicate) if fails else predicate
+        recorder.scopes.require_after(holds, RAISES)
+    return fails
+
+
+def _go_on(recorder: Recorder, found: dict[Site, Extent]) -> None:
+    raising = recorder.scopes.decisions.raising
+    if all(raising.get(site) == extent for site, extent in found.items()):
+        return
+    raising.update(found)
+    recorder.watch.off()
+    raise recorder.scopes.restart()

@@ -1,4 +1,4 @@
-"""Symmetric bands of `scipy.linalg`, written out as whole matrices: the cost is that of these."""
+"""Symmetric bands of `scipy.linalg`. All but `solveh_banded` write out whole matrices: the cost is that of these."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import scipy.linalg
 
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
-from .scipy_linalg import by_cholesky
+from .scipy_linalg import by_cholesky, solve_banded
 from .support import asarray, floating, unsupported
-from .systems import require_everywhere
+from .systems import NOT_POSITIVE_DEFINITE, require_everywhere
 
 
 def diagonals(recorder: Recorder, ab: Any, lower: bool) -> list[tuple[int, Any]]:
@@ -65,6 +65,40 @@ def cho_solve_banded(recorder, cb_and_lower, b, overwrite_b=False, check_finite=
     right = recorder.value_of((b[:, None] if b.ndim == 1 else b).astype(dtype))
     x = recorder.array(by_cholesky(recorder, recorder.value_of(factor.astype(dtype)), right, True))
     return x[:, 0] if b.ndim == 1 else x
+
+
+@implements(scipy.linalg.solveh_banded)
+def solveh_banded(recorder, ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True):
+    """By LU, of the whole band; whether the matrix is positive definite is asked apart from it."""
+    ab = asarray(recorder, ab)
+    count, n = ab.shape[-2] - 1, ab.shape[-1]
+    whole = recorder.empty((*ab.shape[:-2], 2 * count + 1, n), ab.dtype)
+    below = recorder.call(np.zeros, ((*ab.shape[:-2], count + 1, n + count), ab.dtype), {})
+    for k in range(min(count, n - 1) + 1):  # the k-th diagonal above, and below
+        upper = ab[..., k, : n - k] if lower else ab[..., count - k, k:]
+        whole[..., count - k, k:] = upper
+        whole[..., count + k, : n - k] = upper
+        below[..., k, : n - k] = upper
+    smallest = recorder.namespace.function(smallest_pivot)(below, n)
+    require_everywhere(recorder, recorder.value_of(np.logical_not(smallest <= 0)), NOT_POSITIVE_DEFINITE)
+    return solve_banded(recorder, (count, count), whole, b)
+
+
+def smallest_pivot(below, n):
+    """Of the elimination without exchanges, which of a symmetric matrix are all positive where it is positive definite.
+
+    `below` are the diagonals from the main one downwards, each with room for as many zeros as there are others, and is
+    overwritten.
+    """
+    smallest = below[..., 0, 0]
+    for j in range(n):
+        pivot = below[..., 0, j]
+        smallest = np.fmin(smallest, pivot)
+        for k in range(1, below.shape[-2]):
+            factor = below[..., k, j] / pivot
+            for i in range(k, below.shape[-2]):
+                below[..., i - k, j + k] -= factor * below[..., i, j]
+    return smallest
 
 
 @implements(scipy.linalg.eig_banded)

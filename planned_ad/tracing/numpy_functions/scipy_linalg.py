@@ -253,19 +253,6 @@ def solve_banded(recorder, l_and_u, ab, b, overwrite_ab=False, overwrite_b=False
     return _finished(recorder, x, is_vector)
 
 
-@implements(scipy.linalg.solveh_banded)
-def solveh_banded(recorder, ab, b, overwrite_ab=False, overwrite_b=False, lower=False, check_finite=True):
-    """The other half of the band is written out; the matrix is not required to be positive definite."""
-    ab = asarray(recorder, ab)
-    count, n = ab.shape[-2] - 1, ab.shape[-1]
-    whole = recorder.empty((*ab.shape[:-2], 2 * count + 1, n), ab.dtype)
-    for k in range(count + 1):  # the k-th diagonal above, and below
-        upper = ab[..., k, : n - k] if lower else ab[..., count - k, k:]
-        whole[..., count - k, k:] = upper
-        whole[..., count + k, : n - k] = upper
-    return solve_banded(recorder, (count, count), whole, b)
-
-
 # Equations of matrices.
 
 

@@ -95,6 +95,7 @@ class Recorder:
         self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
         self.rows_given: set[Site] = set()  # those of which the program has seen rows, or copies
         self.gives_truths = False  # whether the program holds truths of Python that only a plan knows
+        self.gives_nones = False  # and what only a plan knows to be None
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
         self.meets_opaque = False  # whether there are objects around loops whose state is not seen
         self.refusal: Exception | None = None  # the error that library code has got for asking a traced value's number

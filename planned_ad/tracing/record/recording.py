@@ -52,7 +52,7 @@ class Flow(Protocol):
     def undecided(self) -> None:
         """The bounds of the loops around do not decide a comparison."""
 
-    def event(self, frame: types.FrameType, event: str) -> None:
+    def event(self, frame: types.FrameType, event: str, argument: Any) -> None:
         """A statement of a frame that is watched begins, or it returns."""
 
     @property

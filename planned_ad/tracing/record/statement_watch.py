@@ -53,5 +53,5 @@ class Watch:
     def event(self, frame: types.FrameType, event: str, argument: Any) -> Any:
         if self.recorder.scopes.restarting:
             return None
-        self.recorder.flow.event(frame, event)
+        self.recorder.flow.event(frame, event, argument)
         return self.event

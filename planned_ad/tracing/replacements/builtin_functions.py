@@ -20,6 +20,7 @@ from ... import control
 from ..complex.pairs import complex_from
 from ..lengths.varying import VaryingArray
 from ..loops.consumers import assigns, is_generator_expression, joined
+from ..loops.none_or_number import decided
 from ..loops.side_effects import SideEffects
 from ..loops.traced_list import TracedList
 from ..record.recorder import Recorder
@@ -27,7 +28,7 @@ from ..record.traced import Traced, TracedArray
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex, plain_or_traced
 from ..values.number_types import ALWAYS_ONE, can_be_one, is_of, told_apart, types_of
-from ..values.python_errors import raise_as_python, require_integer
+from ..values.python_errors import raise_as_math, require_integer
 from ..values.scalar_tracer import ScalarTracer
 from .made_later import Later, later
 
@@ -42,7 +43,7 @@ UNARY = {
     math.isinf: np.isinf, math.isfinite: np.isfinite,
 }  # fmt: skip
 BINARY = {
-    math.pow: np.power, math.atan2: np.arctan2, math.copysign: np.copysign, math.fmod: np.fmod,
+    math.atan2: np.arctan2, math.copysign: np.copysign, math.fmod: np.fmod,
 }  # fmt: skip
 
 
@@ -89,13 +90,20 @@ def _recorded(recorder: Recorder, function: Callable[..., Any], record: Callable
 
 
 def _by_ufunc(recorder: Recorder, ufunc: np.ufunc, *numbers: Any) -> Any:
-    raise_as_python(recorder, ufunc, numbers, is_of_math=True)
+    raise_as_math(ufunc, numbers)
     return elementwise(recorder, ufunc, numbers, is_operator=True)
 
 
 def _log(recorder: Recorder, a: Any, base: Any = None) -> Any:
-    result = _by_ufunc(recorder, np.log, a)
-    return result if base is None else result / _recorded(recorder, math.log, _log)(base)
+    if base is None:
+        return _by_ufunc(recorder, np.log, a)
+    log = _recorded(recorder, math.log, _log)
+    return log(a) / log(base)
+
+
+def _pow(recorder: Recorder, a: Any, b: Any) -> Any:
+    raise_as_math(np.power, (a, b))
+    return elementwise(recorder, np.power, (a, b)).item()
 
 
 def _hypot(recorder: Recorder, *coordinates: Any) -> Any:
@@ -118,6 +126,7 @@ def _modf(recorder: Recorder, number: Any) -> Any:
 
 def _remainder(recorder: Recorder, x: Any, y: Any) -> Any:
     """IEEE 754's, of the nearest multiple: exact, as `fmod` is."""
+    raise_as_math(np.fmod, (x, y))
     size, step = abs(x), abs(y)
     rest = _by_ufunc(recorder, np.fmod, size, step)
     to_next = step - rest
@@ -157,7 +166,7 @@ def _with(record: Callable[..., Any], ufunc: np.ufunc) -> Callable[..., Any]:
 OF_NUMBERS: dict[Callable[..., Any], Callable[..., Any]] = {
     **{function: _with(_by_ufunc, ufunc) for function, ufunc in (UNARY | BINARY).items()},
     math.floor: _with(_rounded, np.floor), math.ceil: _with(_rounded, np.ceil), math.trunc: _with(_rounded, np.trunc),
-    math.log: _log, math.hypot: _hypot, math.isclose: _isclose, math.modf: _modf, math.ldexp: _ldexp,
+    math.log: _log, math.pow: _pow, math.hypot: _hypot, math.isclose: _isclose, math.modf: _modf, math.ldexp: _ldexp,
     math.remainder: _remainder,
 }  # fmt: skip
 OF_ITEMS: dict[Callable[..., Any], Callable[..., Any]] = {math.fsum: _fsum, math.prod: _prod, math.dist: _dist}
@@ -282,8 +291,12 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
             recorder.mark()
             if not is_generator_expression(items):
                 return joined(recorder, (item for item in items[1:]), items[0], better)
-            best = joined(recorder, items, None, lambda best, item: item if best is None else better(best, item))
+            best = decided(joined(recorder, items, None, first_or_better))
             return function((), **options) if best is None else best
+
+        def first_or_better(best: Any, item: Any) -> Any:
+            best = decided(best)
+            return item if best is None else better(best, item)
 
         return choose
 

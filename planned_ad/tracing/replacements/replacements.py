@@ -18,6 +18,7 @@ from ..lengths import masks as _masks  # noqa: F401 (registers keys)
 from ..lengths.ragged import MAKERS
 from ..loops.exits import exit_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
+from ..loops.none_or_number import decided
 from ..loops.sequences import SEQUENCES
 from ..record.dispatch import FUNCTIONS, HANDLERS, standing_in
 from ..record.recorder import Recorder
@@ -40,7 +41,7 @@ from .floating_point_errors import error_replacements
 from .library_functions import adopted, adopting, is_library_function
 from .made_later import Later, MadeLater, later
 from .scalar_types import scalar_types
-from .stand_ins import in_place_of, kind_of, ndarray, with_classes
+from .stand_ins import identity_replacements, in_place_of, kind_of, ndarray, with_classes
 from .statistics_functions import statistics_replacements
 from .ufunc_stand_ins import ufunc_stand_in, ufuncs_of_functions
 
@@ -59,6 +60,7 @@ def replacements(recorder: Recorder) -> MadeLater:
         list_replacements,
         exit_replacements,
         evaluated_replacements,
+        identity_replacements,
     )
     found = with_classes({key: item for group in made for key, item in group(recorder).items()})
     every = MadeLater(recorder, _made_later(len(FUNCTIONS)) | found)
@@ -118,7 +120,8 @@ def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
     """`function`, recorded where an argument is traced; its arrays as traced arrays whose numbers are known."""
 
     def traced(*args, **kwargs):
-        args = tuple(arg.__array__() if _is_like_array(arg) else arg for arg in args)
+        args = tuple(arg.__array__() if _is_like_array(arg) else decided(arg) for arg in args)
+        kwargs = {name: decided(arg) for name, arg in kwargs.items()}
         if has_list((*args, *kwargs.values())):
             recorder.mark()
             return call_on_lists(recorder, function, args, kwargs)

@@ -7,6 +7,7 @@ been registered for the class do what they do elsewhere.
 from __future__ import annotations
 
 import functools
+import operator
 import types
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
+from ...python.comprehensions import is_none, itself
+from ...python.shadows import ShadowClass, real_class
+from ..loops.none_or_number import NoneOrNumber, decided
 from ..record.recorder import Recorder
 from ..values.array_classes import ClassArray
 from ..values.number_types import is_of, told_apart
@@ -43,6 +47,8 @@ class StandIn(type):
         return made
 
     def __instancecheck__(cls, instance: object) -> bool:
+        if type(instance) is NoneOrNumber:
+            return isinstance(instance.decided(), cls)
         if type(instance) is ScalarTracer and instance.types:
             return is_of(instance.recorder, instance.types, lambda kind: issubclass(kind, cls.__wrapped__))
         return isinstance(instance, cls.__wrapped__) or getattr(instance, "made_by", None) is cls.__wrapped__
@@ -96,6 +102,34 @@ def with_classes(found: dict[int, Any]) -> dict[int, Any]:
     return found
 
 
+def real_behind(obj: Any) -> Any:
+    """What a class that traced code sees stands for, by which `is` and `id` know it; anything else is itself."""
+    obj = decided(obj)
+    if type(obj) is StandIn:
+        return obj.__wrapped__
+    if obj is StandIn:
+        return type
+    if issubclass(type(obj), ShadowClass):
+        return real_class(obj)
+    is_metaclass = issubclass(type(obj), type) and issubclass(obj, ShadowClass)
+    return obj.__bases__[-1] if is_metaclass else obj
+
+
+def identity_replacements(recorder: Recorder) -> dict[int, object]:
+    """What asks for identity."""
+
+    def is_(a: Any, b: Any, /) -> bool:
+        return real_behind(a) is real_behind(b)
+
+    return {
+        id(itself): real_behind,
+        id(is_none): lambda obj: decided(obj) is None,
+        id(id): lambda obj, /: id(real_behind(obj)),
+        id(operator.is_): is_,
+        id(operator.is_not): lambda a, b, /: not is_(a, b),
+    }
+
+
 def _class_for(make: Callable[..., Any], recorder: Recorder, real: type) -> type:
     return stand_in(real, make)
 
@@ -106,11 +140,11 @@ def kind_of(found: MadeLater) -> type:
     def make(obj: Any, *definition: Any) -> Any:
         if definition:
             return type(obj, *definition)
-        kind = type(obj)
+        kind = type(real_behind(obj))
         if kind.__module__.startswith(TRACERS):
             if kind is ScalarTracer and obj.types:
                 raise told_apart(obj.recorder, obj.types)
-            kind = getattr(obj, "made_by", obj.__class__)
+            kind = getattr(obj, "made_by", None) or obj.__class__
         return found.get(id(kind), kind)
 
     return stand_in(type, make)

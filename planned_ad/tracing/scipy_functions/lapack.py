@@ -44,9 +44,11 @@ def others(matrix: Any, lower: Any) -> Any:
 
 
 def potrf(recorder: Recorder, a: Any, lower: Any = 0, clean: Any = 1, overwrite_a: Any = 0) -> tuple[Any, Any]:
-    """Cholesky's factors; where there are none, `info` says so, and the factors are nan."""
+    """Cholesky's factors; where there are none, `info` says so, and the numbers are no factors."""
     a = recorder.array(recorder.value_of(a))
     (value,) = matrices(recorder, a if lower else a.T)
+    if not value.size:
+        return a, 0
     found = recorder.apply("cholesky", value)
     first = recorder.builder.view(found, View(0, (), c_strides(found.shape)[:-2]))
     info = failed(recorder, recorder.apply("less", first, constant(recorder, 0, first.dtype)))

@@ -19,7 +19,7 @@ from ..record.traced import NotAnOperand, Traced
 from . import identity
 from .indexing import accumulate
 from .number_types import ALWAYS_ONE, OF_TRUTHS, PYTHON, types_of_result
-from .python_errors import GROWING, RAISING, SHIFTS, SUMS, is_fraction, raise_as_python, require_64_bits
+from .python_errors import GROWING, RAISING, SHIFTS, SUMS, is_fraction, raise_as_operator, require_64_bits
 from .ufuncs import UFUNCS, known_power
 
 OF_FRACTIONS = (np.add, np.subtract, np.multiply, np.true_divide, np.power)
@@ -123,7 +123,7 @@ def record_ufunc(
         )  # Python's truths add up
         return elementwise(recorder, ufunc, operands, is_operator=True)
     if is_operator and ufunc in RAISING and _all_python(recorder, operands):
-        raise_as_python(recorder, ufunc, operands, is_of_math=False)
+        raise_as_operator(recorder, ufunc, operands)
         if ufunc is np.power and is_fraction(recorder, operands):
             base = recorder.result(recorder.value_of(operands[0], np.float64)).item()
             return elementwise(recorder, ufunc, (base, operands[1]), is_operator=True)

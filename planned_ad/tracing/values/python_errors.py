@@ -6,41 +6,98 @@ asked first whether Python would raise, which is a test like those that are writ
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from ...python.liveness import is_in_users_try
 
-MOST_EXPONENT = math.log(sys.float_info.max)
-
+Test = Callable[..., Any]
 
 DIVISIONS = (np.true_divide, np.floor_divide, np.remainder, np.divmod)
 RAISING = (*DIVISIONS, np.power)  # operators
-DOMAINS: dict[np.ufunc, Callable[[Any], Any]] = {
-    np.sqrt: lambda x: x < 0,
-    np.log: lambda x: x <= 0,
-    np.log2: lambda x: x <= 0,
-    np.log10: lambda x: x <= 0,
-    np.log1p: lambda x: x <= -1,
-    np.arcsin: lambda x: abs(x) > 1,
-    np.arccos: lambda x: abs(x) > 1,
-    np.arccosh: lambda x: x < 1,
-    np.arctanh: lambda x: abs(x) >= 1,
+
+
+def _is_infinite(x: Any) -> Any:
+    return abs(x) == np.inf
+
+
+def _is_finite(x: Any) -> Any:
+    return abs(x) < np.inf
+
+
+def _is_whole(x: Any) -> Any:
+    return np.floor(x) == x
+
+
+def _all(*conditions: Any) -> Any:
+    return functools.reduce(np.logical_and, conditions)
+
+
+def _outside(test: Test) -> tuple[type[Exception], str, Test]:
+    return ValueError, "math domain error", test
+
+
+def _too_large(limit: float, size: Callable[[Any], Any] = lambda x: x) -> tuple[type[Exception], str, Test]:
+    return OverflowError, "math range error", lambda x: _all(size(x) > limit, _is_finite(x))
+
+
+# What functions of `math` raise, and of which operands, by the ufunc that computes the same.
+OF_MATH: dict[np.ufunc, tuple[tuple[type[Exception], str, Test], ...]] = {
+    np.sqrt: (_outside(lambda x: x < 0),),
+    np.log: (_outside(lambda x: x <= 0),),
+    np.log2: (_outside(lambda x: x <= 0),),
+    np.log10: (_outside(lambda x: x <= 0),),
+    np.log1p: (_outside(lambda x: x <= -1),),
+    np.arcsin: (_outside(lambda x: abs(x) > 1),),
+    np.arccos: (_outside(lambda x: abs(x) > 1),),
+    np.arccosh: (_outside(lambda x: x < 1),),
+    np.arctanh: (_outside(lambda x: abs(x) >= 1),),
+    np.sin: (_outside(_is_infinite),),
+    np.cos: (_outside(_is_infinite),),
+    np.tan: (_outside(_is_infinite),),
+    np.exp: (_too_large(709.782712893384),),
+    np.expm1: (_too_large(709.782712893384),),
+    np.exp2: (_too_large(math.nextafter(1024.0, 0.0)),),
+    np.sinh: (_too_large(710.4758600739439, abs),),
+    np.cosh: (_too_large(710.4758600739439, abs),),
+    special.gamma: (_outside(lambda x: _all(x <= 0, _is_whole(x))), _too_large(171.62437695630272)),
+    special.gammaln: (
+        _outside(lambda x: _all(x <= 0, _is_whole(x), _is_finite(x))),
+        _too_large(2.556348163871691e305, abs),
+    ),
+    np.fmod: (_outside(lambda x, y: np.logical_or(_all(_is_infinite(x), y == y), _all(y == 0, x == x))),),
+    np.power: (
+        _outside(lambda x, y: _all(x < 0, _is_finite(x), _is_finite(y), np.logical_not(_is_whole(y)))),
+        _outside(lambda x, y: _all(x == 0, y < 0, _is_finite(y))),
+        (
+            OverflowError,
+            "math range error",
+            lambda x, y: _all(_is_infinite(np.power(x, y)), _is_finite(x), _is_finite(y)),
+        ),
+    ),
 }
-OVERFLOWS: dict[np.ufunc, float] = {np.exp: MOST_EXPONENT, np.expm1: MOST_EXPONENT, np.cosh: MOST_EXPONENT}
 
 
-def raise_as_python(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...], is_of_math: bool) -> None:
-    """Raise what Python would for an operator on Python numbers, or (`is_of_math`) for a function of `math`."""
+def raise_as_math(ufunc: np.ufunc, operands: tuple[Any, ...]) -> None:
+    """Raise what the function of `math` would."""
+    for error, message, test in OF_MATH.get(ufunc, ()):
+        if is_caught(error) and bool(test(*operands)):
+            raise error(message)
+
+
+def raise_as_operator(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...]) -> None:
+    """Raise what Python would for an operator on Python numbers."""
     if ufunc in DIVISIONS:
         divisor = operands[1]
         if is_caught(ZeroDivisionError) and bool(divisor == 0):
             raise ZeroDivisionError("division by zero")
-    elif ufunc is np.power and not is_of_math:
+    elif ufunc is np.power:
         base, exponent = operands
         if type(exponent) is not int and not (type(exponent) is float and exponent.is_integer()):
             what = "Python gives a complex number for such a power, which is not traced; write it with numpy or cmath"
@@ -50,11 +107,6 @@ def raise_as_python(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...], i
             raise ZeroDivisionError("0.0 cannot be raised to a negative power")
         if is_caught(OverflowError) and bool(abs(np.power(base, exponent)) == np.inf) and bool(abs(base) != np.inf):
             raise OverflowError("Numerical result out of range")
-    elif is_of_math and ufunc in DOMAINS:
-        if is_caught(ValueError) and bool(DOMAINS[ufunc](operands[0])):
-            raise ValueError("math domain error")
-    elif is_of_math and ufunc in OVERFLOWS and is_caught(OverflowError) and bool(operands[0] > OVERFLOWS[ufunc]):
-        raise OverflowError("math range error")
 
 
 def is_fraction(recorder: Any, operands: tuple[Any, ...]) -> bool:

@@ -1,0 +1,153 @@
+"""Variables that hold None on some ways and a number on others: `best = None`, until an iteration finds one.
+
+In memory that is a truth, whether there is a number, and the number. Where the program asks `best is None`, which
+`python.comprehensions` has written so that it comes here, that is a test of data, and on its sides the variables hold
+None, or the number itself. What else is done with it needs a number: calls in which there is none are refused there.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ...python.comprehensions import asks_for_none
+from ...python.frames import user_frames
+from ...python.liveness import is_in_users_try
+from ...python.shadows import is_user_frame
+from ..record.lost_variables import Lost
+from ..values.operators import Arithmetic
+from ..values.scalar_tracer import ScalarTracer
+from .state import Key, Place, capture, write_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..record.recorder import Recorder
+
+KEYS = ("present", "held")
+MISSING = "None is used as a number"
+
+
+class NoneOrNumber(Arithmetic):
+    """None, or a number."""
+
+    __slots__ = ("held", "present", "recorder")
+
+    def __init__(self, recorder: Recorder, present: Any, held: Any):
+        self.recorder, self.present, self.held = recorder, present, held
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return self.decided().__class__ if is_user_frame(sys._getframe(1)) else type(self)
+
+    def decided(self) -> Any:
+        """None, or the number: a test of data, after which all variables hold what it is."""
+        found = self.held if self.is_present() else None
+        self.put_in_place(found)
+        return found
+
+    def is_present(self) -> bool:
+        loop = self.recorder.scopes.loop if self.recorder.scopes.depth else None
+        for active in loop.branches.active if loop is not None else ():
+            if active.predicate is self.present.value:
+                return bool(active.outcome)
+        return bool(self.present)
+
+    def number(self) -> Any:
+        """The number, which there has to be."""
+        scopes = self.recorder.scopes
+        if not scopes.depth or is_in_users_try(sys._getframe(1), TypeError):
+            found = self.decided()
+            if found is None:
+                raise TypeError("unsupported operand: 'NoneType'")
+            return found
+        scopes.require_after(self.recorder.value_of(self.present), "bounds", MISSING)
+        self.put_in_place(self.held)
+        return self.held
+
+    def put_in_place(self, found: Any) -> None:
+        """Let all variables that hold this hold what it was found to be."""
+        recorder, places = self.recorder, dict[Key, tuple[Place, Any]]()
+        last = recorder.scopes.loop.frame if recorder.scopes.depth else None
+        for frame in user_frames(sys._getframe(1)):
+            state = capture(frame, recorder.consumers.get(frame))
+            places |= {key: (place, found) for key, (place, value) in state.values.items() if value is self}
+            if frame is last:
+                break
+        write_state(places)
+
+    # As of a number.
+
+    def traced(self) -> Any:
+        found = self.number()
+        return found.traced() if issubclass(type(found), Arithmetic) else found
+
+    def read(self) -> Any:
+        return self.recorder.value_of(self.number())
+
+    def operand(self) -> Any:
+        return self.traced().operand()
+
+    def sources(self) -> Iterator[Any]:
+        for part in (self.present, self.held):
+            if type(part) is ScalarTracer:
+                yield from part.sources()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.decided(), name)
+
+    def __bool__(self) -> bool:
+        return bool(self.decided())
+
+    def __eq__(self, other: object) -> Any:
+        return self.decided() == other
+
+    def __ne__(self, other: object) -> Any:
+        return self.decided() != other
+
+    def __hash__(self) -> int:
+        return hash(self.decided())
+
+    def __index__(self) -> int:
+        return self.number().__index__()  # type: ignore[no-any-return]
+
+    def __float__(self) -> float:
+        return float(self.number())
+
+    def __int__(self) -> int:
+        return int(self.number())
+
+    def __format__(self, specification: str) -> str:
+        return format(self.decided(), specification)
+
+    def __str__(self) -> str:
+        return str(self.decided())
+
+    __repr__ = __str__
+
+
+def decided(obj: Any) -> Any:
+    """Anything, but None or a number where it may be either."""
+    return obj.decided() if type(obj) is NoneOrNumber else obj
+
+
+def optional(recorder: Recorder, name: str, present: Any, held: Any) -> Any:
+    """What the variable `name` holds. From the first one on, all functions are written so that they ask for None."""
+    decisions = recorder.scopes.decisions
+    if decisions.nones is None:
+        decisions.nones = True
+        recorder.watch.off()
+        raise recorder.scopes.restart()
+    if not decisions.nones or type(held) is Lost:
+        return Lost(recorder, name)
+    recorder.gives_nones = True
+    found = NoneOrNumber(recorder, present, held)
+    return found if recorder.scopes.depth else found.decided()
+
+
+def refuse_nones(recorder: Recorder) -> None:
+    """At the end: functions were met that ask for None in a way that was not seen."""
+    decisions = recorder.scopes.decisions
+    if recorder.gives_nones and any(map(asks_for_none, recorder.namespace.codes())):
+        decisions.nones = False
+        raise recorder.scopes.restart()

@@ -1,0 +1,130 @@
+"""Errors that data decide about and that the program handles itself: tests like any other, in loops that stay loops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import planned_ad
+from planned_ad.python.liveness import catches, handlers
+from planned_ad.trace import trace
+
+from .caught_programs import LOOPS, PROGRAMS, not_converged, required_in_a_helper, too_large
+
+
+@pytest.mark.parametrize("unroll", [0, 16])
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_handled_errors(f: Callable, unroll: int) -> None:
+    rng = np.random.default_rng(0)
+    x, direction = rng.random((2, 12))
+    plan = planned_ad.compile(f, (x,), unroll=unroll, check=False)
+    for _ in range(8):
+        x, step = rng.random(12), 1e-6 * direction
+        assert plan(x) == pytest.approx(f(x), rel=1e-12)
+        slope = (f(x + step) - f(x - step)) / 2e-6
+        assert plan.gradient(x) @ direction == pytest.approx(slope, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
+def test_loops_stay_loops(f: Callable) -> None:
+    found = trace(f, (np.random.default_rng(0).random(40),), unroll=0)
+    assert found.rolled and not found.unrolled
+
+
+FAILING = [
+    (too_large, 3, 7.0, OverflowError, "too large: 2.0"),
+    (required_in_a_helper, 30, -1.0, ValueError, "negative"),
+    (required_in_a_helper, 30, np.nan, AssertionError, "not finite"),
+    (not_converged, 0, 1e90, RuntimeError, "no convergence"),
+]
+
+
+@pytest.mark.parametrize("on_branch", ["retrace", "record", "raise"])
+@pytest.mark.parametrize("f, place, number, error, message", FAILING)
+def test_errors_that_nobody_handles_are_those_of_the_function(
+    f: Callable, place: int, number: float, error: type, message: str, on_branch: str
+) -> None:
+    x, scale = np.linspace(0.1, 1.0, 40), 2.0
+    plan = planned_ad.compile(f, (x, scale), unroll=0, on_branch=on_branch, check=False, preserve_args=True)
+    assert plan(x, scale) == pytest.approx(f(x.copy(), scale)) and not plan.explain().fallbacks
+    x[place] = number
+    if f is not_converged:
+        scale = 4.0
+    given, shadow = x.copy(), np.full(40, 7.0)
+    with pytest.raises(error, match=message):
+        plan(x, scale)
+    with pytest.raises(error, match=message):
+        plan.gradient(x, scale, shadow)
+    np.testing.assert_array_equal(x, given)
+    assert np.all(shadow == 7.0)
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_an_example_with_such_an_error_has_it_too(check: bool) -> None:
+    with pytest.raises(ValueError, match="negative"):
+        planned_ad.compile(required_in_a_helper, (-np.ones(40), 2.0), check=check)(-np.ones(40), 2.0)
+
+
+VALUES = np.array(
+    [0.0, -0.0, 0.3, -0.3, 1.0, -1.0, 2.5, -2.5, 3.0, -3.0, 150.5, 171.5, 172.0, 709.5, 709.9, 710.4, 711.0, -710.4,
+     -711.0, 1023.5, 1024.0, -1100.0, 1e200, 3e305, -3e305, np.inf, -np.inf, np.nan]
+)  # fmt: skip
+OF_ONE = (
+    math.sqrt, math.cbrt, math.exp, math.exp2, math.expm1, math.log, math.log1p, math.log2, math.log10, math.sin,
+    math.cos, math.tan, math.asin, math.acos, math.atan, math.sinh, math.cosh, math.tanh, math.asinh, math.acosh,
+    math.atanh, math.erf, math.erfc, math.gamma, math.lgamma, math.fabs,
+)  # fmt: skip
+OF_TWO = (math.pow, math.atan2, math.copysign, math.fmod, math.remainder, math.log, math.hypot)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("function", (*OF_ONE, *((f, y) for f in OF_TWO for y in (0.5, 2.0, -3.0, 0.0, 1.0, np.inf))))
+def test_functions_of_math_raise_what_they_raise(function: object) -> None:
+    function, *others = function if isinstance(function, tuple) else (function,)
+    of_math: Callable = function  # type: ignore[assignment]
+    values = VALUES[-np.inf != VALUES] if of_math is math.lgamma else VALUES  # there SciPy has another infinity
+
+    def f(x, *others):
+        out = np.zeros(2 * len(x))
+        for k in range(len(x)):
+            try:
+                out[k] = of_math(x[k], *others)
+                out[k + len(x)] = of_math(*others, x[k])
+            except ValueError:
+                out[k] = -7.0
+            except OverflowError:
+                out[k] = -8.0
+            except ZeroDivisionError:
+                out[k] = -9.0
+        return out
+
+    plan = planned_ad.compile(f, (values, *others), check=False)
+    np.testing.assert_allclose(plan(values, *others), f(values, *others), rtol=1e-12)
+
+
+@pytest.mark.parametrize("on_branch", ["retrace", "record"])
+@pytest.mark.parametrize("n", [3, 12])
+def test_a_factor_that_there_is_not_has_a_finite_derivative(n: int, on_branch: str) -> None:
+    def f(x):
+        try:
+            return np.sum(np.linalg.cholesky(x[:-1].reshape(n, n))) * x[-1]
+        except np.linalg.LinAlgError:
+            return x[0] * x[-1] ** 2
+
+    good, bad = 3.0 * np.eye(n), 1.0 - 2.0 * np.eye(n)
+    plan = planned_ad.compile(f, (np.append(good, 2.0),), on_branch=on_branch, check=False)
+    expected = np.zeros(n * n + 1)
+    expected[[0, -1]] = 4.0, -4.0
+    np.testing.assert_allclose(plan.gradient(np.append(bad, 2.0)), expected)
+
+
+def test_clauses_are_found_past_long_ones() -> None:
+    clauses = " except KeyError:\n" + "  r = r + 1\n" * 300 + " except ValueError as error:\n  r = error\n"
+    module = compile(f"def f(r):\n try:\n  r = r * r\n{clauses} return r\n", "a file", "exec")
+    code = next(item for item in module.co_consts if hasattr(item, "co_code"))
+    target = handlers(code)[0][2]
+    assert catches(code, target, frozenset({"ValueError"}))
+    assert not catches(code, target, frozenset({"TypeError"}))

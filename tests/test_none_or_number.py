@@ -1,0 +1,66 @@
+"""Variables that are None or a number, as data decide: in loops that stay loops, asked for in all ways of Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import planned_ad
+from planned_ad.errors import BoundsError
+from planned_ad.trace import trace
+
+from .none_programs import LOOPS, PROGRAMS
+
+
+@pytest.mark.parametrize("unroll", [0, 16])
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_none_or_a_number(f: Callable, unroll: int) -> None:
+    rng = np.random.default_rng(0)
+    x, direction = rng.random((2, 12))
+    plan = planned_ad.compile(f, (x,), unroll=unroll, check=False)
+    for _ in range(8):
+        x, step = rng.random(12), 1e-7 * direction
+        assert plan(x) == pytest.approx(f(x), rel=1e-13)
+        slope = (f(x + step) - f(x - step)) / 2e-7
+        assert plan.gradient(x) @ direction == pytest.approx(slope, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
+def test_loops_stay_loops(f: Callable) -> None:
+    found = trace(f, (np.random.default_rng(0).random(40),), unroll=0)
+    assert found.rolled and not found.unrolled
+
+
+def test_none_that_is_used_as_a_number_is_refused() -> None:
+    def f(x):
+        total = 0.0
+        for row in x:
+            last = None
+            for v in row:
+                if v > 0.5:
+                    last = v
+            total += last * last
+        return total
+
+    x = np.random.default_rng(0).random((20, 30))
+    plan = planned_ad.compile(f, (x,), check=False)
+    assert plan(x) == pytest.approx(f(x))
+    with pytest.raises(BoundsError, match=r"None is used as a number .*total \+= last"):
+        plan(0.1 * x)
+
+
+def test_after_the_loop_it_is_known() -> None:
+    def f(x):
+        last = None
+        for v in x:
+            if v > 0.5:
+                last = v
+        return last * last
+
+    x = np.linspace(0.0, 1.0, 20)
+    plan = planned_ad.compile(f, (x,), check=False)
+    assert plan(x) == f(x) and plan(0.6 * x) == f(0.6 * x)
+    with pytest.raises(TypeError, match="NoneType"):
+        plan(0.1 * x)
