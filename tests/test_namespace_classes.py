@@ -249,6 +249,21 @@ def test_metaclass_of_the_user():
     assert run(lambda: Thing().value()) == TRACED
 
 
+def test_metaclass_with_a_property_of_the_name_of_a_method():
+    class Meta(type):
+        @property
+        def name(cls):
+            return cls.__name__
+
+    class Thing(metaclass=Meta):
+        @property
+        def name(self):
+            return math.exp(0)
+
+    assert run(lambda: Thing().name) == TRACED
+    assert run(lambda: Thing.name) == "Thing"
+
+
 @pytest.mark.parametrize(
     "f",
     [

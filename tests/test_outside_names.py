@@ -6,6 +6,7 @@ import collections
 import functools
 import math
 import operator
+import sys
 import types
 import weakref
 
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.calls.outside import sightings
 from planned_ad.calls.outside.watch import Watch
 from planned_ad.errors import BranchError
 from planned_ad.trace import trace
@@ -353,6 +355,53 @@ def test_what_is_too_much_to_compare_is_said():
 
     notes = " ".join(planned_ad.compile(f, X).explain().frozen)
     assert "`places`" in notes and "`numbers` (1000)" in notes
+
+
+def test_what_functions_do_not_have_is_no_matter_of_its_size():
+    texts = [f"name_{k}" for k in range(100)]
+    helpers = [eval(f"lambda x: x * {k}.0 if not hasattr(x, {texts[k]!r}) else x") for k in range(100)]
+
+    def f(x):
+        return sum(np.sum(helper(x)) for helper in helpers) * (2.0 if hasattr(helpers[7], "name_3") else 1.0)
+
+    plan = planned_ad.compile(f, X, on_branch="raise")
+    assert not any("objects" in note for note in plan.explain().frozen)
+    helpers[7].other = 1  # which nothing asks for
+    assert plan(X) == f(X)
+    helpers[7].name_3 = 1
+    with pytest.raises(BranchError, match=r"`<lambda>.name_3` is 1 now, and was not there"):
+        plan(X)
+
+
+def test_a_walk_ends_where_there_is_too_much(monkeypatch):
+    monkeypatch.setattr(sightings, "MOST_SEEN", 200)
+    tables = [list(range(k, k + 100)) for k in range(100)]
+    plan = planned_ad.compile(lambda x: np.sum(x) * tables[0][1] * tables[99][0], X)
+    assert "`tables`" not in plan.explain().frozen
+    assert any("of more than" in note and "not checked" in note for note in plan.explain().frozen)
+    assert len(plan._variants[0].watch._seen) < 400
+    tables[0][1] = 7
+    assert plan(X) == np.sum(X) * 7 * 99
+
+
+def test_an_array_of_a_librarys_class_is_known_by_its_bytes():
+    """Such arrays have ideas of their own of `tobytes`."""
+    nothing = np.ma.masked  # which its own methods try to write to
+    plan = planned_ad.compile(lambda x: np.sum(x) * (2.0 if nothing is None else 3.0), X)
+    assert plan(X) == 3 * np.sum(X)
+
+
+def test_a_module_that_cannot_be_shown(monkeypatch):
+    """As of a finder which is its own, unfinished specification (geomstats)."""
+    module = types.ModuleType("made_by_a_finder")
+    module.__spec__ = types.SimpleNamespace()
+    module.double = eval("lambda x: 2 * x")
+    module.double.__module__ = module.__name__
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    with pytest.raises(AttributeError):
+        repr(module)
+    plan = planned_ad.compile(lambda x: np.sum(module.double(x)), X)
+    assert plan(X) == 2 * np.sum(X)
 
 
 def rotate(queue, ordered, holder):

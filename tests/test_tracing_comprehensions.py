@@ -9,7 +9,7 @@ import pytest
 
 import planned_ad
 from planned_ad.errors import ConversionError
-from planned_ad.python.comprehensions import rewritten
+from planned_ad.python.comprehensions import _compiled, rewritten
 from planned_ad.tape.tape import walk
 from planned_ad.trace import trace
 
@@ -237,3 +237,19 @@ def test_a_condition_on_data_in_a_generator_in_a_short_loop() -> None:
         np.testing.assert_allclose(replay(found, x)[0], f(x), rtol=1e-12)
         lengths.append(len(list(walk(found.tape.operations))))
     assert lengths[0] == lengths[1] == lengths[2]
+
+
+class Lists:
+    def first(self, x):
+        return [v**2 for v in x]
+
+    def second(self, x):
+        return [v**3 for v in x]
+
+
+def test_the_methods_of_a_class_are_written_anew_at_once():
+    before = _compiled.cache_info().misses
+    made = [rewritten(f.__code__) for f in (Lists.first, Lists.second)]
+    assert [code.co_name for code in made] == ["first", "second"]
+    assert made[0] is not Lists.first.__code__ and made[1] is not Lists.second.__code__
+    assert _compiled.cache_info().misses == before + 1

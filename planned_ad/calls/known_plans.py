@@ -25,7 +25,7 @@ from ..python.options import PlanOptions
 from ..python.structure import Structure, flatten
 from ..python.used_names import nested
 from .outside.portraits import NotPortable
-from .outside.sightings import PLAIN, number_key
+from .outside.told import PLAIN, number_key
 from .stored_plans import leaf_layout, share_bytes
 from .variants import PlanOfTraces
 

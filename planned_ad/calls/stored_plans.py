@@ -45,7 +45,7 @@ from .check.checked import Checked
 from .entries import EntryParts
 from .kinds import SPLIT, CallKind
 from .outside.portraits import NotPortable, importable_name
-from .outside.sightings import PLAIN
+from .outside.told import PLAIN
 from .outside.watch import Watch
 from .split_tape import KeptLayout
 

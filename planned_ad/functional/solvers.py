@@ -263,10 +263,11 @@ def minimize(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), *
 
     def solve(fun: Any, x0: Any, args: Any, options: Any) -> Any:
         result = scipy.optimize.minimize(fun, x0, args=args, **options)
-        return [*np.ravel(result.x), result.success, result.nit]
+        counts = (result.get(name, 0) for name in ("nit", "nfev", "status"))  # not every method counts iterations
+        return [*np.ravel(result.x), result.success, *counts]
 
     size = int(np.prod(shape))
-    found = by_scipy(recorder, name, solve, (fun, x0, args, options), size + 2)
+    found = by_scipy(recorder, name, solve, (fun, x0, args, options), size + 4)
     traced = recorder.namespace.function(fun)
     pair = options.get("jac") is True
 
@@ -279,8 +280,9 @@ def minimize(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), *
         x = stationary(recorder, loss, found[:size])
     else:
         x = stationary_within(recorder, loss, found[:size], *ends_of(recorder, bounds, size))
+    nit, nfev, status = (recorder.integer(number) for number in (found[-3], found[-2], found[-1]))
     return WhatIsKnown(
-        recorder, name, x=x.reshape(shape), fun=loss(x), success=found[-2] != 0, nit=recorder.integer(found[-1])
+        recorder, name, x=x.reshape(shape), fun=loss(x), success=found[-4] != 0, nit=nit, nfev=nfev, status=status
     )
 
 
@@ -368,17 +370,27 @@ def least_squares(recorder: Recorder, name: str, fun: Any, x0: Any, **options: A
 
 
 @calls("scipy.linalg", "solve_continuous_are", "solve_discrete_are")
-def riccati(recorder: Recorder, name: str, a: Any, b: Any, q: Any, r: Any, **options: Any) -> Any:
+def riccati(
+    recorder: Recorder, name: str, a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:
     import scipy.linalg
 
-    refuse_options(recorder, name, {k: v for k, v in options.items() if v is not None}, ("balanced",))
     real = getattr(scipy.linalg, name)
 
-    def solve(a: Any, b: Any, q: Any, r: Any) -> Any:
-        return real(a, b, q, r, **options).ravel()
+    def solve(a: Any, b: Any, q: Any, r: Any, e: Any, s: Any) -> Any:
+        return real(a, b, q, r, e, s, balanced=balanced).ravel()
 
-    a, b, q, r = (np.atleast_2d(recorder.array(recorder.value_of(m))) for m in (a, b, q, r))
-    solution = by_scipy(recorder, name, solve, (a, b, q, r), a.size).reshape(a.shape)
+    def matrix(m: Any) -> Any:
+        return m if m is None else np.atleast_2d(recorder.array(recorder.value_of(m)))
+
+    a, b, q, r, e, s = map(matrix, (a, b, q, r, e, s))
+    solution = by_scipy(recorder, name, solve, (a, b, q, r, e, s), a.size).reshape(a.shape)
+    if e is not None:  # the equation times the inverse of e, from the right and from the left
+        a = np.linalg.solve(e.T, a.T).T
+        q = np.linalg.solve(e.T, np.linalg.solve(e.T, q.T).T)
+        s = s if s is None else np.linalg.solve(e.T, s)
+    if s is not None:  # of the control from which that is taken which the product with s asks for
+        a, q = a - b @ np.linalg.solve(r, s.T), q - s @ np.linalg.solve(r, s.T)
     continuous = name == "solve_continuous_are"
     x = solution
     for _ in range(NEWTON_STEPS):

@@ -110,24 +110,32 @@ def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
 
 @functools.lru_cache(maxsize=512)
 def _rewritten(file: str, source: str, code: types.CodeType, followed: frozenset[int], nones: bool) -> types.CodeType:
-    flags = code.co_flags & FUTURE
     try:
         statement = _statement(_parsed(source), code.co_firstlineno)
         if statement is None:
             return code
-        module = ast.Module([*_imports(_parsed(source)), copy.deepcopy(statement)], [])
-        if not any(found == code for found in _functions(compile(module, file, "exec", flags, dont_inherit=True))):
-            return code  # the source is another one by now
-        module.body[-1] = _Written(nones).visit(module.body[-1])
-        if followed:
-            module.body[-1] = Exits(followed).visit(module.body[-1])
-        functions = _functions(compile(module, file, "exec", flags, dont_inherit=True))
-        candidates = [f for f in functions if _name(f) == _name(code)]
+        found, functions = _compiled(file, source, statement, code.co_flags & FUTURE, followed, nones)
     except (SyntaxError, ValueError, RecursionError):
         return code
+    if code not in found:
+        return code  # the source is another one by now
+    candidates = [f for f in functions if _name(f) == _name(code)]
     if len(candidates) != 1 or candidates[0].co_freevars != code.co_freevars:
         return code
     return candidates[0]
+
+
+@functools.lru_cache(maxsize=64)
+def _compiled(
+    file: str, source: str, statement: ast.stmt, flags: int, followed: frozenset[int], nones: bool
+) -> tuple[frozenset[types.CodeType], list[types.CodeType]]:
+    """The functions in a statement of a module, as they are and rewritten: all methods of a class at once."""
+    module = ast.Module([*_imports(_parsed(source)), copy.deepcopy(statement)], [])
+    found = frozenset(_functions(compile(module, file, "exec", flags, dont_inherit=True)))
+    module.body[-1] = _Written(nones).visit(module.body[-1])
+    if followed:
+        module.body[-1] = Exits(followed).visit(module.body[-1])
+    return found, list(_functions(compile(module, file, "exec", flags, dont_inherit=True)))
 
 
 @functools.lru_cache(maxsize=8)

@@ -5,6 +5,7 @@ import collections.abc
 import ctypes
 import enum
 import functools
+import gc
 import os
 import sys
 import types
@@ -260,8 +261,14 @@ def forget_looked_up(cls: type) -> None:
 
 
 def set_class_attribute(cls: type, name: str, value: object) -> None:
-    """Past what its metaclass makes of it."""
-    type.__setattr__(cls, name, value)
+    """Past what its metaclass makes of it, which may have a property of that name, of the class itself."""
+    metaclass: type = type(cls)
+    bases = (base for base in metaclass.__mro__ if base is not type and base is not object)
+    of_metaclass = next((vars(base)[name] for base in bases if name in vars(base)), None)
+    if hasattr(of_metaclass, "__set__"):
+        gc.get_referents(vars(cls))[0][name] = value
+    else:
+        type.__setattr__(cls, name, value)
     forget_looked_up(cls)
 
 

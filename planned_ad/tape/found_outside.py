@@ -38,7 +38,8 @@ class Outside:
     version: int = 0
 
     def is_frozen(self, name: str) -> bool:
-        return any(name == known or name.startswith((known + ".", known + "[")) for known in self.frozen)
+        frozen = self.frozen
+        return bool(frozen) and any(name == known or name.startswith((known + ".", known + "[")) for known in frozen)
 
     def add(
         self,

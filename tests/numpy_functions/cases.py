@@ -487,6 +487,8 @@ case(lambda x, c: np.select([c], [x], default=1.5), floats(2, 4), bools(4))
 group = "clip"
 case(lambda x: np.clip(x, -0.5, 0.5), floats(6))
 case(lambda x: np.clip(x, None, 0.5), floats(6))
+case(lambda x: np.clip(x, -0.5, 0.5, casting="no", dtype=x.dtype), floats(6))
+case(lambda x: np.clip(x, -0.5, None, out=x[::-1].copy(), where=x > -0.7), floats(6))
 case(lambda x: np.clip(x, 0, None), floats(6))
 case(lambda x: x.clip(-0.5, 0.5), floats(6))
 case(lambda x: np.clip(x, min=-0.3), floats(6))

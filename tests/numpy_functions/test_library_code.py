@@ -14,6 +14,9 @@ import scipy.linalg
 import scipy.optimize
 import scipy.special
 import scipy.stats
+from scipy.linalg import lapack
+
+import scipy._lib.array_api_compat.numpy as array_api  # isort: skip
 
 import planned_ad
 from planned_ad.errors import PlannedADError
@@ -51,6 +54,30 @@ def objects(x):
     return np.sum(np.array([x[0], x[1] ** 2], dtype=object)) * rows[1].prod()
 
 
+def by_lapack(x):
+    """As code of Gaussian processes has it: with a larger diagonal where that is needed."""
+    a = np.outer(x[:2], x[2:4])
+    a = a + a.T
+    for jitter in (0.0, 10.0):
+        factor, info = lapack.dpotrf(a + jitter * np.eye(2), lower=1)
+        if info == 0:
+            break
+    upper, _ = lapack.dpotrf(a + 10 * np.eye(2), 0, 0)
+    return [
+        factor,
+        upper,
+        lapack.dpotri(upper)[0],
+        lapack.dpotri(factor, 1)[0],
+        lapack.dpotrs(factor, x[4:], lower=1)[0],
+    ]
+
+
+def minimum_if_found(x, method):
+    tried = scipy.optimize.minimize(lambda v: (v[0] - x[0]) ** 2 + x[1] ** 2, np.ones(1), method=method, tol=1e-9)
+    found = tried.status in (0, 1) and tried.nfev > 2  # COBYLA tells success by 1, or by 0
+    return tried.x if found else x[:1]
+
+
 def of_truth(x):
     y = x.copy()
     y[x[0] > 0] = 2.0
@@ -86,6 +113,31 @@ MATRICES: dict[str, Callable[..., Any]] = {
     "discrete riccati": lambda x: scipy.linalg.solve_discrete_are(
         0.5 * x[:4].reshape(2, 2), np.eye(2), np.eye(2), np.eye(2)
     ),
+    "riccati with e and s": lambda x: [
+        solve(
+            0.5 * x[:4].reshape(2, 2),
+            np.ones((2, 1)),
+            2 * np.eye(2),
+            np.array([[2 + x[4]]]),
+            e=np.eye(2) + 0.1 * np.outer(x[:2], x[2:4]),
+            s=0.1 * x[4:].reshape(2, 1),
+        )
+        for solve in (scipy.linalg.solve_continuous_are, scipy.linalg.solve_discrete_are)
+    ],
+    "discrete riccati with s": lambda x: scipy.linalg.solve_discrete_are(
+        0.5 * x[:4].reshape(2, 2), np.eye(2), np.eye(2), np.eye(2), s=0.1 * x[2:].reshape(2, 2)
+    ),
+    "cholesky by LAPACK": by_lapack,
+    "triangles by LAPACK": lambda x: [
+        lapack.dtrtri(x.reshape(2, 3)[:, :2] + 2 * np.eye(2), lower=lower, unitdiag=unit)[0]
+        + lapack.dtrtrs(x.reshape(2, 3)[:, 1:] + 2 * np.eye(2), x[:2], lower=lower, trans=unit, unitdiag=unit)[0]
+        for lower in (0, 1)
+        for unit in (0, 1)
+    ],
+    "solve of the array API": lambda x: (
+        array_api.linalg.solve(x[:4].reshape(2, 2) + 3 * np.eye(2), x[4:])
+        + array_api.linalg.solve(2 * np.eye(2), np.outer(x[:2], x[2:4]))
+    ),
 }
 STATISTICS: dict[str, Callable[..., Any]] = {
     "weibull": lambda x: scipy.stats.weibull_min.logpdf(np.exp(x), 1.5, scale=P),
@@ -109,6 +161,7 @@ SOLVERS: dict[str, Callable[..., Any]] = {
     "minimize": lambda x: (
         scipy.optimize.minimize(lambda v: (v[0] - x[0]) ** 2 + (v[1] - x[1] * v[0]) ** 2, np.ones(2), tol=1e-9).x
     ),
+    "status of minimize": lambda x: [minimum_if_found(x, method) for method in ("BFGS", "COBYLA")],
     "quad": lambda x: scipy.integrate.quad(lambda t: math.exp(-x[0] * t) * (1 if t < 0.5 else t), 0.0, P[1] + x[1])[0],
     "quad to infinity": lambda x: scipy.integrate.quad(lambda t: np.exp(-P[0] * (t - x[0]) ** 2), -np.inf, np.inf)[0],
     "odeint": lambda x: scipy.integrate.odeint(

@@ -24,6 +24,11 @@ ROWS, COLUMNS = np.nonzero(S)
 NUMBERS = S[ROWS, COLUMNS]
 
 
+def band(kind):
+    """Second differences, as for a Hodrick-Prescott filter."""
+    return kind((np.repeat([[1.0], [-2.0], [1.0]], 5, axis=1), np.array([0, 1, 2])), shape=(3, 5))
+
+
 @pytest.mark.parametrize("kind", ["matrix", "array"])
 @pytest.mark.parametrize("form", mostly_long(["csr", "csc", "coo", "dia", "bsr"], "csr", "dia"))
 def test_formats(form: str, kind: str) -> None:
@@ -46,6 +51,16 @@ CASES = {
     "spsolve": (lambda b: sla.spsolve(SQUARE, b), X5),
     "splu": (lambda b: LU.solve(b) + LU.solve(b, "T") + SOLVE(b) + sla.splu(SQUARE).solve(b), X5),
     "of traced numbers": (lambda v, b: sla.spsolve(sp.csc_matrix((v, (ROWS, COLUMNS))), b), NUMBERS, X5),
+    "columns of diagonals": (
+        lambda x: (sp.eye(5, 5) + 3.0 * band(sp.dia_matrix).T.dot(band(sp.dia_matrix))).tocsc() @ x,
+        X5,
+    ),
+    "traced columns of diagonals": (
+        lambda k: sp.dia_array((k[:10].reshape(2, 5), [0, -1]), shape=(5, 6)).T @ X5,
+        NUMBERS,
+    ),
+    "spdiags": (lambda k: sp.spdiags([k[:5], k[:5] ** 2], [1, 0], 4, 5, format="csc").toarray(), NUMBERS),
+    "spdiags of known numbers": (lambda x: sp.dia_array(sp.spdiags(np.ones((2, 5)), [0, 2], 5, 5)) @ x, X5),
     "of diagonals": (lambda k: sla.spsolve(sp.diags([k[:4], 4 + k[:5] ** 2], [-1, 0], format="csc"), X5), NUMBERS),
 }
 

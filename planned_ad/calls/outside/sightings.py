@@ -10,10 +10,7 @@ import builtins
 import collections
 import contextlib
 import enum
-import fractions
 import functools
-import os
-import struct
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -39,10 +36,11 @@ from .libraries import (
     is_written_by_user,
     library_keeps_parts,
 )
+from .told import PLAIN, is_plain, number_key, shown, told, where
 
 MOST_ITEMS = 512  # of a container: of one with more, the items are not looked at
 MOST_ROWS = 4096
-PLAIN = (int, bool, str, bytes, type(None), type(...), slice, range, fractions.Fraction)
+MOST_SEEN = 8 * MOST_ROWS  # a walk goes no further then
 FIELDS = ("__name__", "__qualname__", "__doc__", "__annotations__")  # of functions, where code asks for them
 
 
@@ -85,6 +83,7 @@ class Walk:
         self.codes: set[types.CodeType] = set()
         self.texts: set[str] = set()
         self.asked: set[str] = set()  # attributes that `isinstance` asks for
+        self.is_full = False
         self.is_raw = False  # whether traced code sees the objects themselves, instead of copies
         self._met: dict[bool, dict[int, object]] = {False: {}, True: {}}
         self.fixed: list[object] = []  # of libraries
@@ -138,6 +137,12 @@ class Walk:
         elif len(self.rows) < MOST_ROWS:
             self.rows.append(row)
         else:
+            self.fill()
+
+    def fill(self) -> None:
+        """Say once that there is too much."""
+        if not self.is_full:
+            self.is_full = True
             self.note(f"of more than {MOST_ROWS} objects, those met last are not checked")
 
     def see(self, path: str, key: tuple, shown: str, is_checked: bool = True) -> None:
@@ -160,11 +165,14 @@ class Walk:
     def visit(self, obj: Any, path: str) -> None:
         """What is found at `path`, and all that it leads to."""
         kind = type(obj)
+        if len(self.seen) >= MOST_SEEN:
+            self.fill()
+            return
         if self.is_frozen(path):
             return
         if is_fixed(obj):
             self.fixed.append(obj)
-            self.see(path, ("library", Same(obj)), repr(obj), not isinstance(obj, types.ModuleType))
+            self.see(path, ("library", Same(obj)), told(obj), not isinstance(obj, types.ModuleType))
             self.ask_world(obj)
             return
         if is_plain(obj):
@@ -233,7 +241,7 @@ class Walk:
         low, high = np.lib.array_utils.byte_bounds(array) if array.size else (0, 0)
         if array.dtype.hasobject and array.size <= MOST_ITEMS:
             self.row(watchtable.NEVER)
-            self.visit_items(array.reshape(-1).tolist(), path)
+            self.visit_items(np.ndarray.view(array, np.ndarray).reshape(-1).tolist(), path)
         is_long = high - low > MOST_BYTES or array.dtype.hasobject
         if is_long or (not is_known and view_of(array) is not None):
             key = ("array", Same(array), array.ctypes.data, layout)
@@ -245,8 +253,9 @@ class Walk:
             return
         if high > low:
             self.row(watchtable.contents(low, high - low, array))
-        values = np.array2string(array, threshold=8, edgeitems=3, precision=6)
-        self.see(path, ("numbers", layout, array.tobytes()), " ".join(values.split()))
+        plain = np.ndarray.view(array, np.ndarray)  # of a class of a library, which may have other ideas of its bytes
+        values = np.array2string(plain, threshold=8, edgeitems=3, precision=6)
+        self.see(path, ("numbers", layout, plain.tobytes()), " ".join(values.split()))
 
     def visit_function(self, f: types.FunctionType, path: str, is_root: bool = False) -> None:
         wrapped = getattr(f, "__wrapped__", None)
@@ -305,20 +314,26 @@ class Walk:
         is_used: Callable[[str], bool] | None = None,
     ) -> None:
         """Those of an object, and those that are asked for and are not there, in its class `kind` neither."""
-        missing = [name for name in sorted(self.names.asked_for) if name not in state and not hasattr(kind, name)]
-        for name in [*filter(is_used or self.is_used, state), *missing]:
+        for name in filter(is_used or self.is_used, state):
             if name != without:
                 self.item(state, name, f"{path}.{name}")
+        missing = [name for name in sorted(self.names.asked_for) if name not in state and not hasattr(kind, name)]
+        if missing and not state:  # as of most functions
+            self.row(watchtable.length_of(state))
+            return
+        for name in missing:  # which would be seen if it were there
+            if not self.is_frozen(f"{path}.{name}"):
+                self.row(watchtable.item(state, name, None, False))
 
     def visit_module(self, module: types.ModuleType, path: str) -> None:
         """Of a module of the user's; what traced code reads of it is known, beside what runs as it is."""
-        self.see(path, ("module", Same(module)), repr(module), False)
+        self.see(path, ("module", Same(module)), told(module), False)
         if self.is_raw:
             self.globals(vars(module), [name for name in list(vars(module)) if name in self.names.names])
 
     def visit_class(self, cls: type, path: str) -> None:
         cls = real_class(cls)
-        self.see(path, ("class", Same(cls), tuple(map(Same, cls.__mro__))), repr(cls), False)
+        self.see(path, ("class", Same(cls), tuple(map(Same, cls.__mro__))), told(cls), False)
         self.row(watchtable.bases_of(cls))
         if type(cls) is not type and is_written_by_user(type(cls)):
             self.as_it_is(Walk.class_attributes, type(cls), path)
@@ -463,32 +478,3 @@ OF_COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "_
 def may_be_hidden(name: str, value: object) -> bool:
     """Whether an instance may get an attribute of its own in the place of this one of its class: a method, a flag."""
     return not name.startswith("__") and not hasattr(type(value), "__set__")
-
-
-def where(f: types.FunctionType) -> str:
-    return f"the function of {os.path.basename(f.__code__.co_filename)}:{f.__code__.co_firstlineno}"
-
-
-def is_plain(value: object) -> bool:
-    """Whether this is a number or text, or has only these in it."""
-    kind = type(value)
-    if kind is slice:
-        return all(map(is_plain, (value.start, value.stop, value.step)))  # type: ignore[attr-defined]
-    return kind in (float, complex, *PLAIN) or isinstance(value, np.generic)
-
-
-def number_key(value: Any) -> tuple:
-    """A number or text by value, its type and its bits."""
-    kind = type(value)
-    if kind is float:
-        return kind, struct.pack("d", value)
-    if kind is complex:
-        return kind, struct.pack("dd", value.real, value.imag)
-    if isinstance(value, np.generic):
-        return kind, value.tobytes()
-    return kind, value
-
-
-def shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -12,6 +12,7 @@ from ..record.recorder import Recorder
 from .support import BOOL, NO_VALUE, asarray, axis_of, broadcast, cast, deliver, refuse, unsupported
 
 UNSIGNED_OR_INT = "iu"
+OF_UFUNCS = ("where", "dtype", "casting")  # options of clip that are those of the ufunc behind it
 CLIP: Any = np._core.umath.clip  # type: ignore[attr-defined]
 
 
@@ -57,7 +58,7 @@ def select(recorder, condlist, choicelist, default=0):
 
 @implements(np.clip)
 def clip(recorder, a, a_min=NO_VALUE, a_max=NO_VALUE, out=None, *, min=NO_VALUE, max=NO_VALUE, **options):
-    refuse("clip", **options)
+    refuse("clip", **{name: value for name, value in options.items() if name not in OF_UFUNCS})
     low, high = (  # as NumPy names them since 2.1, or before
         None if bound is NO_VALUE else bound
         for bound in (min if a_min is NO_VALUE else a_min, max if a_max is NO_VALUE else a_max)
@@ -66,8 +67,8 @@ def clip(recorder, a, a_min=NO_VALUE, a_max=NO_VALUE, out=None, *, min=NO_VALUE,
     if low is None and high is None:
         return deliver(recorder, recorder.value_of(a), out)
     if low is None:
-        return np.minimum(a, high, out=out)  # type: ignore[arg-type]
-    return np.maximum(a, low, out=out) if high is None else CLIP(a, low, high, out=out)
+        return np.minimum(a, high, out=out, **options)  # type: ignore[arg-type]
+    return np.maximum(a, low, out=out, **options) if high is None else CLIP(a, low, high, out=out, **options)
 
 
 # Taking elements out.

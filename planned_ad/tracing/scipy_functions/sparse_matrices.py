@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from ..numpy_functions.support import asarray, unsupported
-from ..record.dispatch import STAND_INS, implements
+from ..record.dispatch import FUNCTIONS, STAND_INS, implements
 from ..record.number_sources import require_numbers
 from ..record.recorder import Recorder
 from ..record.traced import LibraryObject
@@ -370,3 +370,37 @@ def _diagonals(function: Any, kind: Any) -> None:
 _diagonals(scipy.sparse.diags, scipy.sparse.csr_matrix)
 if hasattr(scipy.sparse, "diags_array"):
     _diagonals(scipy.sparse.diags_array, scipy.sparse.csr_array)
+
+
+def of_columns(recorder: Recorder, data: Any, offsets: Any, shape: Any, like: Any) -> SparseStandIn:
+    """A matrix of diagonals as SciPy stores them, each with its numbers in the places of their columns."""
+    if not recorder.is_concrete(offsets):
+        raise unsupported("diagonals with traced offsets", "pass them as integers")
+    offsets = np.atleast_1d(recorder.plain(offsets))
+    data = np.atleast_2d(asarray(recorder, data))
+    numbers = np.arange(1, data.shape[0] * data.shape[1] + 1).reshape(data.shape)
+    entries = scipy.sparse.dia_array((numbers, offsets), shape=shape).tocoo()
+    rows, columns = entries.row.astype(np.int64), entries.col.astype(np.int64)
+    return sparse_of(recorder, data.reshape(-1)[entries.data - 1], rows, columns, like)
+
+
+def _of_diagonals(cls: Any, kind: Any) -> None:
+    @implements(cls)
+    def made(recorder, arg1, shape=None, dtype=None, copy=False, **options):
+        if type(arg1) is not tuple:
+            return FUNCTIONS[kind](recorder, arg1, shape, dtype)
+        data, offsets = arg1
+        data = asarray(recorder, data) if dtype is None else asarray(recorder, data).astype(dtype)
+        return of_columns(recorder, data, offsets, shape, kind(shape))
+
+
+_of_diagonals(scipy.sparse.dia_matrix, scipy.sparse.csr_matrix)
+_of_diagonals(scipy.sparse.dia_array, scipy.sparse.csr_array)
+
+
+@implements(scipy.sparse.spdiags)
+def spdiags(recorder, data, diags, m=None, n=None, format=None):
+    shape = m if n is None else (m, n)
+    shape = (len(data[0]),) * 2 if shape is None else shape
+    found = of_columns(recorder, data, diags, shape, scipy.sparse.csr_matrix(shape))
+    return found if format is None else found.asformat(format)

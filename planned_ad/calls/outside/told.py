@@ -1,0 +1,50 @@
+"""How what is found outside is told in messages, and numbers and texts are compared: by type and bits."""
+
+from __future__ import annotations
+
+import fractions
+import os
+import struct
+import types
+from typing import Any
+
+import numpy as np
+
+PLAIN = (int, bool, str, bytes, type(None), type(...), slice, range, fractions.Fraction)
+
+
+def where(f: types.FunctionType) -> str:
+    return f"the function of {os.path.basename(f.__code__.co_filename)}:{f.__code__.co_firstlineno}"
+
+
+def is_plain(value: object) -> bool:
+    """Whether this is a number or text, or has only these in it."""
+    kind = type(value)
+    if kind is slice:
+        return all(map(is_plain, (value.start, value.stop, value.step)))  # type: ignore[attr-defined]
+    return kind in (float, complex, *PLAIN) or isinstance(value, np.generic)
+
+
+def number_key(value: Any) -> tuple:
+    """A number or text by value, its type and its bits."""
+    kind = type(value)
+    if kind is float:
+        return kind, struct.pack("d", value)
+    if kind is complex:
+        return kind, struct.pack("dd", value.real, value.imag)
+    if isinstance(value, np.generic):
+        return kind, value.tobytes()
+    return kind, value
+
+
+def told(obj: Any) -> str:
+    """What a module, a class or a library's object calls itself; its own code may fail at that."""
+    try:
+        return repr(obj)
+    except Exception:
+        return f"<{type(obj).__name__} {getattr(obj, '__name__', '')}>"
+
+
+def shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
