@@ -15,6 +15,7 @@ from ...python.frames import user_frames
 from ...python.liveness import is_in_users_try
 from ...python.shadows import is_user_frame
 from ..record.lost_variables import Lost
+from ..values.indexing import KEYS, Keys
 from ..values.operators import Arithmetic
 from ..values.scalar_tracer import ScalarTracer
 from .state import Key, Place, capture, write_state
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..record.recorder import Recorder
 
-KEYS = ("present", "held")
+PARTS = ("present", "held")
 MISSING = "None is used as a number"
 
 
@@ -129,6 +130,31 @@ class NoneOrNumber(Arithmetic):
 def decided(obj: Any) -> Any:
     """Anything, but None or a number where it may be either."""
     return obj.decided() if type(obj) is NoneOrNumber else obj
+
+
+def has_either(recorder: Recorder, key: Any, value: Any) -> bool:
+    """Whether a key has None or a number in it, as one of its parts or as a bound of a slice."""
+    for part in key if type(key) is tuple else (key,):
+        bounds = (part.start, part.stop, part.step) if type(part) is slice else (part,)
+        if NoneOrNumber in map(type, bounds):
+            return True
+    return False
+
+
+def settled(key: Any) -> Any:
+    """A key with the numbers, and None where that is a bound of a slice."""
+    if type(key) is tuple:
+        return tuple(map(settled, key))
+    if type(key) is slice:
+        return slice(decided(key.start), decided(key.stop), decided(key.step))
+    return key.number() if type(key) is NoneOrNumber else key
+
+
+def put_at(array: Any, key: Any, value: Any) -> None:
+    array[settled(key)] = value
+
+
+KEYS.append(Keys(has_either, lambda array, key: array[settled(key)], put_at))
 
 
 def optional(recorder: Recorder, name: str, present: Any, held: Any) -> Any:
