@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import planned_ad.trace  # noqa: F401  (registers the functions)
+from planned_ad.python.library_names import public_name
 from planned_ad.tracing.complex.formulas import FORMULAS
 from planned_ad.tracing.complex.functions import COMPLEX_FUNCTIONS
 from planned_ad.tracing.numpy_functions.refused import INSTEAD, OF_SCIPY
@@ -42,6 +43,8 @@ in traced code: `grad`, `value_and_grad`, `jvp`, `vjp`, `linearize`, `jacobian`,
 
 def full_name(function: Callable) -> str:
     """`np.linalg.norm`, `scipy.special.expit`: as people write it."""
+    if type(function).__name__ == "fortran":
+        return public_name(function)
     name = function.__name__
     module = getattr(function, "__module__", None) or "scipy.special"
     if isinstance(function, np.ufunc):

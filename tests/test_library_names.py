@@ -34,6 +34,10 @@ def by_callback(x):
     return optimize.diagbroyden(lambda t: t - x, np.ones(3))
 
 
+def by_fortran(x):
+    return linalg.blas.dgemm(1.0, np.outer(x, x), np.eye(3))
+
+
 def by_masked(x):
     return np.ma.sort(x)
 
@@ -45,6 +49,7 @@ NAMED = [
     (by_alias, "scipy.special.ker has no rule", "docs/supported.md"),
     (by_class, "scipy.interpolate.CloughTocher2DInterpolator has no rule", "linear in the values"),
     (by_callback, "scipy.optimize.diagbroyden has no rule", "implicit function theorem"),
+    (by_fortran, "scipy.linalg.blas.dgemm has no rule", "docs/supported.md"),
     (by_masked, "numpy.ma.sort has no rule", "numpy.where(mask, 0.0, data)"),
 ]
 

@@ -16,6 +16,7 @@ import numpy as np
 from .shadows import ShadowGlobals, is_library
 
 UFUNC_MODULES = ("numpy", "scipy.special")  # the ufuncs of others say nothing of where they are from
+FORTRAN_MODULES = ("scipy.linalg.lapack", "scipy.linalg.blas")
 OURS = "planned_ad"
 
 
@@ -24,6 +25,10 @@ def public_name(function: Any) -> str:
     if isinstance(function, np.ufunc):
         name = function.__name__
         homes = [m for m in UFUNC_MODULES if getattr(sys.modules.get(m), name, None) is function]
+        return f"{homes[0]}.{name}" if homes else name
+    if type(function).__name__ == "fortran":  # which calls itself "function dgemm"
+        name = function.__name__.rpartition(" ")[2]
+        homes = [m for m in FORTRAN_MODULES if getattr(sys.modules.get(m), name, None) is function]
         return f"{homes[0]}.{name}" if homes else name
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or str(function)
     if isinstance(function, str):

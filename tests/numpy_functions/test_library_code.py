@@ -128,6 +128,9 @@ MATRICES: dict[str, Callable[..., Any]] = {
         0.5 * x[:4].reshape(2, 2), np.eye(2), np.eye(2), np.eye(2), s=0.1 * x[2:].reshape(2, 2)
     ),
     "cholesky by LAPACK": by_lapack,
+    "LAPACK by get_lapack_funcs": lambda x: scipy.linalg.get_lapack_funcs(("potrf",), (x,))[0](
+        np.outer(x[:2], x[:2]) + np.eye(2), lower=1
+    )[0],
     "triangles by LAPACK": lambda x: [
         lapack.dtrtri(x.reshape(2, 3)[:, :2] + 2 * np.eye(2), lower=lower, unitdiag=unit)[0]
         + lapack.dtrtrs(x.reshape(2, 3)[:, 1:] + 2 * np.eye(2), x[:2], lower=lower, trans=unit, unitdiag=unit)[0]

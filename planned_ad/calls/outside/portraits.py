@@ -25,7 +25,7 @@ from ...python.shadows import is_library
 from ...python.used_names import nested
 from ...tape.found_outside import Outside
 from .sightings import Same, Walk
-from .told import PLAIN, told
+from .told import PLAIN, shown_object
 
 
 class NotPortable(Exception):
@@ -84,7 +84,7 @@ def require_complete(walk: Walk, outside: Outside) -> None:
     for value in (*walk.fixed, *compiled):
         module = module_of(value)
         if module.partition(".")[0] not in PURE or module.startswith(IMPURE_PARTS) or asks_by_name(value):
-            raise NotPortable(f"{told(value)} may depend on more than its arguments")
+            raise NotPortable(f"{shown_object(value)} may depend on more than its arguments")
     for code in walk.codes:
         for inner in nested(code):
             asks = ASKS_THE_WORLD.intersection(inner.co_names)

@@ -36,7 +36,7 @@ from .libraries import (
     is_written_by_user,
     library_keeps_parts,
 )
-from .told import PLAIN, is_plain, number_key, shown, told, where
+from .told import PLAIN, is_plain, number_key, shown, shown_object, where
 
 MOST_ITEMS = 512  # of a container: of one with more, the items are not looked at
 MOST_ROWS = 4096
@@ -172,7 +172,7 @@ class Walk:
             return
         if is_fixed(obj):
             self.fixed.append(obj)
-            self.see(path, ("library", Same(obj)), told(obj), not isinstance(obj, types.ModuleType))
+            self.see(path, ("library", Same(obj)), shown_object(obj), not isinstance(obj, types.ModuleType))
             self.ask_world(obj)
             return
         if is_plain(obj):
@@ -327,13 +327,13 @@ class Walk:
 
     def visit_module(self, module: types.ModuleType, path: str) -> None:
         """Of a module of the user's; what traced code reads of it is known, beside what runs as it is."""
-        self.see(path, ("module", Same(module)), told(module), False)
+        self.see(path, ("module", Same(module)), shown_object(module), False)
         if self.is_raw:
             self.globals(vars(module), [name for name in list(vars(module)) if name in self.names.names])
 
     def visit_class(self, cls: type, path: str) -> None:
         cls = real_class(cls)
-        self.see(path, ("class", Same(cls), tuple(map(Same, cls.__mro__))), told(cls), False)
+        self.see(path, ("class", Same(cls), tuple(map(Same, cls.__mro__))), shown_object(cls), False)
         self.row(watchtable.bases_of(cls))
         if type(cls) is not type and is_written_by_user(type(cls)):
             self.as_it_is(Walk.class_attributes, type(cls), path)

@@ -37,7 +37,7 @@ def number_key(value: Any) -> tuple:
     return kind, value
 
 
-def told(obj: Any) -> str:
+def shown_object(obj: Any) -> str:
     """What a module, a class or a library's object calls itself; its own code may fail at that."""
     try:
         return repr(obj)

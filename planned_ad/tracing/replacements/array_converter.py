@@ -78,7 +78,7 @@ def kernel_estimates(recorder: Recorder, log: bool) -> Any:
     return estimate
 
 
-def solved(recorder: Recorder, x1: Any, x2: Any, /) -> Any:
+def solved_equations(recorder: Recorder, x1: Any, x2: Any, /) -> Any:
     """`solve` of the array API's standard: of known numbers, or of traced ones."""
     if recorder.is_concrete(x1) and recorder.is_concrete(x2):
         return recorder.adopt(np.linalg.solve(*recorder.plain((x1, x2))))
@@ -154,7 +154,7 @@ def library_replacements(recorder: Recorder) -> dict[int, object]:
     for package in HOLDERS:  # of copies of array_api_compat, whose `solve` looks into NumPy's own
         real = getattr(sys.modules.get(f"{package}array_api_compat.numpy.linalg"), "solve", None)
         if real is not None:
-            found[id(real)] = functools.partial(solved, recorder)
+            found[id(real)] = functools.partial(solved_equations, recorder)
     helpers = sys.modules.get(HELPERS)
     for name, answer in (("is_numpy_array", is_array), ("is_writeable_array", is_writeable)):
         real = getattr(helpers, name, None)

@@ -34,7 +34,7 @@ def failed(recorder: Recorder, is_true: Value) -> Any:
     return recorder.result(recorder.builder.cast(is_true, INT))
 
 
-def triangle(matrix: Any, lower: Any) -> Any:
+def triangle_of(matrix: Any, lower: Any) -> Any:
     return np.tril(matrix) if lower else np.triu(matrix)
 
 
@@ -65,7 +65,7 @@ def potri(recorder: Recorder, c: Any, lower: Any = 0, overwrite_c: Any = 0) -> t
     """The inverse, in one triangle."""
     c = recorder.array(recorder.value_of(c))
     inverse = FUNCTIONS[scipy.linalg.cho_solve](recorder, (c, bool(lower)), np.eye(len(c), dtype=c.dtype))
-    return triangle(inverse, lower) + others(c, lower), 0
+    return triangle_of(inverse, lower) + others(c, lower), 0
 
 
 def trtrs(
@@ -86,7 +86,7 @@ def trtri(recorder: Recorder, c: Any, lower: Any = 0, unitdiag: Any = 0, overwri
     solve = FUNCTIONS[scipy.linalg.solve_triangular]
     unit = np.eye(len(given), dtype=given.dtype)
     inverse = solve(recorder, c, unit, lower=bool(lower), unit_diagonal=bool(unitdiag))
-    inverse = triangle(inverse, lower) + others(given, lower)
+    inverse = triangle_of(inverse, lower) + others(given, lower)
     return (inverse - unit + np.diag(np.diagonal(given)) if unitdiag else inverse), info
 
 
@@ -102,6 +102,19 @@ def without_zeros(recorder: Recorder, a: Any, unitdiag: Any) -> tuple[Any, Any]:
 ROUTINES: dict[str, Callable[..., Any]] = {
     "gbsv": gbsv, "potrf": potrf, "potrs": potrs, "potri": potri, "trtrs": trtrs, "trtri": trtri,
 }  # fmt: skip
+
+
+@implements(scipy.linalg.get_lapack_funcs)
+def get_lapack_funcs(recorder, names, arrays=(), dtype=None, ilp64=False):
+    def routine(name: str) -> Callable[..., Any]:
+        def called(*args: Any, **options: Any) -> Any:
+            if name not in ROUTINES:
+                raise unsupported(f"the routine {name} of LAPACK", "call the function of scipy.linalg that uses it")
+            return ROUTINES[name](recorder, *args, **options)
+
+        return called
+
+    return routine(names) if isinstance(names, str) else [routine(name) for name in names]
 
 
 def of_doubles(routine: Callable[..., Any]) -> Callable[..., Any]:
