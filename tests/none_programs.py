@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import statistics
 
 import numpy as np
 
@@ -214,7 +215,7 @@ def chained(x):
 def as_an_argument(x):
     high, total = None, 0.0
     for v in x:
-        total += np.sum(np.clip(x, 0.2, high))
+        total += np.sum(np.clip(x, 0.2, high)) + statistics.variance(list(x), high) * v
         high = 0.5 + 0.1 * v if v > 0.5 else None
     return total
 

@@ -62,6 +62,40 @@ def test_errors_that_nobody_handles_are_those_of_the_function(
     assert np.all(shadow == 7.0)
 
 
+def required(x):
+    total = 0.0
+    for v in x:
+        if v > 5.0:
+            raise OverflowError(f"too large: {v:.1f}")
+        total += v**3
+    return total
+
+
+CALLS = {
+    "grad": lambda x: planned_ad.grad(required)(x),
+    "hessian": lambda x: planned_ad.hessian(required)(x),
+    "value_and_grad": lambda x: planned_ad.value_and_grad(required)(x),
+    "in a plan": lambda x: planned_ad.compile(lambda x: np.sum(planned_ad.grad(required)(x)), (X,))(x),
+    "of a derivative": lambda x: planned_ad.compile(planned_ad.grad(required), (X,))(x),
+    "value_and_gradient": lambda x: planned_ad.compile(required, (X,)).value_and_gradient(x),
+}
+OTHER_CALLS = {  # of which the error is that of a trace
+    "jvp": lambda x: planned_ad.jvp(required)(x, x),
+    "vectorize": lambda x: planned_ad.vectorize(required)(np.stack([X, x])),
+    "hvp": lambda x: planned_ad.compile(required, (X,)).hvp(x, x),
+    "jacobian": lambda x: planned_ad.compile(required, (X,)).jacobian(x),
+}
+X = np.linspace(0.0, 1.0, 30)
+
+
+@pytest.mark.parametrize("name", [*CALLS, *OTHER_CALLS])
+def test_derivatives_raise_the_error_too(name: str) -> None:
+    call, message = (CALLS[name], "too large: 7.0") if name in CALLS else (OTHER_CALLS[name], "too large")
+    call(X)
+    with pytest.raises(OverflowError, match=message):
+        call(np.append(X[1:], 7.0))
+
+
 def test_errors_have_numbers_in_them() -> None:
     def f(x):
         total = 0.0

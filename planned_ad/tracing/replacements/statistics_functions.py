@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..loops.none_or_number import decided
 from ..record.recorder import Recorder
 from ..record.traced import Traced
 
@@ -54,6 +55,7 @@ def statistics_replacements(recorder: Recorder) -> dict[int, object]:
     def replacing(function: Callable[..., Any], of_array: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function, ("__name__", "__doc__"), ())
         def replaced(data: Any, *args: Any, **kwargs: Any) -> Any:
+            args, kwargs = tuple(map(decided, args)), {name: decided(arg) for name, arg in kwargs.items()}
             items = data if issubclass(type(data), Traced) else list(data)
             traced = items if items is data else [i for i in items if issubclass(type(i), Traced) and not i.is_known]
             if len(items) < 2 or not len(traced):
