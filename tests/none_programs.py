@@ -250,6 +250,20 @@ def reduced(x):
     return -1.0 if found is None else found**2
 
 
+def place_that_is_returned(x):
+    def find(v):
+        for k in range(3):
+            if v < 0.25 * (k + 1):
+                return k
+        return None
+
+    total = 0.0
+    for v in x:
+        k = find(v)
+        total += v * v if k is None else v * (k + 1)
+    return total
+
+
 def as_a_bound(x):
     start, total = None, 0.0
     for i, v in enumerate(x):
@@ -274,6 +288,6 @@ def differentiated(x):
 LOOPS = (
     least_of_some, least_of_some_by_nested_tests, where_it_is, forgotten, runs, in_a_helper, by_a_default,
     used_without_asking, truth_of_it, texts_and_classes, in_an_object, two_at_once, a_flag_is_kept,
-    chained, as_an_argument, by_its_error, longest_run, reduced, differentiated,
+    chained, as_an_argument, by_its_error, longest_run, reduced, differentiated, place_that_is_returned,
 )  # fmt: skip
 PROGRAMS = (*LOOPS, as_a_bound, by_min, nearest, returned, by_a_pattern)

@@ -60,7 +60,7 @@ def put_together(kind: Any, keys: tuple[Any, ...], items: list[Any]) -> Any:
     if is_complex_kind(kind):
         return whole_of_parts(kind, items)
     if kind is NoneOrNumber:
-        return NoneOrNumber(items[0].recorder, *items)
+        return NoneOrNumber(next(item.recorder for item in items if hasattr(item, "recorder")), *items)
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 

@@ -97,6 +97,8 @@ class NoneOrNumber(Arithmetic):
                 yield from part.sources()
 
     def __getattr__(self, name: str) -> Any:
+        if not is_user_frame(sys._getframe(1)):  # only what the program asks for is a test
+            raise AttributeError(name)
         return getattr(self.decided(), name)
 
     def __bool__(self) -> bool:

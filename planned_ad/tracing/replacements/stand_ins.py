@@ -140,6 +140,7 @@ def kind_of(found: MadeLater) -> type:
     def make(obj: Any, *definition: Any) -> Any:
         if definition:
             return type(obj, *definition)
+        obj = decided(obj)
         kind = type(real_behind(obj))
         if kind.__module__.startswith(TRACERS):
             if kind is ScalarTracer and obj.types:
