@@ -49,6 +49,7 @@ from .errors import (
     told_of_refusals,
 )
 from .python.comprehensions import rewritten
+from .python.garbage import seldom_collected
 from .python.namespace import Namespace
 from .python.outside_changes import has_changes, names_read
 from .python.progress import tell
@@ -153,6 +154,7 @@ class Trace:
         return self.signature.names
 
 
+@seldom_collected
 def trace(
     f: Callable[..., Any],
     args: tuple[Any, ...],

@@ -330,6 +330,33 @@ def by_an_exit(x):
     return total
 
 
+def swallowed_by_finally(x):
+    def bounded(v):
+        try:
+            if v > 0.8:
+                raise KeyError(1)
+            return v * v
+        finally:
+            if v > 0.5:
+                return 3.0 * v  # noqa: B012
+
+    total = 0.0
+    for v in x:
+        total += bounded(v)
+    return total
+
+
+def of_an_index(x):
+    total, weights = 0.0, [1.0, 2.0, 3.0]
+    for v in x:
+        try:
+            total += v * x[int(v * 18)]
+            total += v * weights[int(v * 5)]
+        except IndexError:
+            total += v * v
+    return total
+
+
 def in_a_handler(x):
     total = 0.0
     for v in x:
@@ -385,6 +412,6 @@ PROGRAMS = (
     in_a_helper, in_the_loop, two_kinds, of_math, by_zero, handled_outside, raised_again, on_the_way_out, suppressed,
     suppressed_before_more, found_by_an_error, left_by_an_error, goes_on_and_stops, under_a_test, in_a_while,
     of_the_function, retried, counted_in_an_object, by_a_later_clause, by_a_bare_clause, past_others,
-    by_an_exit, in_a_handler,
+    by_an_exit, in_a_handler, swallowed_by_finally, of_an_index,
 )  # fmt: skip
 LOOPS = (in_a_helper, in_the_loop, two_kinds, of_math, by_zero, handled_outside, under_a_test, in_a_while, past_others)

@@ -249,6 +249,17 @@ def reduced(x):
     return -1.0 if found is None else found**2
 
 
+def as_a_bound(x):
+    start, total = None, 0.0
+    for i, v in enumerate(x):
+        total += v * np.sum(x[start:])
+        if v > 0.7 and start is None:
+            start = i
+        elif v < 0.3:
+            start = None
+    return total + np.sum(x[start:] ** 2)
+
+
 def differentiated(x):
     last, total = None, 0.0
     for k in range(len(x)):
@@ -264,4 +275,4 @@ LOOPS = (
     used_without_asking, truth_of_it, texts_and_classes, in_an_object, two_at_once, a_flag_is_kept,
     chained, as_an_argument, by_its_error, longest_run, reduced, differentiated,
 )  # fmt: skip
-PROGRAMS = (*LOOPS, by_min, nearest, returned, by_a_pattern)
+PROGRAMS = (*LOOPS, as_a_bound, by_min, nearest, returned, by_a_pattern)

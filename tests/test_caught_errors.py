@@ -62,6 +62,20 @@ def test_errors_that_nobody_handles_are_those_of_the_function(
     assert np.all(shadow == 7.0)
 
 
+def test_errors_have_numbers_in_them() -> None:
+    def f(x):
+        total = 0.0
+        for i, v in enumerate(x):
+            if v > 0.9:
+                raise ValueError("large at %d: %r" % (i, float(v)))  # noqa: UP031
+            total += v * v
+        return total
+
+    plan = planned_ad.compile(f, (np.linspace(0.3, 0.7, 8),), check=False)
+    with pytest.raises(ValueError, match=r"large at 7: 0.95$"):
+        plan(np.linspace(0.3, 0.95, 8))
+
+
 @pytest.mark.parametrize("check", [True, False])
 def test_an_example_with_such_an_error_has_it_too(check: bool) -> None:
     with pytest.raises(ValueError, match="negative"):

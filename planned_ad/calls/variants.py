@@ -14,7 +14,7 @@ from ..caching.folders import belonging_to
 from ..differentiate.keep.rooms import MORE
 from ..errors import BranchError, PlannedADError
 from ..planning.schedule import guard_steps
-from ..python.examples import copied_together
+from ..python.garbage import seldom_collected
 from ..python.made import first_function
 from ..python.options import PlanOptions
 from ..python.progress import stage
@@ -40,10 +40,11 @@ from ..tape.interpret import memory_of
 from ..tape.tape import Guard
 from ..trace import Trace
 from ..tracing.record.scopes import Site, Unrolled
-from .check.checked import DIFFERS, Checked, owner_of, traced_and_checked, with_owner
+from .check.checked import DIFFERS, Checked, traced_and_checked
 from .entries import Entry, compiled_parts, limited_tape, loaded_entry
 from .kinds import KINDS, CallKind
 from .outside.watch import Watch
+from .own_errors import run_on_copies
 from .replay import Call, CotangentShapeError
 from .split_calls import build_halves
 from .stored_plans import StoredTrace, find_entry, find_trace, put_entry, put_trace, request_for
@@ -119,6 +120,7 @@ class Variant:
                     found = self.entries[row.name]
         return found
 
+    @seldom_collected
     def _compiled(self, row: CallKind) -> Entry:
         with belonging_to(self.trace.line.file):
             parts = None if self.stored is None else find_entry(self.stored, row)
@@ -134,6 +136,7 @@ class Variant:
         """The same trace, with more room for the iterations of loops that stop."""
         return self._with_room(self.room * MORE)
 
+    @seldom_collected
     def _halves(self) -> dict[str, Entry]:
         with belonging_to(self.trace.line.file), stage(f"compiling both halves of {self.trace.name}"):
             return build_halves(
@@ -185,6 +188,7 @@ def more_telling(found: Broken | None, other: Broken) -> Broken:
     return found if found is not None and is_room(found.guard) else other
 
 
+@seldom_collected
 def add_variant(
     plan: PlanOfTraces,
     args: tuple,
@@ -349,8 +353,10 @@ def replay(
             while not done:
                 found = wider(plan, result, call)
                 done, result = attempt([found], called, entry_of, final=True)
-        except BaseException:
+        except BaseException as error:
             plan._variants[:], plan._options["max_steps"] = kept, steps
+            if isinstance(error, Exception) and not isinstance(error, PlannedADError):
+                run_on_copies(plan._f, call)  # which raises it with numbers in it, not with what stands for them
             raise
         if plan._variants[0] not in (*tried, found):
             put_first(plan, plan._variants[-1:])
@@ -391,11 +397,8 @@ def attempt(
 def raise_its_error(plan: PlanOfTraces, broken: Broken | None, called: Callable[[Trace], Call]) -> None:
     """Where a call takes a side that is not recorded since it ends in an error: that error, by the function itself."""
     if broken is not None and broken.guard.what == RAISES:
-        traced = broken.variant.trace
-        arguments = traced.structure.unflatten(called(traced).given())
-        owner, *copies = copied_together((owner_of(plan._f), *arguments))
-        args, kwargs = traced.signature.split(copies)
-        with_owner(plan._f, owner)(*args, **kwargs)
+        run_on_copies(plan._f, called(broken.variant.trace))
+        raise broken.error()
 
 
 def refuse_another(plan: PlanOfTraces, broken: Broken | None) -> None:

@@ -16,6 +16,7 @@ from llvmlite import ir
 from ..calls.kernel_functions import KernelFunction
 from ..kernels.entry.native_calls import BROKEN_GUARD
 from ..kernels.llvm.addresses import pointer_at
+from ..kernels.llvm.builder import TerseBuilder
 from ..kernels.llvm.codelibrary import compile_module
 from ..kernels.llvm.types import I8, I32, I64, POINTER, memory_type
 from .plain_plans import PlainOperand, kernel_slots
@@ -71,7 +72,7 @@ class XLAHandler:
         """`XLA_FFI_Error *handler(XLA_FFI_CallFrame *frame)`."""
         function = ir.Function(module, ir.FunctionType(POINTER, [POINTER]), self.symbol)
         (frame,) = function.args
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        builder = TerseBuilder(function.append_basic_block("entry"))
         with builder.if_then(builder.icmp_unsigned("!=", word(builder, frame, EXTENSION), I64(0))):
             emit_metadata(builder, frame)
         buffers = [pointer_in(builder, frame, ARGS, k) for k in range(len(self.inputs))]

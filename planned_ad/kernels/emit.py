@@ -42,6 +42,7 @@ from .library.matrices import EMIT, SCRATCH, emit_matrices, scratch_of
 from .library.native_callees import FIRST_GUARD, emit_call, in_python, may_leave
 from .library.scans import emit_nonzero, emit_scan
 from .library.sorting import emit_argsort
+from .llvm.builder import TerseBuilder
 from .llvm.places import Pointers, loop
 from .llvm.types import I32, I64, POINTER, align_stack, constant, memory_type
 from .nests.access import load_one
@@ -110,7 +111,7 @@ class KernelEmitter:
         align_stack(function)
         for argument in function.args:
             argument.add_attribute("noalias")
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        builder = TerseBuilder(function.append_basic_block("entry"))
         *addresses, workspace = function.args
         pointers = self.pointers(builder, dict(zip(memories, addresses)), workspace, number)
         self.emit_steps(builder, self.chunks[number], pointers)
@@ -174,7 +175,7 @@ class KernelEmitter:
         function.linkage = "internal"
         function.attributes.add("noinline")
         align_stack(function)
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        builder = TerseBuilder(function.append_basic_block("entry"))
         self.emit_in_place(builder, nest, Pointers(dict(zip(memories, function.args))))
         builder.ret_void()
         return function

@@ -21,6 +21,7 @@ from ..planning.schedule import LibraryStep, LoopStep, Memory, Nest, Reduce, Ste
 from .entry.memories import KernelPointers
 from .library.blas import emit_products, emit_zeros
 from .library.matrices import SCRATCH
+from .llvm.builder import TerseBuilder
 from .llvm.places import LoopPart, Place, Pointers, loop, loop_part
 from .llvm.types import I8, I64, POINTER, align_stack, constant, element_constant
 from .nests.access import put, read, store_one
@@ -73,7 +74,7 @@ class PartFunction:
         for argument in function.args:
             if kernel is not None and argument.type == POINTER:
                 argument.add_attribute("noalias")
-        inside = ir.IRBuilder(function.append_basic_block("entry"))
+        inside = TerseBuilder(function.append_basic_block("entry"))
         addresses = dict(zip(given, function.args))
         indices = dict(zip(pointers.indices, function.args[len(known) - len(pointers.indices) :]))
         found = Pointers(addresses, indices)
@@ -141,7 +142,7 @@ class PartFunction:
         """`void started(table, part, thread)`."""
         function = ir.Function(self.builder.module, pool.PART, f"{self.function.name}.started")
         function.linkage = "internal"
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        builder = TerseBuilder(function.append_basic_block("entry"))
         table, part, thread = function.args
         numbers = builder.bitcast(table, I64.as_pointer())
         values = []

@@ -107,6 +107,13 @@ def try_around(code: types.CodeType, instruction: int, line: int) -> Extent | No
 
 
 @functools.lru_cache(maxsize=4096)
+def may_be_swallowed(code: types.CodeType, instruction: int) -> bool:
+    """Whether an instruction is in a `try` whose `finally` may leave it, so that an error goes no further."""
+    tries = [s for s in _path(code, instruction) if isinstance(s, ast.Try | ast.TryStar)]
+    return any(has(s, kind) for t in tries for s in t.finalbody for kind in (ast.Return, ast.Break, ast.Continue))
+
+
+@functools.lru_cache(maxsize=4096)
 def is_in_finally(code: types.CodeType, instruction: int, line: int) -> bool:
     """Whether a line is in the `finally` of a `try` statement around an instruction."""
     tries = [s for s in _path(code, instruction) if isinstance(s, ast.Try | ast.TryStar)]

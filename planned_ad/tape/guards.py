@@ -85,6 +85,10 @@ def error_of(guard: Guard, name: str, max_steps: int, index: int | None = None) 
         return LengthError(f"{line}: arrays of run-time lengths do not go together, or are empty: `{line.text}`")
     if guard.what == "linear algebra":
         return SingularMatrixError(f"{guard.detail} ({line}: `{line.text}`)")
+    if guard.what == RAISES:
+        return BoundsError(
+            f"{guard.detail or 'the trace raises an error here, and the function does not'} ({line}: `{line.text}`)"
+        )
     if guard.what in ("bounds", "integers"):
         return BoundsError(f"{guard.detail} ({line}: `{line.text}`)")
     if guard.what == "max_steps":

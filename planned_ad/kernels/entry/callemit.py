@@ -15,6 +15,7 @@ import numpy as np
 from llvmlite import ir
 
 from ..llvm.addresses import TableModule, integer_at, pointer_at
+from ..llvm.builder import TerseBuilder
 from ..llvm.types import align_stack, value_unless
 from ..nests.overlaps import overlap_bits
 from . import headers, watchtable
@@ -65,7 +66,7 @@ def emit_entry(module: ir.Module, symbol: str, kernel: ir.Function) -> None:
     """Emit ``int32 kernel(void** leaf_pointers, void* workspace)``, for callers outside this module."""
     function = ir.Function(module, ir.FunctionType(INT32, [POINTER.as_pointer(), POINTER]), symbol)
     align_stack(function)  # the kernel may be written out in here
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = TerseBuilder(function.append_basic_block("entry"))
     table, workspace = function.args
     pointers = [builder.load(builder.gep(table, [INT64(leaf)])) for leaf in range(len(kernel.args) - 1)]
     builder.ret(builder.call(kernel, [*pointers, workspace]))
@@ -160,7 +161,7 @@ class CallEmitter(ObjectEmitter):
         _, arguments, count, keywords = self.function.args
         vectorcall = self._c_api("PyObject_Vectorcall", POINTER, [POINTER, POINTER.as_pointer(), INT64, POINTER])
         for block in (self.slow, self.exit):
-            self.builder = builder = ir.IRBuilder(block)
+            self.builder = builder = TerseBuilder(block)
             for cell in self.made:
                 value = builder.load(cell)
                 with builder.if_then(builder.icmp_signed("!=", value, POINTER(None))):

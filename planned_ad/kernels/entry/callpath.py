@@ -24,6 +24,7 @@ from llvmlite import ir
 from numba.core.registry import cpu_target
 
 from ..llvm.addresses import Referent, TableModule, plain_address, take_apart
+from ..llvm.builder import TerseBuilder
 from ..llvm.codelibrary import (
     ONLY_CHECKS,
     CodeLibrary,
@@ -153,7 +154,8 @@ def compiled_call(
     def emit(module: ir.Module) -> None:
         kernel = emit_kernel_function(module, f"{symbol}.body", spec)
         kernel.linkage = "external"
-        builder = ir.IRBuilder(kernel.append_basic_block("entry"))
+        kernel.attributes.add("noinline")  # into what calls it for the slow path: small ones would be compiled twice
+        builder = TerseBuilder(kernel.append_basic_block("entry"))
         *leaf_pointers, memory = kernel.args
         builder.ret(emit_kernel(builder, cpu_target.target_context, leaf_pointers, memory))
         emit_entry(module, f"{symbol}.kernel", kernel)

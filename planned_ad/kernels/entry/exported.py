@@ -19,6 +19,7 @@ from numba.core.registry import cpu_target
 from ..library.native_callees import CALLEE_FAILED, FIRST_GUARD
 from ..library.routines import PREFIX as LIBRARY
 from ..llvm.addresses import OpenModule
+from ..llvm.builder import TerseBuilder
 from ..llvm.codelibrary import MachineCode, Optimization, linkable_machine
 from ..llvm.types import I8, I32, I64, POINTER, align_stack
 from ..maths.scalar_library import PREFIX as SCIPY
@@ -76,7 +77,7 @@ def emit_exported(module: ir.Module, exported: ExportedFunction) -> None:
     entries = []
     for number, (spec, emit_kernel) in enumerate(exported.kernels):
         kernel = emit_kernel_function(module, f"{exported.symbol}.body{number}", spec)
-        builder = ir.IRBuilder(kernel.append_basic_block("entry"))
+        builder = TerseBuilder(kernel.append_basic_block("entry"))
         *pointers, memory = kernel.args
         builder.ret(emit_kernel(builder, cpu_target.target_context, pointers, memory))
         emit_entry(module, f"{exported.symbol}.kernel{number}", kernel)
@@ -85,7 +86,7 @@ def emit_exported(module: ir.Module, exported: ExportedFunction) -> None:
     kinds = [*(p.type for p in exported.parameters), POINTER]
     function = ir.Function(module, ir.FunctionType(I32, kinds), exported.symbol)
     align_stack(function)  # the kernels may be written out in here
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = TerseBuilder(function.append_basic_block("entry"))
     *arguments, workspace = function.args
     leaves, cells = emit_leaves(builder, exported.parameters, arguments)
     done, other = function.append_basic_block("done"), function.append_basic_block("other")

@@ -9,6 +9,7 @@ import sys
 
 from llvmlite import ir
 
+from ..llvm.builder import TerseBuilder
 from ..llvm.codelibrary import LITTLE, lasting_address
 from ..llvm.types import I32, I64, POINTER
 from . import headers
@@ -48,7 +49,7 @@ SIGNATURE = ir.FunctionType(I32, [I64.as_pointer(), I64.as_pointer(), I64, POINT
 
 def _emit(module: ir.Module, symbol: str) -> None:
     function = ir.Function(module, SIGNATURE, symbol)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = TerseBuilder(function.append_basic_block("entry"))
     table, arguments, count, keywords, ordered = function.args
     number, used, together = (builder.alloca(I64) for _ in range(3))
     named = builder.alloca(I64)

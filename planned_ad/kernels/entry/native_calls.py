@@ -25,6 +25,7 @@ from llvmlite import ir
 from ...python.callbacks import FORGET_PENDING
 from ..library.native_callees import CALLEE_FAILED
 from ..llvm.addresses import pointer_at
+from ..llvm.builder import TerseBuilder
 from ..llvm.codelibrary import LITTLE, compile_module, lasting_address
 from ..llvm.types import I32, I64, POINTER, memory_type
 from .callspec import ArraySpec, FloatSpec
@@ -164,7 +165,7 @@ def nowhere() -> int:
 
     def emit(module: ir.Module) -> None:
         function = ir.Function(module, ir.FunctionType(I32, [POINTER.as_pointer(), POINTER]), "nowhere")
-        ir.IRBuilder(function.append_basic_block("entry")).ret(I32(BROKEN_GUARD))
+        TerseBuilder(function.append_basic_block("entry")).ret(I32(BROKEN_GUARD))
 
     return lasting_address("nowhere", emit, LITTLE)
 
@@ -188,7 +189,7 @@ def _emit(module: ir.Module, symbol: str, parameters: Sequence[NativeParameter],
     claim = _emit_claim(module, f"{symbol}.claim")
     outside = _emit_outside(module, f"{symbol}.outside")
     function = ir.Function(module, ir.FunctionType(I32, [p.type for p in parameters]), symbol)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = TerseBuilder(function.append_basic_block("entry"))
     leaves, cells = emit_leaves(builder, parameters, function.args)
 
     first = builder.block
@@ -215,7 +216,7 @@ def _emit(module: ir.Module, symbol: str, parameters: Sequence[NativeParameter],
         builder.store(builder.load(copy), cell)
     builder.ret(I32(0))
     for block, code in ((broken, BROKEN_GUARD), (full, NO_MEMORY)):
-        ir.IRBuilder(block).ret(I32(code))
+        TerseBuilder(block).ret(I32(code))
     builder.position_at_end(failed)
     builder.call(pointer_at(builder, "address", FORGET_PENDING, ir.FunctionType(ir.VoidType(), [])), [])
     builder.ret(I32(CALLEE_FAILED))
@@ -225,7 +226,7 @@ def _emit_free(module: ir.Module, symbol: str) -> None:
     """`void free(void *)`, as one of our own."""
     free = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), "free")
     wrapper = ir.Function(module, free.function_type, symbol)
-    builder = ir.IRBuilder(wrapper.append_basic_block("entry"))
+    builder = TerseBuilder(wrapper.append_basic_block("entry"))
     builder.call(free, wrapper.args)
     builder.ret_void()
 
@@ -284,7 +285,7 @@ def _emit_outside(module: ir.Module, symbol: str) -> ir.Function:
     """`int32 outside(row *)`: 0 where everything outside is as it was, or this thread has no GIL to look at it."""
     function = ir.Function(module, ir.FunctionType(I32, [ROW.as_pointer()]), symbol)
     function.linkage = "internal"
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = TerseBuilder(function.append_basic_block("entry"))
     has_gil = ir.Function(module, ir.FunctionType(I32, []), "PyGILState_Check")
     watch = builder.load(_field(builder, function.args[0], 3))
     ask, look, leave = (function.append_basic_block(name) for name in ("ask", "look", "leave"))
@@ -307,7 +308,7 @@ def _emit_claim(module: ir.Module, symbol: str) -> ir.Function:
     function = ir.Function(module, ir.FunctionType(NODE.as_pointer(), [ROW.as_pointer()]), symbol)
     function.linkage = "internal"
     (row,) = function.args
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = TerseBuilder(function.append_basic_block("entry"))
     head = _field(builder, row, 2)
     _emit_search(builder, head)
     new, address = _emit_node(builder, row)

@@ -11,6 +11,7 @@ import numpy as np
 from llvmlite import ir
 
 from ..llvm.addresses import TableModule, invariant, pointer_at
+from ..llvm.builder import TerseBuilder
 from . import headers
 from .callspec import (
     ArgumentResult,
@@ -44,11 +45,11 @@ class ObjectEmitter:
         signature = ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT64, POINTER])
         self.module = module
         self.function = ir.Function(module, signature, symbol)
-        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.builder = TerseBuilder(self.function.append_basic_block("entry"))
         table = self.builder.gep(self._field(self.function.args[0], headers.TUPLE_ITEMS, POINTER), [BYTES])
         module.table = self.builder.bitcast(table, INT64.as_pointer())
         self.slow, self.exit = self._block("slow"), self._block("exit")
-        self.returned = ir.IRBuilder(self.exit).phi(POINTER)
+        self.returned = TerseBuilder(self.exit).phi(POINTER)
         self.made: list[ir.Value] = []  # cells of references that are dropped at the end
         self.seen: dict[Path, ir.Value] = {}  # arguments and what is in them; of a float, the copy of its number
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from ..llvm.builder import TerseBuilder
 from ..llvm.codelibrary import lasting_address
 from ..llvm.places import loop
 from ..llvm.types import I1, I32, I64, POINTER, value_unless
@@ -276,7 +277,7 @@ def _in_python():
 
 def _emit(module: ir.Module, symbol: str) -> None:
     function = ir.Function(module, ir.FunctionType(I32, [POINTER]), symbol)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = TerseBuilder(function.append_basic_block("entry"))
     table = table_at(builder, function.args[0])
     differs = builder.append_basic_block("differs")
     with each_field(builder, table) as same:

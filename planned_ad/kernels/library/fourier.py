@@ -12,6 +12,7 @@ from llvmlite import ir
 from ...planning.schedule import LibraryStep, Memory
 from ...regions.regions import View, c_strides
 from ..llvm.addresses import OpenModule
+from ..llvm.builder import TerseBuilder
 from ..llvm.places import Pointers, loop
 from ..llvm.types import I64, POINTER, memory_type
 from .fourier_lines import LaneBlocks, Strided, Transforms, Treatment
@@ -104,7 +105,7 @@ def transform_function(module: ir.Module, primitive: str, batch: Batch, params: 
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [number, number, POINTER]), name)
     function.linkage = "internal"
     function.attributes.add("noinline")
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = TerseBuilder(function.append_basic_block("entry"))
     source, target, scratch = function.args
     transforms = Transforms(builder, dtype, scratch)
 
@@ -174,7 +175,7 @@ class Measured(Transforms):
 def scratch_of_lines(primitive: str, n: int, lanes: int, dtype: np.dtype) -> int:
     number = memory_type(dtype).as_pointer()
     function = ir.Function(OpenModule("nowhere"), ir.FunctionType(ir.VoidType(), [number, number]), "nowhere")
-    builder = ir.IRBuilder(function.append_basic_block())
+    builder = TerseBuilder(function.append_basic_block())
     place, scratch = function.args
     transforms = Measured(builder, dtype, builder.bitcast(scratch, POINTER))
     line = Strided(place, place, 3, 3, 1)  # of no buffer

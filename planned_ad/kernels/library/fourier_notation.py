@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from ..llvm.builder import TerseBuilder
 from ..llvm.places import loop
 from ..llvm.types import I32, I64, align_stack, element_constant, memory_type, splat
 from .butterflies import Complex
@@ -39,7 +40,7 @@ class Routine:
         function = ir.Function(module, signature, symbol)
         align_stack(function)
         self.arguments = function.args
-        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.builder = TerseBuilder(function.append_basic_block("entry"))
 
     def type_of(self, letter: str) -> ir.Type:
         return {"p": self.number.as_pointer(), "i": I64, "f": self.number}[letter]

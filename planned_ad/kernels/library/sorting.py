@@ -11,6 +11,7 @@ from llvmlite import ir
 
 from ...planning.schedule import LibraryStep
 from ...regions.regions import c_strides
+from ..llvm.builder import TerseBuilder
 from ..llvm.places import Pointers, loop
 from ..llvm.types import I64, POINTER, memory_type
 
@@ -57,7 +58,7 @@ class Sorter:
     """Writes the function that sorts one line."""
 
     def __init__(self, function: ir.Function, dtype: np.dtype):
-        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.builder = TerseBuilder(function.append_basic_block("entry"))
         source, self.stride, self.result, self.unit, self.n = function.args
         self.dtype = dtype
         self.source = self.builder.bitcast(source, memory_type(dtype).as_pointer())

@@ -62,6 +62,8 @@ def splat(builder: ir.IRBuilder, value: ir.Value, lanes: int) -> ir.Value:
     if lanes == 1:
         return value
     vector = vector_type(value.type, lanes)
+    if isinstance(value, ir.Constant) and isinstance(value.constant, int | float):
+        return element_constant(vector, value.constant)
     first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
     zeros = element_constant(vector_type(I32, lanes), 0)
     return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), zeros)

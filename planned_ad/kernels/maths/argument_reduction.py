@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
+from ..llvm.builder import TerseBuilder
 from .notation import F64, I64, Lanes, declare, fast_two_sum
 from .shared_functions import FUNCTIONS, SharedFunction, shared
 
@@ -71,7 +72,7 @@ def write_reduction(function: ir.Function) -> None:
     Requires a finite x >= 2**-8; |F| <= 1/2, n is 0 or 1.
     """
     module = function.module
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = TerseBuilder(function.append_basic_block("entry"))
     x, doublings, offset = function.args
 
     bits = builder.bitcast(x, I64)
@@ -109,8 +110,8 @@ def write_reduction_of_lanes(function: ir.Function) -> None:
     """`write_reduction` for every lane of a vector, in a loop: unrolled it would cost much more to compile."""
     kind, structure = function.args[0].type, function.ftype.return_type
     entry, body, done = (function.append_basic_block(label) for label in ("entry", "lane", "done"))
-    ir.IRBuilder(entry).branch(body)
-    builder = ir.IRBuilder(body)
+    TerseBuilder(entry).branch(body)
+    builder = TerseBuilder(body)
     index = ir.IntType(32)
     lane = builder.phi(index)
     before = [builder.phi(shape) for shape in structure.elements]

@@ -18,6 +18,7 @@ from fractions import Fraction
 from llvmlite import ir
 from numpy.polynomial import polynomial
 
+from ..llvm.builder import TerseBuilder
 from . import vector_functions as vecmath
 from .notation import F64, Lanes, declare, element_of, like, suffix, where
 
@@ -52,7 +53,7 @@ def polygamma(builder: ir.IRBuilder, n: int, x: ir.Value) -> ir.Value:
     if function.is_declaration:
         function.linkage = "internal"
         function.attributes.add("nounwind")
-        inside = ir.IRBuilder(function.append_basic_block("entry"))
+        inside = TerseBuilder(function.append_basic_block("entry"))
         inside.ret(body(Lanes(inside, function.args[0]), n).value)
     return builder.call(function, [x])
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
+from ..llvm.builder import TerseBuilder
 from . import arc as vecmath_arc
 from . import exp as vecmath_exp
 from . import log as vecmath_log
@@ -109,7 +110,7 @@ def defined(module: ir.Module, name: str, kind: ir.Type) -> ir.Function:
 
 
 def write_body(name: str, function: ir.Function) -> None:
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = TerseBuilder(function.append_basic_block("entry"))
     builder.ret(body(builder, name, list(function.args)))
 
 

@@ -31,6 +31,7 @@ from llvmlite import ir
 from numba.core.compiler_lock import global_compiler_lock
 
 from ..llvm.addresses import pointer_at
+from ..llvm.builder import TerseBuilder
 from ..llvm.codelibrary import REGISTERED, CodeLibrary, compile_module
 from ..llvm.places import loop
 from ..llvm.types import I32, I64, POINTER
@@ -94,7 +95,7 @@ def emit_run(module: ir.Module) -> None:
     """`void run(function, context, parts, threads)`."""
     kind = ir.FunctionType(VOID, [POINTER, POINTER, I64, I64])
     function, parts_done = ir.Function(module, kind, "run"), take_parts(module)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = TerseBuilder(function.append_basic_block("entry"))
     cells, (what, context, parts, threads) = PoolCells(builder), function.args
     alone, first, together = (function.append_basic_block(n) for n in ("alone", "first", "together"))
     others, workers = builder.sub(threads, I64(1)), cells.load(WORKERS)
@@ -174,7 +175,7 @@ def take_parts(module: ir.Module) -> ir.Function:
         return found
     function = ir.Function(module, ir.FunctionType(VOID, [I64]), "take_parts")
     function.linkage = "internal"
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = TerseBuilder(function.append_basic_block("entry"))
     cells, (thread,) = PoolCells(builder), function.args
     what = builder.inttoptr(cells.load(FUNCTION), PART.as_pointer())
     context, parts, ranges = builder.inttoptr(cells.load(CONTEXT), POINTER), cells.load(PARTS), cells.load(RANGES)
@@ -197,7 +198,7 @@ def take_parts(module: ir.Module) -> ir.Function:
 def emit_work(module: ir.Module) -> None:
     """`void work(number)`: the life of the worker of this number, from 0 on."""
     function, parts_done = ir.Function(module, ir.FunctionType(VOID, [I64]), "work"), take_parts(module)
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = TerseBuilder(function.append_basic_block("entry"))
     number, cells = function.args[0], PoolCells(builder)
     names = "rested", "look", "closed", "tired", "join", "joined", "sleep", "check", "wait", "awake", "over"
     rested, look, closed, tired, join, joined, sleep, check, wait, awake, over = map(function.append_basic_block, names)

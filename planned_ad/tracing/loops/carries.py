@@ -35,7 +35,7 @@ from .held import (
     taken_apart,
     zero_like,
 )
-from .none_or_number import KEYS, NoneOrNumber
+from .none_or_number import PARTS, NoneOrNumber
 from .state import State
 from .stored_forms import KINDS, Array, Number
 from .traced_list import Segment, TracedList
@@ -228,7 +228,7 @@ class Joiner:
         parts, others = (optional_parts(value, zero_like(held)) for value in (old, new))
         if parts is None or others is None:
             return Nothing()
-        return Items(NoneOrNumber, KEYS, tuple(self.join(name, a, b) for a, b in zip(parts, others)))
+        return Items(NoneOrNumber, PARTS, tuple(self.join(name, a, b) for a, b in zip(parts, others)))
 
     def join_numbers(self, name: str, old: Any, new: Any) -> HandedOn:
         first, then = expression_of(old), expression_of(new)

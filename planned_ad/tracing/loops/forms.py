@@ -40,7 +40,7 @@ from ..values.number_types import types_in
 from ..values.scalar_tracer import ScalarTracer
 from .form import Allocate, HandedOn, NotCarried, Stores, scaled_index
 from .held import is_number, memory_of, number_type, optional_parts, put_together, same, taken_apart
-from .none_or_number import KEYS, NoneOrNumber, optional
+from .none_or_number import PARTS, NoneOrNumber, optional
 from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
 
@@ -73,7 +73,7 @@ def as_optional(a: HandedOn, b: HandedOn) -> tuple[HandedOn, HandedOn]:
     held = parts[1] or others[1]
     if held is None:
         return a, b
-    one, other = (Items(NoneOrNumber, KEYS, (found[0], found[1] or held)) for found in (parts, others))
+    one, other = (Items(NoneOrNumber, PARTS, (found[0], found[1] or held)) for found in (parts, others))
     return (a if isinstance(a, Items) else one), other
 
 

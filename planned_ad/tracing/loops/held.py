@@ -13,7 +13,7 @@ from ..record.storage import ShiftedStorage, Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
-from .none_or_number import KEYS, NoneOrNumber
+from .none_or_number import PARTS, NoneOrNumber
 from .state import State, held_by_callers
 
 MUTABLE = (list, dict)  # which stay the objects that they are: each of their items is a place of its own
@@ -44,7 +44,7 @@ def taken_apart(value: Any) -> Parts | None:
     if kind is dict:
         return kind, tuple(value), list(value.values())
     if kind is NoneOrNumber:
-        return kind, KEYS, [value.present, value.held]
+        return kind, PARTS, [value.present, value.held]
     whole = kind_of_parts(value)
     if whole is not None:
         names, parts = zip(*complex_parts(value))

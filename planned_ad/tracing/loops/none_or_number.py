@@ -2,7 +2,8 @@
 
 In memory that is a truth, whether there is a number, and the number. Where the program asks `best is None`, which
 `python.comprehensions` has written so that it comes here, that is a test of data, and on its sides the variables hold
-None, or the number itself. What else is done with it needs a number: calls in which there is none are refused there.
+None, or the number itself. What else is done with it needs a number: calls in which there is none raise what the
+function does.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from ...python.comprehensions import asks_for_none
 from ...python.frames import user_frames
 from ...python.liveness import is_in_users_try
 from ...python.shadows import is_user_frame
+from ...tape.guards import RAISES
 from ..record.lost_variables import Lost
+from ..values.indexing import KEYS, Keys
 from ..values.operators import Arithmetic
 from ..values.scalar_tracer import ScalarTracer
 from .state import Key, Place, capture, write_state
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..record.recorder import Recorder
 
-KEYS = ("present", "held")
+PARTS = ("present", "held")
 MISSING = "None is used as a number"
 
 
@@ -61,7 +64,7 @@ class NoneOrNumber(Arithmetic):
             if found is None:
                 raise TypeError("unsupported operand: 'NoneType'")
             return found
-        scopes.require_after(self.recorder.value_of(self.present), "bounds", MISSING)
+        scopes.require_after(self.recorder.value_of(self.present), RAISES, MISSING)
         self.put_in_place(self.held)
         return self.held
 
@@ -129,6 +132,31 @@ class NoneOrNumber(Arithmetic):
 def decided(obj: Any) -> Any:
     """Anything, but None or a number where it may be either."""
     return obj.decided() if type(obj) is NoneOrNumber else obj
+
+
+def has_either(recorder: Recorder, key: Any, value: Any) -> bool:
+    """Whether a key has None or a number in it, as one of its parts or as a bound of a slice."""
+    for part in key if type(key) is tuple else (key,):
+        bounds = (part.start, part.stop, part.step) if type(part) is slice else (part,)
+        if NoneOrNumber in map(type, bounds):
+            return True
+    return False
+
+
+def key_with_numbers(key: Any) -> Any:
+    """A key with the numbers, and None where that is a bound of a slice."""
+    if type(key) is tuple:
+        return tuple(map(key_with_numbers, key))
+    if type(key) is slice:
+        return slice(decided(key.start), decided(key.stop), decided(key.step))
+    return key.number() if type(key) is NoneOrNumber else key
+
+
+def put_at(array: Any, key: Any, value: Any) -> None:
+    array[key_with_numbers(key)] = value
+
+
+KEYS.append(Keys(has_either, lambda array, key: array[key_with_numbers(key)], put_at))
 
 
 def optional(recorder: Recorder, name: str, present: Any, held: Any) -> Any:

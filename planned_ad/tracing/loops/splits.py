@@ -17,8 +17,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...errors import PlannedADError
+from ...python.frames import user_frames
 from ...python.liveness import is_in_users_try
-from ...python.statements import Extent, all_of_function, extent_at, is_in_finally, rest_at, try_around
+from ...python.statements import (
+    Extent,
+    all_of_function,
+    extent_at,
+    is_in_finally,
+    may_be_swallowed,
+    rest_at,
+    try_around,
+)
 from ...tape.guards import RAISES
 from ...tape.tape import Value
 from ..record.aliases import Refusal
@@ -95,6 +104,8 @@ def follow_failure(
     if site[0] is not frame.f_code or site in failing or not issubclass(error, Exception):
         return
     if issubclass(error, StopIteration | PlannedADError) or is_in_users_try(frame, error):
+        return
+    if any(may_be_swallowed(around.f_code, around.f_lasti) for around in user_frames(frame)):
         return
     failing[site] = outcome
     recorder.watch.off()

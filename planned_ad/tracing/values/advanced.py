@@ -21,6 +21,7 @@ from ..record.promotion import BOOL, INT
 from ..record.recorder import Recorder
 from ..record.traced import TracedArray
 from .index_boxes import IndexBox, index_boxes
+from .python_errors import is_caught
 
 WHOLE = slice(None)
 
@@ -253,14 +254,8 @@ def index_in_loop(recorder: Recorder, index: Value, n: int, axis: int) -> Value:
     low, high = recorder.builder.limits.of(index)
     if -n <= low and high < n:
         return index if low >= 0 else recorder.apply("wrap_index", index, extent=n)
-    inside = recorder.apply(
-        "logical_and",
-        recorder.apply("greater_equal", index, recorder.constant(-n, INT)),
-        recorder.apply("less", index, recorder.constant(n, INT)),
-    )
-    if inside.shape:
-        inside = recorder.apply("reduce_all", inside, axes=tuple(range(len(inside.shape))))
-    elif recorder.scopes.open:
+    inside = _is_within(recorder, index, n, axis)
+    if not index.shape and recorder.scopes.open:
         recorder.scopes.open[-1].indices.append((index, n))
     recorder.scopes.require(inside, "index", axis_of(axis, n))
     wrapped = recorder.apply("wrap_index", index, extent=n)
@@ -268,13 +263,21 @@ def index_in_loop(recorder: Recorder, index: Value, n: int, axis: int) -> Value:
     return recorder.apply("minimum", recorder.apply("maximum", wrapped, least), most)
 
 
-def _guard_range(recorder: Recorder, index: Value, n: int, axis: int) -> None:
+def _is_within(recorder: Recorder, index: Value, n: int, axis: int) -> Value:
+    """Whether an index is in range, all of it; what handles that it is not asks first."""
     low, high = recorder.constant(-n, INT), recorder.constant(n, INT)
     inside = recorder.apply(
         "logical_and", recorder.apply("greater_equal", index, low), recorder.apply("less", index, high)
     )
     if inside.shape:
         inside = recorder.apply("reduce_all", inside, axes=tuple(range(len(inside.shape))))
+    if is_caught(IndexError) and not bool(recorder.result(inside)):
+        raise IndexError(f"index out of bounds for {axis_of(axis, n)}")
+    return inside
+
+
+def _guard_range(recorder: Recorder, index: Value, n: int, axis: int) -> None:
+    inside = _is_within(recorder, index, n, axis)
     if not recorder.outcome(inside, "index", axis_of(axis, n)):
         numbers = recorder.example.number(index)
         first = numbers[(numbers < -n) | (numbers >= n)].flat[0]
