@@ -203,6 +203,7 @@ KEYS = {
     "tile": lambda x: np.sum(np.tile(x, largest(x) + 1)),
     "repeat": lambda x: np.sum(np.repeat(x, largest(x) + 1)),
     "unravel_index": lambda x: np.outer(x, x)[np.unravel_index(np.argmax(np.outer(x, x)), (3, 3))],
+    "split at a place": lambda x: np.sum(np.split(x, [int(np.argmax(x)), 4])[0] ** 2) + x[-1],
     "split": lambda x: sum(np.sum(p) * k for k, p in enumerate(np.split(x, np.flatnonzero(x > 0.3)))),
     "comb": lambda x: math.comb(5, largest(x)) * x[0],
 }

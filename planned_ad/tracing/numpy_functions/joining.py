@@ -144,7 +144,11 @@ def _implement_split(function: Any) -> None:
     @implements(function)
     def parts(recorder: Recorder, ary: Any, *arguments: Any, **options: Any) -> Any:
         a = asarray(recorder, ary)
-        places = [[*map(operator.index, p)] if np.ndim(p) and not recorder.is_concrete(p) else p for p in arguments]
+        several = [isinstance(p, list | tuple) or np.ndim(p) for p in arguments]
+        places = [
+            [*map(operator.index, p)] if many and not recorder.is_concrete(p) else p
+            for many, p in zip(several, arguments)
+        ]
         pieces = function(a.geometry, *places, **options)
         return type(pieces)(recorder.seen(a, piece) for piece in pieces)
 
