@@ -314,10 +314,11 @@ class Walk:
         is_used: Callable[[str], bool] | None = None,
     ) -> None:
         """Those of an object, and those that are asked for and are not there, in its class `kind` neither."""
-        for name in filter(is_used or self.is_used, state):
-            if name != without:
+        asked, is_used = self.names.asked_for, is_used or self.is_used
+        for name in state:
+            if name != without and (is_used(name) or name in asked):
                 self.item(state, name, f"{path}.{name}")
-        missing = [name for name in sorted(self.names.asked_for) if name not in state and not hasattr(kind, name)]
+        missing = [name for name in sorted(asked) if name not in state and not hasattr(kind, name)]
         if missing and not state:  # as of most functions
             self.row(watchtable.length_of(state))
             return
