@@ -15,6 +15,7 @@ import numpy as np
 import scipy.special
 
 from ..record.dispatch import implements
+from ..record.promotion import operand, resolved
 from ..record.recorder import Recorder
 from .special import known_order
 from .support import FLOAT, asarray, floating, unsupported
@@ -48,6 +49,13 @@ def riemann(s: Any, first: int) -> Any:
     return np.where(low, left, np.where(at_pole, np.inf, right))
 
 
+def as_given(recorder: Recorder, found: Any, *operands: Any) -> Any:
+    """What was computed in double precision, in single precision where the operands are."""
+    kinds = [operand(recorder, obj)[0] for obj in operands]
+    dtype = np.result_type(resolved(np.true_divide, (kinds[0], kinds[-1]), None)[-1], np.float32)
+    return found.astype(dtype)[()]
+
+
 def as_doubles(recorder: Recorder, x: Any) -> Any:
     return asarray(recorder, x).astype(np.result_type(FLOAT))
 
@@ -58,17 +66,17 @@ def zeta(recorder, x, q=None, out=None):
     if out is not None:
         raise unsupported("scipy.special.zeta with out=", "assign to it")
     if q is None:
-        return riemann(as_doubles(recorder, x), 0)[()]
+        return as_given(recorder, riemann(as_doubles(recorder, x), 0), x)
     if is_whole_number(recorder, x):
         order = known_order(recorder, "scipy.special.zeta", x, 2)
         value = recorder.apply("polygamma", floating(recorder, q), n=order - 1)
         factor = recorder.constant((-1.0) ** order / math.factorial(order - 1), value.dtype)
         return recorder.result(recorder.apply("multiply", value, factor))
-    s, q = np.broadcast_arrays(as_doubles(recorder, x), as_doubles(recorder, q))
-    positive = recorder.value_of(q > 0)
+    s, shift = np.broadcast_arrays(as_doubles(recorder, x), as_doubles(recorder, q))
+    positive = recorder.value_of(shift > 0)
     require_everywhere(recorder, positive, "scipy.special.zeta(s, q) of traced s with q that is not positive")
-    found = by_euler_maclaurin(np.where(s > 1, s, 2.0), q)
-    return np.where(s > 1, found, np.where(s == 1, np.inf, np.nan))[()]
+    found = by_euler_maclaurin(np.where(s > 1, s, 2.0), shift)
+    return as_given(recorder, np.where(s > 1, found, np.where(s == 1, np.inf, np.nan)), x, q)
 
 
 def is_whole_number(recorder: Recorder, x: Any) -> bool:
@@ -83,4 +91,4 @@ def is_whole_number(recorder: Recorder, x: Any) -> bool:
 def zetac(recorder, x, out=None, **options):
     if out is not None or options:
         raise unsupported("scipy.special.zetac with out= or where=", "assign to it")
-    return riemann(as_doubles(recorder, x), 1)[()]
+    return as_given(recorder, riemann(as_doubles(recorder, x), 1), x)
