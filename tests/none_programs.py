@@ -250,6 +250,43 @@ def reduced(x):
     return -1.0 if found is None else found**2
 
 
+def asked_for_attributes(x):
+    last, total = None, 0.0
+    for v in x:
+        total += v if hasattr(last, "real") else v * v
+        total += v * (getattr(last, "real", None) or 2.0)
+        total += v if callable(getattr(last, "conjugate", None)) else 3.0 * v
+        try:
+            total += last.real * v
+        except AttributeError:
+            total += v
+        last = v if v > 0.3 else None
+    return total
+
+
+def compared_as_objects(x):
+    last, total = None, 0.0
+    for v in x:
+        before = last
+        if v > 0.6:
+            last = v
+        elif v < 0.2:
+            last = None
+        total += v * v if before is not last else v
+    return total
+
+
+def in_the_test_of_a_while(x):
+    high, total = None, 0.0
+    for v in x:
+        z = v
+        while high is not None and z < high:
+            z += 0.3
+        total += z
+        high = 1.1 * v if v > 0.5 else None
+    return total
+
+
 def place_that_is_returned(x):
     def find(v):
         for k in range(3):
@@ -290,4 +327,14 @@ LOOPS = (
     used_without_asking, truth_of_it, texts_and_classes, in_an_object, two_at_once, a_flag_is_kept,
     chained, as_an_argument, by_its_error, longest_run, reduced, differentiated, place_that_is_returned,
 )  # fmt: skip
-PROGRAMS = (*LOOPS, as_a_bound, by_min, nearest, returned, by_a_pattern)
+PROGRAMS = (
+    *LOOPS,
+    asked_for_attributes,
+    compared_as_objects,
+    in_the_test_of_a_while,
+    as_a_bound,
+    by_min,
+    nearest,
+    returned,
+    by_a_pattern,
+)

@@ -12,9 +12,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ...python.comprehensions import asks_for_none
-from ...python.frames import user_frames
+from ...python.frames import user_frame, user_frames
 from ...python.liveness import is_in_users_try
 from ...python.shadows import is_user_frame
+from ...python.statements import while_part
 from ...tape.guards import RAISES
 from ..record.lost_variables import Lost
 from ..values.indexing import KEYS, Keys
@@ -45,6 +46,10 @@ class NoneOrNumber(Arithmetic):
 
     def decided(self) -> Any:
         """None, or the number: a test of data, after which all variables hold what it is."""
+        frame, scopes = user_frame(sys._getframe(1)), self.recorder.scopes
+        if scopes.depth and frame is not None and while_part(frame) is not None:
+            reason = "asks in a `while` statement whether a variable is None, which data decide"
+            raise scopes.unroll_innermost(reason, self.recorder.builder.line)
         found = self.held if self.is_present() else None
         self.put_in_place(found)
         return found

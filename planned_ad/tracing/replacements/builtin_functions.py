@@ -329,6 +329,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
 
     @functools.wraps(isinstance, ("__name__", "__doc__"), ())
     def is_instance(obj: Any, kinds: Any, /) -> bool:
+        obj = decided(obj)
         if not issubclass(type(obj), Traced):
             return isinstance(obj, kinds)
         if type(obj) is ScalarTracer and obj.types:
@@ -339,12 +340,14 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     @functools.wraps(hasattr, ("__name__", "__doc__"), ())
     def has_attribute(obj: Any, name: str, /) -> bool:
         """Of a number, by the class that it has in the program."""
+        obj = decided(obj)
         if type(obj) is not ScalarTracer:
             return hasattr(obj, name)
         return is_of(recorder, types_of(obj), lambda cls: hasattr(cls, name))
 
     @functools.wraps(getattr, ("__name__", "__doc__"), ())
     def attribute(obj: Any, name: str, /, *default: Any) -> Any:
+        obj = decided(obj)
         if type(obj) is ScalarTracer and not has_attribute(obj, name):
             return getattr(0.0, name, *default)
         return getattr(obj, name, *default)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -118,11 +119,25 @@ def real_behind(obj: Any) -> Any:
 def identity_replacements(recorder: Recorder) -> dict[int, object]:
     """What asks for identity."""
 
+    asked: list[tuple[int, int, int, Any]] = []  # frame, line and instruction that asked last, and the number
+
+    def of_one(obj: Any) -> Any:
+        """One side of an `is`: whether two numbers are one object is not known where loops or branches leave them."""
+        found, frame = real_behind(obj), sys._getframe(1)
+        place, before = (id(frame), frame.f_lineno, frame.f_lasti), asked.pop() if asked else None
+        if recorder.scopes.depth and recorder.is_scalar(found):
+            if before is None or before[:2] != place[:2] or before[2] >= place[2]:
+                asked.append((*place, found))
+            elif before[3] is not found:
+                reason = "asks with `is` whether two numbers are one"
+                raise recorder.scopes.unroll_innermost(reason, recorder.builder.line)
+        return found
+
     def is_(a: Any, b: Any, /) -> bool:
-        return real_behind(a) is real_behind(b)
+        return of_one(a) is of_one(b)
 
     return {
-        id(itself): real_behind,
+        id(itself): of_one,
         id(is_none): lambda obj: decided(obj) is None,
         id(id): lambda obj, /: id(real_behind(obj)),
         id(operator.is_): is_,
