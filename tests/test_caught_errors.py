@@ -82,7 +82,7 @@ CALLS = {
 OTHER_CALLS = {  # of which the error is that of a trace
     "jvp": lambda x: planned_ad.jvp(required)(x, x),
     "vectorize": lambda x: planned_ad.vectorize(required)(np.stack([X, x])),
-    "hvp": lambda x: planned_ad.compile(required, (X,)).hvp(x, x),
+    "hvp": lambda x: planned_ad.compile(required, (X,), on_branch="record").hvp(x, x),
     "jacobian": lambda x: planned_ad.compile(required, (X,)).jacobian(x),
 }
 X = np.linspace(0.0, 1.0, 30)

@@ -8,7 +8,7 @@ from typing import Any
 from ..python.examples import copied_together
 from ..python.made import MadeOf
 from ..trace import trace
-from ..tracing.record.scopes import Unrolled
+from ..tracing.record.scopes import Decisions
 from .check.checked import owner_of, with_owner
 from .replay import Call
 
@@ -17,14 +17,13 @@ def run_on_copies(f: Callable[..., Any], call: Call) -> None:
     """Run the function on copies of the arguments of a call, for the error that it raises.
 
     A derivative would make this call again: its function is run, where that takes the same arguments, or it is traced
-    without loops.
+    so that it raises.
     """
     while isinstance(f, MadeOf) and f.passes_on:
         f = f.__wrapped__
     if isinstance(f, MadeOf):
         args, kwargs = call.example()
-        unrolled = {site: Unrolled(line=line, reason="raises an error") for site, line in call.trace.rolled}
-        trace(f, args, kwargs, unroll=0, unrolled=unrolled)
+        trace(f, args, kwargs, decisions=Decisions(raises=True))
         return
     owner, *copies = copied_together((owner_of(f), *call.trace.structure.unflatten(call.given())))
     args, kwargs = call.trace.signature.split(copies)
