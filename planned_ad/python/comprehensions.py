@@ -3,9 +3,9 @@
 A list comprehension keeps its list on Python's stack. In the copy of a function that is traced, `[f(v) for v in x]`
 reads `collected((f(v) for v in x))`, `list(items)` reads `collected(items, list)`, and an assigned list display `[a]`
 or `[a] * n` reads `display([a] * n)`. `kind is float` reads `itself(kind) is itself(float)`: the tracer has classes of
-its own in place of the real ones. All are looked up among the built-ins, under names that no program has. Where the
-source is not at hand, or is no longer that of the function, the code stays what it is. Loops that are left on a test
-are written anew by `exit_syntax`.
+its own in place of the real ones; and where data decide what is None, `v is None` reads `is_none(v)`. All are looked up
+among the built-ins, under names that no program has. Where the source is not at hand, or is no longer that of the
+function, the code stays what it is. Loops that are left on a test are written anew by `exit_syntax`.
 """
 
 import __future__
