@@ -369,3 +369,21 @@ def test_an_index_into_what_is_run_over_is_refused() -> None:
 
     with pytest.raises(planned_ad.errors.UnsupportedError, match="begins again"):
         planned_ad.compile(f, (np.ones((2, 3)),), check=False)
+
+
+@pytest.mark.parametrize("on_branch", ["retrace", "record"])
+@pytest.mark.parametrize("length", [5, 20])
+def test_one_side_of_a_branch_asks_for_items(length: int, on_branch: str) -> None:
+    def f(x):
+        items = iter(x)
+        total = 0.0
+        for v in items:
+            total += v
+            if v > 0.7:
+                total += 2 * next(items, 5.0)
+        return total
+
+    rng = np.random.default_rng(0)
+    plan = planned_ad.compile(f, (rng.random(length),), check=False, on_branch=on_branch)
+    for x in rng.random((12, length)):
+        assert plan(x) == pytest.approx(f(x), rel=1e-12)

@@ -25,7 +25,7 @@ from ..python.structure import Structure, flatten
 from ..python.type_variables import Arguments, Given
 from ..tape.tape import Value
 from ..tracing.lengths.varying import VaryingArray
-from ..tracing.loops.traced_list import TracedList
+from ..tracing.loops.list_in_trace import is_traced_list
 from ..tracing.record.recorder import Recorder
 from ..tracing.replacements.results import with_plain_lists
 from ..tracing.values.array_tracer import ArrayTracer
@@ -347,7 +347,7 @@ def flatten_traced(recorder: Recorder, tree: Any) -> tuple[list[Any], Structure]
     """`flatten` of what traced code holds; an array whose length is no number yet is refused, or its loop unrolled."""
     leaves, structure = flatten(with_plain_lists(tree))
     for leaf in leaves:
-        if type(leaf) is TracedList:
+        if is_traced_list(leaf):
             raise leaf.refuse()
         if issubclass(type(leaf), VaryingArray):
             raise leaf.refused("differentiates")

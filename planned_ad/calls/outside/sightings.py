@@ -209,6 +209,8 @@ class Walk:
         with self.raw():
             if known or self.is_new(obj):
                 visit(self, obj, path)
+            else:
+                self.see(path, ("again", Same(obj)), f"a {type(obj).__name__}", False)
 
     @contextlib.contextmanager
     def raw(self) -> Iterator[None]:

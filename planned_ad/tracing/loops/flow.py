@@ -15,6 +15,7 @@ from ..values.identity import refuse_truths
 from .iteration import Sequence, once
 from .leaving_tests import follow_exits
 from .none_or_number import refuse_nones
+from .run_time_lists import make_room, of_run_time_length
 from .traced_list import TracedList
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
@@ -39,7 +40,14 @@ class LoopFlow:
     def lay_down(self, items: TracedList) -> None:
         lay_down_list(self.recorder, items)
 
+    def uneven(self, items: TracedList) -> BaseException:
+        return of_run_time_length(self.recorder, items)
+
+    def before_run(self) -> None:
+        make_room(self.recorder)
+
     def finish(self) -> None:
+        self.before_run()
         refuse_identity(self.recorder)
         refuse_truths(self.recorder)
         refuse_nones(self.recorder)

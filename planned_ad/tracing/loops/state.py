@@ -51,6 +51,8 @@ class Place:
         """As the user knows it, for messages."""
         if self.kind == "local":
             return str(self.key)
+        if getattr(type(self.owner), "is_traced_list", False):
+            return f"len({self.owner.label})"
         if self.kind in ("attribute", "class"):
             return f"{(self.owner if self.kind == 'class' else type(self.owner)).__name__}.{self.key}"
         return f"[{self.key!r}]" if self.kind == "item" else "a variable of an enclosing function"
@@ -184,6 +186,8 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
             state.hidden = state.hidden or f"an iterator, `{kind.__name__}`"
         if id(obj) in seen:
             continue
+        if getattr(kind, "is_iterator", False):
+            state.contents[id(obj)] = (obj, obj.progress)
         if not _has_contents(obj):
             if may_hide(obj):
                 seen[id(obj)] = obj
@@ -221,6 +225,8 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
 
 def shown_kind(obj: Any) -> str:
     """An object by its class, for messages."""
+    if getattr(type(obj), "is_iterator", False):
+        return "how far an iterator is"
     if isinstance(obj, list | set | np.ndarray):
         return "a long list, a set, or an array that is not traced"
     name = f"a `{type(obj).__qualname__}`" if not isinstance(obj, type) else f"the class `{obj.__qualname__}`"
@@ -312,10 +318,8 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
             elif not isinstance(value, types.ModuleType):
                 yield Place(obj, name, "class" if kind is not ShadowModule else "attribute"), value
     elif getattr(kind, "is_traced_list", False):
-        if obj.has_pending:
-            yield Place(obj, "pending", "attribute"), obj.pending
-        for value in obj.parts:
-            yield None, value
+        for name, value in obj.held():
+            yield None if name is None else Place(obj, name, "attribute"), value
     elif isinstance(obj, dict):
         for key, value in obj.items():
             yield Place(obj, key, "item"), value

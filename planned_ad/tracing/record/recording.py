@@ -40,6 +40,12 @@ class Flow(Protocol):
     def lay_down(self, items: Any) -> None:
         """Give a list of numbers memory, where that can be done."""
 
+    def uneven(self, items: Any) -> BaseException:
+        """What to raise where a list does not grow by the same number of elements each time."""
+
+    def before_run(self) -> None:
+        """What is recorded so far is about to run for the example."""
+
     def finish(self) -> None:
         """The function has returned."""
 
