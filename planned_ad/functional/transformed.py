@@ -106,6 +106,9 @@ class Transformed(MadeOf, Generic[Arguments, Given]):
         """The plan for arguments like these; compiled at the first time."""
         return self._plans.of(lambda a, k: Plan(self, a, default_options(), k), args, kwargs)
 
+    def calls(self, args: tuple, kwargs: dict[str, Any]) -> Iterator[tuple[tuple, dict[str, Any]]]:
+        yield args if self.extra is None else args[:-1], kwargs
+
     def told(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in NOT_TOLD}
 

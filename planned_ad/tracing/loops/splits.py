@@ -100,8 +100,8 @@ def follow_failure(
     recorder: Recorder, frame: types.FrameType, site: Site, outcome: bool, error: type[BaseException]
 ) -> None:
     """An error is raised on this side of a test: from now on it is not recorded, if nobody handles that error."""
-    failing, raises = recorder.scopes.decisions.failing, recorder.scopes.decisions.raises
-    if raises or site[0] is not frame.f_code or site in failing or not issubclass(error, Exception):
+    failing = recorder.scopes.decisions.failing
+    if site[0] is not frame.f_code or site in failing or not issubclass(error, Exception):
         return
     if issubclass(error, StopIteration | PlannedADError) or is_in_users_try(frame, error):
         return

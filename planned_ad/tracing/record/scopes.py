@@ -75,7 +75,6 @@ class Decisions:
     raising: dict[Site, Any] = field(default_factory=dict)  # how far the sides of tests go on of which one raises
     nones: bool | None = None  # whether what asks for None is seen: None until a variable is that or a number
     failing: dict[Site, bool] = field(default_factory=dict)  # which sides of tests end in an error that nobody handles
-    raises: bool = False  # such errors are raised while tracing: the example is to have one
     truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
     stepped: set[Site] = field(default_factory=set)  # `any` and `all` of items that change something
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
