@@ -52,5 +52,9 @@ TEXTS = (
     "several = [list(positive(v)) for v in (p, q)]\nt = 0.9 * t + 0.01 * len(several[0]) + 0.01 * sum(several[1])",
     "up = positive(p) + [c]\nt = 0.9 * t + 0.01 * up[0] * up[-1]",
     "flags = [v > 0.2139 for v in {array} if v < 0.9]\nt = t * (0.9 if any(flags) else 0.8) + 0.01 * sum(flags)",
+    "few.sort()\nif few:\n    t = 0.9 * t + 0.01 * few[0] * few[len(few) // 2]",
+    "order = sorted(range(3), key=lambda m: p[m] * q[m])\nt = 0.9 * t + 0.01 * p[order[0]] * q[order[2]]",
+    "z = sorted({array}, reverse={test})\nt = 0.9 * t + 0.01 * z[0] * z[1]",
+    "t = 0.9 * t + 0.01 * np.median(positive({array}) + [c])",
     "t = 0.9 * t + 0.01 * len(sorted(positive(p))) + (0.01 if some == [] else 0.02)",
 )  # fmt: skip

@@ -310,6 +310,8 @@ class Branches:
                 self.recorder.watch.off()
                 self.recorder.follow_lists([now.sizes[owner][0]])
                 raise self.refused("lets a list, dict or set grow on one side of a branch")
+        if active.entry.unseen:
+            raise self.refused(f"holds {active.entry.unseen}, beside a branch")
         changed = now.changed_contents(active.entry)
         if changed:
             raise self.refused(f"changes {changed}, on one side of a branch")
@@ -426,8 +428,7 @@ class Branches:
                 (-calls, kind, name) if calls and kind == "local" else (owner, kind, name): found
                 for (owner, kind, name), found in state.values.items()
             }
-            total.sizes |= state.sizes
-            total.contents |= state.contents
+            total.join(state)
         return total
 
     def incomplete(self) -> None:

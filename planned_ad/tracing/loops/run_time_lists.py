@@ -9,9 +9,12 @@ elements can do makes it start again with the list as Python makes it; or, outsi
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ...python.complex_parts import kind_of_parts
 from ...regions.affine import exact
@@ -24,6 +27,8 @@ from ..lengths.sources import Bound, Memory
 from ..lengths.varying import refused
 from ..record.promotion import INT
 from ..record.storage import Storage
+from ..values.elementwise import elementwise
+from ..values.indexing import KEYS, Keys
 from ..values.loop_index import expression_of, plain_or_traced
 from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
     from ..record.recorder import Recorder
     from ..record.scopes import Site
 
+NO_NAN = "of numbers that are sorted one is nan, which has no place in Python's order"
 MOST_ROWS, MOST_TIMES = 1 << 24, 8
 
 
@@ -142,6 +148,22 @@ class RunTimeList(ListInTrace):
         if type(key) is not int:
             raise self.refuse()
         self.pop(key)
+
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        """By all the numbers of its elements; what lies behind these comes last, as nan does."""
+        recorder = self.recorder
+        fronts: list[Any] = [getattr(leaf, "memory", None) for leaf in self._rows().leaves()]
+        if self.kind is tuple or key is not None or None in fronts or fronts[0].dtype.kind != "f":
+            raise self.refuse()
+        beyond = elementwise(recorder, np.greater_equal, (np.arange(self.most), self.count))
+        for front in fronts:
+            ordered = elementwise(recorder, np.logical_or, (beyond, elementwise(recorder, np.equal, (front, front))))
+            recorder.scopes.require_after(recorder.value_of(ordered.all()), "bounds", NO_NAN)
+        first, *others = [-front for front in fronts] if reverse else fronts
+        first = recorder.call(np.where, (beyond, first.dtype.type(np.nan), first), {})
+        order = recorder.call(np.lexsort, ((*others[::-1], first),), {})
+        for front, rows in zip(fronts, [front[order] for front in fronts]):
+            front[...] = rows
 
     def _know(self, value: Any) -> None:
         """The form of its elements has to serve for this one, too."""
@@ -435,3 +457,27 @@ class RunOver:
 
     def refuse(self) -> BaseException:
         return self.items.refuse()
+
+
+# As an index array.
+
+
+def has_run_time_list(recorder: Recorder, key: Any, value: Any) -> bool:
+    return any(type(part) is RunTimeList for part in (key if type(key) is tuple else (key,)))
+
+
+def with_arrays(key: Any) -> Any:
+    """A key with the lists in it as arrays."""
+    if type(key) is tuple:
+        return tuple(map(with_arrays, key))
+    return key.traced() if type(key) is RunTimeList else key
+
+
+KEYS.insert(
+    0,
+    Keys(
+        takes=has_run_time_list,
+        get=lambda array, key: array[with_arrays(key)],
+        put=lambda array, key, value: operator.setitem(array, with_arrays(key), value),
+    ),
+)

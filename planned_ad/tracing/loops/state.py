@@ -103,6 +103,7 @@ class State:
     frame: types.FrameType | None = None  # in which the code runs
     is_opaque: bool = False  # whether there are objects of which it is not known whether they have a state
     hidden: str = ""  # what there is that nobody can put back, an iterator or the like; empty if there is none
+    unseen: str = ""  # an iterator of which nobody can tell how far it is
 
     def add(self, place: Place, value: Any) -> None:
         key = id(place.owner), place.kind, place.key
@@ -113,6 +114,7 @@ class State:
         kind: Any = type(value)
         if is_iterator(kind) or is_advanced(value):
             self.hidden = f"an iterator, `{place.name}`"
+            self.unseen = self.hidden if is_iterator(kind) else self.unseen
         elif is_finalised(value):
             self.hidden = f"`{place.name}`, an object that notices when it is gone,"
         if kind is np.ndarray:
@@ -123,6 +125,12 @@ class State:
     def owners(self) -> set[int]:
         """The objects to which places belong, or may."""
         return {owner for owner, _, _ in self.values} | set(self.sizes) | set(self.contents)
+
+    def join(self, other: State) -> None:
+        """What another frame leads to as well, its places aside."""
+        self.sizes |= other.sizes
+        self.contents |= other.contents
+        self.unseen = self.unseen or other.unseen
 
     def changed_contents(self, before: State) -> str:
         """What of all that is compared as a whole has changed; a long list may have come to hold other things."""
@@ -184,6 +192,7 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
         kind: Any = type(obj)
         if is_iterator(kind) or is_advanced(obj):
             state.hidden = state.hidden or f"an iterator, `{kind.__name__}`"
+            state.unseen = state.hidden if is_iterator(kind) else state.unseen
         if id(obj) in seen:
             continue
         if getattr(kind, "is_iterator", False):
