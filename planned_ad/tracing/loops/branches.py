@@ -461,7 +461,7 @@ class Branches:
         elif event == "exception":
             self.raised = frame
             for active in [a for a in self.active[-1:] if a.frame is frame]:
-                splits.follow_failure(self.recorder, frame, active.site, active.outcome, argument[0])
+                splits.follow_failure(self.recorder, frame, active.site, active.outcome, argument)
         elif event == "return" and not frame.f_code.co_flags & GENERATOR:  # (a generator yields, and goes on)
             sides = [active for active in reversed(self.active) if active.frame is frame]
             if frame is not self.loop.frame:

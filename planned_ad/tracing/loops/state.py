@@ -117,7 +117,10 @@ class State:
             self.unseen = self.hidden if is_iterator(kind) else self.unseen
         elif is_finalised(value):
             self.hidden = f"`{place.name}`, an object that notices when it is gone,"
-        if kind is np.ndarray:
+        if issubclass(kind, TracedArray):  # whose shape and flags can be set
+            shown = value.geometry
+            self.contents[id(value)] = (value, (shown.shape, shown.strides, shown.flags.writeable))
+        elif kind is np.ndarray:
             self.contents[id(value)] = (value, zlib.crc32(value.tobytes()))
         elif kind is set:
             self.contents[id(value)] = (value, frozenset(value))
@@ -198,7 +201,7 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
         if getattr(kind, "is_iterator", False):
             state.contents[id(obj)] = (obj, obj.progress)
         if not _has_contents(obj):
-            if may_hide(obj):
+            if may_hide(obj) and not is_iterator(kind):  # nobody can look into those
                 seen[id(obj)] = obj
                 waiting.append(kind)
                 held = held_by(obj)
@@ -236,6 +239,8 @@ def shown_kind(obj: Any) -> str:
     """An object by its class, for messages."""
     if getattr(type(obj), "is_iterator", False):
         return "how far an iterator is"
+    if issubclass(type(obj), TracedArray):
+        return "the shape or the flags of an array"
     if isinstance(obj, list | set | np.ndarray):
         return "a long list, a set, or an array that is not traced"
     name = f"a `{type(obj).__qualname__}`" if not isinstance(obj, type) else f"the class `{obj.__qualname__}`"
