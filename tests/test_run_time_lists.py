@@ -13,11 +13,12 @@ import planned_ad
 from planned_ad.tape.tape import Guard
 from planned_ad.trace import trace
 
+from .lists_in_turn_programs import IN_TURN, OTHERS_IN_TURN
 from .run_time_list_programs import LOOPS, PROGRAMS, sum_of_some
 
 
 @pytest.mark.parametrize("unroll", [0, 16])
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [*PROGRAMS, *IN_TURN, *OTHERS_IN_TURN], ids=lambda f: f.__name__)
 def test_lists_of_a_length_that_is_data(f: Callable, unroll: int) -> None:
     rng = np.random.default_rng(0)
     x, direction = rng.normal(size=(2, 18))
@@ -29,7 +30,7 @@ def test_lists_of_a_length_that_is_data(f: Callable, unroll: int) -> None:
         assert plan.gradient(x) @ direction == pytest.approx(slope, rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [*LOOPS, *IN_TURN], ids=lambda f: f.__name__)
 def test_loops_stay_loops(f: Callable) -> None:
     found = trace(f, (np.random.default_rng(0).normal(size=42),), unroll=0)
     assert found.rolled and not found.unrolled
@@ -136,3 +137,17 @@ def test_growing_while_it_is_run_over() -> None:
     for _ in range(5):
         x = rng.normal(size=20)
         assert plan(x) == pytest.approx(f(x), rel=1e-13)
+
+
+def test_a_list_that_grows_out_of_itself() -> None:
+    """How much room it needs is counted through all iterations, and nothing is written beyond that."""
+
+    def f(x):
+        found = [x[0]]
+        for v in x:
+            if v > 0:
+                found = found[:] + [0.5 * v, v]
+        return sum(found)
+
+    plan = planned_ad.compile(f, (-np.ones(200),))
+    assert plan(np.ones(200)) == pytest.approx(f(np.ones(200)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,44 +32,20 @@ from ..values.indexing import KEYS, Keys
 from ..values.loop_index import expression_of, plain_or_traced
 from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
-from .columns import element_form, stored
 from .form import HandedOn
-from .forms import Items, Unchanged, elements_of, joined
+from .forms import Items, Unchanged, elements_of
 from .held import put_together, same
-from .iteration import Sequence
-from .list_growth import lists_in
 from .list_in_trace import ListInTrace
+from .list_room import MOST_ROWS, Appended, form_in_rows, is_alike, room_for, serving
 from .stored_forms import Array, InMemory, Number
-from .traced_list import NOTHING, TracedList
-from .written_lists import common_number
+from .traced_list import NOTHING, Segment, TracedList
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
     from ..record.scopes import Site
 
+NO_ROOM = "a list comes to hold more elements than its memory has room for"
 NO_NAN = "of numbers that are sorted one is nan, which has no place in Python's order"
-MOST_ROWS, MOST_TIMES = 1 << 24, 8
-
-
-@dataclass(frozen=True)
-class ListRoom:
-    """What is decided of the lists that one instruction makes: how their elements lie in memory, and for how many."""
-
-    form: HandedOn | None = None
-    most: int = 1
-    times: int = 0  # that there were too few
-
-
-@dataclass
-class Appended:
-    """How often the places where one list is appended to may run, beside those of what it is a copy of."""
-
-    source: Appended | None = None
-    times: dict[object, int] = field(default_factory=dict)
-
-    @property
-    def most(self) -> int:
-        return sum(self.times.values()) + (self.source.most if self.source is not None else 0)
 
 
 class RunTimeList(ListInTrace):
@@ -115,8 +91,14 @@ class RunTimeList(ListInTrace):
         self._make_room()
         assert self.column is not None
         self._lend(value)
-        self._put(self.column, Position(self.count), value)
-        self.count = self.count + 1
+        recorder = self.recorder
+        most, last = (recorder.constant(number, INT) for number in (self.most, self.most - 1))
+        count = recorder.value_of(self.count, INT)
+        recorder.scopes.require_after(recorder.apply("less", count, most), "bounds", NO_ROOM)
+        row = ScalarTracer(recorder, recorder.apply("minimum", count, last), is_python=True)
+        self._put(self.column, Position(row), value)
+        grown = recorder.apply("minimum", recorder.apply("add", count, recorder.constant(1, INT)), most)
+        self.count = ScalarTracer(recorder, grown, is_python=True)  # no more than that, until the guard is tested
 
     def extend(self, values: Any) -> None:
         if issubclass(type(values), ListInTrace) or not isinstance(values, list | tuple):
@@ -133,8 +115,10 @@ class RunTimeList(ListInTrace):
     def pop(self, where: Any = -1) -> Any:
         if self.kind is tuple or type(where) is not int or where not in (0, -1):
             raise self.refuse()
-        found = self[where]
-        self.count = self.count - 1
+        recorder, found = self.recorder, self[where]
+        left = recorder.apply("subtract", self.length_.count, recorder.constant(1, INT))
+        left = recorder.apply("maximum", left, recorder.constant(0, INT))  # until the guard of the index is tested
+        self.count = ScalarTracer(recorder, left, is_python=True)
         if where == 0:
             self._copy(self._rows(), self._rows(), 1, replace(self.length_, most=self.most - 1), 1)
         return found
@@ -148,6 +132,26 @@ class RunTimeList(ListInTrace):
         if type(key) is not int:
             raise self.refuse()
         self.pop(key)
+
+    def take(self, other: RunTimeList) -> None:
+        """Come to hold what another list does, which nobody has any more."""
+        if other.kind is not self.kind:
+            raise self.refuse()
+        common = serving(self.form, other.form) if self.form is not None and other.form is not None else None
+        for found in (self, other):
+            if common is not None and not is_alike(common, found.form):  # type: ignore[arg-type]
+                found._decide(form=common)
+            if found.form is None:
+                found._decide(form=other.form or self.form)
+        if common is None:
+            raise self.refuse()
+        recorder = self.recorder
+        self.appended.after(other.appended, recorder.scopes.indices, self._times())
+        most, count = recorder.constant(self.most, INT), other.length_.count
+        recorder.scopes.require_after(recorder.apply("less_equal", count, most), "bounds", NO_ROOM)
+        length = RunTime(recorder.apply("minimum", count, most), min(self.most, other.most))
+        self._copy(other._rows(), self._rows(), 0, length, 1)
+        self.count = length.scalar(recorder)
 
     def sort(self, *, key: Any = None, reverse: bool = False) -> None:
         """By all the numbers of its elements; what lies behind these comes last, as nan does."""
@@ -182,15 +186,19 @@ class RunTimeList(ListInTrace):
 
     def _make_room(self) -> None:
         """For as many elements as the loops around may append here."""
-        scopes = self.recorder.scopes
-        times = 1
-        for scope in scopes.open[self.depth :]:
-            if scope.index is not None:
-                times *= scopes.capacity(exact(scope.range[1]) + 1)
+        scopes, times = self.recorder.scopes, self._times()
         key, found = (scopes.indices, self.recorder.builder.next_value), self.appended
         found.times[key] = max(found.times.get(key, 0), times)
         if found.most > MOST_ROWS:
             raise self.refuse()
+
+    def _times(self) -> int:
+        """How often what is recorded now may run while there is this list."""
+        scopes, times = self.recorder.scopes, 1
+        for scope in scopes.open[self.depth :]:
+            if scope.index is not None:
+                times *= scopes.capacity(exact(scope.range[1]) + 1)
+        return times
 
     def _decide(self, **known: Any) -> None:
         lengths = self.recorder.scopes.decisions.lengths
@@ -242,10 +250,7 @@ class RunTimeList(ListInTrace):
         return bool(self.count > 0)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.sequence())
-
-    def sequence(self) -> Sequence:
-        return Sequence(self.recorder, self.length_, self.item_at, (RunOver(self),))
+        return self.recorder.flow.iterate(self.length_, self.item_at, (RunOver(self),))
 
     def item_at(self, row: Any) -> Any:
         """The element in a row that is known to be there."""
@@ -323,7 +328,7 @@ class RunTimeList(ListInTrace):
         """Another list, of some of its elements."""
         start, length, step = stretch(self.recorder, key, self.length_)
         found = RunTimeList(self.recorder, self.site, [], self.kind)
-        found.appended.source = self.appended
+        found.appended.after(self.appended, (), 1)
         if self.column is not None and found.column is not None:
             self._copy(self.column, found.column, start, length, step)
         found.count = length.scalar(self.recorder)
@@ -341,6 +346,10 @@ class RunTimeList(ListInTrace):
                 target.element(row).write(source.element(row).read())
 
             for_each(self.recorder, replace(length, most=min(length.most, self.most)), put)
+
+    def segment(self) -> Segment:
+        """All of its rows, for their form."""
+        return Segment(self._rows(), self.most)
 
     def array(self) -> Any:
         """Its numbers, or arrays, as an array of a run-time length."""
@@ -386,62 +395,14 @@ class RunTimeList(ListInTrace):
         return "<traced list of a length that is data>"
 
 
-def form_in_rows(recorder: Recorder, element: Any) -> HandedOn | None:
-    """The form of an element, or of a segment of them, in memory; None for what is, or has, a list."""
-    if next(lists_in(element), None) is not None:
-        return None
-    form = element_form(recorder, element, -1)
-    return form if isinstance(form, Unchanged) and is_of_one_kind(form.value) else stored(form)
-
-
-def is_of_one_kind(element: Any) -> bool:
-    """Whether it is something of which another one is another thing: None, a text."""
-    return element is None or type(element) is str
-
-
-def serving(a: HandedOn, b: HandedOn) -> HandedOn | None:
-    """The form that serves for elements of both."""
-    if isinstance(a, Items) and isinstance(b, Items):
-        if (a.kind, a.keys) != (b.kind, b.keys):
-            return None
-        return a.of([serving(one, other) for one, other in zip(a.items, b.items)])
-    if isinstance(a, Number) and isinstance(b, Number):
-        return common_number([a, b])
-    return joined(a, b, exact=True)
-
-
-def is_alike(a: HandedOn, b: HandedOn) -> bool:
-    """Whether two forms are one, the classes that their numbers may have included."""
-    kinds = [[getattr(leaf, "types", None) for leaf in form.leaves()] for form in (a, b)]
-    return a == b and kinds[0] == kinds[1]
-
-
 def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
     """What to raise for a list that does not grow evenly: the trace starts again, with one whose length is data."""
-    parts = [*items.parts, *(() if items.latest is NOTHING else (items.latest,))]
-    forms = [form_in_rows(recorder, part) for part in parts]
-    form = forms[0] if forms else None
-    for other in forms[1:]:
-        form = None if form is None or other is None else serving(form, other)
     decisions = recorder.scopes.decisions
-    decisions.lengths[items.site] = ListRoom(form)
+    parts = [*items.parts, *(() if items.latest is NOTHING else (items.latest,))]
+    decisions.lengths[items.site] = room_for(recorder, parts)
     decisions.first.clear()  # perhaps it was this list that the first iterations found otherwise
     decisions.last.clear()
     return recorder.scopes.restart()
-
-
-def make_room(recorder: Recorder) -> None:
-    """The trace is over: it starts again where the memory of lists is too small for what it may append to them."""
-    lengths = recorder.scopes.decisions.lengths
-    needed = {site: max(each.most for each in found) for site, found in recorder.appended.items()}
-    small = {site: most for site, most in needed.items() if most > lengths[site].most}
-    if small:
-        for site, most in small.items():
-            known = lengths[site]
-            lengths[site] = ListRoom(known.form, max(most, 2 * known.most if known.times else 0), known.times + 1)
-            if known.times == MOST_TIMES:  # how many there are depends on how many there may be
-                recorder.scopes.decisions.plain.add(site)
-        raise recorder.scopes.restart()
 
 
 class RunOver:

@@ -24,7 +24,7 @@ from ..values.flat import FlatView
 from ..values.loop_index import expression_of, index_of, plain_or_traced
 from .iteration import Holder, NestedIterator, Once, Sequence, once
 from .nditer import nditer
-from .run_time_lists import RunTimeList
+from .run_time_lists import RunOver, RunTimeList
 from .tables import table_of
 from .traced_list import TracedList
 
@@ -143,7 +143,7 @@ def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
     if type(obj) is TracedList and not obj.is_plain and isinstance(obj.extent(), int):
         return Sequence(recorder, len(obj), obj.__getitem__, (ListRunOver(obj),))
     if type(obj) is RunTimeList:
-        return obj.sequence()
+        return Sequence(recorder, obj.length_, obj.item_at, (RunOver(obj),))
     if issubclass(type(obj), TracedArray) and obj.ndim:
         return Sequence(recorder, len(obj), obj.__getitem__)
     if type(obj) is RaggedArray and obj.ndim:

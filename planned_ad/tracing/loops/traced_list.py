@@ -54,6 +54,7 @@ class TracedList(ListInTrace):
         self.pending: Any = NOTHING
         self.latest: Any = NOTHING
         self.pending_depth = 0
+        self.has_grown = False
         self.is_element = False  # made when it was asked for: what is done to it is seen nowhere else
         if site in recorder.scopes.decisions.written:
             recorder.written_lists.append(weakref.ref(self))
@@ -134,6 +135,7 @@ class TracedList(ListInTrace):
         if self.is_written:
             raise self.uneven()
         self._note()
+        self.has_grown = True
         self.parts.extend(parts)
 
     def _note(self) -> None:

@@ -20,7 +20,8 @@ from ..loops.consumers import is_generator_expression
 from ..loops.form import HandedOn
 from ..loops.forms import Items, Unchanged
 from ..loops.list_functions import collected_items
-from ..loops.run_time_lists import NO_NAN, RunTimeList, form_in_rows, serving
+from ..loops.list_room import form_in_rows, serving
+from ..loops.run_time_lists import NO_NAN, RunTimeList
 from ..loops.stored_forms import Number
 from ..loops.traced_list import Segment, TracedList
 from ..record.recorder import Recorder
