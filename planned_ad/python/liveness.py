@@ -117,7 +117,7 @@ def successors(code: types.CodeType) -> list[set[int]]:
     return found
 
 
-def is_in_users_try(frame: types.FrameType | None, error: type[Exception] | None = None) -> bool:
+def is_in_users_try(frame: types.FrameType | None, error: type[BaseException] | None = None) -> bool:
     """Whether traced code of the user's may catch what is raised where a frame is now, or one of those that wait.
 
     `error`: such errors; None for any, which each `with` may catch too.

@@ -287,9 +287,10 @@ class LoopTrace:
         elif runs:
             recorder.scopes.closed[self.index] = exact(self.whole_trips) - 1
         self.emit_loop(body)
+        recorder.scopes.guard()
         if self.exits is not None:
             self.exits.close()
-        recorder.scopes.guard()
+            recorder.scopes.guard()
         for storage, buffer in leaving.storages:
             storage.value, storage.buffer, storage.is_concrete = None, buffer, False
             storage.depth = self.depth
