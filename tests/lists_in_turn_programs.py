@@ -1,6 +1,6 @@
 """Programs with lists whose length is data, of which one takes the place of another: begun anew, filtered, cut."""
 
-# ruff: noqa: E741, PERF401 (programs as people write them)
+# ruff: noqa: E731, E741, PERF401 (programs as people write them)
 
 from __future__ import annotations
 
