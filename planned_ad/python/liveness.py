@@ -10,7 +10,6 @@ import builtins
 import dis
 import functools
 import types
-from collections.abc import Iterator
 
 from .shadows import ShadowGlobals
 
@@ -131,13 +130,6 @@ def is_in_users_try(frame: types.FrameType | None, error: type[BaseException] | 
                 return True
         frame = frame.f_back
     return False
-
-
-def names_loaded(code: types.CodeType) -> Iterator[str]:
-    """The names that instructions load, in order."""
-    for instruction in instructions_of(code):
-        if instruction.opname.startswith("LOAD_"):
-            yield from map(str, instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,))
 
 
 def catches_anywhere(code: types.CodeType, error: type[Exception]) -> bool:
