@@ -26,7 +26,9 @@ from ...python.shadows import ShadowClass, ShadowGlobals, ShadowModule, is_user_
 from ...python.structure import attributes_of
 from ..record.lost_variables import Lost
 from ..record.traced import TracedArray
-from .hidden_state import BUFFERS, Identities, Order, held_by, is_iterator, may_hide, methods_of, plain_or_id
+from ..values.loop_index import LoopIndex
+from ..values.scalar_tracer import ScalarTracer
+from .hidden_state import ATOMS, BUFFERS, Identities, Order, held_by, is_iterator, may_hide, methods_of, plain_or_id
 
 CONTAINERS = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
 PLAIN, LONG = {float, int, bool, str}, 4096  # what lists are compared as a whole that have so many items, all of this
@@ -34,6 +36,7 @@ CALLABLE = (
     types.FunctionType, types.MethodType, types.BuiltinMethodType, types.MethodWrapperType, functools.partial,
 )  # fmt: skip
 LIBRARIES = ("collections", "contextlib", "functools")  # whose objects are followed as the program's own are
+LEAD_NOWHERE = frozenset((*ATOMS, ScalarTracer, LoopIndex))  # what most variables hold
 OF_SHADOWS = ("__real_class__", "__shadow_mro__", "__shadows_below__")  # which traced code does not see
 SETTABLE: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()  # what `_has_attributes` says of classes
 
@@ -195,11 +198,11 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
     while waiting:
         obj = waiting.pop()
         kind: Any = type(obj)
+        if kind in LEAD_NOWHERE or id(obj) in seen:
+            continue
         if is_iterator(kind) or is_advanced(obj):
             state.hidden = state.hidden or f"an iterator, `{kind.__name__}`"
             state.unseen = state.hidden if is_iterator(kind) else state.unseen
-        if id(obj) in seen:
-            continue
         if getattr(kind, "is_iterator", False):
             state.contents[id(obj)] = (obj, obj.progress)
         if not _has_contents(obj):
