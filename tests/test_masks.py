@@ -118,7 +118,7 @@ def test_outside_of_loops_the_second_trace_is_for_any_number(f: Callable) -> Non
 
 def test_what_needs_its_length_is_traced_for_each_number() -> None:
     def f(x, w):
-        return np.median(x[w > 0])
+        return np.sum(np.tanh(np.outer(x[w > 0], x[w > 0]).ravel()[::3]))
 
     plan = planned_ad.compile(f, arguments(0))
     counts = {np.count_nonzero(arguments(seed)[1] > 0) for seed in range(5)}

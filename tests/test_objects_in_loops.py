@@ -11,6 +11,8 @@ import pytest
 import planned_ad
 from planned_ad.trace import trace
 
+from .objects_in_turn_programs import PROGRAMS as IN_TURN
+
 
 class Point:
     total = 0.0
@@ -166,12 +168,15 @@ def functions(x):
     return total + scaled(1.0)
 
 
-LOOPS = [one_for_each, changed_on_one_side, two_names, of_dicts, of_lists, of_lists_that_grow]
-PROGRAMS = [*LOOPS, of_a_class, in_turn, values, the_one_before, kept_at_times, chained, functions]
+LOOPS = [
+    one_for_each, changed_on_one_side, two_names, of_dicts, of_lists, of_lists_that_grow, in_turn, values,
+    the_one_before, kept_at_times,
+]  # fmt: skip
+PROGRAMS = [*LOOPS, of_a_class, chained, functions]
 
 
 @pytest.mark.parametrize("options", [{}, {"unroll": 0}, {"on_branch": "record"}], ids=str)
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [*PROGRAMS, *IN_TURN], ids=lambda f: f.__name__)
 def test_objects_in_loops(f: Callable, options: dict) -> None:
     rng = np.random.default_rng(0)
     plan = planned_ad.compile(f, (rng.random(20),), check=False, **options)

@@ -204,7 +204,7 @@ class Branches:
         active = self.active.pop()
         frames = [f for f in active.frames if f in running(active.frame)]
         now = active.names.named(self.captured(frames))
-        if take_turns(self.recorder, active.entry, now):
+        while take_turns(self.recorder, active.entry, now):
             now = active.names.named(self.captured(frames))
         self.refuse_growth(active, now)
         before = active.node.sides.get(active.outcome)

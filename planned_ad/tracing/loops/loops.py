@@ -26,7 +26,7 @@ from .form import HandedOn, NotCarried
 from .forms import Count, Items, Nothing, Unchanged
 from .held import MUTABLE, is_made_of_arrays, same
 from .list_growth import Growth
-from .lists_in_turn import take_turns
+from .lists_in_turn import is_dead, take_turns
 from .loop_aliases import LoopCopies
 from .passes import Comparison
 from .recorded_loop import WaysOut
@@ -72,6 +72,7 @@ class LoopTrace:
         self.first_value = self.recorder.builder.next_value
         self.scope = Scope(outer=[], apart=self.apart, site=self.site)
         self.origin = self.capture()
+        self.there_before = self.origin.owners()  # objects, by identity
         self.recorder.meets_opaque = self.recorder.meets_opaque or self.origin.is_opaque
         for name in self.targets:
             self.origin.values.pop((id(self.frame), "local", name), None)
@@ -144,7 +145,7 @@ class LoopTrace:
             return True
         self.growth.settle()
         now = self.capture()
-        if take_turns(self.recorder, self.origin, now):
+        while take_turns(self.recorder, self.origin, now):
             now = self.capture()
         self.refuse_hidden(now)
         self.refuse_growth(now)
@@ -186,8 +187,7 @@ class LoopTrace:
 
     def lasting(self, made: dict[Key, tuple[Place, Any]]) -> dict[Key, tuple[Place, Any]]:
         """Of places that are new, those that are there in the next pass: not of objects that this one has made."""
-        known = {id(place.owner) for place, _ in self.origin.values.values()}
-        owners = {id(place.owner) for place, _ in made.values() if place.kind in ("attribute", "cell")} - known
+        owners = {id(place.owner) for place, _ in made.values() if place.kind == "attribute"} - self.there_before
         own = owners - self.recorder.namespace.behind(owners).keys()
         return {key: found for key, found in made.items() if id(found[0].owner) not in own}
 
@@ -236,7 +236,9 @@ class LoopTrace:
                 with self.recorder.scopes.beside(self.apart):
                     self.carries[key] = self.joiner.join(place.name, old, new)
             except NotCarried as problem:
-                raise self.peeled(str(problem)) from None
+                if not is_dead(place):
+                    raise self.peeled(str(problem)) from None
+                self.carries[key] = Nothing()
 
     def prepare(self) -> None:
         """Record in front of the loop what its new carries hold at first."""

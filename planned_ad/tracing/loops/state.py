@@ -356,7 +356,7 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
         for key, value in vars(obj).items() if hasattr(obj, "__dict__") else ():
             yield Place(obj, key, "attribute"), value
         for cls in kind.__mro__:
-            for key in _slots(cls):
+            for key in named_slots(cls):
                 if key in vars(cls) and hasattr(obj, key):
                     yield Place(obj, key, "attribute"), getattr(obj, key)
 
@@ -375,7 +375,7 @@ def held_in_cells(f: types.FunctionType) -> Iterator[Any]:
             continue
 
 
-def _slots(cls: type) -> tuple[str, ...]:
+def named_slots(cls: type) -> tuple[str, ...]:
     slots = vars(cls).get("__slots__", ())
     names = (slots,) if isinstance(slots, str) else tuple(slots)
     private = f"_{cls.__name__.lstrip('_')}"
