@@ -151,3 +151,16 @@ def test_a_list_that_grows_out_of_itself() -> None:
 
     plan = planned_ad.compile(f, (-np.ones(200),))
     assert plan(np.ones(200)) == pytest.approx(f(np.ones(200)))
+
+
+def test_constants_that_each_iteration_appends() -> None:
+    def f(x):
+        found = []
+        for v in x:
+            found.append(1.0)
+            found.append(0.5)
+        return x[0] + sum(found)
+
+    plan = planned_ad.compile(f, (np.ones(20),))
+    assert plan(np.ones(20)) == pytest.approx(31.0)
+    np.testing.assert_array_equal(plan.gradient(np.ones(20)), np.eye(20)[0])

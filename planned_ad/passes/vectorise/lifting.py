@@ -137,7 +137,8 @@ class Lifting:
         whole = (self.count, *shape)
         own = c_strides(value.shape) if value.shape else (0,) * len(shape)
         if value.id not in self.lifted:
-            return self.builder.view(self.here(value), View(0, whole, (0, *own)))
+            repeated = self.builder.view(self.here(value), View(0, whole, (0, *own)))
+            return self.builder.reshape(repeated, (int(self.count) * value.size,)) if self.joins else repeated
         lifted = self.lifted[value.id]
         if value.shape == shape:
             return lifted
