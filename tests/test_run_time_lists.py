@@ -156,7 +156,7 @@ def test_a_list_that_grows_out_of_itself() -> None:
 def test_constants_that_each_iteration_appends() -> None:
     def f(x):
         found = []
-        for v in x:
+        for _ in x:
             found.append(1.0)
             found.append(0.5)
         return x[0] + sum(found)
