@@ -350,7 +350,12 @@ class Namespace:
     def _copy_builtin_method(self, method: Any, name: str) -> object:
         owner = method.__self__
         shadow = owner if isinstance(owner, types.ModuleType | type) else self._see(owner, name)
-        return self._leave(method, name) if shadow is owner else getattr(shadow, method.__name__)
+        if shadow is owner:
+            return self._leave(method, name)
+        if hasattr(shadow, method.__name__):
+            return getattr(shadow, method.__name__)
+        # What the shadow of a function with a cache lacks is an error where it is called, not where it is kept.
+        return lambda *args, **kwargs: getattr(shadow, method.__name__)(*args, **kwargs)
 
     def _copy_partial(self, p: functools.partial, name: str) -> functools.partial:
         keywords = {k: self._see(v, k) for k, v in p.keywords.items()}
