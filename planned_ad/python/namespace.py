@@ -20,6 +20,7 @@ import builtins
 import collections
 import functools
 import sys
+import threading
 import types
 import weakref
 from collections.abc import Callable, Mapping
@@ -122,16 +123,14 @@ class Namespace:
             types.BuiltinMethodType: self._copy_builtin_method,
             types.MappingProxyType: lambda proxy, name: types.MappingProxyType(self._copy_dict(dict(proxy), name)),
             types.SimpleNamespace: self._copy_simple_namespace,
+            threading.local: self._copy_simple_namespace,
             functools.partial: self._copy_partial,
             functools._lru_cache_wrapper: lambda cached, name: copy_of_cached(self, cached, name),
-            weakref.ProxyType: lambda proxy, name: self._see(referent_of(proxy), name),
-            weakref.CallableProxyType: lambda proxy, name: self._see(referent_of(proxy), name),
+            **dict.fromkeys(weakref.ProxyTypes, lambda proxy, name: self._see(referent_of(proxy), name)),
             functools.cached_property: self._copy_cached_property,
             staticmethod: lambda method, name: staticmethod(self._see(method.__func__, name)),
             classmethod: lambda method, name: classmethod(self._see(method.__func__, name)),
-            property: lambda p, name: property(
-                self._see(p.fget, name), self._see(p.fset, name), self._see(p.fdel, name), p.__doc__
-            ),
+            property: lambda p, name: property(*(self._see(f, name) for f in (p.fget, p.fset, p.fdel)), p.__doc__),
             tuple: self._copy_tuple,
             frozenset: self._copy_frozenset,
             list: self._copy_list,
@@ -352,10 +351,8 @@ class Namespace:
         shadow = owner if isinstance(owner, types.ModuleType | type) else self._see(owner, name)
         if shadow is owner:
             return self._leave(method, name)
-        if hasattr(shadow, method.__name__):
-            return getattr(shadow, method.__name__)
         # What the shadow of a function with a cache lacks is an error where it is called, not where it is kept.
-        return lambda *args, **kwargs: getattr(shadow, method.__name__)(*args, **kwargs)
+        return getattr(shadow, method.__name__, lambda *args, **kwargs: getattr(shadow, method.__name__))
 
     def _copy_partial(self, p: functools.partial, name: str) -> functools.partial:
         keywords = {k: self._see(v, k) for k, v in p.keywords.items()}
@@ -454,11 +451,9 @@ class Namespace:
 
     # Containers
 
-    def _copy_simple_namespace(self, obj: types.SimpleNamespace, name: str) -> types.SimpleNamespace:
+    def _copy_simple_namespace(self, obj: types.SimpleNamespace | threading.local, name: str) -> types.SimpleNamespace:
         copy = types.SimpleNamespace()
-        self._unfilled.append(
-            lambda: vars(copy).update({k: self._see(value, f"{name}.{k}") for k, value in vars(obj).items()})
-        )
+        self._unfilled.append(lambda: vars(copy).update({k: self._see(v, f"{name}.{k}") for k, v in vars(obj).items()}))
         return copy
 
     def _copy_tuple(self, items: tuple, name: str) -> tuple:
