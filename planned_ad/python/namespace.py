@@ -130,7 +130,7 @@ class Namespace:
             functools.cached_property: self._copy_cached_property,
             staticmethod: lambda method, name: staticmethod(self._see(method.__func__, name)),
             classmethod: lambda method, name: classmethod(self._see(method.__func__, name)),
-            property: lambda p, name: property(*(self._see(f, name) for f in (p.fget, p.fset, p.fdel)), p.__doc__),
+            property: lambda p, n: property(self._see(p.fget, n), self._see(p.fset, n), self._see(p.fdel, n), p.__doc__),
             tuple: self._copy_tuple,
             frozenset: self._copy_frozenset,
             list: self._copy_list,
