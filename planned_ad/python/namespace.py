@@ -130,14 +130,13 @@ class Namespace:
             functools.cached_property: self._copy_cached_property,
             staticmethod: lambda method, name: staticmethod(self._see(method.__func__, name)),
             classmethod: lambda method, name: classmethod(self._see(method.__func__, name)),
-            property: lambda p, n: property(self._see(p.fget, n), self._see(p.fset, n), self._see(p.fdel, n), p.__doc__),
+            property: lambda p, name: property(
+                self._see(p.fget, name), self._see(p.fset, name), self._see(p.fdel, name), p.__doc__
+            ),
             tuple: self._copy_tuple,
             frozenset: self._copy_frozenset,
-            list: self._copy_list,
-            collections.deque: self._copy_list,
-            dict: self._copy_dict,
-            collections.OrderedDict: self._copy_dict,
-            collections.defaultdict: self._copy_dict,
+            **dict.fromkeys((list, collections.deque), self._copy_list),
+            **dict.fromkeys((dict, collections.OrderedDict, collections.defaultdict), self._copy_dict),
             set: self._copy_set,
         }
         self.builtins: dict[str, Any] = ShadowBuiltins(replacements, HELPERS, self._import)
