@@ -79,3 +79,22 @@ def test_loops_that_compare_classes_stay_loops() -> None:
 
     found = trace(f, (np.arange(40.0),), unroll=0)
     assert found.rolled and not found.unrolled
+
+
+@pytest.mark.parametrize("on_branch", ["retrace", "record"])
+def test_truths_of_numpy_are_one_of_two_objects(on_branch: str) -> None:
+    def f(x):
+        total = 0.0
+        for v in x:
+            b = v > 0.5
+            if b is np.True_:
+                total += v * v
+            if b is not np.False_ or (v < 0.1) is np.True_:
+                total += 3.0 * v
+        return total
+
+    rng = np.random.default_rng(0)
+    for n in (5, 30):
+        plan = planned_ad.compile(f, (rng.random(n),), check=False, on_branch=on_branch)
+        for x in rng.random((6, n)):
+            assert plan(x) == pytest.approx(f(x))

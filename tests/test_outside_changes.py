@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import contextvars
+import enum
 import functools
 import itertools
 import os
@@ -119,9 +120,43 @@ def variable(found):
     return lambda x: x[0] * held.get(), lambda: held.set(3.0)
 
 
+class Way(enum.Enum):
+    UP = 1
+    DOWN = 2
+
+
+def member(found):
+    found.ways = [Way.UP]
+    return lambda x: x[0] if found.ways[0] is Way.UP else x[1], lambda: found.ways.__setitem__(0, Way.DOWN)
+
+
+def member_of_an_attribute(found):
+    unit = Unit()
+    unit.way = Way.UP
+    return lambda x: x[0] if unit.way == Way.UP else x[1], lambda: setattr(unit, "way", Way.DOWN)
+
+
+def module_of_an_attribute(found):
+    unit = Unit()
+    unit.xp = np
+    swapped = types.SimpleNamespace(sin=np.cos)
+    return lambda x: unit.xp.sin(x[0]), lambda: setattr(unit, "xp", swapped)
+
+
+def module_of_a_closure(found):
+    xp = np
+
+    def change():
+        nonlocal xp
+        xp = types.SimpleNamespace(sin=np.cos)
+
+    return lambda x: xp.sin(x[0]), change
+
+
 CHANGES = [
     added_key, shadowed_method, tuple_for_list, missing_global, rebound_call, other_class, keywords, all_attributes,
-    bytes_in_place, numbers_in_place, objects_in_place, environment, variable,
+    bytes_in_place, numbers_in_place, objects_in_place, environment, variable, member, member_of_an_attribute,
+    module_of_an_attribute, module_of_a_closure,
 ]  # fmt: skip
 
 

@@ -369,3 +369,48 @@ def test_an_index_into_what_is_run_over_is_refused() -> None:
 
     with pytest.raises(planned_ad.errors.UnsupportedError, match="begins again"):
         planned_ad.compile(f, (np.ones((2, 3)),), check=False)
+
+
+@pytest.mark.parametrize("on_branch", ["retrace", "record"])
+@pytest.mark.parametrize("length", [5, 20])
+def test_one_side_of_a_branch_asks_for_items(length: int, on_branch: str) -> None:
+    def f(x):
+        items = iter(x)
+        total = 0.0
+        for v in items:
+            total += v
+            if v > 0.7:
+                total += 2 * next(items, 5.0)
+        return total
+
+    rng = np.random.default_rng(0)
+    plan = planned_ad.compile(f, (rng.random(length),), check=False, on_branch=on_branch)
+    for x in rng.random((12, length)):
+        assert plan(x) == pytest.approx(f(x), rel=1e-12)
+
+
+MAKE = {
+    "starmap": lambda: itertools.starmap(pow, [(1, 1), (2, 2), (3, 1), (2, 3), (1, 1)]),
+    "zip_longest": lambda: map(sum, itertools.zip_longest([1, 2, 3, 4, 5], [1], fillvalue=0)),
+    "dict": lambda: iter({1: 0, 2: 0, 5: 0, 7: 0, 9: 0}),
+    "values": lambda: iter({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}.values()),
+    "chain": lambda: itertools.chain([1, 2], [3, 4, 5]),
+    "generator": lambda: (k * k for k in range(1, 9)),
+}
+
+
+@pytest.mark.parametrize("on_branch", ["retrace", "record"])
+@pytest.mark.parametrize("name", MAKE)
+def test_one_side_of_a_branch_asks_an_iterator_of_python(name: str, on_branch: str) -> None:
+    def f(x):
+        items = MAKE[name]()
+        total = 0.0
+        for v in x:
+            if v > 0.3:
+                total += next(items) * v
+        return total
+
+    rng = np.random.default_rng(0)
+    plan = planned_ad.compile(f, (rng.random(5),), check=False, on_branch=on_branch)
+    for x in rng.random((12, 5)):
+        assert plan(x) == pytest.approx(f(x), rel=1e-12)

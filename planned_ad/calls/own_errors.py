@@ -7,24 +7,21 @@ from typing import Any
 
 from ..python.examples import copied_together
 from ..python.made import MadeOf
-from ..trace import trace
-from ..tracing.record.scopes import Decisions
 from .check.checked import owner_of, with_owner
 from .replay import Call
 
 
 def run_on_copies(f: Callable[..., Any], call: Call) -> None:
-    """Run the function on copies of the arguments of a call, for the error that it raises.
-
-    A derivative would make this call again: its function is run, where that takes the same arguments, or it is traced
-    so that it raises.
-    """
-    while isinstance(f, MadeOf) and f.passes_on:
-        f = f.__wrapped__
-    if isinstance(f, MadeOf):
-        args, kwargs = call.example()
-        trace(f, args, kwargs, decisions=Decisions(raises=True))
-        return
+    """Run the function on copies of the arguments of a call, for the error that it raises."""
     owner, *copies = copied_together((owner_of(f), *call.trace.structure.unflatten(call.given())))
     args, kwargs = call.trace.signature.split(copies)
-    with_owner(f, owner)(*args, **kwargs)
+    run(with_owner(f, owner), args, kwargs)
+
+
+def run(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> None:
+    """Run a function; of one that is made of another, that one."""
+    if not isinstance(f, MadeOf):
+        f(*args, **kwargs)
+        return
+    for own, named in f.calls(args, kwargs):
+        run(f.__wrapped__, own, named)

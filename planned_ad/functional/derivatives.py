@@ -26,7 +26,6 @@ from .transformed import Argnums, Call, Transformed, like
 class Gradient(Transformed):
     """The gradient of a function that returns one floating scalar."""
 
-    passes_on = True
     name = "grad"
     with_value = False
 
@@ -144,7 +143,6 @@ def outside(transformed: Transformed, derivative: type[Transformed], args: tuple
 class Jacobian(Transformed):
     """The derivatives of all results by all arguments."""
 
-    passes_on = True
     name = "jacobian"
 
     def __init__(

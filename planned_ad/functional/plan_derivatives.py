@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,9 @@ class ByPosition(MadeOf):
         signature = self.trace.signature
         return {"signature": repr((sorted(signature.by_name), replace(signature, by_name=frozenset())))}
 
+    def calls(self, args: tuple, kwargs: dict[str, Any]) -> Iterator[tuple[tuple, dict[str, Any]]]:
+        yield self.trace.signature.split(args)
+
     def __call__(self, *arguments: Any) -> Any:
         recorder = recorder_of(arguments, sys._getframe(1))
         assert recorder is not None
@@ -47,6 +50,10 @@ class Directional(MadeOf):
 
     def told(self) -> dict[str, Any]:
         return {"count": self.count, "signature": str(self.__signature__)}
+
+    def calls(self, args: tuple, kwargs: dict[str, Any]) -> Iterator[tuple[tuple, dict[str, Any]]]:
+        own, directions = args[: self.count], args[self.count :]
+        yield (*own, directions), kwargs
 
     def __call__(self, *arguments: Any) -> Any:
         own, directions = arguments[: self.count], arguments[self.count :]

@@ -25,7 +25,7 @@ from ..python.structure import Structure, flatten
 from ..python.type_variables import Arguments, Given
 from ..tape.tape import Value
 from ..tracing.lengths.varying import VaryingArray
-from ..tracing.loops.traced_list import TracedList
+from ..tracing.loops.list_in_trace import is_traced_list
 from ..tracing.record.recorder import Recorder
 from ..tracing.replacements.results import with_plain_lists
 from ..tracing.values.array_tracer import ArrayTracer
@@ -105,6 +105,9 @@ class Transformed(MadeOf, Generic[Arguments, Given]):
     def plan(self, *args: Any, **kwargs: Any) -> Plan:
         """The plan for arguments like these; compiled at the first time."""
         return self._plans.of(lambda a, k: Plan(self, a, default_options(), k), args, kwargs)
+
+    def calls(self, args: tuple, kwargs: dict[str, Any]) -> Iterator[tuple[tuple, dict[str, Any]]]:
+        yield args if self.extra is None else args[:-1], kwargs
 
     def told(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in NOT_TOLD}
@@ -347,7 +350,7 @@ def flatten_traced(recorder: Recorder, tree: Any) -> tuple[list[Any], Structure]
     """`flatten` of what traced code holds; an array whose length is no number yet is refused, or its loop unrolled."""
     leaves, structure = flatten(with_plain_lists(tree))
     for leaf in leaves:
-        if type(leaf) is TracedList:
+        if is_traced_list(leaf):
             raise leaf.refuse()
         if issubclass(type(leaf), VaryingArray):
             raise leaf.refused("differentiates")

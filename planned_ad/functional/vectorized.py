@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,13 @@ class Vectorized(Transformed):
 
         stacked = recorder.namespace.function(control._rows)(item, count)
         return found[0].unflatten(stacked if type(stacked) is tuple else [stacked])
+
+    def calls(self, args: tuple, kwargs: dict[str, Any]) -> Iterator[tuple[tuple, dict[str, Any]]]:
+        leaves, structure = flatten(args)
+        axes = self.axes_of(structure, leaves)
+        for k in range(next(leaf.shape[axis] for leaf, axis in zip(leaves, axes) if axis is not None)):
+            own = [leaf if axis is None else np.take(leaf, k, axis) for leaf, axis in zip(leaves, axes)]
+            yield tuple(structure.unflatten(own)), kwargs
 
     def axes_of(self, structure: Structure, leaves: Sequence[Any]) -> list[int | None]:
         """For each leaf of the arguments the axis that counts the items; None for what all items share."""

@@ -24,7 +24,7 @@ from typing import Any
 from .exit_syntax import EXITS, Exits
 
 COLLECTED, DISPLAY = "__planned_ad_collected__", "__planned_ad_display__"
-ITSELF, IS_NONE = "__planned_ad_itself__", "__planned_ad_is_none__"
+ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
 KINDS = ("list", "tuple")
 BUILD_LIST, IS_OP, LOAD_CONST = (dis.opmap[name] for name in ("BUILD_LIST", "IS_OP", "LOAD_CONST"))
 SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
@@ -58,7 +58,12 @@ def exits(line: int, items: Any = None) -> Any:
     return items
 
 
-HELPERS = {COLLECTED: collected, DISPLAY: display, ITSELF: itself, IS_NONE: is_none, EXITS: exits}
+def sort(items: Any, **options: Any) -> None:
+    """What `items.sort(...)` stands for; the tracer has its own."""
+    items.sort(**options)
+
+
+HELPERS = {SORT: sort, COLLECTED: collected, DISPLAY: display, ITSELF: itself, IS_NONE: is_none, EXITS: exits}
 
 
 def rewritten(code: types.CodeType, lines: Collection[int] = (), nones: bool = False) -> types.CodeType:
@@ -82,9 +87,9 @@ def _lines_of(code: types.CodeType) -> Iterator[int]:
 
 
 def _is_concerned(code: types.CodeType) -> bool:
-    """Whether it makes lists, or asks with `is` for more than constants."""
+    """Whether it makes lists or sorts them, or asks with `is` for more than constants."""
     operations = code.co_code[::2]
-    if BUILD_LIST in operations or not set(KINDS).isdisjoint(code.co_names):
+    if BUILD_LIST in operations or not {*KINDS, "sort"}.isdisjoint(code.co_names):
         return True
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
         return True
@@ -188,6 +193,10 @@ class _Written(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "sort" and not node.args:
+            found = _call(SORT, node, node.func.value)
+            found.keywords = node.keywords
+            return found
         is_kind = isinstance(node.func, ast.Name) and node.func.id in KINDS
         if not is_kind or node.keywords or len(node.args) != 1 or isinstance(node.args[0], ast.Starred):
             return node

@@ -49,11 +49,21 @@ def instructions_of(code: types.CodeType) -> tuple[dis.Instruction, ...]:
     return tuple(dis.get_instructions(code))
 
 
+def is_live(frame: types.FrameType, name: str) -> bool:
+    """Whether a variable may be read before it is assigned, by this function or one in it."""
+    code = frame.f_code
+    if name in code.co_cellvars or not ASKS_FOR_NAMES.isdisjoint(code.co_names):
+        return True
+    here = next(k for k, i in enumerate(instructions_of(code)) if i.offset == frame.f_lasti)
+    return here in reads_of(code, name, noticed=True)
+
+
 @functools.lru_cache(1024)
-def reads_of(code: types.CodeType, name: str) -> frozenset[int]:
-    """The instructions, by number, from which a variable may be read before it is assigned."""
+def reads_of(code: types.CodeType, name: str, noticed: bool = False) -> frozenset[int]:
+    """The instructions, by number, from which a variable may be read before it is assigned; unless that is noticed."""
     instructions = instructions_of(code)
-    live = {k for k, i in enumerate(instructions) if is_load(i, name) and not is_noticed(instructions, k)}
+    loads = (k for k, i in enumerate(instructions) if is_load(i, name))
+    live = {k for k in loads if noticed or not is_noticed(instructions, k)}
     stores = {k for k, i in enumerate(instructions) if i.opname in STORES and i.argval == name}
     before: dict[int, list[int]] = {}
     for k, following in enumerate(successors(code)):

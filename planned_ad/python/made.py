@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
 class MadeOf:
     """What it does depends on the function that it is made of, `__wrapped__`, on its class, and on what it was told.
 
-    `is_pure`: tracing it leaves nothing behind that its calls need. `passes_on`: its arguments are the function's.
+    `is_pure`: tracing it leaves nothing behind that its calls need.
     """
 
     __wrapped__: Callable[..., Any]
     is_pure = True
-    passes_on = False
+
+    def calls(self, args: tuple, kwargs: dict[str, Any]) -> Iterator[tuple[tuple, dict[str, Any]]]:
+        """The arguments with which it would call the function, for arguments of its own."""
+        yield args, kwargs
 
     def told(self) -> dict[str, Any]:
         """What it was told, by name."""

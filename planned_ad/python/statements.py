@@ -114,6 +114,19 @@ def may_be_swallowed(code: types.CodeType, instruction: int) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
+def ends_in_error(code: types.CodeType, instruction: int) -> bool:
+    """Whether an instruction is in a `raise` statement, or in the assignment before one, of its message perhaps."""
+    path = _path(code, instruction)
+    if not path or isinstance(path[-1], ast.Raise):
+        return bool(path)
+    if not isinstance(path[-1], ast.Assign) or len(path) < 2:
+        return False
+    bodies = [body for _, body in ast.iter_fields(path[-2]) if isinstance(body, list) and path[-1] in body]
+    following = bodies[0][bodies[0].index(path[-1]) + 1 :] if bodies else []
+    return bool(following) and isinstance(following[0], ast.Raise)
+
+
+@functools.lru_cache(maxsize=4096)
 def is_in_finally(code: types.CodeType, instruction: int, line: int) -> bool:
     """Whether a line is in the `finally` of a `try` statement around an instruction."""
     tries = [s for s in _path(code, instruction) if isinstance(s, ast.Try | ast.TryStar)]

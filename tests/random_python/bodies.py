@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from .lengths import TEXTS as LENGTHS
 from .loops import COMPUTED, HEADERS
 from .missing import TEXTS as MISSING
 from .replaced import TEXTS
@@ -243,6 +244,13 @@ def miss_something(w: Writer, scope: Scope) -> Node:
     return Lines(w.rng.choice(MISSING).format(**values, m=w.rng.randrange(1, 3)))
 
 
+def lengthen_something(w: Writer, scope: Scope) -> Node:
+    """A text of `lengths`."""
+    w.kinds.add("lengths")
+    values = {"test": w.test(scope), "scalar": w.scalar(scope), "array": w.rng.choice(scope.arrays)[0]}
+    return Lines(w.rng.choice(LENGTHS).format(**values, m=w.rng.randrange(1, 3)))
+
+
 def loop(w: Writer, scope: Scope, size: int = 0) -> Node | None:
     """A loop of a random header, over `size` items where the header does not say; in a loop, a short one."""
     if scope.depth >= MOST_DEPTH:
@@ -268,6 +276,8 @@ def loop(w: Writer, scope: Scope, size: int = 0) -> Node | None:
         body.insert(w.rng.randint(0, len(body)), share_something(w, inside))
     for _ in range(w.rng.choice((1, 2, 3)) if w.misses else 0):
         body.insert(w.rng.randint(0, len(body)), miss_something(w, inside))
+    for _ in range(w.rng.choice((1, 2, 3)) if w.lengthens else 0):
+        body.insert(w.rng.randint(0, len(body)), lengthen_something(w, inside))
     parts = [(header.line.format(**values), tuple(body))]
     if w.chance(0.1) and header.line != "while True:":
         parts.append(("else:", statements(w, scope, 1)))

@@ -10,7 +10,7 @@ import random
 
 import numpy as np
 
-from . import missing, shared
+from . import lengths, missing, shared
 from .bodies import STATEMENTS, loop, statements
 from .replaced import SETUP
 from .states import STATES
@@ -69,6 +69,7 @@ def random_program(seed: int) -> Program:
     w.replaces = random.Random(-seed - 3_000_000).random() < 0.2
     w.shares = random.Random(-seed - 4_000_000).random() < 0.2
     w.misses = random.Random(-seed - 5_000_000).random() < 0.25
+    w.lengthens = random.Random(-seed - 6_000_000).random() < 0.25
     w.favourites = tuple(w.rng.sample(list(STATEMENTS), 2)) if w.chance(0.6) else ()
     x, y = w.rng.choice(SIZES), w.rng.choice((6, 20))
     names = w.rng.sample(list(STATES), w.rng.choice((0, 1, 1, 2, 3)))
@@ -85,6 +86,7 @@ def random_program(seed: int) -> Program:
         *([Lines(SETUP)] if w.replaces else []),
         *([Lines(shared.SETUP)] if w.shares else []),
         *([Lines(missing.SETUP)] if w.misses else []),
+        *([Lines(lengths.SETUP)] if w.lengthens else []),
     ]
     scope = Scope(
         scalars=("t", "c", "s"),

@@ -63,6 +63,7 @@ class Writer:
     replaces: bool = False  # what loops find: see `replaced`
     shares: bool = False  # iterators, and places for numbers of several classes: see `shared`
     misses: bool = False  # variables that may be None: see `missing`
+    lengthens: bool = False  # lists whose length is data: see `lengths`
     favourites: tuple[str, ...] = ()  # statements that the program has many of
 
     def number(self) -> int:

@@ -107,9 +107,9 @@ class Walk:
         """Names that were read of a module's globals."""
         keys = dict.fromkeys(keys)
         for key in [*keys, *(key for key in sorted(self.names.asked_for) if key not in names and key not in keys)]:
-            self.item(names, key, key)
+            self.item(names, key, key, is_global=True)
 
-    def item(self, items: dict, key: Any, path: str, in_order: bool = False) -> None:
+    def item(self, items: dict, key: Any, path: str, in_order: bool = False, is_global: bool = False) -> None:
         """The value of a key, where it is among others; a key that is not there is not to be there."""
         if self.is_frozen(path):
             return
@@ -121,11 +121,11 @@ class Walk:
             self.see(path, ("missing",), "not there", not is_built_in)
             self.ask_world(getattr(builtins, str(key), None))
         else:
-            self.bound(value, path, lambda: watchtable.item(items, key, value, in_order=in_order))
+            self.bound(value, path, lambda: watchtable.item(items, key, value, in_order=in_order), is_global)
 
-    def bound(self, value: Any, path: str, row: Callable[[], Row]) -> None:
+    def bound(self, value: Any, path: str, row: Callable[[], Row], is_global: bool = False) -> None:
         """What a place holds, and that it does."""
-        self.row(row(), isinstance(value, types.ModuleType) and is_fixed(value))
+        self.row(row(), is_global and isinstance(value, types.ModuleType) and is_fixed(value))
         if isinstance(value, type):  # which code may make instances of, by whatever name
             self.texts.add(value.__name__)
         self.visit(value, path)
@@ -209,6 +209,8 @@ class Walk:
         with self.raw():
             if known or self.is_new(obj):
                 visit(self, obj, path)
+            else:
+                self.see(path, ("again", Same(obj)), f"a {type(obj).__name__}", False)
 
     @contextlib.contextmanager
     def raw(self) -> Iterator[None]:

@@ -11,7 +11,7 @@ import numpy as np
 from ..record.dispatch import HANDLERS
 from ..record.recorder import Recorder
 from ..values.indexing import KEYS, Keys
-from . import ragged, run_time_elementwise, run_time_keys, run_time_reductions
+from . import ragged, run_time_elementwise, run_time_keys, run_time_order, run_time_reductions
 from .moving_keys import has_loop_index
 from .ragged import RaggedArray
 from .run_time_arrays import RunTimeArray
@@ -149,6 +149,10 @@ def _of_data(function: Callable[..., Any], *options: Any) -> Callable[..., Any]:
     return called
 
 
+def _array(recorder: Recorder, a: VaryingArray, dtype: Any = None) -> Any:
+    return a.copy() if dtype is None or np.dtype(dtype) == a.dtype else a.astype(dtype)
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     function: _reduction(function) for function in (np.sum, np.prod, np.any, np.all, np.max, np.min)
 } | {
@@ -161,7 +165,9 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.matmul: lambda recorder, a, b: basis_of(a, b).product(recorder, a, b),
     np.outer: lambda recorder, a, b: basis_of(a, b).outer(recorder, a, b),
     np.diff: _difference, np.flip: _flip, np.where: ragged.where,
-    np.copy: lambda recorder, a: a.copy(), np.transpose: lambda recorder, a: a.T,
+    np.sort: run_time_order.run_time_sort, np.median: run_time_order.run_time_median,
+    np.quantile: run_time_order.run_time_quantile, np.percentile: run_time_order.run_time_percentile,
+    np.array: _array, np.asarray: _array, np.copy: lambda recorder, a: a.copy(), np.transpose: lambda recorder, a: a.T,
     np.shape: lambda recorder, a: a.shape, np.size: lambda recorder, a: a.size, np.ndim: lambda recorder, a: a.ndim,
     np.zeros_like: _like(0.0), np.ones_like: _like(1.0), np.empty_like: _like(0.0),
 }  # fmt: skip

@@ -13,6 +13,7 @@ from ..record.recorder import Recorder
 from ..values.advanced import fitting
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import plain_or_traced
+from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
 from .elements import Position, RunTime, for_each
 from .keys import WHOLE, expanded, takes_all
@@ -77,6 +78,8 @@ def index_within(recorder: Recorder, length: RunTime, index: Any) -> Any:
     value = recorder.value_of(plain_or_traced(index), INT)
     wrapped = apply("where", apply("less", value, zero), apply("add", value, length.count), value)
     inside = apply("logical_and", apply("greater_equal", wrapped, zero), apply("less", wrapped, length.count))
+    if is_caught(IndexError) and not bool(recorder.result(inside)):
+        raise IndexError("index out of range")
     recorder.scopes.require_after(inside, "index")
     if not length.most:
         raise refused(recorder, "takes an element of")

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...python.exit_syntax import name_of
 from ...python.frames import user_frames
-from ...python.source import Line
 from ...python.statements import IDENTITY, Extent, asks_identity
 from ...tape.tape import Branch, Operation, Value
-from ..record.aliases import NONE, Copy, Names
+from ..record.aliases import NONE, Copy
 from ..record.blocks import Block, Made
 from ..record.ids import APART
 from ..record.lost_variables import DIFFERS
 from ..record.recorder import Recorder
-from ..record.scopes import MOST_TESTS, Scope, Site
+from ..record.scopes import MOST_TESTS, Scope
 from . import splits
 from .carries import NextArray
 from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, taken_up
@@ -31,6 +30,8 @@ from .form import HandedOn
 from .forms import Nothing
 from .held import memory_of, same
 from .leaving_tests import follow_test
+from .lists_in_turn import take_turns
+from .sides import Active, Node, Side
 from .state import Key, Place, State, capture, is_read_first, may_be_asked_for, place_in, write_state
 from .stored_forms import Array
 from .unnoticed_reads import unnoticed
@@ -41,74 +42,6 @@ if TYPE_CHECKING:
 
 GENERATOR = 0x20  # the flag of code that yields
 MOST_NODES = 256  # branches of one body: more are tests in tests, of which there are twice as many with each
-
-
-@dataclass
-class Side:
-    """One side, as it was recorded last."""
-
-    operations: tuple[Operation, ...]
-    changed: dict[Key, Place]
-    prefix: tuple[object, ...]
-    handed_on: frozenset[Key] = frozenset()  # the places that it left in memory
-    generation: int = 0  # of the forms in which variables come out of branches
-    complete: bool = False  # whether both sides of the branches in it are known
-    made: tuple[tuple[int, int], ...] = ()  # buffers, and how deep they were made
-    times: int = 0  # how often it has been recorded again, from the same state and to the same end
-    when: int = 0  # in which pass
-    reads: set[Any] = field(default_factory=set)  # as of a scope
-    writes: dict[Any, None] = field(default_factory=dict)
-    direct: frozenset[Key] = frozenset()  # the arrays that it left where the loop hands them on
-
-
-@dataclass
-class Node:
-    """A test at one point of the body, reached on one way through it."""
-
-    first_value: dict[bool, int]
-    sides: dict[bool, Side] = field(default_factory=dict)
-    parts: dict[bool, Made] = field(default_factory=lambda: {True: Made(), False: Made()})
-    chosen: dict[Key, HandedOn] = field(default_factory=dict)  # of each changed place the form in which it is handed on
-
-    names: dict[tuple[Key, bool], Names] = field(default_factory=dict)  # the memories to which each side led
-    shared: set[Key] = field(default_factory=set)  # arrays that something else leads to as well
-    indirect: set[Key] = field(default_factory=set)  # arrays that the sides do not leave where the loop hands them on
-
-    def places(self, direct: Container[Key] = ()) -> dict[Key, Place]:
-        changed = {key: place for side in self.sides.values() for key, place in side.changed.items()}
-        return {key: place for key, place in changed.items() if key not in direct}
-
-    def recorded(self, outcome: bool) -> int:
-        """In which pass a side was recorded last; 0 before that."""
-        return self.sides[outcome].when if outcome in self.sides else 0
-
-    def is_known(self, outcome: bool, prefix: tuple[object, ...], generation: int) -> bool:
-        side = self.sides.get(outcome)
-        if side is None or not side.complete or side.generation != generation:
-            return False
-        return side.prefix == prefix and side.handed_on == frozenset(self.places(side.direct))
-
-
-@dataclass
-class Active:
-    """A side that is running."""
-
-    node: Node
-    outcome: bool
-    predicate: Value
-    frame: types.FrameType
-    site: Site  # of the test, or of the call of the function that it was in
-    line: Line  # of the test
-    extent: Extent
-    scope: Scope
-    entry: State
-    frames: list[types.FrameType]
-    prefix: tuple[object, ...]
-    next_value: int
-    number: int  # among the branches of the block around
-    made: int  # how many buffers were made before
-    ordinal: int = 0  # of the next branch inside
-    complete: bool = True
 
 
 @dataclass
@@ -266,6 +199,8 @@ class Branches:
         active = self.active.pop()
         frames = [f for f in active.frames if f in running(active.frame)]
         now = self.captured(frames)
+        if take_turns(self.recorder, active.entry, now):
+            now = self.captured(frames)
         self.refuse_growth(active, now)
         before = active.node.sides.get(active.outcome)
         side = active.node.sides[active.outcome] = Side((), self.changed(active, now, frames), active.prefix)
@@ -310,6 +245,8 @@ class Branches:
                 self.recorder.watch.off()
                 self.recorder.follow_lists([now.sizes[owner][0]])
                 raise self.refused("lets a list, dict or set grow on one side of a branch")
+        if active.entry.unseen:
+            raise self.refused(f"holds {active.entry.unseen}, beside a branch")
         changed = now.changed_contents(active.entry)
         if changed:
             raise self.refused(f"changes {changed}, on one side of a branch")
@@ -426,8 +363,7 @@ class Branches:
                 (-calls, kind, name) if calls and kind == "local" else (owner, kind, name): found
                 for (owner, kind, name), found in state.values.items()
             }
-            total.sizes |= state.sizes
-            total.contents |= state.contents
+            total.join(state)
         return total
 
     def incomplete(self) -> None:
@@ -460,7 +396,7 @@ class Branches:
         elif event == "exception":
             self.raised = frame
             for active in [a for a in self.active[-1:] if a.frame is frame]:
-                splits.follow_failure(self.recorder, frame, active.site, active.outcome, argument[0])
+                splits.follow_failure(self.recorder, frame, active.site, active.outcome, argument)
         elif event == "return" and not frame.f_code.co_flags & GENERATOR:  # (a generator yields, and goes on)
             sides = [active for active in reversed(self.active) if active.frame is frame]
             if frame is not self.loop.frame:

@@ -28,7 +28,7 @@ from .choices import taken_up
 from .form import HandedOn
 from .forms import Items, Nothing, Unchanged, joined
 from .iteration import LoopIterator, Sequence
-from .traced_list import is_traced_list
+from .list_in_trace import is_traced_list
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder

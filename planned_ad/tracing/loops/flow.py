@@ -12,9 +12,11 @@ from ...tape.tape import Value
 from ..lengths.elements import Length
 from ..record.recorder import Recorder
 from ..values.identity import refuse_truths
-from .iteration import Sequence, once
+from .iteration import Holder, Sequence, once
 from .leaving_tests import follow_exits
+from .list_room import make_room
 from .none_or_number import refuse_nones
+from .run_time_lists import of_run_time_length
 from .traced_list import TracedList
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
@@ -30,8 +32,8 @@ class LoopFlow:
         self.sites, self.notice = self.on_integers.sites, self.on_integers.notice
         self.compared, self.undecided = self.on_integers.compared, self.on_integers.undecided
 
-    def iterate(self, length: Length, item: Callable[[Any], Any]) -> Iterator[Any]:
-        return iter(Sequence(self.recorder, length, item))
+    def iterate(self, length: Length, item: Callable[[Any], Any], holders: tuple[Holder, ...] = ()) -> Iterator[Any]:
+        return iter(Sequence(self.recorder, length, item, holders))
 
     def once(self, length: Length, item: Callable[[Any], Any]) -> Iterator[Any]:
         return once(self.recorder, length, item)
@@ -39,7 +41,14 @@ class LoopFlow:
     def lay_down(self, items: TracedList) -> None:
         lay_down_list(self.recorder, items)
 
+    def uneven(self, items: TracedList) -> BaseException:
+        return of_run_time_length(self.recorder, items)
+
+    def before_run(self) -> None:
+        make_room(self.recorder)
+
     def finish(self) -> None:
+        self.before_run()
         refuse_identity(self.recorder)
         refuse_truths(self.recorder)
         refuse_nones(self.recorder)

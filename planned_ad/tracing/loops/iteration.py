@@ -92,6 +92,10 @@ class Once(Sequence):
     def is_open(self) -> bool:
         return self.iterator is None or self.iterator.is_open
 
+    @property
+    def progress(self) -> object:
+        return None if self.iterator is None else self.iterator.progress
+
     def __iter__(self) -> Iterator[Any]:
         if self.iterator is None:
             self.refuse_taken()
@@ -143,6 +147,11 @@ class LoopIterator:
         self.is_open = (
             True  # neither at its end nor in a loop of its own: it may be asked, and nobody can put that back
         )
+
+    @property
+    def progress(self) -> object:
+        """How far it is, between the loops over it."""
+        return self.position, self.is_open
 
     def __iter__(self) -> LoopIterator:
         self.statement = asking_statement()
@@ -367,6 +376,10 @@ class NestedIterator:
     @property
     def is_open(self) -> bool:
         return not self.iterators or any(iterator.is_open for iterator in self.iterators)
+
+    @property
+    def progress(self) -> object:
+        return self.ended, tuple(iterator.progress for iterator in self.iterators)
 
     def __init__(self, sequences: tuple[Sequence, ...], join: Callable[..., Any]):
         self.sequences, self.join = sequences, join

@@ -10,6 +10,8 @@ import numpy as np
 
 from ...python.comprehensions import collected, display
 from .consumers import Consumer, is_generator_expression
+from .list_in_trace import is_traced_list
+from .run_time_lists import RunTimeList
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
@@ -31,11 +33,18 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         site = (frame.f_code, frame.f_lasti)
         if kind is not list and kind is not tuple:
             return kind(items)
+        if type(items) is RunTimeList:
+            found = items.copy()
+            found.kind = kind
+            return found
         if type(items) is TracedList:
             items.settle()
             return TracedList(recorder, items.site, items.given(), kind)
-        if site in recorder.scopes.decisions.plain:
+        decisions = recorder.scopes.decisions
+        if site in decisions.plain:
             return kind(items)
+        if site in decisions.lengths and not is_generator_expression(items):
+            return RunTimeList(recorder, site, list(items), kind)
         if recorder.is_array(items) and items.ndim == 1 and len(items) > recorder.unroll:
             return listed_numbers(recorder, items, site, kind)
         if not is_generator_expression(items):
@@ -50,7 +59,7 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
             return items
         if site in decisions.growing and site not in decisions.plain:
             recorder.mark()
-            return TracedList(recorder, site, items)
+            return made_at(recorder, site, items)
         recorder.displays[id(items)] = (items, site)
         return items
 
@@ -73,7 +82,7 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
 def collected_items(recorder: Recorder, items: Any, site: Site, kind: Any) -> Any:
     """The list of the items of a generator expression, whose loops may be recorded as loops."""
     recorder.mark()
-    found = TracedList(recorder, site, [])
+    found = made_at(recorder, site, [])
     consumer, frame = Consumer(found), items.gi_frame
     recorder.consumers[frame] = consumer
     try:
@@ -81,14 +90,24 @@ def collected_items(recorder: Recorder, items: Any, site: Site, kind: Any) -> An
             found.append(item)
     finally:
         del recorder.consumers[frame]
-    found.settle()
+    if type(found) is TracedList:
+        found.settle()
     found.kind = kind
+    if type(found) is RunTimeList:
+        return found
     decisions = recorder.scopes.decisions
     if not found.is_plain or (site in decisions.written and site not in decisions.plain):
         return found
     items = kind(found.parts)
     recorder.displays[id(items)] = (items, site)
     return items
+
+
+def made_at(recorder: Recorder, site: Site, items: list[Any]) -> Any:
+    """A list that loops fill: of a length that is data, where that is decided."""
+    if site in recorder.scopes.decisions.lengths:
+        return RunTimeList(recorder, site, items)
+    return TracedList(recorder, site, items)
 
 
 def listed_numbers(recorder: Recorder, array: Any, site: Site, kind: Any) -> TracedList:
@@ -102,16 +121,13 @@ def listed_numbers(recorder: Recorder, array: Any, site: Site, kind: Any) -> Tra
 
 
 def has_list(items: Any) -> bool:
-    for item in items:
-        if type(item) is TracedList or ((type(item) is list or type(item) is tuple) and has_list(item)):
-            return True
-    return False
+    return any([is_traced_list(item) or (type(item) in (list, tuple) and has_list(item)) for item in items])
 
 
 def as_arrays(items: Any) -> Any:
     """Arguments with the lists that loops have filled as arrays."""
     kind = type(items)
-    if kind is TracedList:
+    if is_traced_list(items):
         return items.traced()
     if kind is list or kind is tuple:
         return kind(as_arrays(item) for item in items)
@@ -120,8 +136,8 @@ def as_arrays(items: Any) -> Any:
 
 def call_on_lists(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict) -> Any:
     """`function(*args, **kwargs)` where some arguments are lists that loops have filled."""
-    first = args[0] if args else None
-    if type(first) is TracedList and not first.is_plain:
+    first: Any = args[0] if args else None
+    if is_traced_list(first) and not first.is_plain:
         if function in JOINING and set(kwargs) <= {"axis"}:
             return JOINING[function](recorder, first.traced(), *as_arrays(args[1:]), **kwargs)
         if function in JOINING or function in SEQUENCES:

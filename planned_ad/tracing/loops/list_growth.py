@@ -89,10 +89,8 @@ class Growth:
         loop = self.loop
         new = self.new(grown)
         each = row_count(new)
-        if loop.count is not None or type(loop.whole_trips) is not int or not loop.counts_iterations:
-            raise grown.target.refuse()
-        if each is None:
-            raise grown.target.refuse()
+        if loop.count is not None or type(loop.whole_trips) is not int or not loop.counts_iterations or each is None:
+            raise grown.target.uneven()
         self._know_lists(grown, new)
         form = merged([element_form(loop.recorder, part, loop.depth) for part in new])
         if each != 1:
@@ -105,6 +103,8 @@ class Growth:
             if common == grown.form and common is not None and self._has_room(grown, each):
                 self._put(grown, new)
                 return True
+            if each != grown.each:
+                raise grown.target.uneven()
             form = common
         if form is None or form.is_known:
             raise grown.target.refuse()

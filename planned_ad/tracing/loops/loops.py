@@ -26,6 +26,7 @@ from .form import HandedOn, NotCarried
 from .forms import Count, Items, Nothing, Unchanged
 from .held import MUTABLE, is_made_of_arrays, same
 from .list_growth import Growth
+from .lists_in_turn import take_turns
 from .loop_aliases import LoopCopies
 from .passes import Comparison
 from .recorded_loop import WaysOut
@@ -143,6 +144,8 @@ class LoopTrace:
             return True
         self.growth.settle()
         now = self.capture()
+        if take_turns(self.recorder, self.origin, now):
+            now = self.capture()
         self.refuse_hidden(now)
         self.refuse_growth(now)
         if self.recorder.scopes.open[-1] is not self.innermost:

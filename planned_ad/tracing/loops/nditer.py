@@ -67,6 +67,10 @@ class NdIterator:
         return not self.finished
 
     @property
+    def progress(self) -> object:
+        return self.iterindex, self.has_begun
+
+    @property
     def finished(self) -> bool:
         return self.iterindex >= len(self.places)
 

@@ -18,11 +18,13 @@ from ...regions.affine import Affine, Ragged
 from ...regions.regions import Region, View
 from ...tape.tape import Apply, Buffer, Loop, Operation, Value, walk
 from ..record.lost_variables import Lost
+from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
 from .forms import Nothing
 from .held import taken_apart
+from .list_in_trace import is_traced_list
 
 if TYPE_CHECKING:
     from .recorded_loop import RecordedLoop
@@ -215,6 +217,12 @@ class Matching:
             return bool(a == b) or (a != a and b != b)
         if kind is np.ndarray:
             return a.shape == b.shape and a.tobytes() == b.tobytes()
+        if kind is Storage:
+            return self.alike_memory(a, b)
+        if is_traced_list(a):
+            held, others_held = list(a.held()), list(b.held())
+            pairs = zip(held, others_held)
+            return len(held) == len(others_held) and all(self.alike(x, y, depth + 1) for (_, x), (_, y) in pairs)
         parts, others = taken_apart(a), taken_apart(b)
         if parts is not None and others is not None:
             return parts[1] == others[1] and all(self.alike(x, y, depth + 1) for x, y in zip(parts[2], others[2]))

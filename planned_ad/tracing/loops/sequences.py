@@ -7,6 +7,7 @@ iterator of one hands out plain integers, or lets a `LoopTrace` record the body 
 from __future__ import annotations
 
 import builtins
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...regions.affine import Affine, Extent, exact, ragged
-from ..lengths.elements import UNBOUNDED, RunTime
+from ..lengths.elements import UNBOUNDED, Length, RunTime
 from ..lengths.ragged import RaggedArray
 from ..lengths.run_time_arrays import RunTimeArray
 from ..record.recorder import Recorder
@@ -23,6 +24,7 @@ from ..values.flat import FlatView
 from ..values.loop_index import expression_of, index_of, plain_or_traced
 from .iteration import Holder, NestedIterator, Once, Sequence, once
 from .nditer import nditer
+from .run_time_lists import RunOver, RunTimeList
 from .tables import table_of
 from .traced_list import TracedList
 
@@ -140,6 +142,8 @@ def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
         return sequence_of(recorder, obj.sequence())
     if type(obj) is TracedList and not obj.is_plain and isinstance(obj.extent(), int):
         return Sequence(recorder, len(obj), obj.__getitem__, (ListRunOver(obj),))
+    if type(obj) is RunTimeList:
+        return Sequence(recorder, obj.length_, obj.item_at, (RunOver(obj),))
     if issubclass(type(obj), TracedArray) and obj.ndim:
         return Sequence(recorder, len(obj), obj.__getitem__)
     if type(obj) is RaggedArray and obj.ndim:
@@ -193,19 +197,26 @@ def enumerate_(recorder: Recorder, items: Any, start: Any = 0) -> Any:
 
 def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
     sequences = [sequence_of(recorder, item) for item in items]
-    lengths = [s.length for s in sequences if s is not None and isinstance(s.length, int)]
+    lengths = [s.length for s in sequences if s is not None]
     length = shortest(recorder, lengths) if len(lengths) == len(items) else None
-    if length is None or (strict and any(exact(n) != exact(length) for n in lengths)):
+    if length is None or (strict and any(type(n) is RunTime or exact(n) != exact(length) for n in lengths)):  # type: ignore[arg-type]
         return builtins.zip(*items, strict=strict)
     found = [s for s in sequences if s is not None]
     is_plain = all(s.is_plain for s in found)
     return once(recorder, length, lambda k: tuple(s.item(k) for s in found), holders_of(found), is_plain)
 
 
-def shortest(recorder: Recorder, lengths: list[int]) -> int | None:
+def shortest(recorder: Recorder, lengths: list[Length]) -> Length | None:
     """The least of lengths, some of which the loops around may move; None where it is another one at times."""
-    for length in lengths:
-        if all(recorder.scopes.bounds(exact(other) - exact(length))[0] >= 0 for other in lengths):
+    known = [length for length in lengths if not isinstance(length, RunTime)]
+    if len(known) < len(lengths):
+        if any(isinstance(exact(length), Affine) for length in known):
+            return None
+        counts = [n.count if isinstance(n, RunTime) else recorder.constant(n, np.int64) for n in lengths]
+        least = functools.reduce(lambda a, b: recorder.apply("minimum", a, b), counts)
+        return RunTime(least, min(n.most if isinstance(n, RunTime) else n for n in lengths))
+    for length in known:
+        if all(recorder.scopes.bounds(exact(other) - exact(length))[0] >= 0 for other in known):
             return length
     return None
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ...python.frames import user_frames
 from .held import same
 from .hidden_state import Identities, is_iterator
+from .list_in_trace import is_traced_list
 from .state import State, capture, is_advanced, is_read_first, met_in_loop
-from .traced_list import TracedList
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -36,9 +36,12 @@ class SideEffects:
     def look(self) -> tuple[State, dict[int, object]]:
         """The variables; and of arrays how often they have been written to, of traced lists what they are made of."""
         state = capture(self.roots)  # type: ignore[arg-type]
+        for value in self.roots.f_locals.values():  # what it iterates over moves on
+            if getattr(type(value), "is_iterator", False):
+                state.contents.pop(id(value), None)
         versions: dict[int, object] = {id(array.storage): array.storage.version for array in state.arrays()}
-        lists = [value for _, value in state.values.values() if type(value) is TracedList]
-        return state, versions | {id(items): Identities(items.parts) for items in lists}
+        lists = [value for _, value in state.values.values() if is_traced_list(value)]
+        return state, versions | {id(items): Identities(value for _, value in items.held()) for items in lists}
 
     def show(self) -> bool:
         """Whether there may be any."""

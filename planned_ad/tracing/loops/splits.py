@@ -14,11 +14,12 @@ from __future__ import annotations
 import dis
 import types
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...errors import PlannedADError
 from ...python.frames import user_frames
 from ...python.liveness import is_in_users_try
+from ...python.shadows import is_user_frame
 from ...python.statements import (
     Extent,
     all_of_function,
@@ -97,11 +98,13 @@ def follow_raise(recorder: Recorder, frame: types.FrameType, sides: Sequence[tup
 
 
 def follow_failure(
-    recorder: Recorder, frame: types.FrameType, site: Site, outcome: bool, error: type[BaseException]
+    recorder: Recorder, frame: types.FrameType, site: Site, outcome: bool, raised: tuple[type[BaseException], Any, Any]
 ) -> None:
     """An error is raised on this side of a test: from now on it is not recorded, if nobody handles that error."""
-    failing, raises = recorder.scopes.decisions.failing, recorder.scopes.decisions.raises
-    if raises or site[0] is not frame.f_code or site in failing or not issubclass(error, Exception):
+    failing, error = recorder.scopes.decisions.failing, raised[0]
+    if site[0] is not frame.f_code or site in failing or not issubclass(error, Exception):
+        return
+    if issubclass(error, TypeError | AttributeError) and not is_raised_by_user(raised[2]):  # of our stand-ins perhaps
         return
     if issubclass(error, StopIteration | PlannedADError) or is_in_users_try(frame, error):
         return
@@ -110,6 +113,15 @@ def follow_failure(
     failing[site] = outcome
     recorder.watch.off()
     raise recorder.scopes.restart()
+
+
+def is_raised_by_user(traceback: types.TracebackType | None) -> bool:
+    """Whether an error comes from a `raise` statement of traced code."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None or not is_user_frame(traceback.tb_frame):
+        return False
+    return dis.opname[traceback.tb_frame.f_code.co_code[traceback.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
 
 
 def failing_side(recorder: Recorder, frame: types.FrameType, predicate: Value) -> bool | None:

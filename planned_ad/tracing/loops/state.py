@@ -51,6 +51,8 @@ class Place:
         """As the user knows it, for messages."""
         if self.kind == "local":
             return str(self.key)
+        if getattr(type(self.owner), "is_traced_list", False):
+            return f"len({self.owner.label})"
         if self.kind in ("attribute", "class"):
             return f"{(self.owner if self.kind == 'class' else type(self.owner)).__name__}.{self.key}"
         return f"[{self.key!r}]" if self.kind == "item" else "a variable of an enclosing function"
@@ -101,6 +103,7 @@ class State:
     frame: types.FrameType | None = None  # in which the code runs
     is_opaque: bool = False  # whether there are objects of which it is not known whether they have a state
     hidden: str = ""  # what there is that nobody can put back, an iterator or the like; empty if there is none
+    unseen: str = ""  # an iterator of which nobody can tell how far it is
 
     def add(self, place: Place, value: Any) -> None:
         key = id(place.owner), place.kind, place.key
@@ -111,9 +114,13 @@ class State:
         kind: Any = type(value)
         if is_iterator(kind) or is_advanced(value):
             self.hidden = f"an iterator, `{place.name}`"
+            self.unseen = self.hidden if is_iterator(kind) else self.unseen
         elif is_finalised(value):
             self.hidden = f"`{place.name}`, an object that notices when it is gone,"
-        if kind is np.ndarray:
+        if issubclass(kind, TracedArray):  # whose shape and flags can be set
+            shown = value.geometry
+            self.contents[id(value)] = (value, (shown.shape, shown.strides, shown.flags.writeable))
+        elif kind is np.ndarray:
             self.contents[id(value)] = (value, zlib.crc32(value.tobytes()))
         elif kind is set:
             self.contents[id(value)] = (value, frozenset(value))
@@ -121,6 +128,12 @@ class State:
     def owners(self) -> set[int]:
         """The objects to which places belong, or may."""
         return {owner for owner, _, _ in self.values} | set(self.sizes) | set(self.contents)
+
+    def join(self, other: State) -> None:
+        """What another frame leads to as well, its places aside."""
+        self.sizes |= other.sizes
+        self.contents |= other.contents
+        self.unseen = self.unseen or other.unseen
 
     def changed_contents(self, before: State) -> str:
         """What of all that is compared as a whole has changed; a long list may have come to hold other things."""
@@ -182,10 +195,13 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
         kind: Any = type(obj)
         if is_iterator(kind) or is_advanced(obj):
             state.hidden = state.hidden or f"an iterator, `{kind.__name__}`"
+            state.unseen = state.hidden if is_iterator(kind) else state.unseen
         if id(obj) in seen:
             continue
+        if getattr(kind, "is_iterator", False):
+            state.contents[id(obj)] = (obj, obj.progress)
         if not _has_contents(obj):
-            if may_hide(obj):
+            if may_hide(obj) and not is_iterator(kind):  # nobody can look into those
                 seen[id(obj)] = obj
                 waiting.append(kind)
                 held = held_by(obj)
@@ -221,6 +237,10 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
 
 def shown_kind(obj: Any) -> str:
     """An object by its class, for messages."""
+    if getattr(type(obj), "is_iterator", False):
+        return "how far an iterator is"
+    if issubclass(type(obj), TracedArray):
+        return "the shape or the flags of an array"
     if isinstance(obj, list | set | np.ndarray):
         return "a long list, a set, or an array that is not traced"
     name = f"a `{type(obj).__qualname__}`" if not isinstance(obj, type) else f"the class `{obj.__qualname__}`"
@@ -312,10 +332,8 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
             elif not isinstance(value, types.ModuleType):
                 yield Place(obj, name, "class" if kind is not ShadowModule else "attribute"), value
     elif getattr(kind, "is_traced_list", False):
-        if obj.has_pending:
-            yield Place(obj, "pending", "attribute"), obj.pending
-        for value in obj.parts:
-            yield None, value
+        for name, value in obj.held():
+            yield None if name is None else Place(obj, name, "attribute"), value
     elif isinstance(obj, dict):
         for key, value in obj.items():
             yield Place(obj, key, "item"), value

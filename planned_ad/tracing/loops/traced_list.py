@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +13,17 @@ import numpy as np
 from ...regions.affine import Extent
 from ..record.aliases import storages_in
 from ..record.lost_variables import Lost
-from ..record.storage import ASSIGNMENT, Storage
+from ..record.storage import Storage
 from ..record.traced import Traced
 from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of, index_of
+from .list_in_trace import ListInTrace
 
 if TYPE_CHECKING:
-    from ...tape.tape import Value
     from ..record.recorder import Recorder
     from ..record.scopes import Site
 
 NOTHING = object()
+SHRINKING = ("clear", "pop")
 
 
 @dataclass
@@ -36,46 +37,37 @@ class Segment(Traced):
         return self.column.storages()
 
 
-class TracedList(Traced):
+class TracedList(ListInTrace):
     """A list (or tuple) of `parts`: elements, and segments of elements that a loop has made.
-
-    What only a list with all its elements can do makes the trace start again, with the list made as Python makes it.
 
     Attributes
     ----------
-    site : (code, int)
-        The instruction that made it, or the list that it comes from.
-    depth : int
-        How many loops and branches were around its making.
     pending : object
         What has been appended on a side of a branch: once that is over it is what both sides have appended.
+    latest : object
+        The last thing of which that holds.
     """
 
-    is_traced_list = True
-
     def __init__(self, recorder: Recorder, site: Site, parts: list[Any], kind: type = list):
-        self.recorder, self.site, self.parts, self.kind = recorder, site, parts, kind
-        self.depth, self.scope = recorder.scopes.depth, recorder.scopes.innermost
-        self.line = recorder.builder.line
+        super().__init__(recorder, site, kind)
+        self.parts = parts
         self.pending: Any = NOTHING
+        self.latest: Any = NOTHING
         self.pending_depth = 0
+        self.has_grown = False
         self.is_element = False  # made when it was asked for: what is done to it is seen nowhere else
-        self.is_written = False  # whether it lies in memory, to which loops write; see `written_lists`
         if site in recorder.scopes.decisions.written:
             recorder.written_lists.append(weakref.ref(self))
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        return self.kind
 
     @property
     def has_pending(self) -> bool:
         return self.pending is not NOTHING
 
-    @property
-    def label(self) -> str:
-        match = ASSIGNMENT.match(self.line.text)
-        return match.group(1) if match else "list"
+    def held(self) -> Iterator[tuple[str | None, Any]]:
+        if self.has_pending:
+            yield "pending", self.pending
+        for part in self.parts:
+            yield None, part
 
     def like(self, parts: list[Any]) -> TracedList:
         """A list that comes from this one."""
@@ -106,11 +98,11 @@ class TracedList(Traced):
             return list(self.parts)
         return [Segment(self.parts[0].column.part(self, slice(None)), self.parts[0].length)]
 
-    def refuse(self) -> BaseException:
-        """What to raise for something that a list in columns cannot do."""
-        scopes = self.recorder.scopes
-        scopes.decisions.plain.add(self.site)
-        return scopes.restart()
+    def uneven(self) -> BaseException:
+        """What to raise where it does not grow evenly: its length is data, from now on."""
+        if self.site in self.recorder.scopes.decisions.lengths or self.is_element:
+            return self.refuse()
+        return self.recorder.flow.uneven(self)
 
     # Growing.
 
@@ -123,30 +115,34 @@ class TracedList(Traced):
         scopes = self.recorder.scopes
         if scopes.depth > self.depth and scopes.open[-1].loop is None:
             if self.has_pending:
-                raise self.refuse()
+                raise self.uneven()
             self._note()
-            self.pending, self.pending_depth = value, scopes.depth
+            self.pending = self.latest = value
+            self.pending_depth = scopes.depth
             return
         self._grow([value])
 
     def extend(self, values: Any) -> None:
         self.settle()
         scopes = self.recorder.scopes
-        if self.is_element or self.kind is tuple or (scopes.depth > self.depth and scopes.open[-1].loop is None):
+        if self.is_element or self.kind is tuple:
             raise self.refuse()
+        if scopes.depth > self.depth and scopes.open[-1].loop is None:
+            raise self.uneven()
         self._grow(values.given() if type(values) is TracedList else list(values))
 
     def _grow(self, parts: list[Any]) -> None:
         if self.is_written:
-            raise self.refuse()
+            raise self.uneven()
         self._note()
+        self.has_grown = True
         self.parts.extend(parts)
 
     def _note(self) -> None:
         """Tell the loops around that the list is about to grow."""
         around = self.recorder.scopes.open[self.depth :]
         if any(scope.loop is None for scope in around[:-1]):
-            raise self.refuse()
+            raise self.uneven()
         for scope in around:
             if scope.loop is not None:
                 scope.loop.growth.note(self)
@@ -156,7 +152,7 @@ class TracedList(Traced):
         if self.pending is NOTHING:
             return
         if self.recorder.scopes.depth >= self.pending_depth or type(self.pending) is Lost:
-            raise self.refuse()
+            raise self.uneven()
         value, self.pending = self.pending, NOTHING
         self.append(value)
 
@@ -302,7 +298,9 @@ class TracedList(Traced):
         if self.is_written and isinstance(total, int) and all(b is None or type(b) is int for b in _bounds(key)):
             return self.like([Segment(self.parts[0].column.part(self, key), len(range(total)[key]))])
         given = [bound for bound in _bounds(key) if bound is not None]
-        if not isinstance(total, int) or not all(type(bound) is int for bound in given):
+        if not isinstance(total, int):
+            raise self.uneven()
+        if not all(type(bound) is int for bound in given):
             raise self.refuse()
         rows = range(total)[key]
         parts: list[Any] = []
@@ -328,10 +326,9 @@ class TracedList(Traced):
         self.settle()
         if self.is_plain:
             return iter(self.parts)
+        if not isinstance(self.extent(), int):
+            raise self.uneven()
         return self.recorder.flow.iterate(len(self), self.__getitem__)
-
-    def read(self) -> Value:
-        return self.recorder.value_of(self.traced())
 
     def storages(self) -> Iterator[Storage]:
         for part in self.parts:
@@ -341,7 +338,7 @@ class TracedList(Traced):
         """As the array that `numpy.array` makes of it."""
         recorder = self.recorder
         if not isinstance(self.extent(), int):
-            raise self.refuse()
+            raise self.uneven()
         if self.is_plain:
             items = [part.traced() if type(part) is TracedList else part for part in self.parts]
             return (
@@ -361,13 +358,6 @@ class TracedList(Traced):
             if type(part) is Segment:
                 pieces.append(part.column.array(self, part.length))  # type: ignore[arg-type]
         return pieces[0] if len(pieces) == 1 else recorder.call(np.concatenate, (pieces,), {})
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        return self.traced().__array__(dtype, copy)
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        inputs = tuple(item.traced() if type(item) is TracedList else item for item in inputs)
-        return getattr(ufunc, method)(*inputs, **kwargs)
 
     # Lists made of lists.
 
@@ -406,38 +396,14 @@ class TracedList(Traced):
     def __repr__(self) -> str:
         return f"<traced list of {self.extent()} elements>"
 
-    def __hash__(self) -> int:
-        raise TypeError(f"unhashable type: '{self.kind.__name__}'")
-
-    def __eq__(self, other: Any) -> Any:
-        raise self.refuse()
-
     def __getattr__(self, name: str) -> Any:
-        """The other methods of a list: those that change it, count or search."""
-        if name.startswith("__") or not hasattr(self.kind, name):
-            raise AttributeError(f"'{self.kind.__name__}' object has no attribute '{name}'")
-        raise self.refuse()
+        if name in SHRINKING and self.kind is list and self.recorder.scopes.depth > self.depth:
+            raise self.uneven()
+        return super().__getattr__(name)
 
-
-def is_traced_list(obj: object) -> bool:
-    return type(obj) is TracedList
+    def __delitem__(self, key: Any) -> None:
+        raise self.uneven() if self.recorder.scopes.depth > self.depth else self.refuse()
 
 
 def _bounds(key: slice) -> tuple[Any, Any, Any]:
     return key.start, key.stop, key.step
-
-
-def _refusing(name: str) -> None:
-    def method(self: TracedList, *args: Any) -> Any:
-        raise self.refuse()
-
-    method.__name__ = name
-    setattr(TracedList, name, method)
-
-
-for _name in ("__delitem__", "__contains__", "__lt__", "__le__", "__gt__", "__ge__", "__imul__"):
-    _refusing(_name)
-_refusing("__reversed__")
-_refusing("__deepcopy__")
-_refusing("__reduce_ex__")
-Sequence.register(TracedList)  # for `match`

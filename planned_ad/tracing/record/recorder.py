@@ -89,6 +89,7 @@ class Recorder:
         self.wrapped: dict[tuple[int, int], Value] = {}  # an index value within an extent, as one that is not negative
         self.consumers: dict[types.FrameType, Any] = {}  # who adds up the items of a generator expression, by its frame
         self.filled: set[Site] = set()  # the lists that loops fill, by the instruction that makes them
+        self.appended: dict[Site, Any] = {}  # how often lists are appended to whose length is data
         self.verified: set[Site] = set()  # loops of which several passes have been compared
         self.tabled: dict[Site, Line] = {}  # loops whose items are made of plain numbers
         self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
@@ -451,6 +452,7 @@ class Recorder:
         if known is None:
             known = self._known_outcome(what)
             if known is None:
+                self.flow.before_run()
                 known = self.example.number(predicate).item()
             self._outcomes[predicate.id] = known
             if what == "branch" and self.unrolling:

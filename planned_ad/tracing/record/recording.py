@@ -34,11 +34,17 @@ class Flow(Protocol):
     def notice(self, frame: types.FrameType) -> None:
         """Something is recorded for code that `frame` runs."""
 
-    def iterate(self, length: Any, item: Callable[[Any], Any]) -> Iterator[Any]:
-        """An iterator over `item(0)` to `item(length - 1)`, for which a loop may be recorded once."""
+    def iterate(self, length: Any, item: Callable[[Any], Any], holders: tuple[Any, ...] = ()) -> Iterator[Any]:
+        """An iterator over `item(0)` to `item(length - 1)`, for which a loop may be recorded once; of these lists."""
 
     def lay_down(self, items: Any) -> None:
         """Give a list of numbers memory, where that can be done."""
+
+    def uneven(self, items: Any) -> BaseException:
+        """What to raise where a list does not grow by the same number of elements each time."""
+
+    def before_run(self) -> None:
+        """What is recorded so far is about to run for the example."""
 
     def finish(self) -> None:
         """The function has returned."""

@@ -75,11 +75,11 @@ class Decisions:
     raising: dict[Site, Any] = field(default_factory=dict)  # how far the sides of tests go on of which one raises
     nones: bool | None = None  # whether what asks for None is seen: None until a variable is that or a number
     failing: dict[Site, bool] = field(default_factory=dict)  # which sides of tests end in an error that nobody handles
-    raises: bool = False  # such errors are raised while tracing: the example is to have one
     truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
     stepped: set[Site] = field(default_factory=set)  # `any` and `all` of items that change something
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
     written: dict[Site, Any] = field(default_factory=dict)  # lists that loops write to, with the form of their numbers
+    lengths: dict[Site, Any] = field(default_factory=dict)  # lists whose length is data, with the rows of their memory
     plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
     bounded: bool = False  # loops of run-time length, since a derivative in the program keeps what they compute
     stretched: set[Line] = field(default_factory=set)  # where run-time lengths may be 1, or masks choose any number

@@ -130,6 +130,7 @@ class TracedArray(Traced):
     @shape.setter
     def shape(self, shape: Any) -> None:
         self.geometry = np.reshape(self.geometry, shape, copy=False)
+        self._view = None
 
     def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
         """As NumPy's: whether the array may be written to by this name."""

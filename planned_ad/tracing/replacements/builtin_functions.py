@@ -20,9 +20,10 @@ from ... import control
 from ..complex.pairs import complex_from
 from ..lengths.varying import VaryingArray
 from ..loops.consumers import assigns, is_generator_expression, joined
+from ..loops.list_in_trace import is_traced_list
 from ..loops.none_or_number import decided
+from ..loops.run_time_lists import RunTimeList
 from ..loops.side_effects import SideEffects
-from ..loops.traced_list import TracedList
 from ..record.recorder import Recorder
 from ..record.traced import Traced, TracedArray
 from ..values.elementwise import elementwise
@@ -267,8 +268,8 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     def choosing(function: Callable[..., Any], compare: np.ufunc) -> Callable[..., Any]:
         @functools.wraps(function, ("__name__", "__doc__"), ())
         def choose(*args, **options):
-            given = args[0] if len(args) == 1 else None
-            is_filled = type(given) is TracedList and not given.is_plain
+            given: Any = args[0] if len(args) == 1 else None
+            is_filled = is_traced_list(given) and not given.is_plain
             is_filled |= is_axis(given)
             if options.get("key") is None and (is_filled or is_generator_expression(given)):
                 return best_of(given, options)
@@ -289,6 +290,10 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         def best_of(items: Any, options: dict[str, Any]) -> Any:
             """Of items that a loop may compare."""
             recorder.mark()
+            if type(items) is RunTimeList:
+                if "default" in options and not items:
+                    return options["default"]
+                return joined(recorder, (item for item in items), items.first(function), better)
             if not is_generator_expression(items):
                 return joined(recorder, (item for item in items[1:]), items[0], better)
             best = decided(joined(recorder, items, None, first_or_better))
@@ -322,7 +327,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
             return items.sum(axis=0)
         if issubclass(type(items), VaryingArray) and start == 0:
             return items.sum(axis=0)
-        if type(items) is TracedList and not items.is_plain:
+        if is_traced_list(items) and not items.is_plain:
             recorder.mark()
             return joined(recorder, (item for item in items), start, operator.add)
         return builtins.sum(items, start)
@@ -359,7 +364,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     def length(obj: Any, /) -> Any:
         if issubclass(type(obj), VaryingArray):
             return obj.shape[0]
-        return obj.length() if type(obj) is TracedList else builtins.len(obj)
+        return obj.length() if is_traced_list(obj) else builtins.len(obj)
 
     def deciding(function: Callable[..., Any], combine: np.ufunc, decided: bool) -> Callable[..., Any]:
         """`any` and `all`: of traced truths the combination, all of them looked at, where that changes nothing else."""

@@ -41,6 +41,7 @@ from .floating_point_errors import error_replacements
 from .library_functions import adopted, adopting, is_library_function
 from .made_later import Later, MadeLater, later
 from .scalar_types import scalar_types
+from .sorting import sorting_replacements
 from .stand_ins import identity_replacements, in_place_of, kind_of, ndarray, with_classes
 from .statistics_functions import statistics_replacements
 from .ufunc_stand_ins import ufunc_stand_in, ufuncs_of_functions
@@ -54,6 +55,7 @@ def replacements(recorder: Recorder) -> MadeLater:
         statistics_replacements,
         error_replacements,
         builtin_replacements,
+        sorting_replacements,
         number_replacements,
         scalar_types,
         ufuncs_of_functions,

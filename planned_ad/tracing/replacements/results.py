@@ -13,7 +13,7 @@ from ...python.structure import Structure, flatten
 from ...tape.guards import decides
 from ...tape.tape import Value
 from ..lengths.run_time_arrays import RunTimeArray
-from ..loops.traced_list import TracedList
+from ..loops.list_in_trace import is_traced_list
 from ..record.promotion import KINDS
 from ..record.recorder import Recorder
 from ..record.traced import LibraryObject
@@ -54,7 +54,7 @@ def results_of(recorder: Recorder, result: Any) -> Results:
 
 def kind_of_result(recorder: Recorder, leaf: Any) -> str:
     """What a call makes of a leaf."""
-    if type(leaf) is TracedList:
+    if is_traced_list(leaf):
         raise leaf.refuse()
     if recorder.is_array(leaf) or (type(leaf) is np.ndarray and leaf.dtype in KINDS):
         return "array"
@@ -84,7 +84,7 @@ def with_plain_lists(result: Any) -> Any:
     kind = type(result)
     if issubclass(kind, ClassArray):
         return unwrapped(result)
-    if kind is TracedList:
+    if is_traced_list(result):
         return with_plain_lists(result.elements())
     if kind is list or kind is tuple:
         return kind(with_plain_lists(item) for item in result)

@@ -124,6 +124,8 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
     def of_one(obj: Any) -> Any:
         """One side of an `is`: whether two numbers are one object is not known where loops or branches leave them."""
         found, frame = real_behind(obj), sys._getframe(1)
+        if recorder.is_scalar(found) and found.dtype.kind == "b" and not found.types:  # of which there are two objects
+            return bool(found) if found.is_python else np.bool_(bool(found))
         place, before = (id(frame), frame.f_lineno, frame.f_lasti), asked.pop() if asked else None
         if recorder.scopes.depth and recorder.is_scalar(found):
             if before is None or before[:2] != place[:2] or before[2] >= place[2]:

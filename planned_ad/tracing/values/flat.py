@@ -34,6 +34,10 @@ class FlatView(Traced):
         return self.items is not None and self.items.is_open
 
     @property
+    def progress(self) -> object:
+        return None if self.items is None else self.items.progress
+
+    @property
     def is_known(self) -> bool:
         return self.base.is_known  # type: ignore[no-any-return]
 

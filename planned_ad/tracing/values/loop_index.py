@@ -6,12 +6,15 @@ import functools
 import math
 import operator
 import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...python.frames import user_frame
+from ...python.frames import user_frame, user_frames
+from ...python.liveness import is_in_users_try
+from ...python.statements import ends_in_error, may_be_swallowed
 from ...regions.affine import Affine, Extent, affine, substitute
 from ...tape.tape import Value
 from ..record.recorder import Recorder
@@ -21,6 +24,13 @@ from .scalar_tracer import ScalarTracer
 
 PEEL_MOST = 3  # iterations at either end of a loop that are recorded one by one to decide a comparison
 MOST_POWER, LONGEST_POWER = 2**63 - 1, 63  # of an integer, and of an exponent of 2
+
+
+def is_for_unhandled_error(frame: types.FrameType) -> bool:
+    """Whether what runs in a frame ends in an error that nobody handles: such a side of a test is not recorded."""
+    if not ends_in_error(frame.f_code, frame.f_lasti) or is_in_users_try(frame):
+        return False
+    return not any(may_be_swallowed(around.f_code, around.f_lasti) for around in user_frames(frame))
 
 
 class LoopIndex(Arithmetic):
@@ -86,6 +96,9 @@ class LoopIndex(Arithmetic):
         expression = self.expression
         if isinstance(expression, int):
             return expression
+        frame = user_frame(sys._getframe(1))
+        if frame is not None and is_for_unhandled_error(frame):  # which the function raises again, with its own number
+            return self.recorder.scopes.bounds(expression)[0]
         raise self.escape(what)
 
     def __index__(self) -> int:

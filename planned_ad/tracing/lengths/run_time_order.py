@@ -1,0 +1,68 @@
+"""Arrays of a run-time length in order: sorting, medians and quantiles.
+
+What memory has beyond the elements is filled with nan, which comes last in NumPy's order, as nan among the elements
+does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..record.recorder import Recorder
+from ..values.elementwise import elementwise
+from ..values.loop_index import plain_or_traced
+from .elements import Position
+from .run_time_arrays import RunTimeArray
+from .sources import Memory
+from .varying import VaryingArray
+
+
+def run_time_sort(recorder: Recorder, a: VaryingArray, axis: Any = -1, kind: Any = None) -> RunTimeArray:
+    """`numpy.sort`."""
+    if type(a) is not RunTimeArray or a.ndim != 1 or a.dtype.kind != "f":
+        raise a.refused("sorts")
+    front, length = a.stored().front, a.length
+    is_element = elementwise(recorder, np.less, (np.arange(length.most), length.scalar(recorder)))
+    filled = recorder.call(np.where, (is_element, front, a.dtype.type(np.nan)), {})
+    return RunTimeArray(recorder, Memory(recorder.call(np.sort, (filled,), {}), 0, 1), length, 0, (), a.dtype)
+
+
+def run_time_median(recorder: Recorder, a: VaryingArray, axis: Any = None) -> Any:
+    """`numpy.median`; nan where there is one among the elements, or none at all."""
+    ordered = run_time_sort(recorder, a)
+    n = ordered.shape[0]
+    middle = (element_in_order(ordered, (n - 1) // 2) + element_in_order(ordered, n // 2)) / 2
+    return nan_where_there_is_one(recorder, ordered, middle)
+
+
+def run_time_quantile(recorder: Recorder, a: VaryingArray, q: Any, axis: Any = None) -> Any:
+    """`numpy.quantile` at one number, by NumPy's linear interpolation."""
+    if np.ndim(q) or recorder.is_scalar(q):
+        raise a.refused("takes several quantiles, or computed ones, of")
+    ordered = run_time_sort(recorder, a)
+    place = q * (ordered.shape[0] - 1)
+    below = elementwise(recorder, np.floor, (place,))
+    share = place - below
+    k = recorder.integer(below)
+    following = elementwise(recorder, np.minimum, (k + 1, ordered.shape[0] - 1))
+    low, high = element_in_order(ordered, k), element_in_order(ordered, following)
+    gap = high - low
+    between = recorder.call(np.where, (share >= 0.5, high - gap * (1 - share), low + gap * share), {})
+    return nan_where_there_is_one(recorder, ordered, between)
+
+
+def run_time_percentile(recorder: Recorder, a: VaryingArray, q: Any, axis: Any = None) -> Any:
+    """`numpy.percentile` at one number."""
+    return run_time_quantile(recorder, a, q / 100 if not np.ndim(q) else q, axis)
+
+
+def element_in_order(ordered: RunTimeArray, index: Any) -> Any:
+    """The element at an index; of no elements nan, with which the memory is filled."""
+    return Position(plain_or_traced(index), inside=False).of(ordered.source)
+
+
+def nan_where_there_is_one(recorder: Recorder, ordered: RunTimeArray, found: Any) -> Any:
+    last = element_in_order(ordered, ordered.shape[0] - 1)
+    return recorder.call(np.where, (last == last, found, last), {})

@@ -1,0 +1,115 @@
+"""What lists have in common that traced code makes: `TracedList`, and those of `run_time_lists`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..record.storage import ASSIGNMENT, Storage
+from ..record.traced import Traced
+
+if TYPE_CHECKING:
+    from ...tape.tape import Value
+    from ..record.recorder import Recorder
+    from ..record.scopes import Site
+
+
+class ListInTrace(Traced):
+    """What lists (or tuples) have in common that traced code makes, and loops fill.
+
+    What only a list with all its elements can do makes the trace start again, with the list made as Python makes it.
+
+    Attributes
+    ----------
+    site : (code, int)
+        The instruction that made it, or the list that it comes from.
+    depth : int
+        How many loops and branches were around its making.
+    """
+
+    is_traced_list = True
+    is_written = False  # whether it lies in memory, to which loops write; see `written_lists`
+
+    def __init__(self, recorder: Recorder, site: Site, kind: type = list):
+        self.recorder, self.site, self.kind = recorder, site, kind
+        self.depth, self.scope = recorder.scopes.depth, recorder.scopes.innermost
+        self.line = recorder.builder.line
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return self.kind
+
+    @property
+    def label(self) -> str:
+        match = ASSIGNMENT.match(self.line.text)
+        return match.group(1) if match else "list"
+
+    def refuse(self) -> BaseException:
+        """What to raise for something that it cannot do."""
+        scopes = self.recorder.scopes
+        scopes.decisions.plain.add(self.site)
+        return scopes.restart()
+
+    def held(self) -> Iterator[tuple[str | None, Any]]:
+        """What it is made of, as far as loops and branches change it by name; and without one, what it leads to."""
+        raise NotImplementedError
+
+    def storages(self) -> Iterator[Storage]:
+        """The memories to which it leads."""
+        raise NotImplementedError
+
+    def length(self) -> Any:
+        """How many elements there are; a traced integer where that is data."""
+        raise NotImplementedError
+
+    def traced(self) -> Any:
+        """As the array that `numpy.array` makes of it."""
+        raise NotImplementedError
+
+    def elements(self) -> Any:
+        """As an ordinary list or tuple."""
+        raise NotImplementedError
+
+    def read(self) -> Value:
+        return self.recorder.value_of(self.traced())
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return self.traced().__array__(dtype, copy)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        inputs = tuple(item.traced() if issubclass(type(item), ListInTrace) else item for item in inputs)
+        return getattr(ufunc, method)(*inputs, **kwargs)
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: '{self.kind.__name__}'")
+
+    def __eq__(self, other: Any) -> Any:
+        raise self.refuse()
+
+    def __getattr__(self, name: str) -> Any:
+        """The other methods of a list: those that change it, count or search."""
+        if name.startswith("__") or not hasattr(self.kind, name):
+            raise AttributeError(f"'{self.kind.__name__}' object has no attribute '{name}'")
+        raise self.refuse()
+
+
+def is_traced_list(obj: object) -> bool:
+    return issubclass(type(obj), ListInTrace)
+
+
+def _refusing(name: str) -> None:
+    def method(self: ListInTrace, *args: Any) -> Any:
+        raise self.refuse()
+
+    method.__name__ = name
+    setattr(ListInTrace, name, method)
+
+
+for _name in ("__contains__", "__lt__", "__le__", "__gt__", "__ge__", "__imul__"):
+    _refusing(_name)
+_refusing("__reversed__")
+_refusing("__deepcopy__")
+_refusing("__reduce_ex__")
+Sequence.register(ListInTrace)  # for `match`

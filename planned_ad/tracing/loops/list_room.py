@@ -1,0 +1,117 @@
+"""How the elements of lists whose length is data lie in memory, and for how many there is room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .columns import element_form, stored
+from .form import HandedOn
+from .forms import Items, Unchanged, joined
+from .list_growth import lists_in
+from .stored_forms import Number
+from .written_lists import common_number
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+
+Spot = tuple[tuple[int, ...], int]  # the indices of the loops around an operation, and the number of its value
+MOST_ROWS, MOST_TIMES = 1 << 24, 6
+
+
+@dataclass(frozen=True)
+class ListRoom:
+    """What is decided of the lists that one instruction makes: how their elements lie in memory, and for how many."""
+
+    form: HandedOn | None = None
+    most: int = 1
+    times: int = 0  # that there were too few
+
+
+@dataclass(eq=False)
+class Appended:
+    """How often the places where one list is appended to may run; what it has begun with, or comes to hold in turn."""
+
+    times: dict[Spot, int] = field(default_factory=dict)
+    before: dict[Spot, int] = field(default_factory=dict)  # those in front of a loop in which it holds others in turn
+    sources: dict[int, tuple[Appended, int]] = field(default_factory=dict)  # and how often it may take what they hold
+
+    def after(self, other: Appended, indices: tuple[int, ...], times: int) -> None:
+        """The list comes to hold what the other one does, so often, in the loops with these indices."""
+        self.sources[id(other)] = other, times
+        for place in [place for place in self.times if not indices or indices[-1] not in place[0]]:
+            self.before[place] = self.times.pop(place)
+
+    @property
+    def most(self) -> int:
+        return self.without(())[0]
+
+    def without(self, around: tuple[Appended, ...]) -> tuple[int, bool]:
+        """The most elements, what the lists `around` hold aside; and whether it may hold that as well."""
+        begun, added, again = sum(self.before.values()), 0, False
+        for other, times in self.sources.values():
+            if other in around or other is self:
+                again = True
+                continue
+            most, holds_these = other.without((*around, self))
+            again = again or holds_these
+            if holds_these:  # each time some more
+                added += most * times
+            else:
+                begun = max(begun, most)
+        return sum(self.times.values()) + begun + added, again
+
+
+def room_for(recorder: Recorder, parts: list[Any]) -> ListRoom:
+    """Room for elements, and segments of them; of a form that is not known yet where these have none in common."""
+    found: HandedOn | None = None
+    for part in parts:
+        form = form_in_rows(recorder, part)
+        found = form if found is None or form is None else serving(found, form)
+        if found is None:
+            break
+    return ListRoom(found)
+
+
+def form_in_rows(recorder: Recorder, element: Any) -> HandedOn | None:
+    """The form of an element, or of a segment of them, in memory; None for what is, or has, a list."""
+    if next(lists_in(element), None) is not None:
+        return None
+    form = element_form(recorder, element, -1)
+    return form if isinstance(form, Unchanged) and is_of_one_kind(form.value) else stored(form)
+
+
+def is_of_one_kind(element: Any) -> bool:
+    """Whether it is something of which another one is another thing: None, a text."""
+    return element is None or type(element) is str
+
+
+def serving(a: HandedOn, b: HandedOn) -> HandedOn | None:
+    """The form that serves for elements of both."""
+    if isinstance(a, Items) and isinstance(b, Items):
+        if (a.kind, a.keys) != (b.kind, b.keys):
+            return None
+        return a.of([serving(one, other) for one, other in zip(a.items, b.items)])
+    if isinstance(a, Number) and isinstance(b, Number):
+        return common_number([a, b])
+    return joined(a, b, exact=True)
+
+
+def is_alike(a: HandedOn, b: HandedOn) -> bool:
+    """Whether two forms are one, the classes that their numbers may have included."""
+    kinds = [[getattr(leaf, "types", None) for leaf in form.leaves()] for form in (a, b)]
+    return a == b and kinds[0] == kinds[1]
+
+
+def make_room(recorder: Recorder) -> None:
+    """The trace is over: it starts again where the memory of lists is too small for what it may append to them."""
+    lengths = recorder.scopes.decisions.lengths
+    needed = {site: max(each.most for each in found) for site, found in recorder.appended.items()}
+    small = {site: most for site, most in needed.items() if most > lengths[site].most}
+    if small:
+        for site, most in small.items():
+            known = lengths[site]
+            lengths[site] = ListRoom(known.form, max(most, 2 * known.most if known.times else 0), known.times + 1)
+            if known.times == MOST_TIMES:  # how many there are depends on how many there may be
+                recorder.scopes.decisions.plain.add(site)
+        raise recorder.scopes.restart()

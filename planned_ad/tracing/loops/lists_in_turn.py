@@ -1,0 +1,100 @@
+"""Lists whose length is data of which one takes the place of another: `group = []`, `front, behind = behind, []`.
+
+Where nobody else has either, the one that was there comes to hold what the other does: what changes is its length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ...python.liveness import is_live
+from .list_room import room_for
+from .run_time_lists import RunTimeList
+from .state import Key, Place, State, held_by_callers, write_state
+from .traced_list import TracedList
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+    from ..record.scopes import Site
+
+Turn = tuple[Key, Place, Any, Any]
+
+
+def take_turns(recorder: Recorder, before: State, now: State) -> bool:
+    """Leave in each place the list that was there before; whether there is something to look at again."""
+    waiting = [
+        turn for turn in in_turn(before, now) if is_any_list(turn[2]) and is_any_list(turn[3]) and not is_dead(turn[1])
+    ]
+    for _, _, old, new in waiting:
+        follow_lists_in_turn(recorder, old, new)
+    moved = 0
+    for _ in waiting:  # what one leaves free another one may take
+        for key, place, old, new in in_turn(before, now):
+            if not type(old) is type(new) is RunTimeList or holders(old, now):
+                continue
+            if len(holders(old, before)) == 1 and len(holders(new, now)) <= 1:
+                old.take(new)
+                now.values[key] = place, old
+                write_state({key: (place, old)})
+                moved += 1
+    return moved > 0
+
+
+def is_any_list(value: Any) -> bool:
+    return type(value) in (list, TracedList, RunTimeList)
+
+
+def in_turn(before: State, now: State) -> list[Turn]:
+    """The places in which there is another object than before."""
+    both = ((key, *now.values[key], before.values[key][1]) for key in before.values if key in now.values)
+    return [(key, place, old, new) for key, place, new, old in both if old is not new]
+
+
+def is_dead(place: Place) -> bool:
+    """Whether it is a variable that is assigned before it is read."""
+    return place.kind == "local" and not is_live(place.owner, place.key)
+
+
+def holders(items: Any, state: State) -> list[Any]:
+    """What leads to a list: places that may be read, and functions that wait."""
+    found: list[Any] = [
+        place for place, value in state.values.values() if leads_to_list(value, items) and not is_dead(place)
+    ]
+    return [*found, state.frame] if held_by_callers(items, state.frame) else found
+
+
+def leads_to_list(value: Any, items: Any) -> bool:
+    return value is items or (type(value) is tuple and any(leads_to_list(item, items) for item in value))
+
+
+def follow_lists_in_turn(recorder: Recorder, old: Any, new: Any) -> None:
+    """Lists of several lengths in turn are such lists: the trace starts again, unless that was tried."""
+    decisions = recorder.scopes.decisions
+    has_grown = type(old) is TracedList and old.has_grown
+    if RunTimeList not in (type(old), type(new)) and length_now(old) == length_now(new) and not has_grown:
+        return
+    sites = {site for site in (site_of_list(recorder, old), site_of_list(recorder, new)) if site is not None}
+    sites -= decisions.plain | decisions.lengths.keys()
+    if sites:
+        decisions.growing |= sites
+        decisions.lengths |= dict.fromkeys(sites, room_for(recorder, [*parts_held(old), *parts_held(new)]))
+        raise recorder.scopes.restart()
+
+
+def site_of_list(recorder: Recorder, items: Any) -> Site | None:
+    """The instruction that has made a list, where that can make another kind of list."""
+    if type(items) is TracedList:
+        return None if items.is_element else items.site
+    return recorder.displays[id(items)][1] if type(items) is list and id(items) in recorder.displays else None
+
+
+def parts_held(items: Any) -> Iterator[Any]:
+    if type(items) is not RunTimeList:
+        yield from items.parts if type(items) is TracedList else items
+    elif items.column is not None:
+        yield items.segment()
+
+
+def length_now(items: Any) -> object:
+    return items.extent() if type(items) is TracedList else len(items)

@@ -1,0 +1,444 @@
+"""Lists whose length is data: `if v > 0: found.append(v)`, `while len(hull) > 1 and ...: hull.pop()`.
+
+Such a list is rows of memory, and an integer that says how many of them there are: what a loop hands on of it, and a
+branch chooses, is that integer. The memory has room for all that may be appended, which is known when the trace is
+over; where it is too small, or what is appended has another form, the trace starts again. What only a list with all its
+elements can do makes it start again with the list as Python makes it; or, outside of loops, with its length a number
+(a guard), as for slices of such lengths.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...python.complex_parts import kind_of_parts
+from ...regions.affine import exact
+from ...tape.guards import RAISES
+from ..lengths.elements import Position, RunTime, for_each
+from ..lengths.run_time_arrays import RunTimeArray
+from ..lengths.run_time_keys import index_within
+from ..lengths.run_time_slices import stretch
+from ..lengths.sources import Bound, Memory
+from ..lengths.varying import refused
+from ..record.promotion import INT
+from ..record.storage import Storage
+from ..values.elementwise import elementwise
+from ..values.indexing import KEYS, Keys
+from ..values.loop_index import expression_of, plain_or_traced
+from ..values.python_errors import is_caught
+from ..values.scalar_tracer import ScalarTracer
+from .form import HandedOn
+from .forms import Items, Unchanged, elements_of
+from .held import put_together, same
+from .list_in_trace import ListInTrace
+from .list_room import MOST_ROWS, Appended, form_in_rows, is_alike, room_for, serving
+from .stored_forms import Array, InMemory, Number
+from .traced_list import NOTHING, Segment, TracedList
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
+    from ..record.scopes import Site
+
+NO_ROOM = "a list comes to hold more elements than its memory has room for"
+NO_NAN = "of numbers that are sorted one is nan, which has no place in Python's order"
+
+
+class RunTimeList(ListInTrace):
+    """A list of `count` elements, in rows of the memory of `column`."""
+
+    is_plain = False
+
+    def __init__(self, recorder: Recorder, site: Site, items: list[Any], kind: type = list):
+        super().__init__(recorder, site, kind)
+        found = recorder.scopes.decisions.lengths[site]
+        self.most, self.form = found.most, found.form
+        self.appended = Appended()
+        recorder.appended.setdefault(site, []).append(self.appended)
+        self.count: Any = self._number(0)
+        self.column: HandedOn | None = None
+        if self.form is not None:
+            self.column = self.form.in_rows(self.most, self, -1, self.depth)
+            for storage in self.column.own_storages():
+                storage.listed = None  # nobody but this list has it
+        self.extend(items)
+
+    def _number(self, number: int) -> ScalarTracer:
+        return ScalarTracer(self.recorder, self.recorder.constant(number, INT), is_python=True)
+
+    # What the loops around see of it.
+
+    def held(self) -> Iterator[tuple[str | None, Any]]:
+        yield "count", self.count
+        for storage in self.storages():
+            yield None, storage
+
+    def storages(self) -> Iterator[Storage]:
+        if self.column is not None:
+            yield from self.column.storages()
+
+    # Growing and shrinking.
+
+    def append(self, value: Any) -> None:
+        if self.kind is tuple:
+            raise AttributeError("'tuple' object has no attribute 'append'")
+        self.recorder.mark()
+        self._know(value)
+        self._make_room()
+        assert self.column is not None
+        self._lend(value)
+        recorder = self.recorder
+        most, last = (recorder.constant(number, INT) for number in (self.most, self.most - 1))
+        count = recorder.value_of(self.count, INT)
+        recorder.scopes.require_after(recorder.apply("less", count, most), "bounds", NO_ROOM)
+        row = ScalarTracer(recorder, recorder.apply("minimum", count, last), is_python=True)
+        self._put(self.column, Position(row), value)
+        grown = recorder.apply("minimum", recorder.apply("add", count, recorder.constant(1, INT)), most)
+        self.count = ScalarTracer(recorder, grown, is_python=True)  # no more than that, until the guard is tested
+
+    def extend(self, values: Any) -> None:
+        if issubclass(type(values), ListInTrace) or not isinstance(values, list | tuple):
+            raise self.refuse()
+        for value in list(values):
+            self.append(value)
+
+    def __iadd__(self, values: Any) -> Any:
+        if self.kind is tuple:
+            raise self.refuse()
+        self.extend(values)
+        return self
+
+    def pop(self, where: Any = -1) -> Any:
+        if self.kind is tuple or type(where) is not int or where not in (0, -1):
+            raise self.refuse()
+        recorder, found = self.recorder, self[where]
+        left = recorder.apply("subtract", self.length_.count, recorder.constant(1, INT))
+        left = recorder.apply("maximum", left, recorder.constant(0, INT))  # until the guard of the index is tested
+        self.count = ScalarTracer(recorder, left, is_python=True)
+        if where == 0:
+            self._copy(self._rows(), self._rows(), 1, replace(self.length_, most=self.most - 1), 1)
+        return found
+
+    def clear(self) -> None:
+        if self.kind is tuple:
+            raise self.refuse()
+        self.count = self._number(0)
+
+    def __delitem__(self, key: Any) -> None:
+        if type(key) is not int:
+            raise self.refuse()
+        self.pop(key)
+
+    def take(self, other: RunTimeList) -> None:
+        """Come to hold what another list does, which nobody has any more."""
+        if other.kind is not self.kind:
+            raise self.refuse()
+        common = serving(self.form, other.form) if self.form is not None and other.form is not None else None
+        for found in (self, other):
+            if common is not None and not is_alike(common, found.form):  # type: ignore[arg-type]
+                found._decide(form=common)
+            if found.form is None:
+                found._decide(form=other.form or self.form)
+        if common is None:
+            raise self.refuse()
+        recorder = self.recorder
+        self.appended.after(other.appended, recorder.scopes.indices, self._times())
+        most, count = recorder.constant(self.most, INT), other.length_.count
+        recorder.scopes.require_after(recorder.apply("less_equal", count, most), "bounds", NO_ROOM)
+        length = RunTime(recorder.apply("minimum", count, most), min(self.most, other.most))
+        self._copy(other._rows(), self._rows(), 0, length, 1)
+        self.count = length.scalar(recorder)
+
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        """By all the numbers of its elements; what lies behind these comes last, as nan does."""
+        recorder = self.recorder
+        fronts: list[Any] = [getattr(leaf, "memory", None) for leaf in self._rows().leaves()]
+        if self.kind is tuple or key is not None or None in fronts or fronts[0].dtype.kind != "f":
+            raise self.refuse()
+        beyond = elementwise(recorder, np.greater_equal, (np.arange(self.most), self.count))
+        for front in fronts:
+            ordered = elementwise(recorder, np.logical_or, (beyond, elementwise(recorder, np.equal, (front, front))))
+            recorder.scopes.require_after(recorder.value_of(ordered.all()), "bounds", NO_NAN)
+        first, *others = [-front for front in fronts] if reverse else fronts
+        first = recorder.call(np.where, (beyond, first.dtype.type(np.nan), first), {})
+        order = recorder.call(np.lexsort, ((*others[::-1], first),), {})
+        for front, rows in zip(fronts, [front[order] for front in fronts]):
+            front[...] = rows
+
+    def _know(self, value: Any) -> None:
+        """The form of its elements has to serve for this one, too."""
+        form = form_in_rows(self.recorder, value)
+        if form is None:
+            raise self.refuse()
+        common = form if self.form is None else serving(self.form, form)
+        if common is None:
+            raise self.refuse()
+        if any(isinstance(leaf, Number) and leaf.is_python and leaf.dtype.kind == "b" for leaf in common.leaves()):
+            self.recorder.gives_truths = True
+            if self.recorder.scopes.decisions.truths:  # which code asks for
+                raise self.refuse()
+        if self.form is None or not is_alike(common, self.form):
+            self._decide(form=common)
+
+    def _make_room(self) -> None:
+        """For as many elements as the loops around may append here."""
+        scopes, times = self.recorder.scopes, self._times()
+        key, found = (scopes.indices, self.recorder.builder.next_value), self.appended
+        found.times[key] = max(found.times.get(key, 0), times)
+        if found.most > MOST_ROWS:
+            raise self.refuse()
+
+    def _times(self) -> int:
+        """How often what is recorded now may run while there is this list."""
+        scopes, times = self.recorder.scopes, 1
+        for scope in scopes.open[self.depth :]:
+            if scope.index is not None:
+                times *= scopes.capacity(exact(scope.range[1]) + 1)
+        return times
+
+    def _decide(self, **known: Any) -> None:
+        lengths = self.recorder.scopes.decisions.lengths
+        lengths[self.site] = replace(lengths[self.site], **known)
+        raise self.recorder.scopes.restart()
+
+    def _put(self, form: HandedOn, row: Position, value: Any) -> None:
+        if isinstance(form, Items):
+            for part, item in zip(form.items, elements_of(value)):
+                self._put(part, row, item)
+        elif isinstance(form, InMemory):
+            assert form.memory is not None
+            stored = self.recorder.value_of(plain_or_traced(value), form.dtype)
+            Memory(form.memory, 0, 1).element(row).write(stored)
+
+    def _lend(self, value: Any) -> None:
+        """A row does not change when the array is written to that was put into the list: such a write is refused."""
+        if isinstance(value, tuple) or kind_of_parts(value) is not None:
+            for item in elements_of(value):
+                self._lend(item)
+        elif self.recorder.is_array(value):
+            memory = getattr(value.storage, "memory", value.storage)
+            if memory.carried or memory.lent:
+                raise self.refuse()
+            memory.listed, memory.chosen = self, True
+
+    # Reading.
+
+    @property
+    def length_(self) -> RunTime:
+        return RunTime(self.recorder.value_of(self.count, INT), self.most)
+
+    @property
+    def known_length(self) -> int | None:
+        """Its length, outside of loops, where the trace is for that one alone."""
+        recorder = self.recorder
+        if not recorder.scopes.decisions.fixed_lengths or recorder.scopes.depth:
+            return None
+        return int(recorder.outcome(self.length_.count, "count"))
+
+    def length(self) -> Any:
+        found = self.known_length
+        return self.count if found is None else found
+
+    def __len__(self) -> int:
+        return self.count.__index__()
+
+    def __bool__(self) -> bool:
+        return bool(self.count > 0)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.recorder.flow.iterate(self.length_, self.item_at, (RunOver(self),))
+
+    def item_at(self, row: Any) -> Any:
+        """The element in a row that is known to be there."""
+        self.recorder.mark()
+        assert self.column is not None
+        return self._element(self.column, Position(plain_or_traced(row)))
+
+    def __getitem__(self, key: Any) -> Any:
+        self.recorder.mark()
+        if type(key) is slice:
+            return self._slice(key)
+        row = self._row(key)
+        return self._element(self._rows(), row)
+
+    def __contains__(self, value: Any) -> bool:
+        is_integer = type(value) is int or (self.recorder.is_scalar(value) and value.dtype.kind in "iu")
+        if not (is_integer and isinstance(self.form, Number) and self.form.dtype.kind in "iu"):
+            raise self.refuse()
+        return bool((self.array() == value).any())
+
+    def __eq__(self, other: Any) -> Any:
+        if type(other) is not self.kind or other:
+            raise self.refuse()
+        return self.count == 0
+
+    __hash__ = ListInTrace.__hash__
+
+    def first(self, function: Callable[[Any], Any]) -> Any:
+        """Its first element, for a `function` that raises an error of its own where there is none."""
+        recorder = self.recorder
+        if is_caught(ValueError) and not self:
+            function(())
+        recorder.scopes.require_after(recorder.value_of(self.count > 0), RAISES)
+        return self[0]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.recorder.mark()
+        if self.kind is tuple or type(key) is slice:
+            raise self.refuse()
+        row = self._row(key)
+        self._know(value)
+        self._lend(value)
+        self._put(self._rows(), row, value)
+
+    def _rows(self) -> HandedOn:
+        if self.column is None:  # it is not known yet what is in it
+            raise self.refuse()
+        return self.column
+
+    def _row(self, key: Any) -> Position:
+        """The row of an index, which may count from the end; a guard that it is in range."""
+        is_integer = type(key) is int or expression_of(key) is not None
+        if not is_integer and not (self.recorder.is_scalar(key) and key.dtype.kind in "iu"):
+            raise self.refuse()
+        self._rows()
+        return Position(index_within(self.recorder, self.length_, key), inside=False)
+
+    def _element(self, form: HandedOn, row: Position) -> Any:
+        if isinstance(form, Unchanged):
+            return form.value
+        if not isinstance(form, Number):  # another object each time
+            self.recorder.rows_given.add(self.site)
+        if isinstance(form, Items):
+            return put_together(form.kind, form.keys, [self._element(part, row) for part in form.items])
+        assert isinstance(form, InMemory)
+        assert form.memory is not None
+        found = Memory(form.memory, 0, 1).element(row)
+        if isinstance(form, Number):
+            return ScalarTracer(self.recorder, found.read(), form.is_python, form.types)
+        found = found.copy()  # the row may be that of another element later
+        found.storage.listed = self
+        return found
+
+    def _slice(self, key: slice) -> Any:
+        """Another list, of some of its elements."""
+        start, length, step = stretch(self.recorder, key, self.length_)
+        found = RunTimeList(self.recorder, self.site, [], self.kind)
+        found.appended.after(self.appended, (), 1)
+        if self.column is not None and found.column is not None:
+            self._copy(self.column, found.column, start, length, step)
+        found.count = length.scalar(self.recorder)
+        return found
+
+    def _copy(self, form: HandedOn, into: HandedOn, start: Bound, length: RunTime, step: int) -> None:
+        """Elements to the first rows of another memory."""
+        for part, other in zip(form.parts(), into.parts()):
+            self._copy(part, other, start, length, step)
+        if isinstance(form, InMemory) and isinstance(into, InMemory):
+            assert form.memory is not None and into.memory is not None
+            source, target = Memory(form.memory, start, step), Memory(into.memory, 0, 1)
+
+            def put(row: Position) -> None:
+                target.element(row).write(source.element(row).read())
+
+            for_each(self.recorder, replace(length, most=min(length.most, self.most)), put)
+
+    def segment(self) -> Segment:
+        """All of its rows, for their form."""
+        return Segment(self._rows(), self.most)
+
+    def array(self) -> Any:
+        """Its numbers, or arrays, as an array of a run-time length."""
+        form, recorder = self.form, self.recorder
+        if not isinstance(form, Number | Array) or not isinstance(self.column, InMemory):
+            raise refused(recorder, "makes an array of tuples, of")
+        assert self.column.memory is not None
+        source = Memory(self.column.memory, 0, 1).frozen()
+        return RunTimeArray(recorder, source, self.length_, 0, form.shape, form.dtype)
+
+    def traced(self) -> Any:
+        """As the array that `numpy.array` makes of it."""
+        length = self.known_length
+        if length is None or self.column is None:
+            return self.array()
+        return self.column.part(self, slice(0, length)).array(self, length)  # type: ignore[arg-type]
+
+    def elements(self) -> Any:
+        """As an ordinary list or tuple, outside of loops."""
+        length = self.known_length
+        if length is None:
+            raise refused(self.recorder, "asks for all elements, one by one, of")
+        return self.kind([self.item_at(row) for row in range(length)])
+
+    def copy(self) -> Any:
+        return self[:]
+
+    __copy__ = copy
+
+    def __add__(self, other: Any) -> Any:
+        if type(other) is not list or self.kind is not list:
+            raise self.refuse()
+        found = self.copy()
+        found.extend(other)
+        return found
+
+    def __radd__(self, other: Any) -> Any:
+        raise self.refuse()
+
+    __mul__ = __rmul__ = __radd__
+
+    def __repr__(self) -> str:
+        return "<traced list of a length that is data>"
+
+
+def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
+    """What to raise for a list that does not grow evenly: the trace starts again, with one whose length is data."""
+    decisions = recorder.scopes.decisions
+    parts = [*items.parts, *(() if items.latest is NOTHING else (items.latest,))]
+    decisions.lengths[items.site] = room_for(recorder, parts)
+    decisions.first.clear()  # perhaps it was this list that the first iterations found otherwise
+    decisions.last.clear()
+    return recorder.scopes.restart()
+
+
+class RunOver:
+    """Such a list, where a loop runs over it."""
+
+    is_table = False
+
+    def __init__(self, items: RunTimeList):
+        self.items, self.count = items, items.count
+
+    def is_resized(self) -> bool:
+        return not same(self.items.count, self.count)
+
+    def refuse(self) -> BaseException:
+        return self.items.refuse()
+
+
+# As an index array.
+
+
+def has_run_time_list(recorder: Recorder, key: Any, value: Any) -> bool:
+    return any(type(part) is RunTimeList for part in (key if type(key) is tuple else (key,)))
+
+
+def with_arrays(key: Any) -> Any:
+    """A key with the lists in it as arrays."""
+    if type(key) is tuple:
+        return tuple(map(with_arrays, key))
+    return key.traced() if type(key) is RunTimeList else key
+
+
+KEYS.insert(
+    0,
+    Keys(
+        takes=has_run_time_list,
+        get=lambda array, key: array[with_arrays(key)],
+        put=lambda array, key, value: operator.setitem(array, with_arrays(key), value),
+    ),
+)

@@ -1,0 +1,85 @@
+"""What is known of the tests in a loop's body: the sides that were recorded, and those that are running."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Container
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...python.source import Line
+from ...python.statements import Extent
+from ...tape.tape import Operation, Value
+from ..record.aliases import Names
+from ..record.blocks import Made
+from ..record.scopes import Scope, Site
+from .form import HandedOn
+from .state import Key, Place, State
+
+
+@dataclass
+class Side:
+    """One side, as it was recorded last."""
+
+    operations: tuple[Operation, ...]
+    changed: dict[Key, Place]
+    prefix: tuple[object, ...]
+    handed_on: frozenset[Key] = frozenset()  # the places that it left in memory
+    generation: int = 0  # of the forms in which variables come out of branches
+    complete: bool = False  # whether both sides of the branches in it are known
+    made: tuple[tuple[int, int], ...] = ()  # buffers, and how deep they were made
+    times: int = 0  # how often it has been recorded again, from the same state and to the same end
+    when: int = 0  # in which pass
+    reads: set[Any] = field(default_factory=set)  # as of a scope
+    writes: dict[Any, None] = field(default_factory=dict)
+    direct: frozenset[Key] = frozenset()  # the arrays that it left where the loop hands them on
+
+
+@dataclass
+class Node:
+    """A test at one point of the body, reached on one way through it."""
+
+    first_value: dict[bool, int]
+    sides: dict[bool, Side] = field(default_factory=dict)
+    parts: dict[bool, Made] = field(default_factory=lambda: {True: Made(), False: Made()})
+    chosen: dict[Key, HandedOn] = field(default_factory=dict)  # of each changed place the form in which it is handed on
+
+    names: dict[tuple[Key, bool], Names] = field(default_factory=dict)  # the memories to which each side led
+    shared: set[Key] = field(default_factory=set)  # arrays that something else leads to as well
+    indirect: set[Key] = field(default_factory=set)  # arrays that the sides do not leave where the loop hands them on
+
+    def places(self, direct: Container[Key] = ()) -> dict[Key, Place]:
+        changed = {key: place for side in self.sides.values() for key, place in side.changed.items()}
+        return {key: place for key, place in changed.items() if key not in direct}
+
+    def recorded(self, outcome: bool) -> int:
+        """In which pass a side was recorded last; 0 before that."""
+        return self.sides[outcome].when if outcome in self.sides else 0
+
+    def is_known(self, outcome: bool, prefix: tuple[object, ...], generation: int) -> bool:
+        side = self.sides.get(outcome)
+        if side is None or not side.complete or side.generation != generation:
+            return False
+        return side.prefix == prefix and side.handed_on == frozenset(self.places(side.direct))
+
+
+@dataclass
+class Active:
+    """A side that is running."""
+
+    node: Node
+    outcome: bool
+    predicate: Value
+    frame: types.FrameType
+    site: Site  # of the test, or of the call of the function that it was in
+    line: Line  # of the test
+    extent: Extent
+    scope: Scope
+    entry: State
+    frames: list[types.FrameType]
+    prefix: tuple[object, ...]
+    next_value: int
+    number: int  # among the branches of the block around
+    made: int  # how many buffers were made before
+    ordinal: int = 0  # of the next branch inside
+    complete: bool = True

@@ -1,0 +1,120 @@
+"""`sorted` of traced numbers: which item comes where is data, and one trace serves for every order.
+
+Items are told apart by numbers, those of their keys. They are stacked, ordered by NumPy's stable sort, and taken from
+the stack in that order. Python compares two by two, which would be a trace for each order.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...python.comprehensions import sort
+from ..loops.consumers import is_generator_expression
+from ..loops.form import HandedOn
+from ..loops.forms import Items, Unchanged
+from ..loops.list_functions import collected_items
+from ..loops.list_room import form_in_rows, serving
+from ..loops.run_time_lists import NO_NAN, RunTimeList
+from ..loops.stored_forms import Number
+from ..loops.traced_list import Segment, TracedList
+from ..record.recorder import Recorder
+from ..record.scopes import Site
+from ..values.elementwise import elementwise
+
+
+def sorting_replacements(recorder: Recorder) -> dict[int, object]:
+    """By identity, `sorted`, and what `items.sort()` is written as."""
+
+    @functools.wraps(sorted, ("__name__", "__doc__"), ())
+    def in_order(items: Any, /, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> Any:
+        frame = sys._getframe(1)
+        return ordered_items((frame.f_code, frame.f_lasti), items, key, reverse)
+
+    def put_in_order(items: Any, **options: Any) -> None:
+        if type(items) is not list or recorder.is_concrete(items) or not options.keys() <= {"key", "reverse"}:
+            items.sort(**options)
+            return
+        frame = sys._getframe(1)
+        site = (frame.f_code, frame.f_lasti)
+        found = ordered_items(site, items, options.get("key"), bool(options.get("reverse", False)))
+        items[:] = found.elements() if type(found) is TracedList else found
+
+    def ordered_items(site: Site, items: Any, key: Callable[[Any], Any] | None, reverse: bool) -> Any:
+        if is_generator_expression(items):
+            items = collected_items(recorder, items, site, list)
+        if type(items) is RunTimeList and key is None:
+            items = items.copy()
+            items.kind = list
+            items.sort(reverse=reverse)
+            return items
+        items = list(items)
+        keys = items if key is None else [key(item) for item in items]
+        form = None if site in recorder.scopes.decisions.plain else common_form(recorder, items)
+        columns = None if form is None else numbers_of(recorder, keys)
+        if form is None or columns is None or recorder.is_concrete(columns):
+            order = builtins.sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
+            return [items[k] for k in order]
+        recorder.mark()
+        column = taken_in_order(recorder, form, items, positions_in_order(recorder, columns, reverse))
+        recorder.rows_given.add(site)
+        return items_in_rows(recorder, site, column, len(items))
+
+    return {id(sorted): in_order, id(sort): put_in_order}
+
+
+def common_form(recorder: Recorder, items: Sequence[Any]) -> HandedOn | None:
+    """The form of items that are numbers, or tuples of them; None where they have none in common."""
+    found: HandedOn | None = None
+    for item in items:
+        form = form_in_rows(recorder, item)
+        found = form if found is None or form is None else serving(found, form)
+        if found is None or not all(isinstance(leaf, Number | Unchanged) for leaf in found.leaves()):
+            return None
+    return found
+
+
+def numbers_of(recorder: Recorder, keys: Sequence[Any]) -> list[list[Any]] | None:
+    """The numbers by which items are compared, the first ones first; None where they are compared by something else."""
+    rows = [key if type(key) is tuple else (key,) for key in keys]
+    if len({(type(key) is tuple, len(row)) for key, row in zip(keys, rows)}) != 1:
+        return None
+    if not all(recorder.is_scalar(number) or type(number) in (int, float) for row in rows for number in row):
+        return None
+    return [list(column) for column in zip(*rows)]
+
+
+def positions_in_order(recorder: Recorder, columns: Sequence[Sequence[Any]], reverse: bool) -> Any:
+    """The positions of items in order; equal ones stay as they were, also in reverse."""
+    arrays = [recorder.call(np.array, (column,), {}) for column in columns]
+    for array in arrays:
+        holds = elementwise(recorder, np.equal, (array, array)).all()
+        recorder.scopes.require_after(recorder.value_of(holds), "bounds", NO_NAN)
+    arrays = [-array for array in arrays] if reverse else arrays
+    if len(arrays) == 1:
+        return recorder.call(np.argsort, (arrays[0],), {"kind": "stable"})
+    return recorder.call(np.lexsort, (tuple(arrays[::-1]),), {})
+
+
+def taken_in_order(recorder: Recorder, form: HandedOn, items: Sequence[Any], order: Any) -> HandedOn:
+    """The form with items in its rows, in an order."""
+    if isinstance(form, Items):
+        inner = [taken_in_order(recorder, part, column, order) for part, column in zip(form.items, zip(*items))]
+        return replace(form, items=tuple(inner))
+    if isinstance(form, Number):
+        memory = recorder.call(np.array, (list(items),), {"dtype": form.dtype})
+        return replace(form, memory=memory[order])
+    return form
+
+
+def items_in_rows(recorder: Recorder, site: Site, column: HandedOn, count: int) -> Any:
+    """A list of the rows: one by one, or as loops fill one."""
+    if count <= recorder.unroll:
+        return [column.item(None, k) for k in range(count)]
+    return TracedList(recorder, site, [Segment(column, count)])

@@ -1,0 +1,221 @@
+"""Programs with lists whose length is data, of which one takes the place of another: begun anew, filtered, cut."""
+
+# ruff: noqa: E741, PERF401 (programs as people write them)
+
+from __future__ import annotations
+
+
+def begun_anew(x):
+    cur = []
+    best = 0.0
+    for v in x:
+        if v > 0:
+            cur.append(v)
+        else:
+            best = best + sum(cur) * v
+            cur = []
+    return best + sum(cur)
+
+
+def means_of_groups(x):
+    out = []
+    cur = []
+    for v in x:
+        if v > 0:
+            cur.append(v)
+        elif cur:
+            out.append(sum(cur) / len(cur))
+            cur = []
+    return sum(o * o for o in out) + len(out)
+
+
+def filtered_again_and_again(x):
+    q = [v for v in x if v > -1]
+    while len(q) > 2:
+        m = sum(q) / len(q)
+        q = [v for v in q if v > m]
+    return sum(q)
+
+
+def levels(x):
+    fr = [0]
+    s = 0.0
+    n = len(x)
+    for level in range(5):
+        nxt = []
+        for i in fr:
+            s += x[i] * (level + 1)
+            if x[i] > -0.5:
+                if 2 * i + 1 < n:
+                    nxt.append(2 * i + 1)
+                if 2 * i + 2 < n:
+                    nxt.append(2 * i + 2)
+        fr = nxt
+    return s
+
+
+def levels_in_a_while(x):
+    fr = [0]
+    nxt = []
+    s = 0.0
+    n = len(x)
+    while fr:
+        for i in fr:
+            s += x[i]
+            for j in (2 * i + 1, 2 * i + 2):
+                if j < n and x[j] > -0.5:
+                    nxt.append(j)
+        fr, nxt = nxt, []
+    return s
+
+
+def exchanged(x):
+    a = []
+    b = []
+    for v in x:
+        if v > 0:
+            a.append(v)
+        else:
+            a, b = b, a
+    return sum(a) * 2 + sum(b)
+
+
+def begun_anew_and_kept(x):
+    a = []
+    keep = a
+    for v in x:
+        if v > 0:
+            a.append(v)
+        else:
+            a = []
+    return sum(a) * 2 + sum(keep)
+
+
+def kept_in_turn(x):
+    a = []
+    keep = []
+    for v in x:
+        if v > 0:
+            a.append(v)
+        else:
+            keep = a
+            a = []
+    return sum(a) * 2 + sum(keep)
+
+
+def two_names_for_one(x):
+    a = []
+    keep = []
+    for v in x:
+        if v > 0:
+            a.append(v)
+        elif v < -1:
+            keep = a
+        else:
+            a = [v]
+    return sum(a) * 2 + sum(keep)
+
+
+def filtered_in_a_loop(x):
+    q = list(x)
+    s = 0.0
+    for r in range(4):
+        q = [v for v in q if v > 0.2 * r - 0.5]
+        s += sum(q) * r
+    return s
+
+
+def window(x):
+    w = []
+    s = 0.0
+    for v in x:
+        if v > 0:
+            w.append(v)
+        w = w[-3:]
+        s += sum(w) * v
+    return s
+
+
+def attribute_begun_anew(x):
+    class S:
+        pass
+
+    o = S()
+    o.cur = []
+    o.t = 0.0
+    for v in x:
+        if v > 0:
+            o.cur.append(v)
+        else:
+            o.t += sum(o.cur) * v
+            o.cur = []
+    return o.t
+
+
+def replaced_while_it_is_run_over(x):
+    cur = [1.0]
+    s = 0.0
+    for v in x:
+        for w in cur:
+            s += w * v
+            if v > 1:
+                cur = [v, w]
+        if v > 0:
+            cur.append(v)
+    return s + len(cur)
+
+
+def flushed_by_a_closure(x):
+    cur = []
+    tot = [0.0]
+
+    def flush():
+        nonlocal cur
+        tot[0] += sum(cur) ** 2 if cur else 0.0
+        cur = []
+
+    for v in x:
+        if v > 0:
+            cur.append(v)
+        else:
+            flush()
+    flush()
+    return tot[0]
+
+
+def returned_by_a_helper(x):
+    def f(l, v):
+        if v > 0:
+            return l + [v]
+        return l
+
+    o = []
+    for v in x:
+        o = f(o, v)
+    return sum(o) * len(o)
+
+
+def sums_of_lists(x):
+    o = []
+    for v in x:
+        if v > 0:
+            o = o + [v]
+    return sum(o) * len(o)
+
+
+def unpacked_lists(x):
+    o = []
+    for v in x:
+        if v > 0:
+            o = [*o, v]
+    return sum(o) * len(o)
+
+
+IN_TURN = [
+    begun_anew, means_of_groups, filtered_again_and_again, kept_in_turn, filtered_in_a_loop, window,
+    attribute_begun_anew, returned_by_a_helper, sums_of_lists,
+]  # fmt: skip
+OTHERS_IN_TURN = [
+    levels, levels_in_a_while, exchanged, begun_anew_and_kept, two_names_for_one, replaced_while_it_is_run_over,
+    flushed_by_a_closure, unpacked_lists,
+]  # fmt: skip
