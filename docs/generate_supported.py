@@ -88,7 +88,9 @@ def page() -> str:
     parts.append(listed(full_name(f) for f in UFUNCS if f is not private))
     parts.append("`reduce`, `accumulate`, `reduceat`, `outer` and `at` of any of them.\n")
     parts += [f"## {title(module)}\n\n{listed(names)}" for module, names in sorted(by_module.items())]
-    parts.append("## What SciPy computes when the plan runs, with functions of yours that are traced: solvers, fits, tests\n")
+    parts.append(
+        "## What SciPy computes when the plan runs: solvers, fits, tests, of functions of yours that are traced\n"
+    )
     parts.append(listed(f"{module}.{name}" for module, name in CALLERS))
     parts.append("## Of complex numbers and arrays: elementwise, then the others ([convention](complex_numbers.md))\n")
     parts.append(listed(full_name(f) for f in FORMULAS))
