@@ -25,7 +25,7 @@ def scalar_types(recorder: Recorder) -> dict[int, object]:
                 return real(*recorder.plain(args), **options)
             recorder.mark()
             if issubclass(real, np.integer) and recorder.is_scalar(obj) and operand(recorder, obj)[0] is int:
-                within(obj, real)
+                must_fit(obj, real)
             return recorder.result(recorder.value_of(obj, real))
 
         convert.__wrapped__ = real  # type: ignore[attr-defined]
@@ -34,7 +34,7 @@ def scalar_types(recorder: Recorder) -> dict[int, object]:
     return {id(real): converting(real) for real in TYPES}
 
 
-def within(number: Any, real: type[np.integer]) -> None:
+def must_fit(number: Any, real: type[np.integer]) -> None:
     """Raise what NumPy does of a Python integer that is too large; those of NumPy wrap."""
     limits = np.iinfo(real)
     if bool(number < limits.min) or bool(number > limits.max):
