@@ -1,6 +1,6 @@
 """Programs with lists whose length is data, of which one takes the place of another: begun anew, filtered, cut."""
 
-# ruff: noqa: E741, PERF401 (programs as people write them)
+# ruff: noqa: E731, E741, PERF401 (programs as people write them)
 
 from __future__ import annotations
 
@@ -211,11 +211,120 @@ def unpacked_lists(x):
     return sum(o) * len(o)
 
 
+def kept_by_a_method(x):
+    cur = []
+    add = cur.append
+    s = 0.0
+    for v in x:
+        if v > 0:
+            add(v)
+        else:
+            s += sum(cur)
+            cur = []
+    return s + sum(cur)
+
+
+def appended_by_a_method(x):
+    cur = [0.5]
+    add = cur.append
+    s = 0.0
+    for v in x:
+        cur = [w for w in cur if w > 0.2]
+        if v > 0:
+            add(v)
+        s += len(cur) * v
+    return s
+
+
+def kept_by_a_default(x):
+    cur = []
+    add = lambda v, c=cur: c.append(v)
+    s = 0.0
+    for v in x:
+        if v > 0:
+            add(v)
+        else:
+            s += sum(cur) * v
+            cur = []
+    return s + sum(cur)
+
+
+def kept_by_a_tuple(x):
+    cur = []
+    t = (cur, 1)
+    s = 0.0
+    for v in x:
+        if v > 0:
+            t[0].append(v)
+        else:
+            s += sum(cur) * v
+            cur = []
+    return s + sum(t[0])
+
+
+def kept_by_a_dict(x):
+    cur = []
+    d = {}
+    s = 0.0
+    for v in x:
+        if v > 0:
+            cur.append(v)
+        else:
+            d["a"] = cur
+            s += len(d["a"]) * v
+            cur = []
+    return s + sum(cur)
+
+
+def kept_by_a_dict_at_times(x):
+    cur = []
+    d = {"a": []}
+    s = 0.0
+    for v in x:
+        if v > 0:
+            cur.append(v)
+        elif v > -1:
+            d["a"] = cur
+        else:
+            cur = [v]
+        s += len(d["a"]) * v
+    return s + sum(cur)
+
+
+def kept_by_the_caller(x):
+    cur = []
+
+    def inner(c):
+        c = [v for v in x if v > 0]
+        for v in x:
+            if v < 0:
+                c = [w for w in c if w > 0.1]
+            else:
+                c.append(v)
+        return sum(c)
+
+    s = inner(cur)
+    return s + len(cur)
+
+
+def kept_by_a_generator(x):
+    cur = [1.0]
+    s = 0.0
+    g = (w for w in cur)
+    for v in x:
+        if v > 0:
+            cur.append(v)
+        else:
+            cur = [v]
+    return s + sum(g) + sum(cur)
+
+
 IN_TURN = [
     begun_anew, means_of_groups, filtered_again_and_again, kept_in_turn, filtered_in_a_loop, window,
     attribute_begun_anew, returned_by_a_helper, sums_of_lists,
 ]  # fmt: skip
 OTHERS_IN_TURN = [
     levels, levels_in_a_while, exchanged, begun_anew_and_kept, two_names_for_one, replaced_while_it_is_run_over,
-    flushed_by_a_closure, unpacked_lists,
+    flushed_by_a_closure, unpacked_lists, kept_by_a_method, appended_by_a_method, kept_by_a_default, kept_by_a_tuple,
+    kept_by_a_dict, kept_by_a_dict_at_times, kept_by_the_caller, kept_by_a_generator,
 ]  # fmt: skip

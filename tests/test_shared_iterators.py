@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Callable
 
 import numpy as np
@@ -408,6 +409,23 @@ def test_one_side_of_a_branch_asks_an_iterator_of_python(name: str, on_branch: s
         for v in x:
             if v > 0.3:
                 total += next(items) * v
+        return total
+
+    rng = np.random.default_rng(0)
+    plan = planned_ad.compile(f, (rng.random(5),), check=False, on_branch=on_branch)
+    for x in rng.random((12, 5)):
+        assert plan(x) == pytest.approx(f(x), rel=1e-12)
+
+
+@pytest.mark.parametrize("on_branch", ["retrace", "record"])
+def test_one_side_of_a_branch_draws_random_numbers(on_branch: str) -> None:
+    def f(x):
+        draws = random.Random(1)
+        total = 0.0
+        for v in x:
+            if v > 0.5:
+                w = draws.random()
+                total += w * v
         return total
 
     rng = np.random.default_rng(0)

@@ -162,7 +162,7 @@ def uses_a_dict_by_index(x):
 
 
 def is_a_comprehension(x):
-    return np.sum(np.array([np.sin(v) for v in x if v > 0]))
+    return sum({k: np.sin(v) for k, v in enumerate(x)}.values())
 
 
 def is_a_generator(x):

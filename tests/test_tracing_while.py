@@ -170,9 +170,8 @@ def test_reasons() -> None:
     def growing(x):
         i, items = 0, [x[0]]
         while i < len(x):
-            items.append(x[i] * items[-1])
+            items.insert(0, x[i] * items[-1])
             i += 1
-            items[0] = items[1] + items[0]
         return items[0]
 
     assert "grow by the same amount" in reasons(doubling, np.linspace(0.0, 1.0, 40))

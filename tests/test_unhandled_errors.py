@@ -96,3 +96,40 @@ def test_a_handled_error_has_the_number() -> None:
     plan = planned_ad.compile(f, (rng.normal(size=20),), check=False)
     x = rng.normal(size=20)
     assert plan(x) == pytest.approx(f(x))
+
+
+class Stop(BaseException):
+    """No error, but what ends a program."""
+
+
+def test_what_is_no_error_ends_the_call_too() -> None:
+    def f(x):
+        total = 0.0
+        for v in x:
+            if v < 0:
+                raise Stop
+            total += v * v
+        return total
+
+    plan = planned_ad.compile(f, (np.ones(20),), check=False)
+    assert plan(np.ones(20)) == 20.0
+    with pytest.raises(Stop):
+        plan(-np.ones(20))
+
+
+def test_a_while_that_is_left_by_an_error() -> None:
+    def f(x):
+        y, n = x[0], 0
+        while y < 5:
+            y = y * 1.2 + x[1]
+            n += 1
+            if n > 50 or y < 0:
+                raise RuntimeError("no convergence")
+        return y
+
+    plan = planned_ad.compile(f, (np.array([0.1, 0.2]),))
+    assert plan(np.array([0.3, 0.2])) == pytest.approx(f(np.array([0.3, 0.2])))
+    for x in (np.array([-1.0, 0.1]), np.array([1e-12, 0.0])):
+        for call in (plan, plan.gradient):
+            with pytest.raises(RuntimeError, match="no convergence"):
+                call(x)

@@ -118,14 +118,13 @@ def files_in(folder: Path) -> list[tuple[float, int, Path]]:
     return sorted(found)
 
 
-def trim(folder: Path, most: int | None = None) -> None:
-    """Remove what was used longest ago, so that no more than `most` bytes are left, and what was never finished."""
-    most, now = MOST_BYTES if most is None else most, time.time()
-    files = files_in(folder)
+def trim(folder: Path) -> None:
+    """Remove what was used longest ago, so that no more than the most bytes are left, and what was never finished."""
+    now, files = time.time(), files_in(folder)
     total = sum(nbytes for _, nbytes, _ in files)
     for used, nbytes, path in files:
         is_left = path.name.endswith(UNFINISHED) and now - used > LEFT_BEHIND
-        if total > most or is_left:
+        if total > MOST_BYTES or is_left:
             with contextlib.suppress(OSError):
                 path.unlink()
             total -= nbytes

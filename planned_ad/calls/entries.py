@@ -206,13 +206,12 @@ def build_entry(
     row: CallKind,
     tape: Tape,
     slow_path: Callable[..., Any],
-    reruns: tuple[Rerun, ...] = (),
-    kept: KeptLayout | None = None,
     watch: Watch | None = None,
     threads: int = 1,
 ) -> Entry:
     """Plan, compile and load one entry."""
-    return loaded_entry(trace, row, compiled_parts(trace, row, tape, reruns, kept, watch, threads), slow_path, watch)
+    parts = compiled_parts(trace, row, tape, watch=watch, threads=threads)
+    return loaded_entry(trace, row, parts, slow_path, watch)
 
 
 def loaded_entry(

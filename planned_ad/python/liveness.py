@@ -10,7 +10,6 @@ import builtins
 import dis
 import functools
 import types
-from collections.abc import Iterator
 
 from .shadows import ShadowGlobals
 
@@ -117,7 +116,7 @@ def successors(code: types.CodeType) -> list[set[int]]:
     return found
 
 
-def is_in_users_try(frame: types.FrameType | None, error: type[Exception] | None = None) -> bool:
+def is_in_users_try(frame: types.FrameType | None, error: type[BaseException] | None = None) -> bool:
     """Whether traced code of the user's may catch what is raised where a frame is now, or one of those that wait.
 
     `error`: such errors; None for any, which each `with` may catch too.
@@ -131,13 +130,6 @@ def is_in_users_try(frame: types.FrameType | None, error: type[Exception] | None
                 return True
         frame = frame.f_back
     return False
-
-
-def names_loaded(code: types.CodeType) -> Iterator[str]:
-    """The names that instructions load, in order."""
-    for instruction in instructions_of(code):
-        if instruction.opname.startswith("LOAD_"):
-            yield from map(str, instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,))
 
 
 def catches_anywhere(code: types.CodeType, error: type[Exception]) -> bool:

@@ -43,7 +43,6 @@ def reduction(
     needs: str,
     kinds: tuple[str, ...],
     result: np.dtype | None = None,
-    cost: float = 1.0,
     tangent: Tangent | None = None,
 ) -> Rule:
     return register(
@@ -55,7 +54,6 @@ def reduction(
             adjoints=(adjoint,),
             needs=(needs,),
             tangent=tangent,
-            cost=cost,
             kinds=kinds,
         )
     )

@@ -23,6 +23,7 @@ import scipy._lib.array_api_compat.numpy as array_api  # isort: skip
 
 import planned_ad
 from planned_ad.errors import PlannedADError
+from planned_ad.tape.guards import guards_of
 from planned_ad.trace import trace
 from tests.tracing_oracle import replay
 
@@ -216,6 +217,16 @@ def test_values_and_derivatives(table: dict[str, Callable[..., Any]]) -> None:
         wanted = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / 12e-4
         (dx,) = gradient(loss, (X,))
         np.testing.assert_allclose(dx @ direction, wanted, rtol=2e-5, atol=1e-7, err_msg=name)
+
+
+def test_a_trace_of_a_logarithm_is_for_all_matrices() -> None:
+    def loss(x):
+        return np.sum(scipy.linalg.logm(np.outer(x[:2], x[:2]) + 2 * np.eye(2)))
+
+    traced = trace(loss, (X,))
+    assert not any(op.what == "branch" for op in guards_of(traced.tape))
+    for scale in (0.01, 5.0):  # of which the roots take other numbers of steps
+        np.testing.assert_allclose(replay(traced, scale * X)[0], loss(scale * X), rtol=1e-9)
 
 
 def test_a_compiled_root_has_derivatives_of_second_order_and_is_a_fallback() -> None:

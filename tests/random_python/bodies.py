@@ -276,7 +276,7 @@ def loop(w: Writer, scope: Scope, size: int = 0) -> Node | None:
         body.insert(w.rng.randint(0, len(body)), share_something(w, inside))
     for _ in range(w.rng.choice((1, 2, 3)) if w.misses else 0):
         body.insert(w.rng.randint(0, len(body)), miss_something(w, inside))
-    for _ in range(w.rng.choice((1, 2, 3)) if w.lengthens else 0):
+    for _ in range(w.rng.choice((1, 1, 2)) if w.lengthens else 0):
         body.insert(w.rng.randint(0, len(body)), lengthen_something(w, inside))
     parts = [(header.line.format(**values), tuple(body))]
     if w.chance(0.1) and header.line != "while True:":

@@ -422,8 +422,8 @@ class Comparison:
     def checked(self, seconds: float, unrolled: bool = False) -> Checked:
         written = {leaf.path for leaf in self.trace.leaves if leaf.buffer in self.written or leaf.rebound}
         compared = [
-            f"{pair.name} {precision(pair, self.noise[k] if self.noise else None)}"
-            for k, pair in enumerate(self.pairs)
+            f"{pair.name} {precision(pair)}"
+            for pair in self.pairs
             if pair.name.startswith("the result") or pair.name in written
         ]
         return Checked(compared=tuple(compared), others=self.others, unrolled=unrolled, seconds=seconds)
@@ -447,7 +447,7 @@ def pairs_of(traced: Trace, leaf: ArgumentLeaf, held: Any, now: Any, memories: d
     return found
 
 
-def precision(pair: Pair, noise: Any) -> str:
+def precision(pair: Pair) -> str:
     if same_bits(pair):
         return "(to the last bit)"
     alone = first_difference([pair]) is None

@@ -96,10 +96,10 @@ def log_sum(u: Lanes, c: Lanes | None = None, doublings: Lanes | None = None) ->
     return total + fma(k, LN2_LOW, error + low)
 
 
-def log1p_sum(y: Lanes, y_low: Lanes, doublings: Lanes | None = None) -> Lanes:
-    """log((1 + y + y_low) 2**doublings)."""
+def log1p_sum(y: Lanes, y_low: Lanes) -> Lanes:
+    """log(1 + y + y_low)."""
     u, error = two_sum(1.0, y)
-    return log_sum(u, error + y_low, doublings)
+    return log_sum(u, error + y_low)
 
 
 def log(x: Lanes) -> Lanes:

@@ -31,6 +31,7 @@ from .forms import Nothing
 from .held import memory_of, same
 from .leaving_tests import follow_test
 from .lists_in_turn import take_turns
+from .place_names import place_names
 from .sides import Active, Node, Side
 from .state import Key, Place, State, capture, is_read_first, may_be_asked_for, place_in, write_state
 from .stored_forms import Array
@@ -56,6 +57,7 @@ class Branches:
     generation: int = 0
     handed_on: list[Operation] = field(default_factory=list)  # the stores of sides for the next iteration
     raised: types.FrameType | None = None  # in which there was an error just now
+    ways: dict[Any, int] = field(default_factory=dict)  # to objects that the body makes, with their names
     unknown: bool = False  # whether this pass met a branch of which one side is still to be recorded
 
     def begin(self) -> None:
@@ -103,6 +105,8 @@ class Branches:
         self.keep_short_loops(frame, node)
         outcome = self.next_side(number, node, prefix)
         frames = list(self.frames_from(frame))
+        entry = self.captured(frames)
+        names = place_names(entry, self.loop.origin, self.ways)
         builder = recorder.builder
         active = Active(
             node=node,
@@ -113,7 +117,8 @@ class Branches:
             line=builder.line,
             extent=extent,
             scope=Scope(outer=builder.operations, apart=Block(Made(node.parts[outcome].apart))),
-            entry=self.captured(frames),
+            entry=names.named(entry),
+            names=names,
             frames=frames,
             prefix=prefix,
             next_value=builder.next_value,
@@ -198,16 +203,16 @@ class Branches:
         """The innermost side is over."""
         active = self.active.pop()
         frames = [f for f in active.frames if f in running(active.frame)]
-        now = self.captured(frames)
+        now = active.names.named(self.captured(frames))
         if take_turns(self.recorder, active.entry, now):
-            now = self.captured(frames)
+            now = active.names.named(self.captured(frames))
         self.refuse_growth(active, now)
         before = active.node.sides.get(active.outcome)
         side = active.node.sides[active.outcome] = Side((), self.changed(active, now, frames), active.prefix)
         side.when = self.loop.passes
         direct = self.direct(active, now)
         met = active.node.places(direct).items()
-        places = {key: here for key, place in met if (here := place_in(frames, key, place)) is not None}
+        places = {key: here for key, place in met if (here := self.place_now(active, frames, key, place)) is not None}
         side.handed_on, side.direct = frozenset(places), frozenset(direct)
         self.choose(active, now, places)
         if any(asks_identity(f.f_code) for f in frames) and any(map(is_copy, active.node.chosen.values())):
@@ -217,6 +222,11 @@ class Branches:
         self.emit(active, side)
         self.take_up(active, now, places, direct)
         self.recorder.watch.off_if_idle()
+
+    def place_now(self, active: Active, frames: list[types.FrameType], key: Key, place: Place) -> Place | None:
+        """A place, which another pass may have met, in this one."""
+        found = place_in(frames, key, place)
+        return None if found is None else active.names.place_now(key, found)
 
     def changed(self, active: Active, now: State, frames: list[types.FrameType]) -> dict[Key, Place]:
         """The places that hold something else than before the side."""

@@ -13,6 +13,7 @@ import decimal
 import functools
 import gc
 import io
+import random
 import sys
 import threading
 import types
@@ -188,6 +189,8 @@ def parts_inside(obj: Any) -> Iterable[Any] | None:
         return [obj()]
     if isinstance(obj, contextvars.ContextVar):
         return [obj.get(None)]
+    if isinstance(obj, random.Random):
+        return [repr(obj.getstate()), *attributes_of_any(obj)]
     if isinstance(obj, PICKLED):
         return [obj.__reduce_ex__(2)]  # its numbers, and where it stands
     if type(obj).__module__.startswith("numpy.random") and hasattr(obj, "state"):

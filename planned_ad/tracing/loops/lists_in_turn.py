@@ -57,22 +57,17 @@ def is_dead(place: Place) -> bool:
 
 
 def holders(items: Any, state: State) -> list[Any]:
-    """What leads to a list: places that may be read, and functions that wait."""
-    found: list[Any] = [
-        place for place, value in state.values.values() if leads_to_list(value, items) and not is_dead(place)
-    ]
-    return [*found, state.frame] if held_by_callers(items, state.frame) else found
-
-
-def leads_to_list(value: Any, items: Any) -> bool:
-    return value is items or (type(value) is tuple and any(leads_to_list(item, items) for item in value))
+    """What leads to a list: places that may be read, functions that wait, and other things (a method, a tuple)."""
+    places = [place for place, value in state.values.values() if value is items]
+    found: list[Any] = [place for place in places if not is_dead(place)]
+    others = [state.frame] if held_by_callers(items, state.frame) else []
+    return [*found, *others, *([state] if id(items) in state.led_to else [])]
 
 
 def follow_lists_in_turn(recorder: Recorder, old: Any, new: Any) -> None:
     """Lists of several lengths in turn are such lists: the trace starts again, unless that was tried."""
     decisions = recorder.scopes.decisions
-    has_grown = type(old) is TracedList and old.has_grown
-    if RunTimeList not in (type(old), type(new)) and length_now(old) == length_now(new) and not has_grown:
+    if RunTimeList not in (type(old), type(new)) and length_begun(recorder, old) == length_now(new):
         return
     sites = {site for site in (site_of_list(recorder, old), site_of_list(recorder, new)) if site is not None}
     sites -= decisions.plain | decisions.lengths.keys()
@@ -98,3 +93,11 @@ def parts_held(items: Any) -> Iterator[Any]:
 
 def length_now(items: Any) -> object:
     return items.extent() if type(items) is TracedList else len(items)
+
+
+def length_begun(recorder: Recorder, items: Any) -> object:
+    """The length that a list had at the beginning of this pass over a loop."""
+    loops = [scope.loop for scope in recorder.scopes.open if scope.loop is not None]
+    grown = [loop.growth.lists[id(items)] for loop in loops if id(items) in loop.growth.lists]
+    begun = next((found.begun for found in grown if found.begun is not None), None)
+    return length_now(items) if begun is None else length_now(items.like(list(begun)))

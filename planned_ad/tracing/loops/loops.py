@@ -177,11 +177,19 @@ class LoopTrace:
         made = {key: found for key, found in now.values.items() if key not in self.origin.values}
         met = met_in_loop(self.recorder.namespace, made)
         self.origin.values.update(met)
-        self.made |= {key: found for key, found in made.items() if was_assigned(*found) and key not in met}
+        lasting = self.lasting(made).items()
+        self.made |= {key: found for key, found in lasting if was_assigned(*found) and key not in met}
         self.discard()
         self.prepare()
         self.begin()
         return True
+
+    def lasting(self, made: dict[Key, tuple[Place, Any]]) -> dict[Key, tuple[Place, Any]]:
+        """Of places that are new, those that are there in the next pass: not of objects that this one has made."""
+        known = {id(place.owner) for place, _ in self.origin.values.values()}
+        owners = {id(place.owner) for place, _ in made.values() if place.kind in ("attribute", "cell")} - known
+        own = owners - self.recorder.namespace.behind(owners).keys()
+        return {key: found for key, found in made.items() if id(found[0].owner) not in own}
 
     def discard(self) -> None:
         self.recorder.scopes.leave(self.scope)
@@ -287,9 +295,10 @@ class LoopTrace:
         elif runs:
             recorder.scopes.closed[self.index] = exact(self.whole_trips) - 1
         self.emit_loop(body)
+        recorder.scopes.guard()
         if self.exits is not None:
             self.exits.close()
-        recorder.scopes.guard()
+            recorder.scopes.guard()
         for storage, buffer in leaving.storages:
             storage.value, storage.buffer, storage.is_concrete = None, buffer, False
             storage.depth = self.depth

@@ -14,6 +14,7 @@ from ..record.aliases import Names
 from ..record.blocks import Made
 from ..record.scopes import Scope, Site
 from .form import HandedOn
+from .place_names import PlaceNames
 from .state import Key, Place, State
 
 
@@ -76,6 +77,7 @@ class Active:
     extent: Extent
     scope: Scope
     entry: State
+    names: PlaceNames
     frames: list[types.FrameType]
     prefix: tuple[object, ...]
     next_value: int

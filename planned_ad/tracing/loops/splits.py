@@ -102,9 +102,11 @@ def follow_failure(
 ) -> None:
     """An error is raised on this side of a test: from now on it is not recorded, if nobody handles that error."""
     failing, error = recorder.scopes.decisions.failing, raised[0]
-    if site[0] is not frame.f_code or site in failing or not issubclass(error, Exception):
+    if site[0] is not frame.f_code or site in failing:
         return
-    if issubclass(error, TypeError | AttributeError) and not is_raised_by_user(raised[2]):  # of our stand-ins perhaps
+    # Of our stand-ins perhaps, or by somebody who stops the tracing.
+    is_doubtful = issubclass(error, TypeError | AttributeError) or not issubclass(error, Exception)
+    if is_doubtful and not is_raised_by_user(raised[2]):
         return
     if issubclass(error, StopIteration | PlannedADError) or is_in_users_try(frame, error):
         return

@@ -26,7 +26,9 @@ from ...python.shadows import ShadowClass, ShadowGlobals, ShadowModule, is_user_
 from ...python.structure import attributes_of
 from ..record.lost_variables import Lost
 from ..record.traced import TracedArray
-from .hidden_state import BUFFERS, Identities, Order, held_by, is_iterator, may_hide, methods_of, plain_or_id
+from ..values.loop_index import LoopIndex
+from ..values.scalar_tracer import ScalarTracer
+from .hidden_state import ATOMS, BUFFERS, Identities, Order, held_by, is_iterator, may_hide, methods_of, plain_or_id
 
 CONTAINERS = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
 PLAIN, LONG = {float, int, bool, str}, 4096  # what lists are compared as a whole that have so many items, all of this
@@ -34,6 +36,7 @@ CALLABLE = (
     types.FunctionType, types.MethodType, types.BuiltinMethodType, types.MethodWrapperType, functools.partial,
 )  # fmt: skip
 LIBRARIES = ("collections", "contextlib", "functools")  # whose objects are followed as the program's own are
+LEAD_NOWHERE = frozenset((*ATOMS, ScalarTracer, LoopIndex))  # what most variables hold
 OF_SHADOWS = ("__real_class__", "__shadow_mro__", "__shadows_below__")  # which traced code does not see
 SETTABLE: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()  # what `_has_attributes` says of classes
 
@@ -100,6 +103,7 @@ class State:
     sizes: dict[int, tuple[Any, int]] = field(default_factory=dict)  # of the containers
     contents: dict[int, tuple[Any, object]] = field(default_factory=dict)  # of sets, and arrays that are not traced
     lost: dict[Key, Lost] = field(default_factory=dict)  # the places that hold a stand-in for what cannot be told
+    led_to: set[int] = field(default_factory=set)  # by identity, what is reached otherwise than by a place: by a method
     frame: types.FrameType | None = None  # in which the code runs
     is_opaque: bool = False  # whether there are objects of which it is not known whether they have a state
     hidden: str = ""  # what there is that nobody can put back, an iterator or the like; empty if there is none
@@ -127,12 +131,13 @@ class State:
 
     def owners(self) -> set[int]:
         """The objects to which places belong, or may."""
-        return {owner for owner, _, _ in self.values} | set(self.sizes) | set(self.contents)
+        return {id(place.owner) for place, _ in self.values.values()} | set(self.sizes) | set(self.contents)
 
     def join(self, other: State) -> None:
         """What another frame leads to as well, its places aside."""
         self.sizes |= other.sizes
         self.contents |= other.contents
+        self.led_to |= other.led_to
         self.unseen = self.unseen or other.unseen
 
     def changed_contents(self, before: State) -> str:
@@ -193,11 +198,11 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
     while waiting:
         obj = waiting.pop()
         kind: Any = type(obj)
+        if kind in LEAD_NOWHERE or id(obj) in seen:
+            continue
         if is_iterator(kind) or is_advanced(obj):
             state.hidden = state.hidden or f"an iterator, `{kind.__name__}`"
             state.unseen = state.hidden if is_iterator(kind) else state.unseen
-        if id(obj) in seen:
-            continue
         if getattr(kind, "is_iterator", False):
             state.contents[id(obj)] = (obj, obj.progress)
         if not _has_contents(obj):
@@ -227,6 +232,8 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
         for place, value in _contents(obj):
             if place is not None:
                 state.add(place, value)
+            else:
+                state.led_to.add(id(value))
             waiting.append(value)
         if getattr(type(obj), "is_traced_list", False):
             state.sizes[id(obj)] = (obj, 0)  # it takes care of its elements itself
@@ -393,7 +400,8 @@ def held_by_callers(obj: Any, frame: types.FrameType | None) -> bool:
     """Whether a function that has called that of `frame` leads to an object, too."""
     frame = user_frame(frame.f_back) if frame is not None else None
     while frame is not None:
-        if any(value is obj for _, value in capture(frame).values.values()):
+        state = capture(frame)
+        if id(obj) in state.led_to or any(value is obj for _, value in state.values.values()):
             return True
         frame = user_frame(frame.f_back)
     return False

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 NOTHING = object()
 SHRINKING = ("clear", "pop")
+METHODS = frozenset(("clear", "count", "index", "insert", "pop", "remove", "reverse"))
 
 
 @dataclass
@@ -54,7 +55,6 @@ class TracedList(ListInTrace):
         self.pending: Any = NOTHING
         self.latest: Any = NOTHING
         self.pending_depth = 0
-        self.has_grown = False
         self.is_element = False  # made when it was asked for: what is done to it is seen nowhere else
         if site in recorder.scopes.decisions.written:
             recorder.written_lists.append(weakref.ref(self))
@@ -135,7 +135,6 @@ class TracedList(ListInTrace):
         if self.is_written:
             raise self.uneven()
         self._note()
-        self.has_grown = True
         self.parts.extend(parts)
 
     def _note(self) -> None:
@@ -396,12 +395,30 @@ class TracedList(ListInTrace):
     def __repr__(self) -> str:
         return f"<traced list of {self.extent()} elements>"
 
+    @property
+    def is_as_made(self) -> bool:
+        """Whether it is what Python has made, and this is the block in which that was."""
+        self.settle()
+        is_own = not (self.is_element or self.is_written) and self.kind is list
+        return is_own and self.is_plain and self.scope is self.recorder.scopes.innermost
+
     def __getattr__(self, name: str) -> Any:
+        if name in METHODS and self.is_as_made:
+            return getattr(self.parts, name)
         if name in SHRINKING and self.kind is list and self.recorder.scopes.depth > self.depth:
             raise self.uneven()
         return super().__getattr__(name)
 
+    def __contains__(self, value: Any) -> bool:
+        self.settle()
+        if not (self.is_plain and self.recorder.is_concrete([value, *self.parts])):
+            raise self.uneven() if self.recorder.scopes.depth > self.depth else self.refuse()
+        return value in self.parts
+
     def __delitem__(self, key: Any) -> None:
+        if type(key) is int and self.is_as_made:
+            del self.parts[key]
+            return
         raise self.uneven() if self.recorder.scopes.depth > self.depth else self.refuse()
 
 

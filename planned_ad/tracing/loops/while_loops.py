@@ -170,4 +170,5 @@ class WhileTrace(LoopTrace):
         ended = builder.apply("logical_not", builder.load(self.flag.whole))
         recorder.whiles.remove(self)
         recorder.watch.off_if_idle()
+        recorder.scopes.guard()  # an error in the body first
         recorder.scopes.require_after(ended, "max_steps")

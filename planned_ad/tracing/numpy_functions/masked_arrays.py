@@ -133,13 +133,13 @@ class MaskedStandIn(LibraryObject, Operators):
 
     # Reductions.
 
-    def _reduced(self, function: Any, neutral: Any, axis: Any, least: int = 1, **options: Any) -> Any:
-        """`function` of what is not masked; masked where there are fewer than `least` of these."""
+    def _reduced(self, function: Any, neutral: Any, axis: Any, **options: Any) -> Any:
+        """`function` of what is not masked; masked where there is none."""
         found = function(self.filled(neutral), axis=axis, **options)
         if self.held is None:
             return found if np.ndim(found) == 0 else MaskedStandIn(self.recorder, found)
         count = self.count(axis, options.get("keepdims", False))
-        return one_or_masked(self.recorder, found, count < least)
+        return one_or_masked(self.recorder, found, count < 1)
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False) -> Any:
         refuse_out(out)

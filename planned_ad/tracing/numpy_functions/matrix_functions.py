@@ -108,7 +108,7 @@ LOG_NODES, LOG_WEIGHTS = (0.5 * (part + shift) for part, shift in zip(np.polynom
 ROOTS = 7
 
 
-def logarithm(a):
+def logarithm(a, root_of):
     """Inverse scaling and squaring: square roots bring it near the unit matrix; and how far these are from roots.
 
     `log(I + x)` is the integral of `x (I + t x)^-1` for `t` from 0 to 1.
@@ -116,7 +116,7 @@ def logarithm(a):
     one = np.eye(a.shape[-1], dtype=a.dtype)
     worst: Any = 0.0
     for _ in range(ROOTS):
-        a, error = denman_beavers(a)
+        a, error = root_of(a)
         worst = np.maximum(worst, error)
     x = a - one
     total = np.zeros_like(a)
@@ -132,7 +132,8 @@ FAR_FROM_ONE = "The logarithm of this matrix is too large for its approximant"
 @implements(scipy.linalg.logm)
 def logm(recorder, A, disp=None):
     (a,) = matrices(recorder, A)
-    found, distance, size = recorder.namespace.function(logarithm)(recorder.array(checked_square(a)))
+    root_of, log_of = map(recorder.namespace.function, (denman_beavers, logarithm))
+    found, distance, size = log_of(recorder.array(checked_square(a)), root_of)
     require_everywhere(recorder, recorder.value_of(distance < 1e-6), NO_REAL_LOGARITHM)
     require_everywhere(recorder, recorder.value_of(size < 0.3), FAR_FROM_ONE)
     return found

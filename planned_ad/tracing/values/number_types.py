@@ -84,7 +84,8 @@ def types_of_result(
     dtypes = {kind for kind, _ in found}
     is_same = dtype in dtypes and can_be_one(frozenset(found)) and (BOOL not in dtypes or len(dtypes) == 1)
     kinds = {kind.kind for kind, _ in every}
-    mixes = ufunc in TYPED and "f" in kinds and len(kinds) > 1
+    is_product = ufunc is np.power and type(operands[1]) is int and operands[1] > 0
+    mixes = ufunc in TYPED and "f" in kinds and len(kinds) > 1 and not is_product
     if not is_same or mixes or (ufunc is np.invert and "b" in kinds):
         raise told_apart(recorder, every)
     may_raise = is_operator and ufunc in RAISING and len({is_python for _, is_python in every}) > 1  # where Python's

@@ -1,0 +1,56 @@
+"""What places of objects are called that each pass over a body makes anew: by the way on which they are reached.
+
+The sides of a branch are recorded in different passes. What each changes of such an object are the same places to the
+program, but belong to another object in each pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .state import Key, Place, State
+
+MADE = 1 << 62  # more than any identity
+
+
+@dataclass
+class PlaceNames:
+    """Of the objects that are reached at one moment and were not there before the loop, their names."""
+
+    names: dict[int, int] = field(default_factory=dict)  # by identity
+    owners: dict[int, Any] = field(default_factory=dict)  # by name
+
+    def named(self, state: State) -> State:
+        """A state with its places called so."""
+        if not self.names:
+            return state
+        values = {
+            (self.names.get(owner, owner), kind, name): found for (owner, kind, name), found in state.values.items()
+        }
+        return replace(state, values=values)
+
+    def place_now(self, key: Key, place: Place) -> Place | None:
+        """A place, which another pass may have met, in this one; None where there is no such object."""
+        if key[0] < MADE:
+            return place
+        return Place(self.owners[key[0]], place.key, place.kind) if key[0] in self.owners else None
+
+
+def place_names(state: State, origin: State, known: dict[Any, int]) -> PlaceNames:
+    """Of what `state` leads to and `origin` did not; `known` are the names of all moments, by the ways."""
+    before, ways, found = origin.owners(), dict[int, Any](), PlaceNames()
+    for (root, _, _), (place, value) in state.values.items():
+        owner = id(place.owner)
+        if place.kind == "local":
+            way: Any = (min(root, 0), place.key)
+        elif owner in before:
+            way = (owner, place.kind, place.key)
+        else:
+            around = ways.get(owner, ("elsewhere", len(found.names)))
+            if owner not in found.names:
+                found.names[owner] = name = known.setdefault(around, MADE + len(known))
+                found.owners[name] = place.owner
+            way = (around, place.kind, place.key)
+        ways.setdefault(id(value), way)
+    return found
