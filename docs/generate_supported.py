@@ -15,7 +15,7 @@ from planned_ad.python.library_names import public_name
 from planned_ad.tracing.complex.formulas import FORMULAS
 from planned_ad.tracing.complex.functions import COMPLEX_FUNCTIONS
 from planned_ad.tracing.numpy_functions.refused import INSTEAD, OF_SCIPY
-from planned_ad.tracing.record.dispatch import FUNCTIONS
+from planned_ad.tracing.record.dispatch import CALLERS, FUNCTIONS
 from planned_ad.tracing.replacements import builtin_functions
 from planned_ad.tracing.scipy_functions import FILES, register_loaded
 from planned_ad.tracing.values.ufuncs import UFUNCS
@@ -88,6 +88,10 @@ def page() -> str:
     parts.append(listed(full_name(f) for f in UFUNCS if f is not private))
     parts.append("`reduce`, `accumulate`, `reduceat`, `outer` and `at` of any of them.\n")
     parts += [f"## {title(module)}\n\n{listed(names)}" for module, names in sorted(by_module.items())]
+    parts.append(
+        "## What SciPy computes when the plan runs: solvers, fits, tests, of functions of yours that are traced\n"
+    )
+    parts.append(listed(f"{module}.{name}" for module, name in CALLERS))
     parts.append("## Of complex numbers and arrays: elementwise, then the others ([convention](complex_numbers.md))\n")
     parts.append(listed(full_name(f) for f in FORMULAS))
     supported = (f for f, i in COMPLEX_FUNCTIONS.items() if i.__name__ != "refuse" and not isinstance(f, np.ufunc))

@@ -12,6 +12,7 @@ from .custom.checkpoint import checkpoint
 from .custom.custom import custom_rule
 from .custom.native_rules import numba_rule, opaque
 from .functional import constrained as _constrained  # noqa: F401
+from .functional import elementwise_solvers as _elementwise_solvers  # noqa: F401
 from .functional import factors as _factors  # noqa: F401
 from .functional import fits as _fits  # noqa: F401 (with `solvers`, registers what stands for SciPy's)
 from .functional import hypothesis_tests as _hypothesis_tests  # noqa: F401

@@ -173,6 +173,20 @@ def test_rounding_that_the_function_amplifies_is_no_difference() -> None:
     assert not apart(Pair(name="", expected=0.0, actual=1e-6), moved[0]).any()
 
 
+def test_numbers_of_single_precision_inside_round_as_such() -> None:
+    def f(x):
+        a = x.astype(np.float32)
+        return np.sin(1e3 * a[0]) * 1.0 + x[1] * 2.0
+
+    x = np.array([1.0, 2.0])
+    comparison = Comparison(f, (x,), {}, trace(f, (x,)))
+    assert comparison.difference(None) is None
+    assert comparison.sensitivity()[0] > 1e-5  # a rounding of double precision would move it by nothing
+    comparison = Comparison(np.sum, (x,), {}, trace(np.sum, (x,)))
+    assert comparison.difference(None) is None
+    assert comparison.sensitivity()[0] < 1e-14
+
+
 def test_elements_are_compared_one_by_one() -> None:
     a = np.array([1e6, 1.0, np.nan])
     assert not apart(Pair(name="", expected=a, actual=a * (1 + 1e-12))).any()

@@ -300,6 +300,20 @@ def test_cached_function_is_not_cached_while_tracing():
     assert cached.cache_info().currsize == 0
 
 
+def test_functions_may_hold_what_a_cache_tells_of_itself():
+    @functools.lru_cache
+    def cached(x):
+        return exp(x)
+
+    def f(x):
+        return cached(x)
+
+    f.cache_info = cached.cache_info
+    assert run(f, 1.0) == TRACED
+    with pytest.raises(AttributeError, match="cache_info"):
+        run(lambda: f.cache_info())
+
+
 def test_partial():
     f = functools.partial(by_default, f=helper)
     assert run(f, 1.0) == TRACED

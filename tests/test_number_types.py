@@ -75,3 +75,30 @@ def test_floats_are_rounded_by_all_their_digits(digits: int) -> None:
     for number in numbers:
         got, want = plan(np.array([number])), round(float(number), digits)
         assert got == want and np.signbit(got) == np.signbit(want)
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "uint8", "uint16", "uint32", "uint64"])
+def test_small_integers_wrap_as_numpys_do(kind: str) -> None:
+    make = getattr(np, kind)
+
+    def f(x, k):
+        return x[0] * make(k[0]) + np.sum(make(k) * 3) + isinstance(make(k[1]), make)
+
+    plan = planned_ad.compile(f, (np.ones(2), np.array([3, 5])))
+    for k in ([3, 5], [300, 70_000]):
+        assert plan(np.array([2.0, 1.0]), np.array(k)) == f(np.array([2.0, 1.0]), np.array(k))
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_integers_of_python_that_are_too_large_for_another_type_raise(count: int) -> None:
+    def f(x):
+        total = 0.0
+        for i in range(count):
+            total += x[1] * np.int16(int(x[0]) + i)
+        return total
+
+    plan = planned_ad.compile(f, (np.array([2.0, 3.0]),))
+    assert plan(np.array([-4.0, 3.0])) == f(np.array([-4.0, 3.0]))
+    for x in ([40_000.0, 1.0], [-40_000.0, 1.0]):
+        with pytest.raises(OverflowError, match="out of bounds for int16"):
+            plan(np.array(x))

@@ -250,6 +250,10 @@ def test_writing_through_flat() -> None:
             m.T.flat[k] = x[k % 3] * k
         m.T.flat[[0, 5]] += x[:2]
         m.T.flat[largest(x)] -= 1.0
+        m.flat[[1, 2, 3, 4]], m.T.flat[::2] = x + 1.0, np.outer(x, x)  # fewer than places, and more
+        other = np.zeros((2, 4))
+        other.flat = x * 2.0
+        m[1] += other[0, 3] * other[1, 2]
         return m * np.arange(6.0).reshape(3, 2)
 
     for x in EXAMPLES:

@@ -243,6 +243,13 @@ def local_of_a_thread():
     return lambda x: np.sum(x) * local.k, lambda: setattr(local, "k", 3.0)
 
 
+@case
+def function_in_a_local_of_a_thread():
+    local = threading.local()
+    local.scaled = lambda x: K * np.array(x)
+    return lambda x: np.sum(local.__dict__.get("scaled")(x)), lambda: setattr(local, "scaled", np.exp)
+
+
 class Meta(type):
     gain = 2.0
 

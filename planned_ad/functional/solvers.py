@@ -83,12 +83,14 @@ def checked_still(recorder: Recorder) -> Iterator[None]:
     recorder.unchecked = before
 
 
-def with_derivative(recorder: Recorder, residual: Callable[[Any], Any], solution: Any) -> Any:
-    """A solution of `residual(solution) == 0` with its derivative."""
+def with_derivative(
+    recorder: Recorder, residual: Callable[[Any], Any], solution: Any, elementwise: bool = False
+) -> Any:
+    """A solution of `residual(solution) == 0` with its derivative; `elementwise` where that is an equation for each."""
     x = held(recorder, solution)
     with checked_still(recorder):
         for _ in range(NEWTON_STEPS):
-            if np.ndim(x):
+            if np.ndim(x) and not elementwise:
                 x = x - np.linalg.solve(Jacobian(residual, 0, False)(x), residual(x))
             else:
                 value, slope = Pushforward(residual, 0, False)(x, x * 0 + 1.0)

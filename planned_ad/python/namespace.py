@@ -20,6 +20,7 @@ import builtins
 import collections
 import functools
 import sys
+import threading
 import types
 import weakref
 from collections.abc import Callable, Mapping
@@ -122,10 +123,10 @@ class Namespace:
             types.BuiltinMethodType: self._copy_builtin_method,
             types.MappingProxyType: lambda proxy, name: types.MappingProxyType(self._copy_dict(dict(proxy), name)),
             types.SimpleNamespace: self._copy_simple_namespace,
+            threading.local: self._copy_simple_namespace,
             functools.partial: self._copy_partial,
             functools._lru_cache_wrapper: lambda cached, name: copy_of_cached(self, cached, name),
-            weakref.ProxyType: lambda proxy, name: self._see(referent_of(proxy), name),
-            weakref.CallableProxyType: lambda proxy, name: self._see(referent_of(proxy), name),
+            **dict.fromkeys(weakref.ProxyTypes, lambda proxy, name: self._see(referent_of(proxy), name)),
             functools.cached_property: self._copy_cached_property,
             staticmethod: lambda method, name: staticmethod(self._see(method.__func__, name)),
             classmethod: lambda method, name: classmethod(self._see(method.__func__, name)),
@@ -134,11 +135,8 @@ class Namespace:
             ),
             tuple: self._copy_tuple,
             frozenset: self._copy_frozenset,
-            list: self._copy_list,
-            collections.deque: self._copy_list,
-            dict: self._copy_dict,
-            collections.OrderedDict: self._copy_dict,
-            collections.defaultdict: self._copy_dict,
+            **dict.fromkeys((list, collections.deque), self._copy_list),
+            **dict.fromkeys((dict, collections.OrderedDict, collections.defaultdict), self._copy_dict),
             set: self._copy_set,
         }
         self.builtins: dict[str, Any] = ShadowBuiltins(replacements, HELPERS, self._import)
@@ -350,7 +348,10 @@ class Namespace:
     def _copy_builtin_method(self, method: Any, name: str) -> object:
         owner = method.__self__
         shadow = owner if isinstance(owner, types.ModuleType | type) else self._see(owner, name)
-        return self._leave(method, name) if shadow is owner else getattr(shadow, method.__name__)
+        if shadow is owner:
+            return self._leave(method, name)
+        # What the shadow of a function with a cache lacks is an error where it is called, not where it is kept.
+        return getattr(shadow, method.__name__, lambda *args, **kwargs: getattr(shadow, method.__name__))
 
     def _copy_partial(self, p: functools.partial, name: str) -> functools.partial:
         keywords = {k: self._see(v, k) for k, v in p.keywords.items()}
@@ -449,11 +450,9 @@ class Namespace:
 
     # Containers
 
-    def _copy_simple_namespace(self, obj: types.SimpleNamespace, name: str) -> types.SimpleNamespace:
+    def _copy_simple_namespace(self, obj: types.SimpleNamespace | threading.local, name: str) -> types.SimpleNamespace:
         copy = types.SimpleNamespace()
-        self._unfilled.append(
-            lambda: vars(copy).update({k: self._see(value, f"{name}.{k}") for k, value in vars(obj).items()})
-        )
+        self._unfilled.append(lambda: vars(copy).update({k: self._see(v, f"{name}.{k}") for k, v in vars(obj).items()}))
         return copy
 
     def _copy_tuple(self, items: tuple, name: str) -> tuple:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import sys
+import threading
 import types
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -75,7 +76,7 @@ def copies(namespace: Namespace) -> Iterator[tuple[Contents, Contents, int]]:
         if isinstance(shadow, ShadowClass):
             written = {n: v for n, v in vars(real).items() if isinstance(v, int | float | str | list | dict | None)}
             yield written, vars(shadow), len(vars(shadow))
-        elif isinstance(type(shadow), ShadowClass) or isinstance(real, types.SimpleNamespace):
+        elif isinstance(type(shadow), ShadowClass) or isinstance(real, types.SimpleNamespace | threading.local):
             found = attributes_of(real)
             yield found, attributes_of(shadow), len(found)
         if isinstance(real, dict):

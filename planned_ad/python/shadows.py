@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 CONTROL = "planned_ad.control"
-_LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad", "pandas", "matplotlib"})
+_LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad", "pandas", "matplotlib", "sympy"})
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 # Modules of libraries that are Python all through, whose functions and classes are traced as the user's are.
 PURE_PYTHON = (
@@ -79,8 +79,8 @@ class Shadowing(Protocol):
 def is_library(module_name: str, file: str | None = None) -> bool:
     """Whether a module belongs to a library whose code is never copied.
 
-    These are NumPy, SciPy, Numba, planned_ad, the standard library, and pandas and Matplotlib, which do nothing with
-    traced values but bring much code along.
+    These are NumPy, SciPy, Numba, planned_ad, the standard library, and pandas, Matplotlib and SymPy, which do nothing
+    with traced values but bring much code along.
 
     A user's own `code.py` shares its name with a module of the standard library, hence `file`. The loops and branches
     of `planned_ad.control` are traced as the user's are.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +17,7 @@ import scipy.optimize
 import scipy.special
 import scipy.stats
 from scipy.linalg import lapack
+from scipy.optimize import elementwise
 
 import scipy._lib.array_api_compat.numpy as array_api  # isort: skip
 
@@ -159,8 +162,28 @@ STATISTICS: dict[str, Callable[..., Any]] = {
     "pearsonr": lambda x: scipy.stats.pearsonr(x, P)[0],
     "spearmanr": lambda x: scipy.stats.spearmanr(x, P)[0] * x,
 }
+
+
+def roots_by_newton(x: np.ndarray) -> tuple:
+    """With what it is given in a closure and in a list."""
+
+    def gap(t, c, *more):
+        return t**3 + c * t - x - more[0]
+
+    start = x * 0 + 1.5
+    return scipy.optimize.newton(gap, start, lambda t, c, _: 3 * t**2 + c, args=[2.0, P[0]], full_output=True)
+
+
+def minima(a: np.ndarray, b: np.ndarray) -> Any:
+    return elementwise.find_minimum(lambda t, a, b: (t - a * b) ** 2 + t**4, (-9.0, 0.1, 9.0), args=(a, b))
+
+
 SOLVERS: dict[str, Callable[..., Any]] = {
     "brentq": lambda x: scipy.optimize.brentq(lambda t, a: t**3 + P[0] * t - a, -5.0, 5.0, args=(x[0],)) * x[1],
+    "newton": lambda x: roots_by_newton(x)[0],
+    "newton, of one number": lambda x: roots_by_newton(x[0])[0] * x,
+    "find_root": lambda x: elementwise.find_root(lambda t, a, b: t**3 + t - a * b, (-9.0, 9.0), args=(x, P)).x,
+    "find_minimum": lambda x: minima(x, P).x + minima(x, P).f_x,
     "fsolve": lambda x: scipy.optimize.fsolve(lambda v: [v[0] ** 2 + v[1] - 2 - x[0], v[1] - x[1] * v[0]], [1.0, 1.0]),
     "minimize": lambda x: (
         scipy.optimize.minimize(lambda v: (v[0] - x[0]) ** 2 + (v[1] - x[1] * v[0]) ** 2, np.ones(2), tol=1e-9).x
@@ -216,6 +239,14 @@ def test_a_compiled_root_has_derivatives_of_second_order_and_is_a_fallback() -> 
     assert "brentq" in plan.explain().fallbacks[0]
 
 
+def test_what_newton_tells_besides() -> None:
+    x = np.array([1.0, 2.0])
+    plan = planned_ad.compile(lambda x: [x * 1.0, *roots_by_newton(x)], (x,))
+    np.testing.assert_array_equal(plan(x)[2:], roots_by_newton(x)[1:])
+    plan = planned_ad.compile(lambda x: x * roots_by_newton(x)[1].iterations, (2.0,))
+    assert plan(3.0) == 3.0 * roots_by_newton(3.0)[1].iterations
+
+
 def test_what_the_solver_raises_the_call_raises() -> None:
     plan = planned_ad.compile(lambda a: scipy.optimize.brentq(lambda t: t - a[0], 0.0, 1.0), (np.array([0.5]),))
     with pytest.raises(ValueError, match="different signs"):
@@ -247,3 +278,35 @@ def test_a_matrix_that_is_singular_later_is_caught_by_what_catches_all() -> None
 def test_what_is_refused(function: Callable[..., Any], what: str) -> None:
     with pytest.raises(PlannedADError, match=what):
         trace(function, (X,))
+
+
+def test_reductions_of_bottleneck_are_numpys(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compiled(a, axis=None, ddof=0):
+        raise TypeError("only arrays")
+
+    names = ("nanmean", "nanstd", "nanmax")
+    mean, std, largest = fakes = [types.FunctionType(compiled.__code__, {}, name, (None, 0)) for name in names]
+    monkeypatch.setitem(sys.modules, "bottleneck", types.SimpleNamespace(**dict(zip(names, fakes))))
+    x = np.array([[1.0, np.nan, 2.0], [3.0, 5.0, 4.0]])
+
+    def by(library):
+        return lambda x: library[0](x) + np.sum(library[1](x, 1, 1) * library[2](x, axis=1))
+
+    def by_numpy(x):
+        return np.nanmean(x) + np.sum(np.nanstd(x, 1, ddof=1) * np.nanmax(x, axis=1))
+
+    plan = planned_ad.compile(by([mean, std, largest]), (x,), check=False)
+    np.testing.assert_allclose(plan(x), by_numpy(x))
+    np.testing.assert_allclose(plan.gradient(x), planned_ad.grad(by_numpy)(x))
+
+
+def test_an_argument_of_a_solver_that_a_closure_holds() -> None:
+    def root(x):
+        first, *more = x[0], x[1], x[2]
+        found = scipy.optimize.newton(lambda t, *a: t**3 + a[0] * t - first - a[1], 1.5, args=more)
+        return found * 2.0
+
+    plan = planned_ad.compile(root, (X,))
+    direction = np.cos(np.arange(X.size))
+    wanted = (root(X + 1e-6 * direction) - root(X - 1e-6 * direction)) / 2e-6
+    np.testing.assert_allclose(plan.gradient(X) @ direction, wanted, rtol=1e-5)

@@ -31,6 +31,13 @@ def assigned(x):
     return m.sum() + np.sum(m) + np.mean(m) + m.count()
 
 
+def copied_to(x):
+    m, found = masked(x * 2), x * 0
+    np.copyto(found, m, where=x > 0)
+    np.copyto(m, x[0], where=np.arange(7) % 2 == 1)
+    return found + m.filled(9.0) + m.data
+
+
 def unmasked(m):
     a = np.diag(np.arange(1.0, 8))
     e = np.zeros((2, 7))
@@ -56,6 +63,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "items": lambda x: masked(x)[2] + masked(x)[1:4].sum() * (masked(x)[1] is np.ma.masked),
     "shapes": lambda x: rows(x).T.reshape(-1)[::3].sum() + rows(x).shape[0] + len(masked(x)) + np.size(rows(x)),
     "assigned": assigned,
+    "copied to": copied_to,
     "known": lambda x: (np.ma.array([1.0, 2, 3], mask=[0, 1, 0]) * x[:3]).sum() + (KNOWN * x).sum(),
     "median": lambda x: np.ma.median(np.ma.masked_outside(x, -1, 1)),
     "nothing masked": lambda x: np.ma.array(x).sum() + np.ma.masked_array(x).mean() + np.ma.asarray(x).std(),

@@ -31,7 +31,7 @@ from ...tape.tape import Loop, walk
 from ...trace import ArgumentLeaf, Trace, trace
 from ...tracing.record.scopes import Unrolled
 from ...tracing.replacements.results import with_plain_lists
-from .comparison import Difference, Pair, first_difference, noise_of, rounded, same_bits
+from .comparison import Difference, Pair, first_difference, noise_of, precision_of, rounded, same_bits
 from .other_inputs import ANYWAY, MOST_MISSES, MOST_RUNS, has_branches, hides, may_vary, other_inputs
 from .returned import rebound_value, rebuild
 from .time_limit import within
@@ -348,9 +348,10 @@ class Comparison:
         numbers, noise = [pair.expected for pair in self.pairs], [0.0] * len(self.pairs)
         if self.repeated() is not None:
             return noise
+        precision = precision_of(self.trace.tape)
         for seed in range(2):
             try:
-                moved = self.numbers(self.run_function(self.copies(rounded(self.leaves, seed))))
+                moved = self.numbers(self.run_function(self.copies(rounded(self.leaves, seed, precision))))
             except Exception:
                 continue
             if len(moved) == len(numbers):

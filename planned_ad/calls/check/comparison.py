@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ...tape.tape import Tape, walk
+
 # Of each element, and of the largest one: two ways to compute the same number in these types.
 ROUNDING = {np.dtype(np.float64): (1e-9, 1e-13), np.dtype(np.float32): (1e-4, 1e-6)}
 AMPLIFIED = 1000.0  # times what the function makes of one rounding of its arguments
@@ -86,20 +88,27 @@ def described(pair: Pair, which: np.ndarray, other: str) -> str:
     return f"{name} is {expected!s}, and {actual!s} {other}"
 
 
-def rounded(arrays: Sequence[Any], seed: int) -> list[Any]:
+def precision_of(tape: Tape) -> np.dtype:
+    """The type in which a program computes that rounds the most."""
+    values = (value for op in walk(tape.operations) for value in op.outputs)
+    return np.dtype(np.float32 if any(value.dtype == np.float32 for value in values) else np.float64)
+
+
+def rounded(arrays: Sequence[Any], seed: int, precision: np.dtype) -> list[Any]:
     """Floating arrays and numbers, each moved to a neighbour at random; a zero by a rounding of the largest element."""
     rng = np.random.default_rng(seed)
-    return [one_rounded(item, rng) if is_floating(item) else item for item in arrays]
+    return [one_rounded(item, rng, precision) if is_floating(item) else item for item in arrays]
 
 
-def one_rounded(item: Any, rng: np.random.Generator) -> Any:
-    array = np.asarray(item)
+def one_rounded(item: Any, rng: np.random.Generator, precision: np.dtype) -> Any:
+    found = np.asarray(item)
+    array = found.astype(precision) if precision.itemsize < found.itemsize else found
     up = rng.random(array.shape) < 0.5
     with np.errstate(all="ignore"):
         scale = np.max(np.abs(array), where=np.isfinite(array), initial=0.0) or 1.0
         near = np.nextafter(array, np.where(up, np.inf, -np.inf).astype(array.dtype))
         moved = np.where(array == 0, np.where(up, 1, -1) * np.finfo(array.dtype).eps * scale, near).astype(array.dtype)
-    moved = np.where(np.isfinite(moved), moved, array)
+    moved = np.where(np.isfinite(moved), moved, found).astype(found.dtype)
     return type(item)(moved) if not isinstance(item, np.ndarray) else moved
 
 

@@ -22,7 +22,7 @@ def is_plain(value: object) -> bool:
     kind = type(value)
     if kind is slice:
         return all(map(is_plain, (value.start, value.stop, value.step)))  # type: ignore[attr-defined]
-    return kind in (float, complex, *PLAIN) or isinstance(value, np.generic)
+    return kind in (float, complex, *PLAIN) or issubclass(kind, np.generic)
 
 
 def number_key(value: Any) -> tuple:

@@ -302,6 +302,11 @@ def unmasked(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
 
 # Functions of NumPy and of `numpy.ma`.
 
+
+def numbers_of(a: Any) -> Any:
+    return a.data if type(a) is MaskedStandIn else a
+
+
 METHODS = ("sum", "mean", "prod", "var", "std", "min", "max", "any", "all", "argmin", "argmax")
 OF_MA = ("count", "compressed", "filled", "anom", "ptp", "ravel", "reshape", "transpose", "squeeze", "swapaxes", "copy")
 FROM_NUMPY: dict[Any, Callable[..., Any]] = {
@@ -311,6 +316,9 @@ FROM_NUMPY: dict[Any, Callable[..., Any]] = {
     np.asarray: lambda recorder, a, dtype=None: a.data if dtype is None else a.data.astype(dtype),
     np.array: lambda recorder, a, dtype=None: (a.data if dtype is None else a.data.astype(dtype)).copy(),
     np.asanyarray: lambda recorder, a: a,
+    np.copyto: lambda recorder, *args, **options: recorder.call(  # which looks at no mask
+        np.copyto, tuple(map(numbers_of, args)), {name: numbers_of(value) for name, value in options.items()}
+    ),
 }
 
 

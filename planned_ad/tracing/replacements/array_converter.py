@@ -13,6 +13,7 @@ from numpy._core._multiarray_umath import _array_converter  # type: ignore[attr-
 
 from ..numpy_functions.ranks import rankdata
 from ..record.dispatch import CALLERS, FUNCTIONS
+from .bottleneck_functions import of_bottleneck
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -143,7 +144,7 @@ def library_replacements(recorder: Recorder) -> dict[int, object]:
         return recorder.is_array(x) or (isinstance(x, np.ndarray) and x.flags.writeable)
 
     found: dict[int, object] = {id(_array_converter): lambda *given: ArrayConverter(recorder, *given)}
-    found |= compiled_replacements(recorder)
+    found |= compiled_replacements(recorder) | of_bottleneck(recorder)
     select = getattr(sys.modules.get("scipy._lib._util"), "_lazyselect", None)
     if select is not None:
         found[id(select)] = lazily_selected

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..record.promotion import KINDS, operand
 from ..record.recorder import Recorder
 from .ufunc_stand_ins import without_lists
 
-TYPES = (np.float64, np.float32, np.int64, np.int32, np.bool_)
+TYPES = tuple(kind.type for kind in sorted(KINDS, key=str))
 
 
 def scalar_types(recorder: Recorder) -> dict[int, object]:
@@ -23,9 +24,18 @@ def scalar_types(recorder: Recorder) -> dict[int, object]:
             if obj is None or recorder.is_concrete(obj):
                 return real(*recorder.plain(args), **options)
             recorder.mark()
+            if issubclass(real, np.integer) and recorder.is_scalar(obj) and operand(recorder, obj)[0] is int:
+                must_fit(obj, real)
             return recorder.result(recorder.value_of(obj, real))
 
         convert.__wrapped__ = real  # type: ignore[attr-defined]
         return convert
 
     return {id(real): converting(real) for real in TYPES}
+
+
+def must_fit(number: Any, real: type[np.integer]) -> None:
+    """Raise what NumPy does of a Python integer that is too large; those of NumPy wrap."""
+    limits = np.iinfo(real)
+    if bool(number < limits.min) or bool(number > limits.max):
+        raise OverflowError(f"Python integer out of bounds for {real.__name__}")

@@ -81,7 +81,11 @@ class ArrayTracer(ArrayMethods):
     @flat.setter
     def flat(self, value: Any) -> None:
         if type(value) is FlatView or np.ndim(value):
-            value = self.recorder.array(self.recorder.value_of(value)).reshape(self.shape)
+            value = self.recorder.array(self.recorder.value_of(value))
+            if value.size != self.size:
+                FlatView(self)[:] = value
+                return
+            value = value.reshape(self.shape)
         self[...] = value
 
     def view(self, dtype: Any = None, type: Any = None) -> ArrayTracer:

@@ -74,10 +74,23 @@ class FlatView(Traced):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.begin_again()
+        value = self.repeated(key, value)
         if self.base.geometry.flags.c_contiguous:
             self.traced()[key] = value
         else:
             self.base[self.coordinates(key)] = value
+
+    def repeated(self, key: Any, value: Any) -> Any:
+        """The elements of `value`, from the first again where places are left over; as many as there are places."""
+        recorder = self.recorder
+        is_one = not recorder.is_array(value) and not isinstance(value, list | tuple | np.ndarray)
+        if is_one or not recorder.is_concrete(key):
+            return value
+        places = np.arange(len(self))[recorder.plain(key)]
+        elements = recorder.array(recorder.value_of(value)).reshape(-1)
+        if not np.ndim(places) or elements.size in (0, places.size):
+            return value if not np.ndim(places) else elements.reshape(places.shape)
+        return elements[np.arange(places.size) % elements.size].reshape(places.shape)
 
     def begin_again(self) -> None:
         """As NumPy does at each index: where something runs over it meanwhile, that would have no end."""
