@@ -168,11 +168,8 @@ def functions(x):
     return total + scaled(1.0)
 
 
-LOOPS = [
-    one_for_each, changed_on_one_side, two_names, of_dicts, of_lists, of_lists_that_grow, in_turn, values,
-    the_one_before, kept_at_times,
-]  # fmt: skip
-PROGRAMS = [*LOOPS, of_a_class, chained, functions]
+LOOPS = [one_for_each, changed_on_one_side, two_names, of_dicts, of_lists, of_lists_that_grow]
+PROGRAMS = [*LOOPS, of_a_class, in_turn, values, the_one_before, kept_at_times, chained, functions]
 
 
 @pytest.mark.parametrize("options", [{}, {"unroll": 0}, {"on_branch": "record"}], ids=str)

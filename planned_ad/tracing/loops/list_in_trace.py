@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dis
+import sys
+import types
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...python.frames import user_frame
 from ..record.storage import ASSIGNMENT, Storage
 from ..record.traced import Traced
 
@@ -14,6 +18,8 @@ if TYPE_CHECKING:
     from ...tape.tape import Value
     from ..record.recorder import Recorder
     from ..record.scopes import Site
+
+BINARY_OP, NB_INPLACE_ADD = dis.opmap["BINARY_OP"], 13  # as an operand of the instruction
 
 
 class ListInTrace(Traced):
@@ -93,6 +99,16 @@ class ListInTrace(Traced):
         if name.startswith("__") or not hasattr(self.kind, name):
             raise AttributeError(f"'{self.kind.__name__}' object has no attribute '{name}'")
         raise self.refuse()
+
+
+def adds_in_place() -> bool:
+    """Whether the user's code is at `items += ours`, of which Python asks ours first: it is still those items."""
+    frame = user_frame(sys._getframe(1))
+    return frame is not None and frame.f_code.co_code[frame.f_lasti] == BINARY_OP and in_place_at(frame)
+
+
+def in_place_at(frame: types.FrameType) -> bool:
+    return frame.f_code.co_code[frame.f_lasti + 1] >= NB_INPLACE_ADD
 
 
 def is_traced_list(obj: object) -> bool:

@@ -1,7 +1,6 @@
-"""Lists whose length is data, and objects of the user's classes, of which one takes the place of another.
+"""Lists whose length is data of which one takes the place of another: `group = []`, `front, behind = behind, []`.
 
-`group = []`, `front, behind = behind, []`, `position = position + velocity * dt`. Where nobody else has either, the one
-that was there comes to hold what the other does: what changes is its length, or its attributes.
+Where nobody else has either, the one that was there comes to hold what the other does: what changes is its length.
 """
 
 from __future__ import annotations
@@ -10,10 +9,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...python.liveness import is_live
-from ...python.shadows import ShadowClass
 from .list_room import room_for
 from .run_time_lists import RunTimeList
-from .state import Key, Place, State, held_by_callers, named_slots, write_state
+from .state import Key, Place, State, held_by_callers, write_state
 from .traced_list import TracedList
 
 if TYPE_CHECKING:
@@ -24,42 +22,22 @@ Turn = tuple[Key, Place, Any, Any]
 
 
 def take_turns(recorder: Recorder, before: State, now: State) -> bool:
-    """Leave in each place what was there before, which comes to hold what is there now; whether anything did."""
-    every = [turn for turn in in_turn(before, now) if not is_dead(turn[1])]
-    for _, _, old, new in every:
-        if is_any_list(old) and is_any_list(new):
-            follow_lists_in_turn(recorder, old, new)
-    waiting = [turn for turn in every if may_take(recorder, turn[2], turn[3])]
+    """Leave in each place the list that was there before, which comes to hold what the other does; whether any did."""
+    of_lists = [turn for turn in in_turn(before, now) if is_any_list(turn[2]) and is_any_list(turn[3])]
+    waiting = [turn for turn in of_lists if not is_dead(turn[1])]
+    for _, _, old, new in waiting:
+        follow_lists_in_turn(recorder, old, new)
     moved = 0
     for _ in waiting:  # what one leaves free another one may take
         for key, place, old, new in in_turn(before, now):
-            if not may_take(recorder, old, new) or holders(old, now):
+            if not type(old) is type(new) is RunTimeList or holders(old, now):
                 continue
             if len(holders(old, before)) == 1 and len(holders(new, now)) <= 1:
-                take(old, new)
+                old.take(new)
                 now.values[key] = place, old
                 write_state({key: (place, old)})
                 moved += 1
     return moved > 0
-
-
-def may_take(recorder: Recorder, old: Any, new: Any) -> bool:
-    """Whether two things are lists whose length is data, or objects of one class with the same attributes."""
-    kind = type(old)
-    if kind is not type(new) or old is new:
-        return False
-    if not isinstance(kind, ShadowClass):
-        return kind is RunTimeList
-    if recorder.namespace.behind({id(old), id(new)}) or any(map(named_slots, kind.__mro__)):
-        return False
-    return vars(old).keys() == vars(new).keys()
-
-
-def take(old: Any, new: Any) -> None:
-    if type(old) is RunTimeList:
-        old.take(new)
-    else:
-        vars(old).update(vars(new))
 
 
 def is_any_list(value: Any) -> bool:

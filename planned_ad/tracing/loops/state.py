@@ -212,6 +212,7 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
                 held = held_by(obj)
                 state.contents[id(obj)] = (obj, held)
                 state.is_opaque = state.is_opaque or held.is_opaque
+                state.led_to.update(id(kept) for kept in held.kept if kept is not obj)
             continue
         seen[id(obj)] = obj
         if kind is types.FunctionType and not is_ours(obj):
@@ -316,8 +317,8 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
     elif kind is functools.partial:
         for value in (obj.func, *obj.args, obj.keywords, vars(obj)):
             yield None, value
-    elif kind in (property, staticmethod, classmethod, slice, types.MappingProxyType):
-        for value in gc.get_referents(obj):
+    elif kind in (property, staticmethod, classmethod, slice, types.MappingProxyType, functools._lru_cache_wrapper):
+        for value in gc.get_referents(obj):  # of a cache, what it keeps
             yield None, value
     elif kind is np.ndarray:
         for value in obj.reshape(-1).tolist():

@@ -16,7 +16,7 @@ from ..record.lost_variables import Lost
 from ..record.storage import Storage
 from ..record.traced import Traced
 from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of, index_of
-from .list_in_trace import ListInTrace
+from .list_in_trace import ListInTrace, adds_in_place
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -372,7 +372,12 @@ class TracedList(ListInTrace):
         return self.like([*self.given(), *others])
 
     def __radd__(self, other: Any) -> Any:
-        return self.like([*list(other), *self.given()]) if type(other) is self.kind else NotImplemented  # type: ignore[call-overload]
+        if type(other) is not self.kind:
+            return NotImplemented
+        if self.kind is list and adds_in_place():
+            other.extend(self.elements())  # type: ignore[attr-defined]
+            return other
+        return self.like([*list(other), *self.given()])  # type: ignore[call-overload]
 
     def __iadd__(self, other: Any) -> Any:
         if self.kind is tuple:
