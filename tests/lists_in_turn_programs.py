@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import functools
+
 
 def begun_anew(x):
     cur = []
@@ -319,6 +321,30 @@ def kept_by_a_generator(x):
     return s + sum(g) + sum(cur)
 
 
+def added_to_in_place(x):
+    a, b = [1.0], [0.5]
+    c = b
+    for v in x:
+        if v > 1:
+            a.append(v)
+        if v < 0:
+            b.append(0.1)
+        c += a
+    return x[0] + 2 * sum(b) + 3 * sum(c)
+
+
+def kept_by_a_cache(x):
+    @functools.lru_cache(None)
+    def kept(k):
+        return [k]
+
+    current = kept(2.0)
+    for v in x:
+        if v > 0:
+            current = [*current, v]
+    return sum(current) + 3 * sum(kept(2.0))
+
+
 IN_TURN = [
     begun_anew, means_of_groups, filtered_again_and_again, kept_in_turn, filtered_in_a_loop, window,
     attribute_begun_anew, returned_by_a_helper, sums_of_lists,
@@ -326,5 +352,6 @@ IN_TURN = [
 OTHERS_IN_TURN = [
     levels, levels_in_a_while, exchanged, begun_anew_and_kept, two_names_for_one, replaced_while_it_is_run_over,
     flushed_by_a_closure, unpacked_lists, kept_by_a_method, appended_by_a_method, kept_by_a_default, kept_by_a_tuple,
-    kept_by_a_dict, kept_by_a_dict_at_times, kept_by_the_caller, kept_by_a_generator,
+    kept_by_a_dict, kept_by_a_dict_at_times, kept_by_the_caller, kept_by_a_generator, added_to_in_place,
+    kept_by_a_cache,
 ]  # fmt: skip

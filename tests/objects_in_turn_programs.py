@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 
 
 class P:
@@ -294,7 +295,48 @@ def inner_loops(x):
     return t
 
 
+def held_by_a_with(x):
+    class Entered(P):
+        out = 0.0
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            Entered.out = self.v
+
+    a = Entered(1.0)
+    with a:
+        for v in x:
+            a = Entered(a.v + v)
+    return a.v + 3 * Entered.out
+
+
+def held_by_a_cache(x):
+    @functools.lru_cache(None)
+    def twice(p):
+        return p.v * 2
+
+    a = P(1.0)
+    t = 0.0
+    for v in x:
+        t += twice(a)
+        a = P(a.v + v)
+    return t + a.v
+
+
+def held_by_its_attributes(x):
+    a = P(1.0)
+    kept = a.__dict__
+    for v in x:
+        a = P(a.v + v)
+    return a.v + 3 * kept["v"]
+
+
 PROGRAMS = [
+    held_by_a_with,
+    held_by_a_cache,
+    held_by_its_attributes,
     kept_first,
     kept_before,
     history,
