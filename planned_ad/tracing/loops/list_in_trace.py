@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 import sys
-import types
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -104,11 +103,10 @@ class ListInTrace(Traced):
 def adds_in_place() -> bool:
     """Whether the user's code is at `items += ours`, of which Python asks ours first: it is still those items."""
     frame = user_frame(sys._getframe(1))
-    return frame is not None and frame.f_code.co_code[frame.f_lasti] == BINARY_OP and in_place_at(frame)
-
-
-def in_place_at(frame: types.FrameType) -> bool:
-    return frame.f_code.co_code[frame.f_lasti + 1] >= NB_INPLACE_ADD
+    if frame is None:
+        return False
+    operation, operand = frame.f_code.co_code[frame.f_lasti : frame.f_lasti + 2]
+    return operation == BINARY_OP and operand >= NB_INPLACE_ADD
 
 
 def is_traced_list(obj: object) -> bool:
