@@ -24,7 +24,7 @@ class Watched(Protocol):
 Found = TypeVar("Found", bound=Watched)
 
 
-class Holder(Protocol[Found]):
+class PlanOfVariants(Protocol[Found]):
     """A plan, as far as its variants are concerned."""
 
     _variants: list[Found]
@@ -33,7 +33,7 @@ class Holder(Protocol[Found]):
     def _forget_calls(self) -> None: ...
 
 
-def present(plan: Holder[Found]) -> list[Found]:
+def present(plan: PlanOfVariants[Found]) -> list[Found]:
     """The variants for which everything outside is what it was, the one whose calls are fast first."""
     found = [v for v in plan._variants if v.watch.is_same()]
     if found and found[0] is plan._variants[0]:
@@ -42,13 +42,13 @@ def present(plan: Holder[Found]) -> list[Found]:
         return put_first(plan, found) if found else still_present(plan)
 
 
-def still_present(plan: Holder[Found]) -> list[Found]:
+def still_present(plan: PlanOfVariants[Found]) -> list[Found]:
     """The same, where objects are compared by value."""
     with plan._lock:
         return put_first(plan, [v for v in plan._variants if v.watch.holds()])
 
 
-def put_first(plan: Holder[Found], chosen: list[Found]) -> list[Found]:
+def put_first(plan: PlanOfVariants[Found], chosen: list[Found]) -> list[Found]:
     """Have these variants be the first ones, so that the calls of the very first are fast; drop what is long past."""
     if not chosen or chosen[0] is plan._variants[0]:
         return chosen
