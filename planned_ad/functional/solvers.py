@@ -38,7 +38,7 @@ def calls(
     def register(implementation: Callable[..., Any]) -> Callable[..., Any]:
         def implemented(recorder: Recorder, name: str, *args: Any, **kwargs: Any) -> Any:
             plain = PlainFunctions(recorder)
-            recipe = plain.recipe((args, kwargs))
+            recipe = plain.whole((args, kwargs))
             if plain.values:
                 return implementation(recorder, name, *args, **kwargs)
             args, kwargs = recipe(())
@@ -55,7 +55,7 @@ def calls(
 def by_scipy(recorder: Recorder, name: str, solve: Callable[..., Any], given: Any, length: int) -> Any:
     """`solve(*given)`, some numbers in an array, when the plan runs."""
     plain = PlainFunctions(recorder)
-    recipe = plain.recipe(given)
+    recipe = plain.whole(given)
 
     def run(*numbers: np.ndarray) -> np.ndarray:
         return np.asarray(solve(*recipe(numbers)), float)
