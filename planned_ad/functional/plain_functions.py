@@ -23,6 +23,7 @@ from ..tracing.record.recorder import Recorder
 from ..tracing.record.traced import Traced
 from ..tracing.replacements.ufunc_stand_ins import UfuncStandIn
 
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
     """What recipes make objects of in one call, and the instances that they have made of it, by the recipe."""
