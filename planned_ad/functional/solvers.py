@@ -144,14 +144,28 @@ def bracketed(recorder: Recorder, name: str, f: Any, a: Any, b: Any, args: Any =
     import scipy.optimize
 
     real = getattr(scipy.optimize, name)
-    refuse_options(recorder, name, options, ("xtol", "rtol", "maxiter", "disp", "k"))
+    refuse_options(recorder, name, options, ("xtol", "rtol", "maxiter", "disp", "k", "full_output"))
     args = args if isinstance(args, tuple) else (args,)
+    is_told = options.pop("full_output", False)
 
     def solve(f: Any, a: Any, b: Any, args: Any) -> list[float]:
-        return [real(f, a, b, args=args, **options)]
+        return told(*real(f, a, b, args=args, full_output=True, **options))
 
-    found = by_scipy(recorder, name, solve, (f, a, b, args), 1)
-    return with_derivative(recorder, of_first_argument(recorder, f, args), found[0].item())
+    found = by_scipy(recorder, name, solve, (f, a, b, args), 4)
+    root = with_derivative(recorder, of_first_argument(recorder, f, args), found[0].item())
+    return (root, results(recorder, name, root, found)) if is_told else root
+
+
+def told(root: float, result: Any) -> list[float]:
+    """What a solver of one equation finds, as numbers."""
+    return [root, result.converged, result.iterations, result.function_calls]
+
+
+def results(recorder: Recorder, name: str, root: Any, found: Any) -> WhatIsKnown:
+    return WhatIsKnown(
+        recorder, name, root=root, converged=found[1] != 0, iterations=recorder.integer(found[2]),
+        function_calls=recorder.integer(found[3]),
+    )  # fmt: skip
 
 
 @calls("scipy.optimize", "root_scalar")
@@ -165,14 +179,11 @@ def root_scalar(recorder: Recorder, name: str, f: Any, args: Any = (), **options
 
     def solve(f: Any, args: Any, options: Any) -> list[float]:
         result = scipy.optimize.root_scalar(f, args=args, **options)
-        return [result.root, result.converged, result.iterations, result.function_calls]
+        return told(result.root, result)
 
     found = by_scipy(recorder, name, solve, (f, args, options), 4)
     root = with_derivative(recorder, of_first_argument(recorder, f, args), found[0].item())
-    return WhatIsKnown(
-        recorder, name, root=root, converged=found[1] != 0, iterations=recorder.integer(found[2]),
-        function_calls=recorder.integer(found[3]),
-    )  # fmt: skip
+    return results(recorder, name, root, found)
 
 
 # Systems of equations.
