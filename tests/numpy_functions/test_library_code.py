@@ -180,7 +180,7 @@ def minima(a: np.ndarray, b: np.ndarray) -> Any:
 
 SOLVERS: dict[str, Callable[..., Any]] = {
     "what brentq tells": lambda x: (
-        lambda root, told: root * x[1] + told.root * told.converged + told.iterations * x[0]
+        lambda root, told: root * x[1] + told.root * told.converged + (told.iterations > 2) * x[0]
     )(*scipy.optimize.brentq(lambda t: t**3 + P[0] * t - x[0], -5.0, 5.0, full_output=True)),
     "brentq": lambda x: scipy.optimize.brentq(lambda t, a: t**3 + P[0] * t - a, -5.0, 5.0, args=(x[0],)) * x[1],
     "newton": lambda x: roots_by_newton(x)[0],
