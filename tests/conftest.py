@@ -48,7 +48,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What is there as long as the tests run, they among it, is not looked through at each collection of garbage."""
+    settle()
+    gc.set_threshold(20_000, 10, 10)  # traces are large, and mostly gone when they are looked at
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Plans that tests of a module share stay, too."""
+    if nextitem is not None and nextitem.path != item.path:
+        settle()
+
+
+def settle() -> None:
+    """What is there now, the tests among it, is not looked through again at each collection of garbage."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 10, 10)  # traces are large, and mostly gone when they are looked at
