@@ -20,7 +20,7 @@ from .solvers import by_scipy, calls, held, refuse_options
 
 
 @opaque(result=lambda statistic, n: statistic)
-def tail(statistic: float, n: int) -> float:
+def kolmogorov_tail(statistic: float, n: int) -> float:
     """The upper tail of Kolmogorov's statistic of `n` numbers."""
     import scipy.stats
 
@@ -28,15 +28,15 @@ def tail(statistic: float, n: int) -> float:
 
 
 @opaque(result=lambda statistic, n: statistic)
-def density(statistic: float, n: int) -> float:
+def kolmogorov_density(statistic: float, n: int) -> float:
     import scipy.stats
 
     return float(scipy.stats.kstwo.pdf(statistic, n))
 
 
-@tail.jvp(needs=("statistic", "n"))
-def slope(statistic: Any, n: int, along: Any, _: None) -> Any:
-    return -density(statistic, n) * along
+@kolmogorov_tail.jvp(needs=("statistic", "n"))
+def kolmogorov_slope(statistic: Any, n: int, along: Any, _: None) -> Any:
+    return -kolmogorov_density(statistic, n) * along
 
 
 class Significance(NamedTuple):
@@ -147,7 +147,7 @@ def probability(recorder: Recorder, statistic: Any, n: int, sides: int, method: 
         return np.minimum(sides * recorder.call(special.smirnov, (n, statistic), {}), 1.0)
     if method in ("asymp", "asymptotic"):
         return recorder.call(special.kolmogorov, (statistic * np.sqrt(n),), {})
-    return recorder.namespace.function(tail)(statistic, n)
+    return recorder.namespace.function(kolmogorov_tail)(statistic, n)
 
 
 @calls("scipy.stats", "cramervonmises")

@@ -149,19 +149,19 @@ def bracketed(recorder: Recorder, name: str, f: Any, a: Any, b: Any, args: Any =
     is_told = options.pop("full_output", False)
 
     def solve(f: Any, a: Any, b: Any, args: Any) -> list[float]:
-        return told(*real(f, a, b, args=args, full_output=True, **options))
+        return as_numbers(*real(f, a, b, args=args, full_output=True, **options))
 
     found = by_scipy(recorder, name, solve, (f, a, b, args), 4)
     root = with_derivative(recorder, of_first_argument(recorder, f, args), found[0].item())
-    return (root, results(recorder, name, root, found)) if is_told else root
+    return (root, as_told(recorder, name, root, found)) if is_told else root
 
 
-def told(root: float, result: Any) -> list[float]:
+def as_numbers(root: float, result: Any) -> list[float]:
     """What a solver of one equation finds, as numbers."""
     return [root, result.converged, result.iterations, result.function_calls]
 
 
-def results(recorder: Recorder, name: str, root: Any, found: Any) -> WhatIsKnown:
+def as_told(recorder: Recorder, name: str, root: Any, found: Any) -> WhatIsKnown:
     return WhatIsKnown(
         recorder, name, root=root, converged=found[1] != 0, iterations=recorder.integer(found[2]),
         function_calls=recorder.integer(found[3]),
@@ -179,11 +179,11 @@ def root_scalar(recorder: Recorder, name: str, f: Any, args: Any = (), **options
 
     def solve(f: Any, args: Any, options: Any) -> list[float]:
         result = scipy.optimize.root_scalar(f, args=args, **options)
-        return told(result.root, result)
+        return as_numbers(result.root, result)
 
     found = by_scipy(recorder, name, solve, (f, args, options), 4)
     root = with_derivative(recorder, of_first_argument(recorder, f, args), found[0].item())
-    return results(recorder, name, root, found)
+    return as_told(recorder, name, root, found)
 
 
 # Systems of equations.
