@@ -14,6 +14,10 @@ import pytest
 # folder of their own; children that tests start inherit this. With PLANNED_AD_TEST_CACHE_DIR all tests share a folder.
 os.environ["PLANNED_AD_CACHE_DIR"] = os.environ.get("PLANNED_AD_TEST_CACHE_DIR", "off")
 
+# Where two processes run tests, BLAS has one core each; its threads would wait for each other at small matrices.
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 # Dozens of children import the package: what Python makes of its source is kept, as it is of what pytest rewrites.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False

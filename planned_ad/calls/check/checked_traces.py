@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import BranchError, PlannedADError, TraceError
-from ...python.made import MadeOf
+from ...python.made import MadeOf, first_call
 from ...python.progress import stage
 from ...tape.found_outside import Outside
 from ...tape.tape import Loop, walk
@@ -91,22 +91,17 @@ def with_its_function(
     f: Callable[..., Any], args: tuple, kwargs: dict[str, Any], traced: Trace, options: dict[str, Any]
 ) -> tuple[Trace, Checked]:
     """The trace of a derivative, of which the function has been checked; with the same loops unrolled."""
-    function = f
-    call = args, kwargs
-    start = time.thread_time()
-    while isinstance(function, MadeOf):
-        first = next(function.calls(*call), None)
-        if first is None:
-            return traced, Checked(left_out="its function is not called")
-        call, function = first, function.__wrapped__
+    start, call = time.thread_time(), first_call(f, args, kwargs)
+    if call is None:
+        return traced, Checked(left_out="its function is not called")
     shared = {name: options[name] for name in OF_A_RUN if name in options}
     if "outside" in options:
         shared["outside"] = Outside(frozen=options["outside"].frozen)
     try:
-        own = trace(function, *call, **shared)
+        own = trace(*call, **shared)
     except PlannedADError as error:
         return traced, Checked(left_out=f"its function has no trace by itself: {error}")
-    own, found = compared(function, *call, own, budget(own, time.thread_time() - start), shared)
+    own, found = compared(*call, own, budget(own, time.thread_time() - start), shared)
     differing = {site: loop for site, loop in own.decisions.unrolled.items() if loop.reason == DIFFERS}
     if not differing.keys() <= traced.decisions.unrolled.keys():
         decisions = traced.decisions.copied()
