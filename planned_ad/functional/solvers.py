@@ -87,7 +87,7 @@ def with_derivative(
     recorder: Recorder, residual: Callable[[Any], Any], solution: Any, elementwise: bool = False
 ) -> Any:
     """A solution of `residual(solution) == 0` with its derivative; `elementwise` where that is an equation for each."""
-    x = held(recorder, solution)
+    x, first = held(recorder, solution), None
     with checked_still(recorder):
         for _ in range(NEWTON_STEPS):
             if np.ndim(x) and not elementwise:
@@ -95,7 +95,13 @@ def with_derivative(
             else:
                 value, slope = Pushforward(residual, 0, False)(x, x * 0 + 1.0)
                 x = x - value / slope
-    return solution + (x - held(recorder, x))
+                first = value if first is None else first
+    moved = x - held(recorder, x)
+    if first is not None:  # where the slope is zero, as of a double root, it stays there, and has a derivative of nan
+        gap = first - held(recorder, first)
+        parts = np.isnan(moved), np.sqrt(gap) - np.sqrt(2.0 * gap), moved
+        moved = like(recorder, moved, recorder.apply("where", *map(recorder.value_of, parts)))
+    return solution + moved
 
 
 def refuse_options(recorder: Recorder, name: str, options: dict[str, Any], known: Sequence[str]) -> None:

@@ -240,6 +240,7 @@ def test_a_compiled_root_has_derivatives_of_second_order_and_is_a_fallback() -> 
     np.testing.assert_allclose(plan.gradient(np.array([9.0])), [1 / 6])
     np.testing.assert_allclose(plan.hessian(np.array([9.0])), [[-1 / 4 / 27]], rtol=1e-6)
     assert "brentq" in plan.explain().fallbacks[0]
+    assert plan(np.zeros(1)) == 0.0 and np.isnan(plan.gradient(np.zeros(1))[0])  # a double root
 
 
 def test_what_newton_tells_besides() -> None:
