@@ -298,7 +298,7 @@ def _namespace_of(recorder: Recorder) -> Namespace:
         recorder.captured,
         outsiders(recorder),
         flow.on_integers.look_at,
-        lambda code: rewritten(code, decisions.followed_in(code), bool(decisions.nones)),
+        lambda code: rewritten(code, decisions.followed_in(code), bool(decisions.nones), decisions.items),
         lambda: add_loaded(found),
         traced_base(recorder),
     )

@@ -120,6 +120,129 @@ def test_a_list_is_as_good_as_an_array() -> None:
     assert [type(op) for op in a.body] == [type(op) for op in b.body]
 
 
+# By the index of the loop.
+
+
+def weights_of_a_list(x):
+    t = 0.0
+    for k in range(len(x)):
+        t += W[k] * x[k]
+    return t
+
+
+def of_a_tuple_backwards(x):
+    weights, t = tuple(W), 0.0
+    for k in range(1, len(x)):
+        t += weights[len(x) - 1 - k] * x[k] + weights[-1] * x[k - 1]
+    return t
+
+
+def places_in_a_list(x):
+    t = 0.0
+    for k in range(len(x)):
+        t += x[PLACES[k]] * x[k]
+    return t
+
+
+def of_a_dict(x):
+    t = 0.0
+    for k in range(3, len(x)):
+        t += BY_NUMBER[k] * x[k] + BY_NUMBER[k - 2]
+    return t
+
+
+def of_a_matrix_of_lists(x):
+    t = 0.0
+    for i in range(len(x)):
+        for j in range(20):
+            t += MATRIX[i][j] * x[i] * x[j] + MATRIX[i][2]
+    return t
+
+
+def of_an_attribute(x):
+    class Model:
+        weights = W
+
+        def at(self, k):
+            return self.weights[k] if k > 3 else 1.0
+
+    model, t = Model(), 0.0
+    for k in range(len(x)):
+        t += model.at(k) * x[k]
+    return t
+
+
+PLACES, MATRIX = [5, 7, 0] * 8, [[0.1 * i * j + 1 for j in range(20)] for i in range(24)]
+BY_NUMBER = {k: 0.1 * k * k for k in range(24)}
+BY_INDEX = [
+    weights_of_a_list, of_a_tuple_backwards, places_in_a_list, of_a_dict, of_a_matrix_of_lists, of_an_attribute,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", BY_INDEX, ids=lambda f: f.__name__)
+def test_plain_numbers_at_the_index_of_a_loop(f: Callable) -> None:
+    found = recorded(f, long_vector(), unroll=16)
+    assert loops_of(found) and not found.unrolled
+
+
+def changed_at_a_place(x):
+    weights, t = list(W), 0.0
+    for k in range(len(x)):
+        t += weights[k] * x[k]
+        if k == 12:
+            weights[14] = 9.0
+    return t
+
+
+def changed_each_time(x):
+    weights, t = dict(BY_NUMBER), 0.0
+    for k in range(len(x)):
+        t += weights[k] * x[k]
+        weights[20] = weights[20] + 1.0
+    return t
+
+
+def exchanged(x):
+    rows, t = [list(W), [2.0 * w for w in W]], 0.0
+    for k in range(len(x)):
+        t += rows[0][k] * x[k]
+        rows.reverse()
+    return t
+
+
+def of_several_lengths(x):
+    rows, t = [[1.0] * (k + 1) for k in range(24)], 0.0
+    for k in range(len(x)):
+        t += rows[k][k] * x[k] * len(rows[k])
+    return t
+
+
+def some_missing(x):
+    some, t = {k: 0.5 for k in range(0, 24, 2)}, 0.0
+    for k in range(len(x)):
+        t += x[k] * some.get(k, 2.0) + (some[k] if k in some else 0.0)  # noqa: SIM401
+    return t
+
+
+@pytest.mark.parametrize("unroll", [0, 16, 300])
+@pytest.mark.parametrize(
+    "f", [changed_at_a_place, changed_each_time, exchanged, of_several_lengths, some_missing], ids=lambda f: f.__name__
+)
+def test_what_changes_is_what_it_is_then(f: Callable, unroll: int) -> None:
+    recorded(f, long_vector(), unroll=unroll)
+
+
+def test_an_index_beyond_the_end_is_an_error() -> None:
+    def f(x):
+        t = 0.0
+        for k in range(len(x)):
+            t += W[k + 1] * x[k]
+        return t
+
+    with pytest.raises(IndexError):
+        trace(f, (long_vector(),), unroll=0)
+
+
 # What needs more than a table is unrolled.
 
 

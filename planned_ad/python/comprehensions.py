@@ -3,9 +3,10 @@
 A list comprehension keeps its list on Python's stack. In the copy of a function that is traced, `[f(v) for v in x]`
 reads `collected((f(v) for v in x))`, `list(items)` reads `collected(items, list)`, and an assigned list display `[a]`
 or `[a] * n` reads `display([a] * n)`. `kind is float` reads `itself(kind) is itself(float)`: the tracer has classes of
-its own in place of the real ones; and where data decide what is None, `v is None` reads `is_none(v)`. All are looked up
-among the built-ins, under names that no program has. Where the source is not at hand, or is no longer that of the
-function, the code stays what it is. Loops that are left on a test are written anew by `exit_syntax`.
+its own in place of the real ones. Where data decide what is None, `v is None` reads `is_none(v)`; where the index of a
+loop is asked for its number by what it is an index of, `a[i][j]` reads `item_of(a, i, j)`. All are looked up among the
+built-ins, under names that no program has. Where the source is not at hand, or is no longer that of the function, the
+code stays what it is. Loops that are left on a test are written anew by `exit_syntax`.
 """
 
 import __future__
@@ -25,8 +26,11 @@ from .exit_syntax import EXITS, Exits
 
 COLLECTED, DISPLAY = "__planned_ad_collected__", "__planned_ad_display__"
 ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
+ITEM = "__planned_ad_item__"
 KINDS = ("list", "tuple")
+PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 BUILD_LIST, IS_OP, LOAD_CONST = (dis.opmap[name] for name in ("BUILD_LIST", "IS_OP", "LOAD_CONST"))
+SUBSCRIPT = dis.opmap.get("BINARY_SUBSCR", dis.opmap["BINARY_OP"])
 SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
 FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -63,21 +67,32 @@ def sort(items: Any, **options: Any) -> None:
     items.sort(**options)
 
 
-HELPERS = {SORT: sort, COLLECTED: collected, DISPLAY: display, ITSELF: itself, IS_NONE: is_none, EXITS: exits}
+def item_of(holder: Any, *keys: Any) -> Any:
+    """What `holder[key]`, or `holder[key][other]`, stands for; the tracer has its own."""
+    for key in keys:
+        holder = holder[key]
+    return holder
 
 
-def rewritten(code: types.CodeType, lines: Collection[int] = (), nones: bool = False) -> types.CodeType:
+HELPERS = {
+    SORT: sort, COLLECTED: collected, DISPLAY: display, ITSELF: itself, IS_NONE: is_none, EXITS: exits, ITEM: item_of,
+}  # fmt: skip
+
+
+def rewritten(
+    code: types.CodeType, lines: Collection[int] = (), nones: bool = False, items: bool = False
+) -> types.CodeType:
     """The code of a function with its lists made by `collected` and `display`, and with `itself` where it has `is`.
 
-    The code that is given where that changes nothing. `nones`: also where it asks for None.
+    The code that is given where that changes nothing. `nones`: also where it asks for None; `items`: for items.
 
     The loops that begin at one of `lines` are written so that their exits can be followed.
     """
     followed = frozenset(lines) & set(_lines_of(code)) if lines else frozenset()
-    nones = nones and asks_for_none(code)
-    if not followed and not nones and not _is_concerned(code):
+    nones, items = nones and asks_for_none(code), items and _asks_for_items(code)
+    if not followed and not nones and not items and not _is_concerned(code):
         return code
-    return _rewritten(code.co_filename, "".join(linecache.getlines(code.co_filename)), code, followed, nones)
+    return _rewritten(code.co_filename, "".join(linecache.getlines(code.co_filename)), code, followed, (nones, items))
 
 
 def _lines_of(code: types.CodeType) -> Iterator[int]:
@@ -109,17 +124,30 @@ def asks_for_none(code: types.CodeType) -> bool:
     return any(map(asks_for_none, _inner(code)))
 
 
+def reads_an_item(frame: types.FrameType) -> bool:
+    """Whether a frame is reading something by an index or key."""
+    return frame.f_code.co_code[frame.f_lasti] == SUBSCRIPT
+
+
+@functools.lru_cache(maxsize=4096)
+def _asks_for_items(code: types.CodeType) -> bool:
+    """Whether it, or a function in it, reads something by an index or key."""
+    return SUBSCRIPT in code.co_code[::2] or any(map(_asks_for_items, _inner(code)))
+
+
 def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
     return (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
 
 
 @functools.lru_cache(maxsize=512)
-def _rewritten(file: str, source: str, code: types.CodeType, followed: frozenset[int], nones: bool) -> types.CodeType:
+def _rewritten(
+    file: str, source: str, code: types.CodeType, followed: frozenset[int], asked: tuple[bool, bool]
+) -> types.CodeType:
     try:
         statement = _statement(_parsed(source), code.co_firstlineno)
         if statement is None:
             return code
-        found, functions = _compiled(file, source, statement, code.co_flags & FUTURE, followed, nones)
+        found, functions = _compiled(file, source, statement, code.co_flags & FUTURE, followed, asked)
     except (SyntaxError, ValueError, RecursionError):
         return code
     if code not in found:
@@ -132,12 +160,12 @@ def _rewritten(file: str, source: str, code: types.CodeType, followed: frozenset
 
 @functools.lru_cache(maxsize=64)
 def _compiled(
-    file: str, source: str, statement: ast.stmt, flags: int, followed: frozenset[int], nones: bool
+    file: str, source: str, statement: ast.stmt, flags: int, followed: frozenset[int], asked: tuple[bool, bool]
 ) -> tuple[frozenset[types.CodeType], list[types.CodeType]]:
     """The functions in a statement of a module, as they are and rewritten: all methods of a class at once."""
     module = ast.Module([*_imports(_parsed(source)), copy.deepcopy(statement)], [])
     found = frozenset(_functions(compile(module, file, "exec", flags, dont_inherit=True)))
-    module.body[-1] = _Written(nones).visit(module.body[-1])
+    module.body[-1] = _Written(*asked).visit(module.body[-1])
     if followed:
         module.body[-1] = Exits(followed).visit(module.body[-1])
     return found, list(_functions(compile(module, file, "exec", flags, dont_inherit=True)))
@@ -181,8 +209,8 @@ def _name(code: types.CodeType) -> tuple[str, int, tuple[str, ...]]:
 
 
 class _Written(ast.NodeTransformer):
-    def __init__(self, nones: bool):
-        self.nones = nones  # whether `is None` is written too
+    def __init__(self, nones: bool, items: bool):
+        self.nones, self.items = nones, items  # whether `is None` and what is read by an index are written too
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         self.generic_visit(node)
@@ -220,6 +248,17 @@ class _Written(ast.NodeTransformer):
         node.left, node.comparators = parts[0], parts[1:]
         return node
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        if not self.items or not isinstance(node.ctx, ast.Load) or isinstance(node.slice, ast.Slice | ast.Tuple):
+            return node
+        holder = node.value
+        if _is_item(holder) and _is_plain(node.slice):
+            assert isinstance(holder, ast.Call)
+            holder.args.append(node.slice)
+            return ast.copy_location(holder, node)
+        return _call(ITEM, node, holder, node.slice)
+
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         self.generic_visit(node)
         node.value = _displayed(node.value)
@@ -229,6 +268,15 @@ class _Written(ast.NodeTransformer):
         self.generic_visit(node)
         node.value = None if node.value is None else _displayed(node.value)
         return node
+
+
+def _is_item(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == ITEM
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Whether computing it changes nothing: it may come before something else."""
+    return all(isinstance(part, PLAIN) for part in ast.walk(node))
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from ...python.comprehensions import item_of
 from ...python.source import current_line
 from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.identity import is_asked
+from ..values.loop_index import LoopIndex
 from ..values.number_types import ALWAYS_ONE
 from .form import HandedOn
 from .forms import Items, Unchanged
@@ -76,6 +78,52 @@ def table_of(recorder: Recorder, holder: Any) -> Table | None:
     items = tuple(holder)
     column = column_of(recorder, items)
     return None if column is None else Table(recorder, holder, items, column)
+
+
+def item_replacements(recorder: Recorder) -> dict[int, object]:
+    """By identity, what reads items; see `comprehensions`."""
+    columns: dict[tuple[int, int], tuple[Any, tuple[Any, ...], HandedOn | None]] = {}
+
+    def column(holder: Any, items: tuple[Any, ...], depth: int) -> HandedOn | None:
+        known = columns.get((id(holder), depth))
+        if known is None or len(known[1]) != len(items) or not all(map(is_same, items, known[1])):
+            known = columns[id(holder), depth] = (holder, items, column_of(recorder, items))
+        return known[2]
+
+    def bounds(key: Any) -> tuple[int, int]:
+        return recorder.scopes.bounds(key.expression) if type(key) is LoopIndex else (key, key)
+
+    def within(key: Any, count: int) -> bool:
+        first, last = bounds(key)
+        return first >= 0 and last < count
+
+    def read(holder: Any, *keys: Any) -> Any:
+        """Of plain numbers, at the index of a loop that is recorded once: from a table of them."""
+        key, others = keys[0], list(keys[1:])
+        is_index, kind, found = type(key) is LoopIndex, type(holder), None
+        if is_index and kind is dict:
+            first, last = bounds(key)
+            if all(k in holder for k in range(first, last + 1)):
+                found = column(holder, tuple(holder[k] for k in range(first, last + 1)), 1)
+                key = key - first
+        elif is_index and kind in (list, tuple) and within(key, len(holder)):
+            items, depth, width = tuple(holder), 1, width_of(holder)
+            if others and type(others[0]) in (LoopIndex, int) and width is not None and within(others[0], width):
+                items, depth = tuple(number for row in holder for number in row), 2
+                key = key * width + others.pop(0)
+            found = column(holder, items, depth)
+        item, others = (holder[keys[0]], list(keys[1:])) if found is None else (found.item(None, key), others)
+        return read(item, *others) if others else item
+
+    return {id(item_of): read}
+
+
+def width_of(rows: Sequence[Any]) -> int | None:
+    """How long each of these is, which are lists or tuples of one length; None for anything else."""
+    if {type(row) for row in rows} not in ({list}, {tuple}):
+        return None
+    widths = {len(row) for row in rows}
+    return widths.pop() if len(widths) == 1 else None
 
 
 def column_of(recorder: Recorder, items: Sequence[Any]) -> HandedOn | None:

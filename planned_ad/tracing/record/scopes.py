@@ -74,6 +74,7 @@ class Decisions:
     split: set[Site] = field(default_factory=set)  # tests of data whose sides go on to the end of their function
     raising: dict[Site, Any] = field(default_factory=dict)  # how far the sides of tests go on of which one raises
     nones: bool | None = None  # whether what asks for None is seen: None until a variable is that or a number
+    items: bool = False  # what is read by an index is seen, since one was asked for its number by what it is read from
     failing: dict[Site, bool] = field(default_factory=dict)  # which sides of tests end in an error that nobody handles
     truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
     stepped: set[Site] = field(default_factory=set)  # `any` and `all` of items that change something

@@ -20,6 +20,7 @@ from ..loops.exits import exit_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
 from ..loops.none_or_number import decided
 from ..loops.sequences import SEQUENCES
+from ..loops.tables import item_replacements
 from ..record.dispatch import FUNCTIONS, HANDLERS, standing_in
 from ..record.recorder import Recorder
 from ..record.traced import LibraryObject, Traced
@@ -61,6 +62,7 @@ def replacements(recorder: Recorder) -> MadeLater:
         scalar_types,
         ufuncs_of_functions,
         list_replacements,
+        item_replacements,
         exit_replacements,
         evaluated_replacements,
         identity_replacements,
