@@ -45,7 +45,7 @@ from .products import extents_of
 
 LONGEST = 4  # elements of an axis that is written out
 LEAST = 64  # elements of what is left: shorter arrays fill no vectors
-PAYS = 3  # operations on numbers, at least, for each that then lies apart from its neighbours in memory
+PAYS = 2  # operations on numbers, at least, for each that then lies apart from its neighbours in memory
 MOST_OPERATIONS = 400  # that are written
 MOST_CONSTANT = 1 << 16  # elements
 
