@@ -14,6 +14,10 @@ import pytest
 # folder of their own; children that tests start inherit this. With PLANNED_AD_TEST_CACHE_DIR all tests share a folder.
 os.environ["PLANNED_AD_CACHE_DIR"] = os.environ.get("PLANNED_AD_TEST_CACHE_DIR", "off")
 
+# Where two processes run tests, BLAS has one core each; its threads would wait for each other at small matrices.
+for library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 # Dozens of children import the package: what Python makes of its source is kept, as it is of what pytest rewrites.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -48,7 +52,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What is there as long as the tests run, they among it, is not looked through at each collection of garbage."""
+    settle()
+    gc.set_threshold(20_000, 10, 10)  # traces are large, and mostly gone when they are looked at
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Plans that tests of a module share stay, too."""
+    if nextitem is not None and nextitem.path != item.path:
+        settle()
+
+
+def settle() -> None:
+    """What is there now, the tests among it, is not looked through again at each collection of garbage."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 10, 10)  # traces are large, and mostly gone when they are looked at

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.calls.check import checked as checks
-from planned_ad.calls.check.checked import Comparison, traced_and_checked
+from planned_ad.calls.check import checked_traces as checks
+from planned_ad.calls.check.checked import Comparison
+from planned_ad.calls.check.checked_traces import traced_and_checked
 from planned_ad.calls.check.comparison import Pair, apart
 from planned_ad.calls.check.time_limit import within
 from planned_ad.errors import PlannedADError, TraceError
@@ -403,3 +404,44 @@ def test_objects_that_are_not_looked_into_are_worth_a_longer_check(make, is_opaq
     assert trace(counted_in(make), (x,)).meets_opaque == is_opaque
     traced, found = checked(counted_in(make), x)
     assert bool(traced.unrolled) == found.unrolled == is_opaque and bool(found.left_out) != is_opaque
+
+
+def signs_of_hashes(x):
+    """What the loop updates shows late, and is an object of C that nobody looks into."""
+    found, s = hashlib.sha256(), 0.0
+    for v in x:
+        found.update(b"step")
+        s = s - v * v if found.digest()[0] > 245 else s + v * v
+    return s
+
+
+def test_derivatives_unroll_what_their_function_has_to() -> None:
+    x, v = np.random.default_rng(0).normal(size=(2, 40))
+    plan = planned_ad.compile(signs_of_hashes, (x,))
+    signs = plan.gradient(x) / (2 * x)
+    assert set(np.round(signs)) == {-1.0, 1.0}
+    expected = signs_of_hashes(x), 2 * signs * x
+    assert plan(x) == pytest.approx(expected[0])
+    for value, tangent in plan.jvp(x, v), planned_ad.jvp(signs_of_hashes)(x, v):
+        assert value == pytest.approx(expected[0])
+        assert tangent == pytest.approx(expected[1] @ v)
+    np.testing.assert_allclose(planned_ad.grad(signs_of_hashes)(x), expected[1])
+    np.testing.assert_allclose(plan.hvp(x, v), 2 * signs * v)
+    np.testing.assert_allclose(planned_ad.hessian(signs_of_hashes)(x), np.diag(2 * signs))
+    np.testing.assert_allclose(planned_ad.vectorize(planned_ad.grad(signs_of_hashes))(x[None])[0], expected[1])
+
+
+def test_derivatives_of_what_cannot_be_right_are_refused() -> None:
+    def f(x):
+        return np.sum(x) * next(numbers)
+
+    numbers = iter(range(1, 1000))
+    for make in planned_ad.grad, planned_ad.hessian, planned_ad.value_and_grad:
+        with pytest.raises(PlannedADError):
+            make(f)(np.ones(3))
+
+
+def test_a_derivative_says_what_was_compared() -> None:
+    gradient = planned_ad.grad(lambda x: np.sum(x**2))
+    (found,) = gradient.plan(np.ones(3)).explain().checked.compared
+    assert "the result (to" in found

@@ -13,16 +13,21 @@ import contextvars
 import ctypes
 import enum
 import functools
+import hashlib
+import hmac
 import io
 import itertools
+import mmap
 import operator
 import queue
 import re
+import tempfile
 import threading
 import types
 import unittest.mock
 import weakref
 import xml.etree.ElementTree
+import xml.parsers.expat
 from collections.abc import Callable
 from typing import Any
 
@@ -292,6 +297,35 @@ def children_of_a_seed(x):
     return penalty(x, tick)
 
 
+def in_a_class_in_c(make: Callable[[], Any], move_on: Callable[[Any], int]) -> Callable:
+    def f(x):
+        found = make()
+        return penalty(x, lambda: move_on(found))
+
+    return f
+
+
+def hashed(found: Any) -> int:
+    found.update(b"a")
+    return 30 * (found.digest()[0] > 245)
+
+
+def opened_parser() -> Any:
+    parser = xml.parsers.expat.ParserCreate()
+    parser.Parse("<a>")
+    return parser
+
+
+def written_to(memory: mmap.mmap) -> int:
+    memory[0] += 1
+    return memory[0]
+
+
+def parsed(parser: Any) -> int:
+    parser.Parse("<a/>")
+    return parser.CurrentByteIndex // 4
+
+
 def when_gone(notice: Callable[[list], Callable[[], Any]]) -> Callable:
     """A counter of objects that are gone, each when the next one takes its name."""
 
@@ -366,6 +400,11 @@ PROGRAMS: dict[str, Callable] = {
     "matches": stepping(lambda: map(lambda m: m.end(), re.finditer("a", "a" * 60))),
     "finaliser": when_gone(finaliser),
     "callback": when_gone(callback),
+    "hash": in_a_class_in_c(hashlib.sha256, hashed),
+    "keyed hash": in_a_class_in_c(lambda: hmac.new(b"a", digestmod="md5"), hashed),
+    "memory": in_a_class_in_c(lambda: mmap.mmap(-1, 8), written_to),
+    "scanner": in_a_class_in_c(lambda: re.compile("a").scanner("a" * 60), lambda scanner: scanner.match().end()),
+    "parser": in_a_class_in_c(opened_parser, parsed),
     "deque": stepping(lambda: iter(collections.deque(range(60)))),
 } | {
     f.__name__: f
@@ -396,12 +435,28 @@ def test_it_takes_the_look_to_see_it(name: str, monkeypatch: pytest.MonkeyPatch)
 
 def test_what_cannot_be_looked_into_is_tried_with_other_inputs() -> None:
     def f(x):
-        scanner = re.compile("a").scanner("a" * 60)
-        return penalty(x, lambda: scanner.match().end())
+        with tempfile.TemporaryFile() as file:
+            return penalty(x, lambda: file.write(b"a") * file.tell())
 
     plan = planned_ad.compile(f, EXAMPLE, unroll=0)
     assert plan(LATER) == pytest.approx(f(LATER))
     assert "gives something else than the function" in plan.explain().fallbacks[0]
+
+
+def test_what_moves_on_on_one_side_of_a_branch_unrolls() -> None:
+    def f(x):
+        scanner = re.compile(".").scanner("aaaaaaaaaabaaaab" * 10)
+        total = 0.0
+        for k in range(len(x) - 1):
+            if x[k] * x[k + 1] < -0.3:
+                total += x[k] if scanner.match().group() == "a" else -3 * x[k]
+            else:
+                total *= 0.9
+        return total
+
+    plan = planned_ad.compile(f, (EXAMPLE,), unroll=0, check=False, max_variants=100)
+    for x in np.random.default_rng(0).normal(size=(6, 24)):
+        assert plan(x) == pytest.approx(f(x))
 
 
 def test_how_many_items_are_left() -> None:

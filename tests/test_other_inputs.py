@@ -20,6 +20,7 @@ import pytest
 
 import planned_ad
 from planned_ad.calls.check import checked
+from planned_ad.calls.check.checked_traces import traced_and_checked
 from planned_ad.calls.check.other_inputs import may_vary, other_inputs, telling_numbers
 from planned_ad.errors import PlannedADError, TraceError
 from planned_ad.tape.interpret import interpret, memory_of
@@ -131,7 +132,7 @@ def taped(traced, x):
 def wrong_numbers(make, example):
     f = program(make)
     try:
-        traced = checked.traced_and_checked(f, (example,), {}, True, OPTIONS)[0]
+        traced = traced_and_checked(f, (example,), {}, True, OPTIONS)[0]
     except PlannedADError:  # right or refused
         return []
     inputs = [with_large(*places) for places in ((), (0,), (5,), (23,), (0, 1), (3, 20))]
@@ -174,7 +175,7 @@ def test_what_is_seen_stays_a_loop() -> None:
             total += v * o.k * latch.k() + seen[0]
         return total
 
-    traced, found = checked.traced_and_checked(f, (LOW,), {}, True, OPTIONS)
+    traced, found = traced_and_checked(f, (LOW,), {}, True, OPTIONS)
     assert traced.rolled and not traced.unrolled and not found.unrolled
 
 
@@ -234,3 +235,18 @@ def test_an_example_of_zeros_is_no_check(example: np.ndarray) -> None:
     except TraceError:
         return
     np.testing.assert_allclose(plan(x), by_class(x), rtol=1e-12)
+
+
+def test_a_search_needs_an_array_that_is_in_order() -> None:
+    """Of other numbers, which need not be, NumPy gives what its way of searching happens to find."""
+
+    def f(knots, y):
+        s = 0.0
+        for q in np.linspace(1.0, 4.0, 25):
+            j = min(max(np.searchsorted(knots, q) - 1, 0), len(knots) - 2)
+            s += y[j] + (y[j + 1] - y[j]) / (knots[j + 1] - knots[j]) * (q - knots[j])
+        return s
+
+    rng = np.random.default_rng(0)
+    knots, y = np.cumsum(rng.uniform(0.2, 1, 12)), rng.normal(size=12)
+    assert planned_ad.compile(f, (knots, y))(knots, y) == pytest.approx(f(knots, y))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -92,3 +94,15 @@ def test_a_plan_in_traced_code_names_the_line() -> None:
     plan = planned_ad.compile(lambda x: np.sum(x**2), X)
     with pytest.raises(ArgumentError, match=r"test_transforms_refusals.py:\d+.*cannot be called inside a function"):
         grad(lambda x: plan.gradient(x)[0])(X)
+
+
+@pytest.mark.parametrize("make", [planned_ad.grad, planned_ad.value_and_grad, planned_ad.hessian])
+def test_what_traced_values_cannot_do_is_refused_in_our_words(make: Callable) -> None:
+    def f(x):
+        a = np.zeros(3)
+        seen = memoryview(a)
+        a[0] = x[0]
+        return x @ x + seen[0]
+
+    with pytest.raises(UnsupportedError, match=r"memoryview.* not for the numbers"):
+        make(f)(np.arange(3.0))

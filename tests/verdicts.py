@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import planned_ad
-from planned_ad.calls.check.checked import traced_and_checked
+from planned_ad.calls.check.checked_traces import traced_and_checked
 from planned_ad.errors import NotDifferentiableError, PlannedADError
 from planned_ad.python.structure import flatten
 from planned_ad.tape.interpret import GuardBroken, interpret

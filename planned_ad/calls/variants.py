@@ -40,7 +40,8 @@ from ..tape.interpret import memory_of
 from ..tape.tape import Guard
 from ..trace import Trace
 from ..tracing.record.scopes import Site, Unrolled
-from .check.checked import DIFFERS, Checked, traced_and_checked
+from .check.checked import DIFFERS, Checked
+from .check.checked_traces import traced_and_checked
 from .entries import Entry, compiled_parts, limited_tape, loaded_entry
 from .kinds import KINDS, CallKind
 from .outside.watch import Watch

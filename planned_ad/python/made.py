@@ -29,3 +29,15 @@ def first_function(f: Any) -> Any:
     while isinstance(f, MadeOf):
         f = f.__wrapped__
     return f
+
+
+def first_call(
+    f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], tuple, dict[str, Any]] | None:
+    """The user's function behind a callable and the arguments of its first call; None where it would not be called."""
+    while isinstance(f, MadeOf):
+        found = next(f.calls(args, kwargs), None)
+        if found is None:
+            return None
+        (args, kwargs), f = found, f.__wrapped__
+    return f, args, kwargs

@@ -18,16 +18,13 @@ from typing import Any
 import numpy as np
 
 from ...custom.custom import CustomFunction
-from ...errors import BranchError, TraceError
 from ...python.examples import copied_together
-from ...python.progress import stage
 from ...python.shadows import is_library
 from ...python.signatures import bind
 from ...python.structure import flatten, flatten_arguments, is_object_class, paths
 from ...tape.guards import RAISES, error_of, is_stretch
 from ...tape.interpret import GuardBroken, array_of, memory_of
 from ...tape.loop_code import TapeInterpreter, costs
-from ...tape.tape import Loop, walk
 from ...trace import ArgumentLeaf, Trace, trace
 from ...tracing.record.scopes import Unrolled
 from ...tracing.replacements.results import with_plain_lists
@@ -36,20 +33,10 @@ from .other_inputs import ANYWAY, MOST_MISSES, MOST_RUNS, has_branches, hides, m
 from .returned import rebound_value, rebuild
 from .time_limit import within
 
-WITH_LOOPS, WITHOUT, WITH_OPAQUE = 0.05, 0.01, 2.0  # seconds that a check may take, at least
-SHARE = 0.5  # of the time of tracing, which is about a tenth of that of compiling
 LARGE = 1 << 20  # bytes of an array that is not copied where nothing writes to it
 MOST = 0.6  # of the time, for the tape: the function takes about as long
 RAISE = dis.opmap["RAISE_VARARGS"]
-SINGLE = 6  # loops that are unrolled one by one, to find those concerned
 DIFFERS = "gives something else than the function when it is recorded once"
-BY_ROUNDING = "a test comes out otherwise than in NumPy, by rounding, in machine code"
-HIDDEN = (
-    "Something that a plan does not see makes the difference: state outside of the function or in an iterator that "
-    "moves on from call to call or from iteration to iteration, a cache, random numbers, the time, or memory of "
-    "numpy.empty that is read before it is written. Pass it as an argument, or make it anew in the function. "
-    "(compile(..., check=False) compiles without this check.)"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,81 +71,6 @@ class Checked:
 
 class NotComparable(Exception):
     """The function cannot be compared with its trace here; the message says why."""
-
-
-def traced_and_checked(
-    f: Callable[..., Any],
-    args: tuple,
-    kwargs: dict[str, Any],
-    check: bool,
-    options: dict[str, Any],
-    look: Callable[[Trace], None] = lambda traced: None,
-) -> tuple[Trace, Checked]:
-    """The trace of `f`, compared with `f`: loops that make a difference are unrolled.
-
-    `look` is called with the trace before `f` runs, which may change what it finds outside.
-
-    Raises
-    ------
-    TraceError
-        The trace gives something else than the function, however its loops are recorded.
-    """
-    start = time.thread_time()
-    traced = trace(f, args, kwargs, **options)
-    look(traced)
-    if not check:
-        return traced, Checked(left_out="check=False")
-    seconds = budget(traced, time.thread_time() - start)
-    start = time.perf_counter()
-    comparison = Comparison(f, args, kwargs, traced)
-    try:
-        with stage(f"comparing {traced.name} with its trace"):
-            difference = comparison.difference(seconds)
-    except NotComparable as reason:
-        return traced, Checked(left_out=str(reason), seconds=time.perf_counter() - start)
-    if difference is not None and options.get("known") and isinstance(difference.error, BranchError):
-        # The trace goes the way that a kernel went, which adds up in another order than NumPy.
-        return traced, Checked(left_out=BY_ROUNDING, seconds=time.perf_counter() - start)
-    other = None
-    if difference is None:
-        other, difference = comparison.elsewhere(seconds)
-    if difference is None:
-        return traced, comparison.checked(time.perf_counter() - start)
-    return unrolled(comparison, difference, options, other)
-
-
-def unrolled(
-    comparison: Comparison, difference: Difference, options: dict[str, Any], other: Comparison | None = None
-) -> tuple[Trace, Checked]:
-    """The trace with the loops unrolled that make a difference: one of them, or all.
-
-    `other`: of the same trace, for other inputs, where it is there that they do.
-    """
-    start = time.perf_counter()
-    traced = comparison.trace
-    loops, changed = traced.rolled, comparison.repeated() if other is None else None
-    if changed is not None:
-        difference = changed
-    else:
-        singles = [(loop,) for loop in loops] if 1 < len(loops) <= SINGLE else []
-        for chosen in [*singles, loops] if loops else []:
-            try:
-                found, difference_now = comparison.with_loops_unrolled(chosen, options, other)
-            except (TraceError, NotComparable):
-                if chosen == loops:
-                    raise
-                continue
-            if difference_now is None:
-                return found.trace, found.checked(time.perf_counter() - start, unrolled=True)
-            difference = difference_now
-    raise difference.error or TraceError(f"{traced.name} ({traced.line}): {difference.text}. {HIDDEN}")
-
-
-def budget(traced: Trace, seconds_of_trace: float) -> float:
-    """Seconds for a check. Without loops less could go unseen, and more with objects that are not looked into."""
-    has_loops = any(isinstance(op, Loop) for op in walk(traced.tape.operations))
-    least = WITHOUT if not has_loops else WITH_OPAQUE if traced.meets_opaque else WITH_LOOPS
-    return max(least, SHARE * seconds_of_trace)
 
 
 class Comparison:
@@ -233,7 +145,7 @@ class Comparison:
         traced = self.trace
         varied = may_vary(self.leaves, traced.leaves)
         may_differ = traced.meets_opaque or hides(traced.tape, [self.leaves[place] for place in varied])
-        if not varied or traced.changes_outside or not may_differ:
+        if not varied or traced.changes_outside or traced.decisions.searches or not may_differ:
             return None, None
         anyway = MOST_RUNS if traced.meets_opaque else ANYWAY
         ends, ran, missed = time.thread_time() + seconds / 2, 0, 0

@@ -37,6 +37,13 @@ FIXED = (
 # Whose objects, but for their attributes, have no state; and of whose objects nobody computes with what changes.
 CLEAR = ("numpy", "scipy", "types", "re", "datetime", "fractions", "typing", "pathlib", "operator", "collections")
 LEFT_OUT = ("planned_ad", "numba", "llvmlite", "logging", "_abc")
+# Of the standard library's classes in C those whose objects have no state, or one that programs do not compute with.
+PLAIN = (
+    "builtins", "_thread", "_io", "_struct", "_decimal", "decimal", "_functools", "functools", "_operator", "_json",
+    "_datetime", "zoneinfo", "_contextvars", "_weakref", "weakref", "_ctypes", "ctypes", "_collections_abc", "_abc",
+    "_csv", "_multiprocessing",
+    "_ssl", "_socket", "_asyncio", "_uuid", "_locale", "enum", "array", "collections", "_random", "random", "threading",
+)  # fmt: skip
 SHOWN = (types.MappingProxyType, slice, types.SimpleNamespace)  # whose referents are all there is
 PICKLED = (io.StringIO, io.BytesIO, decimal.Context)
 BUFFERS = (bytearray, memoryview, array.array, ctypes.Structure, ctypes.Array, ctypes._SimpleCData)  # type: ignore[attr-defined]
@@ -51,12 +58,15 @@ class Look:
     parts : tuple
     is_opaque : bool
         whether there are some that cannot be looked into.
+    stateful : str
+        the class of one of these that moves on; empty where there is none.
     kept : list
         objects whose identity is among the parts, which stay theirs.
     """
 
     parts: tuple[Any, ...]
     is_opaque: bool = field(compare=False)
+    stateful: str = field(compare=False)
     kept: list[Any] = field(compare=False, repr=False)
 
 
@@ -108,7 +118,7 @@ def may_hide(obj: Any) -> bool:
 
 @functools.cache
 def _may_hide(kind: Any) -> bool:
-    return kind not in ATOMS and not issubclass(kind, FIXED) and package_of(kind) not in LEFT_OUT
+    return kind not in ATOMS and not issubclass(kind, FIXED) and (package_of(kind) not in LEFT_OUT or is_stateful(kind))
 
 
 def is_programs_own(obj: Any) -> bool:
@@ -129,6 +139,17 @@ def is_iterator(kind: Any) -> bool:
     return steps and not issubclass(kind, io.IOBase)
 
 
+@functools.cache
+def is_stateful(kind: Any) -> bool:
+    """Whether it is a class in C whose objects move on, as nobody can see: a hash, a scanner, a compressor."""
+    if kind.__module__.startswith("numba.typed"):
+        return True
+    package = package_of(kind)
+    if package not in sys.stdlib_module_names or package in (*CLEAR, *LEFT_OUT, *PLAIN) or is_iterator(kind):
+        return False
+    return not any(type(value) is types.FunctionType for value in vars(kind).values())
+
+
 def package_of(kind: type) -> str:
     return str(kind.__module__).partition(".")[0]
 
@@ -137,7 +158,7 @@ def held_by(obj: Any) -> Look:
     """What an object holds now."""
     numbers, waiting, kept = {id(obj): 0}, [obj], [obj]
     parts: list[Any] = []
-    is_opaque = False
+    is_opaque, stateful = False, ""
     most = MOST_OF_LIBRARIES if package_of(type(obj)) in CLEAR else MOST
 
     def part(item: Any) -> Any:
@@ -157,9 +178,11 @@ def held_by(obj: Any) -> Look:
         found = parts_inside(item)
         if found is None:
             is_opaque = is_opaque or package_of(type(item)) not in CLEAR
+            own_kind: Any = type(item)
+            stateful = stateful or (own_kind.__name__ if is_stateful(own_kind) else "")
             found = gc.get_referents(item)
         parts.append((type(item), *map(part, found)))
-    return Look(tuple(parts), is_opaque, kept)
+    return Look(tuple(parts), is_opaque, stateful, kept)
 
 
 def plain_or_id(item: Any) -> Any:

@@ -107,7 +107,7 @@ class State:
     frame: types.FrameType | None = None  # in which the code runs
     is_opaque: bool = False  # whether there are objects of which it is not known whether they have a state
     hidden: str = ""  # what there is that nobody can put back, an iterator or the like; empty if there is none
-    unseen: str = ""  # an iterator of which nobody can tell how far it is
+    unseen: str = ""  # an iterator, say, of which nobody can tell how far it is
 
     def add(self, place: Place, value: Any) -> None:
         key = id(place.owner), place.kind, place.key
@@ -212,6 +212,8 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
                 held = held_by(obj)
                 state.contents[id(obj)] = (obj, held)
                 state.is_opaque = state.is_opaque or held.is_opaque
+                if held.stateful:
+                    state.hidden = state.unseen = f"an object that moves on, `{held.stateful}`"
                 state.led_to.update(id(kept) for kept in held.kept if kept is not obj)
             continue
         seen[id(obj)] = obj

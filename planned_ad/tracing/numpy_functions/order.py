@@ -287,6 +287,7 @@ def nanmedian(recorder, a, axis=None, out=None, overwrite_input=False, keepdims=
 @implements(np.searchsorted)
 def searchsorted(recorder, a, v, side="left", sorter=None):
     """Each element of `v` is compared with all of `a`."""
+    recorder.scopes.decisions.searches |= not recorder.is_concrete(a)
     a, v = asarray(recorder, a), asarray(recorder, v)
     if a.ndim != 1:
         raise ValueError("object too deep for desired array")

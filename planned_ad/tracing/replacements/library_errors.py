@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import PlannedADError, UnsupportedError
 from ...python.examples import copied
 from ...python.library_names import library_call
+from ...python.made import first_call
 from ...python.shadows import ShadowGlobals
 from ...python.structure import flatten
 
@@ -19,8 +20,12 @@ def is_of_the_trace(error: Exception, f: Callable[..., Any], args: tuple[Any, ..
     """Whether an error has been raised because of traced values: run by itself, the function does not."""
     if isinstance(error, PlannedADError):
         return False
-    copies = copied(args), copied(kwargs)
-    for example, copy in zip(flatten((args, kwargs))[0], flatten(copies)[0]):
+    call = first_call(f, args, kwargs)
+    if call is None:
+        return False
+    f, *given = call
+    copies = copied(given[0]), copied(given[1])
+    for example, copy in zip(flatten(tuple(given))[0], flatten(copies)[0]):
         if isinstance(copy, np.ndarray):
             copy.flags.writeable = example.flags.writeable
     try:

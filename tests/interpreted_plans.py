@@ -1,0 +1,55 @@
+"""What a plan does, without machine code: traces of a function for one array, run by the interpreter.
+
+An input that breaks the guards of all traces is traced anew, as by a plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from planned_ad.tape.interpret import GuardBroken, interpret
+from planned_ad.tape.tape import Tape
+from planned_ad.trace import Trace, trace
+
+from .oracle import memories_for, shadows_in, swept
+from .tracing_oracle import replay
+
+
+class InterpretedPlan:
+    """The value and the gradient of a function of one array, traced for an example."""
+
+    def __init__(self, f: Callable[..., Any], example: np.ndarray, **options: Any):
+        self.f, self.options = f, options
+        self.traces: list[Trace] = []
+        self.reverse_tapes: dict[int, Tape] = {}
+        self.add(example)
+
+    def add(self, x: np.ndarray) -> Trace:
+        self.traces.append(trace(self.f, (x.copy(),), **self.options))
+        return self.traces[-1]
+
+    def __call__(self, x: np.ndarray) -> Any:
+        return self.run(lambda found: replay(found, x.copy())[0], x)
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        return self.run(lambda found: self.swept(found, x), x)
+
+    def run(self, how: Callable[[Trace], Any], x: np.ndarray) -> Any:
+        for found in self.traces:
+            try:
+                return how(found)
+            except GuardBroken:
+                continue
+        return how(self.add(x))
+
+    def swept(self, found: Trace, x: np.ndarray) -> np.ndarray:
+        tape = self.reverse_tapes.get(id(found))
+        if tape is None:
+            tape = self.reverse_tapes[id(found)] = swept(found.tape, accumulate=False, loss=True)
+        memories = memories_for(tape, found, (x.copy(),), {}, [])
+        interpret(tape, memories)
+        (shadow,) = shadows_in(tape, memories).values()
+        return shadow
