@@ -51,7 +51,7 @@ MOST_PARTS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilledPart:
     """A part of memory, and which part of a stored value it holds."""
 
     place: View
@@ -65,7 +65,7 @@ class Joined:
 
     load: Load
     whole: View
-    parts: tuple[Part, ...]
+    parts: tuple[FilledPart, ...]
     chain: tuple[Apply, ...]
     sums: tuple[Apply, ...]
 
@@ -108,32 +108,35 @@ def joined_in(
             buffer = tape.buffers[op.region.buffer]
             parts = filling(stores[buffer.id], buffer.view)
             is_all = op.region == buffer.whole and accesses[buffer.id] == 1 + len(stores[buffer.id])
+            is_all &= all(store.value.dtype == op.out.dtype for store in stores[buffer.id])
             chain = chain_from(op, users, kept) if parts and is_all else None
             if chain is not None and all(id(user) in here for user in (*chain[0], *chain[1])):
                 found.append(Joined(op, buffer.view, tuple(parts), *chain))
     return found
 
 
-def filling(stores: Sequence[Store], whole: View) -> list[Part]:
+def filling(stores: Sequence[Store], whole: View) -> list[FilledPart]:
     """What stores leave of one another in memory that they fill; none where they do not, or that is in many parts."""
-    if any(s.accumulate or not is_fixed(s.region.view) or s.value.shape != s.region.shape for s in stores):
+    if any(s.accumulate or not is_fixed(s.region.view) for s in stores):
         return []
     parts = side_by_side(stores, whole) or last_written(stores, whole)
     seen = all(remap(part.place, whole, contiguous(whole.shape)) is not None for part in parts)
     return parts if seen and 2 <= len(parts) <= MOST_PARTS else []
 
 
-def side_by_side(stores: Sequence[Store], whole: View) -> list[Part]:
+def side_by_side(stores: Sequence[Store], whole: View) -> list[FilledPart]:
     """Parts of which none is written twice, but for what is there at first."""
     parts = list(stores[1:]) if stores[0].region.view == whole else list(stores)
     if len(parts) > MOST_PARTS or sum(s.region.view.size for s in parts) != whole.size:
         return []
     if any(overlap(a.region, b.region) for a, b in itertools.combinations(parts, 2)):
         return []
-    return [Part(s.region.view, s.value, contiguous(s.value.shape)) for s in parts]
+    if any(s.value.shape != s.region.shape for s in parts):
+        return []
+    return [FilledPart(s.region.view, s.value, contiguous(s.value.shape)) for s in parts]
 
 
-def last_written(stores: Sequence[Store], whole: View) -> list[Part]:
+def last_written(stores: Sequence[Store], whole: View) -> list[FilledPart]:
     """Boxes of memory, each of which shows what one store has left there."""
     windows = [place_of(whole, s.region.view) for s in stores[-MOST_PARTS:]]
     if None in windows:
@@ -145,14 +148,20 @@ def last_written(stores: Sequence[Store], whole: View) -> list[Part]:
     boxes = [(stores[-len(places) :][k].value, places[k], box) for k in owned for box in merged_boxes(owned[k])]
     if sum(math.prod(box.shape) for _, _, box in boxes) != whole.size:
         return []
-    return [Part(shown(whole, box, place.axes, 0), value, inside(value, place, box)) for value, place, box in boxes]
+    return [
+        FilledPart(shown(whole, box, place.axes, 0), value, shown_in_box(value, place, box))
+        for value, place, box in boxes
+    ]
 
 
-def inside(value: Value, place: Window, box: Box) -> View:
+def shown_in_box(value: Value, place: Window, box: Box) -> View:
     """What a value that is stored at `place` puts into `box`."""
+    shape = tuple(box.shape[k] for k in place.axes)
+    if not value.shape:
+        return View(0, shape, (0,) * len(shape))
     own = contiguous(value.shape)
     first = sum((box.starts[k] - place.box.starts[k]) * s for k, s in zip(place.axes, own.strides))
-    return View(first, tuple(box.shape[k] for k in place.axes), own.strides)
+    return View(first, shape, own.strides)
 
 
 def chain_from(
@@ -200,7 +209,7 @@ def write_sums(builder: TapeBuilder, op: Apply, joined: Joined) -> None:
     builder.emit(Apply(out=op.out, primitive="add", operands=(total, terms[-1]), line=op.line))
 
 
-def sum_of_part(builder: TapeBuilder, op: Apply, joined: Joined, filled: Part) -> Value:
+def sum_of_part(builder: TapeBuilder, op: Apply, joined: Joined, filled: FilledPart) -> Value:
     made = {inner.out.id: inner for inner in joined.chain}
     known: dict[int, Value] = {joined.load.out.id: builder.view(filled.value, filled.shown)}
     place = remap(filled.place, joined.whole, contiguous(joined.whole.shape))
