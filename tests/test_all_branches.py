@@ -221,3 +221,100 @@ def test_what_is_outside_has_traces_of_its_own() -> None:
         for x in points():
             np.testing.assert_allclose(plan(x), f(x), rtol=1e-13)
     assert len(plan._variants) <= SEVERAL
+
+
+def rejected_steps(x):
+    """Heun's method, whose steps depend on the error."""
+    mu, u, v = x[0], x[1], x[2]
+    t, h, end = 0.0, 0.05, 2.0
+    rejected = 0
+
+    def f(u, v):
+        return v, mu * (1 - u * u) * v - u
+
+    while t < end:
+        h = min(h, end - t)
+        a1, b1 = f(u, v)
+        a2, b2 = f(u + h * a1, v + h * b1)
+        error = 0.5 * h * (abs(a2 - a1) + abs(b2 - b1))
+        if error > 0.02:
+            h *= 0.5
+            rejected += 1
+            continue
+        u, v, t = u + 0.5 * h * (a1 + a2), v + 0.5 * h * (b1 + b2), t + h
+        if error < 0.005:
+            h *= 1.5
+    return u * u + v + 0.1 * rejected
+
+
+def steps_on_one_side(x):
+    u, t, h = x[0], 0.0, 0.05
+    while t < 1.0:
+        error = h * abs(x[1] * u) + 0.01 * h
+        if error > 0.02:
+            h *= 0.5
+        else:
+            u = u + h * x[1]
+            t = t + h
+            if error < 0.005:
+                h *= 1.5
+    return u * h
+
+
+def both_sides_bring_it_on(x):
+    total, k = 0.0, 0.0
+    while k < 5.0:
+        if total < x[0]:
+            total += abs(x[1]) + 0.1
+            k += 0.125
+        else:
+            total -= x[2] * x[2]
+            k += 0.25
+    return total + k
+
+
+def nested_in_a_while(x):
+    level, steps, total = 0.0, 0.0, x[0]
+    while level < 3.0:
+        if total * total < x[1] * x[1] + 0.5:
+            total = total * 1.1 + 0.05
+            while steps < 4.0 + level:
+                steps += 0.5 if x[2] > 0.3 else 0.75
+                total += 0.01 * x[2]
+        else:
+            total *= 0.5
+        level += 0.125
+    return total + 0.01 * steps
+
+
+def accepted_steps(x):
+    """A search that keeps what is better, with draws that are fixed."""
+    draws = np.random.default_rng(3).normal(size=200)
+    best, accepted, k, scale = x[0] * x[0] + x[1], 0.0, 0, 1.0
+    while accepted < 3.0 and k < 150:
+        step = scale * draws[k]
+        k += 1
+        found = (x[0] + step) ** 2 + x[1] * np.cos(step)
+        if found < best:
+            best = found
+            accepted += 1.0
+        else:
+            scale *= 0.97
+    return best + 0.1 * accepted
+
+
+ADAPTIVE = [rejected_steps, steps_on_one_side, both_sides_bring_it_on, nested_in_a_while, accepted_steps]
+
+
+@pytest.mark.parametrize("f", ADAPTIVE, ids=lambda f: f.__name__)
+def test_a_while_that_goes_on_for_longer_by_data_is_one_loop(f: Callable) -> None:
+    """Its test is of plain numbers at first, and only what a branch does to them makes them data."""
+    rng = np.random.default_rng(0)
+    x, direction = rng.uniform(0.2, 1, 3), rng.normal(size=3)
+    plan = planned_ad.compile(f, (x,), check=False)
+    for scale in (1.0, 0.3, 2.0, -1.0):
+        x = scale * rng.uniform(0.2, 1, 3)
+        assert plan(x) == pytest.approx(f(x), rel=1e-9)
+        slope = (f(x + 1e-7 * direction) - f(x - 1e-7 * direction)) / 2e-7
+        assert plan.gradient(x) @ direction == pytest.approx(slope, rel=1e-5, abs=1e-5)
+    assert plan.explain().variants == 1

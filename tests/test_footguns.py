@@ -67,9 +67,9 @@ def test_each_transformed_function_has_plans_of_its_own(capsys) -> None:
     gradient = planned_ad.grad(f)
     for x in np.ones(2), np.zeros(2):
         gradient(x)
-    assert capsys.readouterr().out == "traced\n"
+        assert bool(capsys.readouterr().out) == (x[0] == 1)
     planned_ad.grad(f)(np.ones(2))
-    assert capsys.readouterr().out == "traced\n"
+    assert capsys.readouterr().out
 
 
 def test_the_caller_keeps_the_shadow_that_it_passed() -> None:

@@ -96,7 +96,7 @@ def test_the_numbers_stay(name):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_compiled(name):
     f, x = PROGRAMS[name]
-    check_gradient(f, x)
+    check_gradient(f, x, every_call=name in ("laplacian", "in place"))
 
 
 @pytest.mark.parametrize("name", ["laplacian", "five points"])

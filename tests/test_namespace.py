@@ -497,3 +497,19 @@ def test_relative_import(tmp_path, monkeypatch):
     import user_package.main
 
     assert run(user_package.main.g, 1.0) == TRACED
+
+
+def test_a_cache_is_cleared_for_the_trace_alone():
+    @functools.lru_cache
+    def cached(x):
+        return exp(x)
+
+    def f(x):
+        before = cached(x)
+        cached.cache_clear()
+        return before, cached(x)
+
+    known = cached(1.0)
+    assert run(f, 1.0) == (known, TRACED) and cached.cache_info().currsize == 1
+    cached.cache_clear()
+    assert run(f, 1.0) == (TRACED, TRACED)

@@ -431,3 +431,34 @@ class MadeToo(Made):
 
 def test_bound_class_methods_that_were_replaced():
     assert run(lambda: Made.make(2.0) + MadeToo.make(2.0)) == 14.0
+
+
+class Cost:
+    model = ""
+
+    def of(self, x):
+        return x
+
+
+class Exponential(Cost):
+    model = "exp"
+
+    def of(self, x):
+        return math.exp(x)
+
+
+class Tripled(Exponential):
+    model = "three"
+
+
+def test_classes_that_derive_from_one_are_found():
+    def f(x):
+        class Local(Cost):
+            model = "local"
+
+        found = {cls.model: cls for cls in Cost.__subclasses__()}
+        assert issubclass(found["exp"], Cost) and [c.model for c in found["exp"].__subclasses__()] == ["three"]
+        return found["exp"]().of(x), "local" in found, Local.__subclasses__()
+
+    assert run(f, 1.0) == (TRACED, True, [])
+    assert Cost.__subclasses__()[0] is Exponential

@@ -102,3 +102,23 @@ def test_integers_of_python_that_are_too_large_for_another_type_raise(count: int
     for x in ([40_000.0, 1.0], [-40_000.0, 1.0]):
         with pytest.raises(OverflowError, match="out of bounds for int16"):
             plan(np.array(x))
+
+
+ADD, LESS, POWER, NEGATIVE = float.__radd__, float.__lt__, float.__rpow__, float.__neg__
+
+
+def test_methods_of_float_and_int_stand_for_operators() -> None:
+    operators = {name: getattr(float, f"__{name}__") for name in ("mul", "truediv", "rsub", "mod", "abs")}
+
+    def f(x):
+        v, k = x[0].item(), int(np.argmax(x))
+        total = ADD(v, 2.0) * POWER(2.0, v) + NEGATIVE(v) + operators["truediv"](1.0, v) + float.__mul__(2.0, 3.0)
+        for name in ("mul", "rsub", "mod"):
+            total = total + operators[name](v, x[1].item()) * int.__add__(k, 2)
+        return total * x[2] if LESS(v, 9.0) else operators["abs"](v)
+
+    plan = planned_ad.compile(f, (np.array([1.5, 0.7, 2.0]),))
+    for x in (np.array([1.5, 0.7, 2.0]), np.array([-0.5, 1.7, 0.2]), np.array([10.5, 1.7, 0.2])):
+        np.testing.assert_allclose(plan(x), f(x), rtol=1e-14)
+        around = [(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
+        np.testing.assert_allclose(plan.gradient(x), around, rtol=1e-7, atol=1e-8)

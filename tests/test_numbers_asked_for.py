@@ -18,6 +18,7 @@ import planned_ad
 from planned_ad.errors import BoundsError, ConversionError, UnsupportedError
 from planned_ad.trace import trace
 
+from .recorded_loops import loops_of
 from .tracing_oracle import check
 
 LOG = logging.getLogger(__name__)
@@ -206,6 +207,8 @@ KEYS = {
     "split at a place": lambda x: np.sum(np.split(x, [int(np.argmax(x)), 4])[0] ** 2) + x[-1],
     "split": lambda x: sum(np.sum(p) * k for k, p in enumerate(np.split(x, np.flatnonzero(x > 0.3)))),
     "comb": lambda x: math.comb(5, largest(x)) * x[0],
+    "text of %d": lambda x: {"0": x[0], "1": x[1] * 2}.get("%d" % largest(x), 7.0) * len("%.3f" % (largest(x) + 9)),  # noqa: UP031
+    "item of a range": lambda x: range(2, largest(x) + 5, 2)[-1] * x[0] + range(largest(x) + 3).index(2) * x[1],
 }
 EXAMPLES = np.array([0.9, 0.1, 0.2]), np.array([0.1, 0.7, 0.2]), np.array([0.1, 0.2, 0.8])
 
@@ -226,6 +229,12 @@ PYTHONS = {
     "modf": lambda x: math.modf(x[0] * -7)[0] * x[1] + math.modf(x[0] * 7)[1],
     "remainder": lambda x: math.remainder(x[0] * 7, 0.8) + math.remainder(-2.0 * x[0], x[0] * 0.8),
     "ldexp": lambda x: math.ldexp(x[0], 3) + math.ldexp(x[1], -2),
+    "ldexp, any": lambda x: (
+        math.ldexp(x[0] * 1e-300, 1040) + math.ldexp(x[1] * 1e300, -1000) + math.ldexp(x[2], largest(x))
+    ),
+    "frexp": lambda x: math.frexp(-9 * x[0])[0] * 3 + math.frexp(x[1] * 50)[1] * x[2] + math.ldexp(*math.frexp(x[2])),
+    "next": lambda x: math.nextafter(x[0], 2.0) ** 2 + math.ulp(-x[1]) * 1e15 * x[2] + 1 / math.ulp(math.inf * x[0]),
+    "len of a range": lambda x: len(range(largest(x) + 2)) * x[0] + len(range(9, largest(x), -2)) * x[1],
     "roll": lambda x: (
         np.sum(np.roll(x, largest(x)) * np.arange(3.0)) + np.roll(np.outer(x, x), largest(x), axis=1)[0, 1]
     ),
@@ -241,6 +250,27 @@ PYTHONS = {
 def test_numbers_as_python_has_them(name: str) -> None:
     for x in EXAMPLES:
         check(PYTHONS[name], x)
+
+
+def test_ranges_that_are_measured_leave_loops_rolled() -> None:
+    def f(x):
+        total = 0.0
+        for i in range(40):
+            for k in range(largest(x), 3):
+                total = total + x[k] * len(range(5, i)) + len(range(1, i + 3, 2)) * len(range(i, 50))
+        return total
+
+    for x in EXAMPLES:
+        check(f, x)
+    assert loops_of(trace(f, EXAMPLES[:1]))[0].trips == 40
+
+
+def test_powers_of_two_of_any_exponent() -> None:
+    numbers = np.array([1.5, -0.7e-300, 3e-310, 5e-324, 1e308, 0.0, np.inf, np.nan, 1.75 * 2.0**-20])
+    exponents = np.arange(-2300, 2300, 7)
+    plan = planned_ad.compile(lambda x, k: np.ldexp(x[:, None], k), (numbers, exponents))
+    with np.errstate(over="ignore", under="ignore"):
+        np.testing.assert_array_equal(plan(numbers, exponents), np.ldexp(numbers[:, None], exponents))
 
 
 def test_writing_through_flat() -> None:

@@ -498,9 +498,26 @@ def silent(x):
 
 
 def test_errors_of_numpy_that_are_caught():
+    def of_underflow(x):
+        with np.errstate(all="raise"):
+            try:
+                return np.sum(np.exp(x))
+            except FloatingPointError:
+                return np.sum(x)
+
+    def of_complex(x):
+        with np.errstate(divide="raise"):
+            try:
+                return np.sum((1 / (x + 1j)).real)
+            except FloatingPointError:
+                return np.sum(x)
+
+    with pytest.raises(UnsupportedError, match="which is caught here"):
+        trace(of_underflow, (np.ones(3),))
+    with pytest.raises(UnsupportedError, match="complex or masked"):
+        trace(of_complex, (np.ones(3),))
     for f in (divided, logged):
-        with pytest.raises(UnsupportedError, match="which is caught here"):
-            trace(f, (np.ones(3),))
+        trace(f, (np.ones(3),))
     trace(silent, (np.ones(3),))
     trace(of_another_warning, (np.ones(3),))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,13 +13,14 @@ import numpy as np
 
 from ..caching.folders import belonging_to
 from ..differentiate.keep.rooms import MORE
-from ..errors import BranchError, PlannedADError
+from ..errors import PlannedADError
 from ..planning.schedule import guard_steps
 from ..python.garbage import seldom_collected
 from ..python.made import first_function
 from ..python.options import PlanOptions
 from ..python.progress import stage
 from ..python.source import Line
+from ..python.statements import is_in_while
 from ..tape.found_outside import Outside
 from ..tape.guards import (
     RAISES,
@@ -46,6 +48,7 @@ from .entries import Entry, compiled_parts, limited_tape, loaded_entry
 from .kinds import KINDS, CallKind
 from .outside.watch import Watch
 from .own_errors import run_on_copies
+from .present_variants import changed, present, put_first, still_present
 from .replay import Call, CotangentShapeError
 from .split_calls import build_halves
 from .stored_plans import StoredTrace, find_entry, find_trace, put_entry, put_trace, request_for
@@ -55,7 +58,6 @@ MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
 MOST_STEPS = 10_000_000
 MOST_EXAMPLE_STEPS = 100_000  # of an example that Python runs, since a test after the loop asks for its numbers
 SEVERAL = 4  # ways through a function that have a trace each, before all of them are to have one
-MOST_PAST = 3  # variants that are kept for when what is outside is again as it was for them
 
 
 class PlanOfTraces(Protocol):
@@ -220,6 +222,10 @@ def add_variant(
     except TooFewSteps as error:
         more_steps(plan, error.line, MOST_EXAMPLE_STEPS)
         return add_variant(plan, args, kwargs, known, checked, branches)
+    if decides_how_long(traced) and options["on_branch"] == "retrace" and not branches and not plan._one_way:
+        whole = in_one_trace(plan, args, kwargs)
+        if whole is not None:
+            return whole
     plan._unrolled |= {site: loop for site, loop in traced.decisions.unrolled.items() if loop.reason == DIFFERS}
     found = found if check or checked is None else checked
     if request is not None:
@@ -263,43 +269,6 @@ def added(
 def file_of(f: object) -> str:
     """Where a function is defined; empty where there is no telling."""
     return getattr(getattr(first_function(f), "__code__", None), "co_filename", "")
-
-
-# For what is outside now: others were traced for a flag or a number that has changed.
-
-
-def present(plan: PlanOfTraces) -> list[Variant]:
-    """The variants for which everything outside is what it was, the one whose calls are fast first."""
-    found = [v for v in plan._variants if v.watch.is_same()]
-    if found and found[0] is plan._variants[0]:
-        return found
-    with plan._lock:
-        return put_first(plan, found) if found else still_present(plan)
-
-
-def still_present(plan: PlanOfTraces) -> list[Variant]:
-    """The same, where objects are compared by value."""
-    with plan._lock:
-        return put_first(plan, [v for v in plan._variants if v.watch.holds()])
-
-
-def put_first(plan: PlanOfTraces, chosen: list[Variant]) -> list[Variant]:
-    """Have these variants be the first ones, so that the calls of the very first are fast; drop what is long past."""
-    if not chosen or chosen[0] is plan._variants[0]:
-        return chosen
-    others = [v for v in plan._variants if v not in chosen]
-    plan._variants[:] = [*chosen, *others[:MOST_PAST]]
-    plan._forget_calls()
-    return chosen
-
-
-def changed(variant: Variant) -> BranchError:
-    """The error where something outside of the function is not what it was when it was traced."""
-    found = "; ".join(variant.watch.changes()) or "something outside of it is another object"
-    return BranchError(
-        f"{variant.trace.name} was traced for what it found outside, and that has changed: {found}. Pass what changes "
-        f"as an argument, or let the plan trace again, with on_branch='retrace'"
-    )
 
 
 # For other branches.
@@ -456,6 +425,13 @@ def in_one_trace(plan: PlanOfTraces, args: tuple, kwargs: dict[str, Any]) -> Var
         plan._variants[:], plan._one_way = before, True
         return None
     return found
+
+
+def decides_how_long(traced: Trace) -> bool:
+    """Whether data decide something in each iteration of a `while` statement that is no loop: others take longer."""
+    guards = (op for op in traced.tape.operations if isinstance(op, Guard) and op.what == "branch")
+    tests = Counter(op.line for op in guards)
+    return any(count > 1 and is_in_while(line.file, line.number) for line, count in tests.items())
 
 
 def counts_at(variant: Variant, line: Line) -> bool:

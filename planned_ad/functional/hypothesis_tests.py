@@ -2,7 +2,8 @@
 
 What depends on the order of numbers alone is constant between ties, and so is its derivative zero: SciPy computes it
 when the plan runs. The statistic of Kolmogorov and Smirnov's test of one sample and of Cramer and von Mises' are
-functions of the sample's probabilities; the probability of such a statistic is not given a derivative, nor a value.
+functions of the sample's probabilities. The probability of the first is known by formulas, and in its exact form for
+both sides by SciPy, whose density is the derivative; that of the other is not given a derivative, nor a value.
 """
 
 from __future__ import annotations
@@ -10,10 +11,32 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import special
 
+from ..custom.native_rules import opaque
 from ..errors import UnsupportedError
 from ..tracing.record.recorder import Recorder
 from .solvers import by_scipy, calls, held, refuse_options
+
+
+@opaque(result=lambda statistic, n: statistic)
+def kolmogorov_tail(statistic: float, n: int) -> float:
+    """The upper tail of Kolmogorov's statistic of `n` numbers."""
+    import scipy.stats
+
+    return float(scipy.stats.kstwo.sf(statistic, n))
+
+
+@opaque(result=lambda statistic, n: statistic)
+def kolmogorov_density(statistic: float, n: int) -> float:
+    import scipy.stats
+
+    return float(scipy.stats.kstwo.pdf(statistic, n))
+
+
+@kolmogorov_tail.jvp(needs=("statistic", "n"))
+def kolmogorov_slope(statistic: Any, n: int, along: Any, _: None) -> Any:
+    return -kolmogorov_density(statistic, n) * along
 
 
 class Significance(NamedTuple):
@@ -90,25 +113,41 @@ def probabilities(recorder: Recorder, name: str, x: Any, cdf: Any, args: Any) ->
     return ordered, recorder.namespace.function(function)(ordered, *args)
 
 
+POSITIONAL = {"ks_1samp": ("args", "alternative", "method"), "kstest": ("args", "N", "alternative", "method")}
+
+
 @calls("scipy.stats", "kstest", "ks_1samp")
-def kolmogorov_smirnov(
-    recorder: Recorder, name: str, x: Any, cdf: Any, args: Any = (), N: int = 20, alternative: str = "two-sided",
-    mode: str = "auto", **options: Any,
-) -> Any:  # fmt: skip
+def kolmogorov_smirnov(recorder: Recorder, name: str, x: Any, cdf: Any, *given: Any, **options: Any) -> Any:
+    import scipy.stats
+
+    options = dict(zip(POSITIONAL[name], given)) | options
+    args = options.pop("args", ())
+    options.pop("N", None)
     if not isinstance(cdf, str) and not callable(recorder.namespace.unshadowed(cdf)):
-        return of_ranks(recorder, "ks_2samp", x, cdf, alternative=alternative, **options)
-    refuse_options(recorder, name, options, ("method",))
+        return of_ranks(recorder, "ks_2samp", x, cdf, **options)
+    alternative, method = options.pop("alternative", "two-sided"), options.pop("method", "auto")
+    refuse_options(recorder, name, options, ())
     ordered, below = probabilities(recorder, name, x, cdf, args)
     n = len(ordered)
     over, under = np.arange(1.0, n + 1) / n - below, below - np.arange(0.0, n) / n
     gaps = {"g": [over], "l": [under]}.get(alternative.lower()[0], [over, under])
     both = np.concatenate(gaps)
     first = np.argmax(both)
-    sign = np.where(first < n, 1, -1) if len(gaps) == 2 else 1 if gaps[0] is over else -1
-    return StatisticAlone(
-        recorder, name, statistic=both[first], statistic_location=np.concatenate([ordered] * len(gaps))[first],
-        statistic_sign=sign,
-    )  # fmt: skip
+    sign = np.where(first < n, 1, -1)[()] if len(gaps) == 2 else 1 if gaps[0] is over else -1
+    statistic = both[first]
+    pvalue = probability(recorder, statistic, n, len(gaps), method)
+    location = np.concatenate([ordered] * len(gaps))[first]
+    result = type(scipy.stats.ks_1samp([0.0], np.exp))
+    return result(statistic, pvalue, statistic_location=location, statistic_sign=sign)
+
+
+def probability(recorder: Recorder, statistic: Any, n: int, sides: int, method: str) -> Any:
+    """Of a greater statistic, as SciPy's methods have it."""
+    if sides == 1 or method == "approx":
+        return np.minimum(sides * recorder.call(special.smirnov, (n, statistic), {}), 1.0)
+    if method in ("asymp", "asymptotic"):
+        return recorder.call(special.kolmogorov, (statistic * np.sqrt(n),), {})
+    return recorder.namespace.function(kolmogorov_tail)(statistic, n)
 
 
 @calls("scipy.stats", "cramervonmises")

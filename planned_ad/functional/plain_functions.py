@@ -9,6 +9,7 @@ import builtins
 import functools
 import types
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,19 @@ from ..tracing.record.recorder import Recorder
 from ..tracing.record.traced import Traced
 from ..tracing.replacements.ufunc_stand_ins import UfuncStandIn
 
-PlainRecipe = Callable[[Sequence[np.ndarray]], Any]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """What recipes make objects of in one call, and the instances that they have made of it, by the recipe."""
+
+    values: Sequence[np.ndarray]
+    instances: dict[int, Any] = field(default_factory=dict)
+
+    def __getitem__(self, place: int) -> np.ndarray:
+        return self.values[place]
+
+
+PlainRecipe = Callable[[Numbers], Any]
 
 
 class PlainFunctions:
@@ -31,10 +44,16 @@ class PlainFunctions:
     def __init__(self, recorder: Recorder):
         self.recorder = recorder
         self.values: list[Value] = []
-        self.recipes: dict[int, tuple[Any, list[Any]]] = {}  # of functions that are looked at, against circles
+        # Of functions and instances that are looked at, against circles.
+        self.recipes: dict[int, tuple[Any, list[PlainRecipe]]] = {}
+
+    def whole(self, obj: Any) -> Callable[[Sequence[np.ndarray]], Any]:
+        """How `obj` is made of the numbers of `values`, with all that it leads to."""
+        make = self.recipe(obj)
+        return lambda numbers: make(Numbers(numbers))
 
     def recipe(self, obj: Any) -> PlainRecipe:
-        """How `obj` is made of the numbers of `values`."""
+        """How `obj` is made as a part of more."""
         kind, recorder = type(obj), self.recorder
         if issubclass(kind, Traced):
             if recorder.is_concrete(obj):
@@ -53,7 +72,7 @@ class PlainFunctions:
         if kind is functools.partial:
             parts = self.recipe((obj.func, obj.args, obj.keywords))
 
-            def rebuilt(numbers: Sequence[np.ndarray]) -> Any:
+            def rebuilt(numbers: Numbers) -> Any:
                 function, args, keywords = parts(numbers)
                 return functools.partial(function, *args, **keywords)
 
@@ -99,7 +118,7 @@ class PlainFunctions:
             "__builtins__": {**vars(builtins), **HELPERS},
         }
 
-        def make(numbers: Sequence[np.ndarray]) -> Any:
+        def make(numbers: Numbers) -> Any:
             closure = tuple(types.CellType() if c is None else types.CellType(c(numbers)) for c in cells)
             copy = types.FunctionType(f.__code__, names, f.__name__, defaults(numbers), closure)
             copy.__kwdefaults__ = keywords(numbers)
@@ -109,15 +128,28 @@ class PlainFunctions:
         return make
 
     def instance(self, obj: Any) -> PlainRecipe:
-        """An object of the user's class."""
+        """An object of the user's class, one for all that lead to it."""
+        found = self.recipes.get(id(obj))
+        if found is not None:
+            return found[1][0]
         cls = self.recorder.namespace.unshadowed(type(obj))
-        attributes = self.recipe(dict(vars(obj)))
+        parts: list[PlainRecipe] = []
 
-        def make(numbers: Sequence[np.ndarray]) -> Any:
-            new = cls.__new__(cls)  # type: ignore[attr-defined]
-            vars(new).update(attributes(numbers))
+        def make(numbers: Numbers) -> Any:
+            new = numbers.instances.get(id(obj))
+            if new is None:
+                numbers.instances[id(obj)] = new = cls.__new__(cls)  # type: ignore[attr-defined]
+                attributes, items = (part(numbers) for part in parts)
+                vars(new).update(attributes)
+                if isinstance(new, dict):
+                    dict.update(new, items)
+                elif isinstance(new, list):
+                    list.extend(new, items)
             return new
 
+        self.recipes[id(obj)] = (obj, [make])
+        items = dict(dict.items(obj)) if issubclass(cls, dict) else list(obj) if issubclass(cls, list) else None
+        parts += [self.recipe(dict(vars(obj))), self.recipe(items)]
         return make
 
 

@@ -38,7 +38,7 @@ def calls(
     def register(implementation: Callable[..., Any]) -> Callable[..., Any]:
         def implemented(recorder: Recorder, name: str, *args: Any, **kwargs: Any) -> Any:
             plain = PlainFunctions(recorder)
-            recipe = plain.recipe((args, kwargs))
+            recipe = plain.whole((args, kwargs))
             if plain.values:
                 return implementation(recorder, name, *args, **kwargs)
             args, kwargs = recipe(())
@@ -55,7 +55,7 @@ def calls(
 def by_scipy(recorder: Recorder, name: str, solve: Callable[..., Any], given: Any, length: int) -> Any:
     """`solve(*given)`, some numbers in an array, when the plan runs."""
     plain = PlainFunctions(recorder)
-    recipe = plain.recipe(given)
+    recipe = plain.whole(given)
 
     def run(*numbers: np.ndarray) -> np.ndarray:
         return np.asarray(solve(*recipe(numbers)), float)
@@ -87,7 +87,7 @@ def with_derivative(
     recorder: Recorder, residual: Callable[[Any], Any], solution: Any, elementwise: bool = False
 ) -> Any:
     """A solution of `residual(solution) == 0` with its derivative; `elementwise` where that is an equation for each."""
-    x = held(recorder, solution)
+    x, first = held(recorder, solution), None
     with checked_still(recorder):
         for _ in range(NEWTON_STEPS):
             if np.ndim(x) and not elementwise:
@@ -95,7 +95,13 @@ def with_derivative(
             else:
                 value, slope = Pushforward(residual, 0, False)(x, x * 0 + 1.0)
                 x = x - value / slope
-    return solution + (x - held(recorder, x))
+                first = value if first is None else first
+    moved = x - held(recorder, x)
+    if first is not None:  # where the slope is zero, as of a double root, it stays there, and has a derivative of nan
+        gap = first - held(recorder, first)
+        parts = np.isnan(moved), np.sqrt(gap) - np.sqrt(2.0 * gap), moved
+        moved = like(recorder, moved, recorder.apply("where", *map(recorder.value_of, parts)))
+    return solution + moved
 
 
 def refuse_options(recorder: Recorder, name: str, options: dict[str, Any], known: Sequence[str]) -> None:
@@ -144,14 +150,28 @@ def bracketed(recorder: Recorder, name: str, f: Any, a: Any, b: Any, args: Any =
     import scipy.optimize
 
     real = getattr(scipy.optimize, name)
-    refuse_options(recorder, name, options, ("xtol", "rtol", "maxiter", "disp", "k"))
+    refuse_options(recorder, name, options, ("xtol", "rtol", "maxiter", "disp", "k", "full_output"))
     args = args if isinstance(args, tuple) else (args,)
+    is_told = options.pop("full_output", False)
 
     def solve(f: Any, a: Any, b: Any, args: Any) -> list[float]:
-        return [real(f, a, b, args=args, **options)]
+        return as_numbers(*real(f, a, b, args=args, full_output=True, **options))
 
-    found = by_scipy(recorder, name, solve, (f, a, b, args), 1)
-    return with_derivative(recorder, of_first_argument(recorder, f, args), found[0].item())
+    found = by_scipy(recorder, name, solve, (f, a, b, args), 4)
+    root = with_derivative(recorder, of_first_argument(recorder, f, args), found[0].item())
+    return (root, as_told(recorder, name, root, found)) if is_told else root
+
+
+def as_numbers(root: float, result: Any) -> list[float]:
+    """What a solver of one equation finds, as numbers."""
+    return [root, result.converged, result.iterations, result.function_calls]
+
+
+def as_told(recorder: Recorder, name: str, root: Any, found: Any) -> WhatIsKnown:
+    return WhatIsKnown(
+        recorder, name, root=root, converged=found[1] != 0, iterations=recorder.integer(found[2]),
+        function_calls=recorder.integer(found[3]),
+    )  # fmt: skip
 
 
 @calls("scipy.optimize", "root_scalar")
@@ -165,14 +185,11 @@ def root_scalar(recorder: Recorder, name: str, f: Any, args: Any = (), **options
 
     def solve(f: Any, args: Any, options: Any) -> list[float]:
         result = scipy.optimize.root_scalar(f, args=args, **options)
-        return [result.root, result.converged, result.iterations, result.function_calls]
+        return as_numbers(result.root, result)
 
     found = by_scipy(recorder, name, solve, (f, args, options), 4)
     root = with_derivative(recorder, of_first_argument(recorder, f, args), found[0].item())
-    return WhatIsKnown(
-        recorder, name, root=root, converged=found[1] != 0, iterations=recorder.integer(found[2]),
-        function_calls=recorder.integer(found[3]),
-    )  # fmt: skip
+    return as_told(recorder, name, root, found)
 
 
 # Systems of equations.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import types
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -26,20 +27,28 @@ def copy_of_cached(namespace: Copying, cached: Any, name: str) -> Any:
     A cache that outlives the trace must not fill with tracers.
     """
     function = namespace._see(cached.__wrapped__, name)
-    known = entries_of(cached)
+    known, is_cleared = entries_of(cached), False
     if known is None or not known.items:
         namespace.kept[id(cached), None] = (cached, None, name)
+        if type(function) is types.FunctionType:
+            vars(function).setdefault("cache_clear", lambda: None)
         return function
+
+    def clear() -> None:
+        nonlocal is_cleared
+        is_cleared = True
 
     def found(*args: Any, **kwargs: Any) -> Any:
         key, known = cache_key(cached, args, kwargs), entries_of(cached)
-        if key is None or known is None:
+        if key is None or known is None or is_cleared:
             return function(*args, **kwargs)
         namespace.kept[id(cached), key] = (cached, key, name)
         is_there, result = known.result_of(key)
         return namespace.shadow(result, f"{name}()") if is_there else function(*args, **kwargs)
 
-    return functools.update_wrapper(found, function)
+    functools.update_wrapper(found, function)
+    found.cache_clear = clear  # type: ignore[attr-defined]
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -380,7 +380,7 @@ class Namespace:
         body = {n: v for n, v in vars(cls).items() if n.startswith("__") and n.endswith("__") and n not in _NOT_COPIED}
         body.update(
             __slots__=(), __qualname__=cls.__qualname__, __real_class__=cls, __shadow_mro__=(*bases, cls, *real_bases),
-            __shadows_below__=[],
+            __shadows_below__=[], __see__=self.shadow,
         )  # fmt: skip
         if "__del__" in vars(cls):
             body["__del__"] = lambda self: None

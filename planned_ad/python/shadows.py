@@ -240,6 +240,15 @@ class ShadowClass(type):
         rest = vars(cls).get("__shadow_mro__")
         return super().mro() if rest is None else [cls, *rest]
 
+    def __subclasses__(cls) -> list[type]:
+        """Shadows of the real class's, and those that traced code has defined."""
+        see: Any = vars(cls).get("__see__")
+        found: list[type] = super().__subclasses__()
+        if see is None:
+            return found
+        derived: list[type] = type.__subclasses__(real_class(cls))
+        return [see(each, each.__name__) for each in derived if not isinstance(each, ShadowClass)] + found
+
     def __instancecheck__(cls, instance: object) -> bool:
         real = real_class(cls)
         return super().__instancecheck__(instance) if real is cls else isinstance(instance, real)

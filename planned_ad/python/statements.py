@@ -275,6 +275,11 @@ def while_statements(code: types.CodeType) -> tuple[WhileLines, ...]:
     return tuple(lines for lines in found if not jumps.isdisjoint(range(lines.first, lines.test + 1)))
 
 
+def is_in_while(file: str, line: int) -> bool:
+    """Whether a line is in the body of a `while` statement."""
+    return any(found.lineno < line <= (found.end_lineno or 0) for found in _whiles(file))
+
+
 @functools.lru_cache(maxsize=64)
 def _whiles(file: str) -> list[ast.While]:
     return sorted((s for s in _loops(file) if isinstance(s, ast.While)), key=lambda statement: statement.lineno)

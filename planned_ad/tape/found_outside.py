@@ -25,6 +25,8 @@ class Outside:
         Functions with a cache, a key that traced code asked it for, None where it was empty; their names.
     constants : dict
         Arrays whose numbers are in the program, by identity.
+    raises : bool
+        Whether the program has NumPy's errors and warnings raised, so that it does not run with them ignored.
     version : int
         Another one when something has been added.
     """
@@ -35,6 +37,7 @@ class Outside:
     plain: list[tuple[object, str]] = field(default_factory=list)
     kept: list[tuple[Any, Any, str]] = field(default_factory=list)
     constants: dict[int, Any] = field(default_factory=dict)
+    raises: bool = False
     version: int = 0
 
     def is_frozen(self, name: str) -> bool:

@@ -192,6 +192,7 @@ case("eigenvalues of a Hermitian matrix", np.linalg.eigvalsh, A)
 case("singular values", np.linalg.svdvals, B) if hasattr(np.linalg, "svdvals") else None
 case("matrix_power", lambda a: np.linalg.matrix_power(a, 3), A)
 case("expm", scipy.linalg.expm, A)
+case("square root of a matrix", scipy.linalg.sqrtm, A @ A.conj().T + 0.3 * A)
 for _name, _numbers in {
     "real numbers": np.array([-0.367, -0.3, -0.05, 0.0, 0.4, 3.0, 1e6]), "negative ones": np.array([-0.4, -2.0, -70.0]),
     "complex ones": 3 * Z, "small ones": 0.3 * Z, "a number": 0.7, "a complex number": C,

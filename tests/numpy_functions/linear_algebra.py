@@ -104,6 +104,7 @@ group(
     (lambda a: without_signs(*sl.eigh(a)), SPD),  # this driver's eigenvectors turn round when the last bits change
     (lambda a: sl.eigh(a, lower=False, driver="evd"), SPD),
     (lambda a, b: sl.eigh(a, b), A + A.T, SPD),
+    *((lambda a, b, k=k: sl.eigh(a, b, type=k, lower=k == 2), A + A.T, SPD) for k in (1, 2, 3)),
     (lambda a: sl.eigvalsh(a, subset_by_index=[1, 2]), SPD),
 )
 group(

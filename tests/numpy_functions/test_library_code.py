@@ -25,7 +25,7 @@ import planned_ad
 from planned_ad.errors import PlannedADError
 from planned_ad.tape.guards import guards_of
 from planned_ad.trace import trace
-from tests.tracing_oracle import replay
+from tests.tracing_oracle import check, replay
 
 from .test_gradients import gradient, weighted
 
@@ -179,6 +179,9 @@ def minima(a: np.ndarray, b: np.ndarray) -> Any:
 
 
 SOLVERS: dict[str, Callable[..., Any]] = {
+    "what brentq tells": lambda x: (
+        lambda root, told: root * x[1] + told.root * told.converged + (told.iterations > 2) * x[0]
+    )(*scipy.optimize.brentq(lambda t: t**3 + P[0] * t - x[0], -5.0, 5.0, full_output=True)),
     "brentq": lambda x: scipy.optimize.brentq(lambda t, a: t**3 + P[0] * t - a, -5.0, 5.0, args=(x[0],)) * x[1],
     "newton": lambda x: roots_by_newton(x)[0],
     "newton, of one number": lambda x: roots_by_newton(x[0])[0] * x,
@@ -237,6 +240,7 @@ def test_a_compiled_root_has_derivatives_of_second_order_and_is_a_fallback() -> 
     np.testing.assert_allclose(plan.gradient(np.array([9.0])), [1 / 6])
     np.testing.assert_allclose(plan.hessian(np.array([9.0])), [[-1 / 4 / 27]], rtol=1e-6)
     assert "brentq" in plan.explain().fallbacks[0]
+    assert plan(np.zeros(1)) == 0.0 and np.isnan(plan.gradient(np.zeros(1))[0])  # a double root
 
 
 def test_what_newton_tells_besides() -> None:
@@ -310,3 +314,26 @@ def test_an_argument_of_a_solver_that_a_closure_holds() -> None:
     direction = np.cos(np.arange(X.size))
     wanted = (root(X + 1e-6 * direction) - root(X - 1e-6 * direction)) / 2e-6
     np.testing.assert_allclose(plan.gradient(X) @ direction, wanted, rtol=1e-5)
+
+
+class Named(dict):
+    """What a fit is of: names, and the object that they belong to."""
+
+    owner: Any = None
+
+
+class Fit:
+    def __init__(self, data: Any):
+        self.data, self.names = data, Named(scale=np.sum(data))
+        self.names.owner = self.names["fit"] = self
+
+    def residual(self, z: Any) -> Any:
+        assert self.names.owner is self.names["fit"] is self
+        return z**3 + z - self.data * self.names["scale"]
+
+
+def test_a_solver_is_given_a_method_of_objects_that_lead_to_each_other() -> None:
+    def f(x):
+        return scipy.optimize.fsolve(Fit(x).residual, np.ones(3)) * x
+
+    check(f, np.array([0.3, 0.5, 0.9]))

@@ -225,7 +225,7 @@ class Comparison:
         owner, *arguments = copies
         before = flatten_arguments(arguments)[0]
         args, kwargs = self.signature.split(arguments)
-        asks = "geterr" in getattr(getattr(self.f, "__code__", None), "co_names", ())
+        asks = self.trace.outside.raises or "geterr" in getattr(getattr(self.f, "__code__", None), "co_names", ())
         try:
             with contextlib.nullcontext() if asks else np.errstate(all="ignore"):
                 result = with_owner(self.f, owner)(*args, **kwargs)

@@ -55,8 +55,9 @@ def of_embedding(*functions: Any) -> None:
         register(function)
 
 
-of_embedding(np.linalg.inv, np.linalg.pinv, np.linalg.matrix_power, scipy.linalg.inv, scipy.linalg.expm)
-of_embedding(scipy.linalg.pinv)
+of_embedding(np.linalg.inv, np.linalg.pinv, np.linalg.matrix_power, scipy.linalg.inv, scipy.linalg.pinv)
+of_embedding(scipy.linalg.expm, scipy.linalg.sqrtm, scipy.linalg.logm, scipy.linalg.signm)
+of_embedding(scipy.linalg.fractional_matrix_power)
 
 
 def solving(function: Any) -> None:

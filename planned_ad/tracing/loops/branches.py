@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from ...python.exit_syntax import name_of
 from ...python.frames import user_frames
-from ...python.statements import IDENTITY, Extent, asks_identity
+from ...python.statements import IDENTITY, Extent, asks_identity, while_statements
 from ...tape.tape import Branch, Operation, Value
 from ..record.aliases import NONE, Copy
 from ..record.blocks import Block, Made
 from ..record.ids import APART
 from ..record.lost_variables import DIFFERS
 from ..record.recorder import Recorder
-from ..record.scopes import MOST_TESTS, Scope
+from ..record.scopes import MOST_TESTS, Scope, Site
 from . import splits
 from .carries import NextArray
 from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, taken_up
@@ -57,6 +57,7 @@ class Branches:
     generation: int = 0
     handed_on: list[Operation] = field(default_factory=list)  # the stores of sides for the next iteration
     raised: types.FrameType | None = None  # in which there was an error just now
+    met: set[Site] = field(default_factory=set)  # tests of `while` statements' bodies in this pass
     ways: dict[Any, int] = field(default_factory=dict)  # to objects that the body makes, with their names
     unknown: bool = False  # whether this pass met a branch of which one side is still to be recorded
 
@@ -64,6 +65,7 @@ class Branches:
         """A pass begins."""
         self.ordinal, self.unknown = 0, False
         self.active.clear()
+        self.met.clear()
 
     def forget(self) -> None:
         """The body begins from another state than before: no side is as it was."""
@@ -103,7 +105,7 @@ class Branches:
             return not fails
         number, node = self.node()
         self.keep_short_loops(frame, node)
-        outcome = self.next_side(number, node, prefix)
+        outcome = self.next_side(number, node, prefix) ^ self.is_met_again(frame, node)
         frames = list(self.frames_from(frame))
         entry = self.captured(frames)
         names = place_names(entry, self.loop.origin, self.ways)
@@ -175,6 +177,19 @@ class Branches:
         if not any(known):  # the one longest ago: what a side changes is then found in the first passes, not one by one
             return node.recorded(True) <= node.recorded(False)
         return bool(self.unverified((*self.path, (number, True)))) or not self.unverified((*self.path, (number, False)))
+
+    def is_met_again(self, frame: types.FrameType, node: Node) -> bool:
+        """Whether one side has let a `while` statement go on, which is no loop yet: perhaps the other one ends it."""
+        site = splits.test_site(frame)
+        is_new = not node.sides and any(
+            lines.is_around(frame.f_lineno or 0) for lines in while_statements(frame.f_code)
+        )
+        is_again = is_new and site in self.met
+        if is_again:
+            self.met.discard(site)
+        elif is_new:
+            self.met.add(site)
+        return is_again
 
     def unverified(self, path: tuple[tuple[int, bool], ...] = ()) -> bool:
         """Whether there is a side, in the one at the end of `path` or it itself, that no pass has confirmed."""

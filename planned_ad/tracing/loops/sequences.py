@@ -9,17 +9,19 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ...regions.affine import Affine, Extent, exact, ragged
+from ...regions.affine import Affine, exact, ragged
 from ..lengths.elements import UNBOUNDED, Length, RunTime
 from ..lengths.ragged import RaggedArray
 from ..lengths.run_time_arrays import RunTimeArray
 from ..record.recorder import Recorder
 from ..record.traced import TracedArray
+from ..values.elementwise import elementwise
 from ..values.flat import FlatView
 from ..values.loop_index import expression_of, index_of, plain_or_traced
 from .iteration import Holder, NestedIterator, Once, Sequence, once
@@ -30,22 +32,22 @@ from .traced_list import TracedList
 
 
 class Range:
-    """`range(start, stop, step)` in traced code."""
+    """`range(start, stop, step)` in traced code, whose bounds may be expressions or traced integers."""
 
-    def __init__(self, recorder: Recorder, start: Extent, stop: Extent, step: int):
+    def __init__(self, recorder: Recorder, start: Any, stop: Any, step: int):
         self.recorder, self.first, self.end, self.step_ = recorder, start, stop, step
-        is_known = isinstance(start, int) and isinstance(stop, int)
-        self.known = builtins.range(start, stop, step) if is_known else None  # type: ignore[arg-type]
+        self.is_traced = recorder.is_scalar(start) or recorder.is_scalar(stop)
+        is_known = not self.is_traced and isinstance(start, int) and isinstance(stop, int)
+        self.known = builtins.range(start, stop, step) if is_known else None
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         return builtins.range
 
     def concrete(self) -> range:
-        """The range itself, where its bounds are known."""
+        """The range itself: of traced bounds the one for which alone the tape then holds."""
         if self.known is None:
-            start, stop = index_of(self.recorder, self.first), index_of(self.recorder, self.end)
-            self.known = builtins.range(int(start), int(stop), self.step_)
+            self.known = builtins.range(operator.index(self.start), operator.index(self.stop), self.step_)
         return self.known
 
     @property
@@ -64,12 +66,14 @@ class Range:
         recorder = self.recorder
         if self.known is not None:
             length: int = len(self.known)
+        elif self.is_traced:
+            return run_time_range(recorder, self.first, self.end, self.step_)
         else:
             distance = self.end - self.first if self.step_ > 0 else self.first - self.end
             step = abs(self.step_)
             if isinstance(distance, Affine) and step > 1:
                 if any(c % step for _, c in distance.terms):
-                    return run_time_range(recorder, self.start, self.stop, self.step_)
+                    return run_time_range(recorder, self.first, self.end, self.step_)
                 distance = Affine(-(-distance.constant // step), tuple((i, c // step) for i, c in distance.terms))
                 length = ragged(recorder.scopes.capacity(distance), distance)
             elif isinstance(distance, int):
@@ -77,6 +81,15 @@ class Range:
             else:
                 length = ragged(recorder.scopes.capacity(distance), distance)
         return Sequence(recorder, length, lambda k: k * self.step_ + self.start)
+
+    def length(self) -> Any:
+        """As the built-in `len` tells it."""
+        length = self.sequence().length
+        if isinstance(length, RunTime):
+            return length.scalar(self.recorder)
+        found = index_of(self.recorder, exact(length))
+        is_empty = self.recorder.scopes.bounds(exact(length))[0] < 0  # at times
+        return elementwise(self.recorder, np.maximum, (found, 0)).item() if is_empty else found
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.sequence())
@@ -161,24 +174,20 @@ def holders_of(sequences: Iterable[Sequence | None]) -> tuple[Holder, ...]:
 
 
 def range_(recorder: Recorder, *bounds: Any) -> Any:
-    if any(recorder.is_scalar(bound) and bound.dtype.kind in "iu" for bound in bounds):
-        return run_time_range(recorder, *bounds)
-    expressions = [expression_of(bound) for bound in bounds]
+    is_traced = [recorder.is_scalar(bound) and bound.dtype.kind in "iu" for bound in bounds]
+    expressions = [bound if traced else expression_of(bound) for bound, traced in zip(bounds, is_traced)]
     if any(e is None for e in expressions) or not 1 <= len(bounds) <= 3:
         return builtins.range(*bounds)
     start, stop, step = (0, expressions[0], 1) if len(bounds) == 1 else (*expressions, 1)[:3]
-    if not isinstance(step, int) or step == 0:
-        return builtins.range(*bounds)
-    return Range(recorder, start, stop, step)  # type: ignore[arg-type]
-
-
-def run_time_range(recorder: Recorder, *bounds: Any) -> Any:
-    """A range whose bounds are traced integers."""
-    recorder.mark()
-    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     if type(step) is not int or step == 0:
         return builtins.range(*bounds)
-    start, stop = plain_or_traced(start), plain_or_traced(stop)
+    return Range(recorder, start, stop, step)
+
+
+def run_time_range(recorder: Recorder, start: Any, stop: Any, step: int) -> Sequence:
+    """What a range runs over whose bounds are traced integers, or leave another rest of a step each time."""
+    recorder.mark()
+    start, stop = plain_or_traced(index_of(recorder, start)), plain_or_traced(index_of(recorder, stop))
     distance = stop - start if step > 0 else start - stop
     if abs(step) > 1:
         distance = (distance + (abs(step) - 1)) // abs(step)

@@ -285,10 +285,11 @@ def _standard(recorder: Recorder, a: Value, b: Any, lower: bool, kind: int) -> t
     """The symmetric matrix of which the values are wanted, and the Cholesky factor of `b`."""
     if b is None:
         return a, None
-    if kind != 1:
-        raise unsupported("scipy.linalg.eigh with type=2 or 3", "write the problem as one of type 1")
     _, b = matrices(recorder, recorder.array(a), b)
     factor = cholesky_factor(recorder, b if lower else transposed_matrices(recorder, b))
+    if kind != 1:
+        left, whole = recorder.array(factor), recorder.array(_symmetric(recorder, a, lower))
+        return recorder.value_of(np.swapaxes(left, -1, -2) @ whole @ left), factor
     half = triangular(recorder, factor, _symmetric(recorder, a, lower), lower=True, transposed=False)
     both = triangular(recorder, factor, transposed_matrices(recorder, half), lower=True, transposed=False)
     return both, factor
@@ -316,10 +317,12 @@ def eigh(
         raise unsupported("scipy.linalg.eigh with these options", "leave them out, or choose driver='evd'")
     own, factor = _standard(recorder, a, b, bool(lower), type)
     name = "evd" if driver in ("evd", "gvd") or b is not None else "evr"
-    w, v = eigen(recorder, own, bool(lower) if b is None else True, name)
-    if factor is not None:
+    w, v = eigen(recorder, own, bool(lower), name)
+    if factor is not None and type != 3:
         v = triangular(recorder, factor, v, lower=True, transposed=True)
     w, v = recorder.array(w), recorder.array(v)
+    if factor is not None and type == 3:
+        v = recorder.array(factor) @ v
     if subset_by_index is not None:
         first, final = (int(k) for k in subset_by_index)
         w, v = w[..., first : final + 1], v[..., first : final + 1]

@@ -115,6 +115,38 @@ formula(special.nrdtrimn)(lambda p, std, x: x - std * special.ndtri(p))
 formula(special.nrdtrisd)(lambda mean, p, x: (x - mean) / special.ndtri(p))
 
 
+@formula(special.kolmogorov)
+def kolmogorov(y: Any) -> Any:
+    """The upper tail of Kolmogorov's limit, by its two theta series (Marsaglia, Tsang & Wang 2003)."""
+    low = y <= 0.82
+    small, large = np.where(low, np.maximum(y, 0.04), 1.0), np.where(low, 1.0, y)
+    below = sum(np.exp(-((k * math.pi) ** 2) / (8 * small * small)) for k in (1, 3, 5, 7))
+    above = sum((-1) ** (k - 1) * np.exp(-2 * k * k * large * large) for k in range(1, 7))
+    return np.where(low, 1 - math.sqrt(2 * math.pi) / small * below, 2 * above)
+
+
+def smirnov(recorder: Recorder, n: Any, d: Any, out: Any = None) -> Any:
+    """The upper tail of Smirnov's one-sided statistic of `n` numbers (Birnbaum & Tingey 1951).
+
+    `d sum_k binom(n, k) (d + k / n)**(k - 1) (1 - d - k / n)**(n - k)`, over the terms whose last factor is positive.
+    """
+    n = known_order(recorder, "scipy.special.smirnov", n, 1)
+    d = asarray(recorder, d).astype(np.float64)
+    k = np.arange(1, n)
+    ways = special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
+    inside = (d >= 0) & (d <= 1)
+    at = np.where(inside, d, 0.5)[..., None]
+    rest = 1 - at - k / n
+    counted = rest > 0
+    logs = ways + (k - 1) * np.log(at + k / n) + (n - k) * np.log(np.where(counted, rest, 1.0))
+    terms = np.sum(np.where(counted, np.exp(logs), 0.0), axis=-1)
+    result = at[..., 0] * terms + (1 - at[..., 0]) ** n
+    return deliver(recorder, recorder.value_of(np.where(inside, result, np.nan)), out)
+
+
+FUNCTIONS[special.smirnov] = smirnov
+
+
 def successes(k: Any, n: Any, p: Any, next_: Any, above: bool) -> Any:
     """The probability of more than `k` successes among `n` (`above`), or of as many or fewer."""
     inside = (next_ <= n) & (next_ > 0)

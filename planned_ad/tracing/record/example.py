@@ -69,7 +69,8 @@ class ExampleRun:
             block = operations[self.done : stop]
             if mark is not None:
                 self.keep_overwritten(mark, block)
-            self.interpreter.run(block)
+            with np.errstate(all="ignore"):
+                self.interpreter.run(block)
             self.done = stop
         return self.interpreter.value(value)
 

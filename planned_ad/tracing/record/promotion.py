@@ -62,7 +62,7 @@ def operand(recorder: Recording, obj: Any) -> tuple[Type, tuple[int, ...], bool]
 def resolved(ufunc: np.ufunc, types: tuple[Type, ...], dtype: np.dtype | None) -> tuple[np.dtype, ...]:
     """The dtypes of the ufunc's loop: inputs, then outputs."""
     if all(isinstance(kind, type) for kind in types):
-        types = tuple(FLOAT if float in types else INT for _ in types)
+        types = tuple(_PYTHON[kind] for kind in types)
     wanted: dict[str, Any] = (
         {} if dtype is None else {"signature": (None,) * ufunc.nin + (dtype,) * ufunc.nout, "casting": "same_kind"}
     )

@@ -99,6 +99,7 @@ class Recorder:
         self.gives_nones = False  # and what only a plan knows to be None
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
         self.meets_opaque = False  # whether there are objects around loops whose state is not seen
+        self.errors: Any = None  # what asks for errors of NumPy's, where the program has them raised
         self.refusal: Exception | None = None  # the error that library code has got for asking a traced value's number
         self.unchecked = ""  # why the function cannot run by itself, to be compared with its trace
         self._numbers: dict[tuple[object, ...], Value] = {}
@@ -360,7 +361,8 @@ class Recorder:
             require_numbers(self, items)
             return self.call_python(function, args, kwargs)
         try:
-            return implementation(self, *args, **kwargs)
+            found = implementation(self, *args, **kwargs)
+            return found if self.errors is None else self.errors.of_function(function, items, found)
         except NotAnOperand:
             raise self.unsupported(function) from None
         except UnsupportedError as error:

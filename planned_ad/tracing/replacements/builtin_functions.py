@@ -23,6 +23,7 @@ from ..loops.consumers import assigns, is_generator_expression, joined
 from ..loops.list_in_trace import is_traced_list
 from ..loops.none_or_number import decided
 from ..loops.run_time_lists import RunTimeList
+from ..loops.sequences import Range
 from ..loops.side_effects import SideEffects
 from ..record.recorder import Recorder
 from ..record.traced import Traced, TracedArray
@@ -44,7 +45,7 @@ UNARY = {
     math.isinf: np.isinf, math.isfinite: np.isfinite,
 }  # fmt: skip
 BINARY = {
-    math.atan2: np.arctan2, math.copysign: np.copysign, math.fmod: np.fmod,
+    math.atan2: np.arctan2, math.copysign: np.copysign, math.fmod: np.fmod, math.nextafter: np.nextafter,
 }  # fmt: skip
 
 
@@ -137,7 +138,18 @@ def _remainder(recorder: Recorder, x: Any, y: Any) -> Any:
 
 
 def _ldexp(recorder: Recorder, number: Any, exponent: Any) -> Any:
-    return number * 2.0**exponent
+    exponent = recorder.integer(exponent) if recorder.is_scalar(exponent) else exponent
+    return _by_ufunc(recorder, np.ldexp, number, exponent)
+
+
+def _frexp(recorder: Recorder, number: Any) -> Any:
+    mantissa, exponent = elementwise(recorder, np.frexp, (number,), is_operator=True)
+    return mantissa, recorder.integer(exponent)
+
+
+def _ulp(recorder: Recorder, number: Any) -> Any:
+    size = abs(number)
+    return np.where(np.isinf(size), size, elementwise(recorder, np.spacing, (size,)))[()].item()
 
 
 def _fsum(recorder: Recorder, items: Any) -> Any:
@@ -168,7 +180,7 @@ OF_NUMBERS: dict[Callable[..., Any], Callable[..., Any]] = {
     **{function: _with(_by_ufunc, ufunc) for function, ufunc in (UNARY | BINARY).items()},
     math.floor: _with(_rounded, np.floor), math.ceil: _with(_rounded, np.ceil), math.trunc: _with(_rounded, np.trunc),
     math.log: _log, math.pow: _pow, math.hypot: _hypot, math.isclose: _isclose, math.modf: _modf, math.ldexp: _ldexp,
-    math.remainder: _remainder,
+    math.remainder: _remainder, math.frexp: _frexp, math.ulp: _ulp,
 }  # fmt: skip
 OF_ITEMS: dict[Callable[..., Any], Callable[..., Any]] = {math.fsum: _fsum, math.prod: _prod, math.dist: _dist}
 
@@ -364,7 +376,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     def length(obj: Any, /) -> Any:
         if issubclass(type(obj), VaryingArray):
             return obj.shape[0]
-        return obj.length() if is_traced_list(obj) else builtins.len(obj)
+        return obj.length() if is_traced_list(obj) or type(obj) is Range else builtins.len(obj)
 
     def deciding(function: Callable[..., Any], combine: np.ufunc, decided: bool) -> Callable[..., Any]:
         """`any` and `all`: of traced truths the combination, all of them looked at, where that changes nothing else."""

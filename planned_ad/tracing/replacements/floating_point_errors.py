@@ -1,7 +1,8 @@
 """NumPy's errors of division, overflow and invalid numbers, where the program has them raised and catches them.
 
 A plan computes on, as NumPy does by default. Where the function would end with such an error that is what it may do
-too; where an `except` of the function's own goes another way, it would not see it: that is refused.
+too; where an `except` of the function's own goes another way, what is recorded is asked (`NumpyErrors`). Settings
+that are made around the plan, and underflow, are refused.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ...python.liveness import catches_anywhere
 from ...python.namespace import Namespace
 from ...python.outside_changes import codes_met
 from ..record.recorder import Recorder
+from ..values.numpy_errors import NumpyErrors
 
 RAISING = ("raise", "call")
 INSTEAD = "Test the number before: if x > 0, or numpy.where(x > 0, x, 1.0)"
@@ -41,6 +43,10 @@ def check_settings(namespace: Namespace) -> None:
 def error_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, what has NumPy's errors raised."""
 
+    def ask() -> None:
+        recorder.errors = recorder.errors or NumpyErrors(recorder)
+        recorder.outside.raises = True
+
     def refuse(name: str, error: type[Exception]) -> None:
         """SciPy's own code catches such errors to go a way that is as good."""
         users = (frame for frame in user_frames(sys._getframe(1)) if getattr(frame.f_globals, "is_users", True))
@@ -53,8 +59,11 @@ def error_replacements(recorder: Recorder) -> dict[int, object]:
     def of_numpy(function: Any) -> Any:
         @functools.wraps(function, ("__name__", "__doc__"), ())
         def called(*args: Any, **options: Any) -> Any:
-            if any(value in RAISING for value in (*args, *options.values()) if isinstance(value, str)):
+            given = inspect.signature(np.seterr).bind_partial(*args, **options).arguments
+            if given.get("all", given.get("under")) in RAISING or "call" in given.values():
                 refuse(f"numpy.{function.__name__}", FloatingPointError)
+            if "raise" in given.values():
+                ask()
             return function(*args, **options)
 
         return called
@@ -66,7 +75,7 @@ def error_replacements(recorder: Recorder) -> dict[int, object]:
         def called(*args: Any, **options: Any) -> Any:
             given = signature.bind(*args, **options).arguments
             if given["action"] == "error" and issubclass(RuntimeWarning, given.get("category", Warning)):
-                refuse(f"warnings.{function.__name__}", RuntimeWarning)
+                ask()
             return function(*args, **options)
 
         return called

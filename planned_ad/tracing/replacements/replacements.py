@@ -40,6 +40,7 @@ from .evaluated import evaluated_replacements
 from .floating_point_errors import error_replacements
 from .library_functions import adopted, adopting, is_library_function
 from .made_later import Later, MadeLater, later
+from .number_methods import number_method_replacements
 from .scalar_types import scalar_types
 from .sorting import sorting_replacements
 from .stand_ins import identity_replacements, in_place_of, kind_of, ndarray, with_classes
@@ -80,6 +81,7 @@ def _made_later(implemented: int) -> dict[int, Later]:
         **later((np.ndarray,), lambda recorder, _: ndarray(recorder, _tracing(recorder, np.empty))),
         **math_replacements(),
         **cmath_replacements(),
+        **number_method_replacements(),
         **draw_replacements(),
         **later(SEQUENCES, _sequence_in_place_of),
     }

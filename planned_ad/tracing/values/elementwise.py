@@ -76,7 +76,12 @@ def elementwise(
         (*operands, out, dtype) if dtype is not None else operands if out is None else (*operands, out)
     )
     if handler is None:
-        return record_ufunc(recorder, ufunc, operands, out, where, dtype, casting, is_operator)
+        found = record_ufunc(recorder, ufunc, operands, out, where, dtype, casting, is_operator)
+        if recorder.errors is not None and not (is_operator and _all_python(recorder, operands)):
+            recorder.errors.of_ufunc(ufunc, operands, found)
+        return found
+    if recorder.errors is not None:
+        recorder.errors.refuse()
     return handler.ufunc(
         recorder,
         ufunc,
@@ -263,7 +268,8 @@ def array_ufunc(recorder: Recorder, ufunc: np.ufunc, method: str, inputs: tuple,
     options.setdefault("axis", 0)
     if options.get("dtype", 0) is None:
         del options["dtype"]
-    return METHODS[method](recorder, ufunc, inputs[0], options)
+    found = METHODS[method](recorder, ufunc, inputs[0], options)
+    return found if recorder.errors is None else recorder.errors.of_function(ufunc, inputs, found)
 
 
 def _is_default(name: str, value: Any) -> bool:

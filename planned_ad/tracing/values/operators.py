@@ -120,14 +120,16 @@ class Operators(Arithmetic):
         return recorder.outcome(recorder.value_of(self.item()), "number")
 
     def __float__(self) -> float:
-        return math.nan if self._is_text(sys._getframe(1)) else self._number("float()", float)
+        return self._shown(sys._getframe(1), "float()", float, math.nan)
 
     def __int__(self) -> int:
-        return NO_INTEGER if self._is_text(sys._getframe(1)) else self._number("int()", int)
+        return self._shown(sys._getframe(1), "int()", int, NO_INTEGER)
 
-    def _is_text(self, frame: types.FrameType) -> bool:
-        """Whether a number is asked for that is not known, to be shown in a text: "%.3f" % x, also in a log line."""
-        return not self.is_known and is_formatting(frame) and is_only_shown(frame)
+    def _shown(self, frame: types.FrameType, what: str, convert: Callable[[Any], Any], instead: Any) -> Any:
+        """The number; where it is not known and only shown in a text ("%.3f" % x, also in a log line) another one."""
+        if self.is_known or not is_formatting(frame):
+            return self._number(what, convert)
+        return instead if is_only_shown(frame) else convert(self.number_for("its text"))
 
     def __complex__(self) -> complex:
         return self._number("complex()", complex)

@@ -81,6 +81,7 @@ OF_MATH: dict[np.ufunc, tuple[tuple[type[Exception], str, Test], ...]] = {
             lambda x, y: _all(_is_infinite(np.power(x, y)), _is_finite(x), _is_finite(y)),
         ),
     ),
+    np.ldexp: ((OverflowError, "math range error", lambda x, k: _all(_is_infinite(np.ldexp(x, k)), _is_finite(x))),),
 }
 
 

@@ -118,6 +118,18 @@ def spacing(recorder: Recorder, a: Value) -> Value:
     return recorder.apply("subtract", recorder.apply("nextafter", a, outwards), a)
 
 
+def times_power(recorder: Recorder, m: Value, e: Value, factors: int) -> Value:
+    """`m 2**e` by as many powers of two, each of which is in range; larger ones last, so that it is rounded once."""
+    most, powers = 1000.0 if m.dtype.itemsize == 8 else 100.0, []
+    for _ in range(factors - 1):
+        part = clip(recorder, e, recorder.constant(-most, m.dtype), recorder.constant(most, m.dtype))
+        powers.append(part)
+        e = recorder.apply("subtract", e, part)
+    for power in (e, *powers[::-1]):
+        m = recorder.apply("multiply", m, recorder.apply("exp2", power))
+    return m
+
+
 def frexp(recorder: Recorder, a: Value) -> tuple[Value, Value]:
     """A number as `m 2**e` with `0.5 <= |m| < 1`; the exponent of 0 and of what is not finite is 0."""
 
@@ -127,21 +139,15 @@ def frexp(recorder: Recorder, a: Value) -> tuple[Value, Value]:
     def exponent_of(size: Value) -> Value:
         return recorder.apply("add", recorder.apply("floor", recorder.apply("log2", size)), number(1.0))
 
-    def times_power(m: Value, e: Value) -> Value:
-        """In two factors, each of which is a power of two in range."""
-        half = recorder.apply("floor", recorder.apply("multiply", e, number(0.5)))
-        first = recorder.apply("multiply", m, recorder.apply("exp2", half))
-        return recorder.apply("multiply", first, recorder.apply("exp2", recorder.apply("subtract", e, half)))
-
     plain = recorder.apply("logical_and", recorder.apply("isfinite", a), recorder.apply("not_equal", a, number(0.0)))
     size = recorder.apply("where", plain, recorder.apply("absolute", a), number(0.5))
     exponent = recorder.apply("where", plain, exponent_of(size), number(0.0))
-    mantissa = times_power(a, recorder.apply("negative", exponent))
+    mantissa = times_power(recorder, a, recorder.apply("negative", exponent), 2)
     off = recorder.apply("absolute", mantissa)  # the logarithm is rounded
     above = recorder.apply("logical_and", plain, recorder.apply("greater_equal", off, number(1.0)))
     below = recorder.apply("logical_and", plain, recorder.apply("less", off, number(0.5)))
     step = recorder.apply("where", above, number(1.0), recorder.apply("where", below, number(-1.0), number(0.0)))
-    mantissa = times_power(mantissa, recorder.apply("negative", step))
+    mantissa = times_power(recorder, mantissa, recorder.apply("negative", step), 1)
     return mantissa, recorder.apply("add", exponent, step)
 
 
@@ -246,7 +252,10 @@ def clip(recorder: Recorder, a: Value, low: Value, high: Value) -> Value:
 
 
 def ldexp(recorder: Recorder, a: Value, exponent: Value) -> Value:
-    return recorder.apply("multiply", a, recorder.apply("exp2", recorder.builder.cast(exponent, a.dtype)))
+    """Whatever the exponent: of more than that, all numbers but 0 overflow or vanish."""
+    most = recorder.constant(3000 if a.dtype.itemsize == 8 else 300, exponent.dtype)
+    exponent = clip(recorder, exponent, recorder.apply("negative", most), most)
+    return times_power(recorder, a, recorder.builder.cast(exponent, a.dtype), 3)
 
 
 def power(recorder: Recorder, a: Value, b: Value) -> Value:

@@ -1,0 +1,122 @@
+"""Errors of NumPy that the program has raised and catches: a plan goes the way of the `except`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import planned_ad
+from planned_ad.errors import BoundsError
+from planned_ad.trace import trace
+
+from .recorded_loops import loops_of
+from .verdicts import examine
+
+
+def by_kind(x):
+    with np.errstate(divide="raise", over="raise"):
+        try:
+            return np.sum(1.0 / x) + np.exp(x[0])
+        except FloatingPointError:
+            return np.sum(x * x)
+
+
+def of_warnings(x):
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("error")
+        try:
+            return np.sum(np.sqrt(x) * np.log(x))
+        except (ArithmeticError, RuntimeWarning):
+            return np.sum(x * x)
+
+
+def of_some_kinds(x):
+    """Invalid numbers are not raised."""
+    with np.errstate(divide="raise"):
+        try:
+            y = np.sqrt(x)
+            return np.nansum(y) + np.sum(1 / (x + 2.0))
+        except ArithmeticError:
+            return np.sum(x * x)
+
+
+def in_a_function(x):
+    def inverse(v):
+        return v**-1.0 + v % 0.7
+
+    old = np.seterr(divide="raise")
+    try:
+        found = inverse(x[0]) * x
+    except FloatingPointError:
+        found = x * 2.0
+    finally:
+        np.seterr(**old)
+    return np.sum(found * found)
+
+
+def in_a_loop(x):
+    total = 0.0
+    with np.errstate(divide="raise"):
+        for i in range(24):
+            try:
+                total = total + 1.0 / x[i % 3]
+            except FloatingPointError:
+                total = total + 7.0 * x[0] + i
+    return total
+
+
+def of_warnings_in_a_loop(x):
+    total = 0.0
+    for v in np.concatenate([x, 2 * x, x + 1.0, 3 * x, x - 1.0, x * x]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                total = total + np.sqrt(v)
+            except RuntimeWarning:
+                total = total + 7.0 * v
+    return total
+
+
+def not_raised(x):
+    """Python's own numbers raise their own errors."""
+    with np.errstate(divide="raise"):
+        try:
+            return x[0].item() / (x[1].item() + 1.0) + np.sum(x)
+        except FloatingPointError:
+            return np.sum(x)
+
+
+DATA = [np.array(x) for x in ([0.5, 1.5, 2.5], [0.0, 1.0, 2.0], [800.0, 1.0, 2.0], [-0.5, 1.5, -2.0], [-2.0, 1.0, 0.0])]
+PROGRAMS = by_kind, of_warnings, of_some_kinds, in_a_function, in_a_loop, of_warnings_in_a_loop, not_raised
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_the_way_of_the_except(f: Callable[..., Any]) -> None:
+    for k in range(len(DATA)):
+        verdict = examine(f, [(x,) for x in DATA[k:] + DATA[:k]], unroll=0)
+        assert verdict.kind == "right", verdict
+
+
+@pytest.mark.parametrize("f", [in_a_loop, of_warnings_in_a_loop])
+def test_loops_stay_loops(f: Callable[..., Any]) -> None:
+    assert loops_of(trace(f, (DATA[0],)))
+
+
+@pytest.mark.parametrize("prod", [np.prod, np.multiply.reduce, lambda x: x.prod(), lambda x: x[:1] @ x[1:2]])
+def test_functions_that_are_no_ufuncs(prod: Callable[..., Any]) -> None:
+    def product(x):
+        with np.errstate(over="raise"):
+            try:
+                return prod(x)
+            except FloatingPointError:
+                return np.sum(x)
+
+    plan = planned_ad.compile(product, DATA[0])
+    assert plan(DATA[1]) == 0.0 and np.isinf(plan(np.array([np.inf, 1.0, 2.0])))
+    with pytest.raises(BoundsError, match="gives infinity"):
+        plan(np.array([1e300, 1e300, 1.0]))
