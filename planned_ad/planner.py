@@ -28,8 +28,8 @@ Primal and reverse sweep have become one loop over registers, `r0` to `r3`, and 
 
 Requires a simplified tape; ensures that each access finds the number that the tape means. In order:
 
-0. `row_blocks`: work on large arrays in blocks of rows, so that what is only used there is never whole.
-   `reciprocals`, `early_uses`: divisions as products; computing from what is about to be overwritten before it is.
+0. `reciprocals`, `early_uses`: divisions as products; computing from what is about to be overwritten before it is.
+   `row_blocks`: work on large arrays in blocks of rows, so that what is only used there is never whole.
 1. `anchors`: for each value, reload, recompute or keep (alias and overwrite analysis on regions).
 2. `placement`: fuse operations into loop nests, in an order that keeps every dependence.
 3. `layout`: pack slots and local buffers by lifetime.
@@ -61,7 +61,7 @@ def plan_memory(tape: Tape) -> MemoryPlan:
     plan = plan_as_it_is(tape)
     if plan.workspace_nbytes < WORTH:
         return plan
-    changed, blocked = in_row_blocks(tape)
+    changed, blocked = in_row_blocks(multiply_by_reciprocals(tape))
     if not blocked:
         return plan
     smaller = plan_as_it_is(changed, blocked)

@@ -202,3 +202,51 @@ def test_rows_of_products_with_much_that_is_whole() -> None:
     (rows,) = memory.blocked
     assert rows.rows == 500 and 8 <= rows.together <= 16
     assert memory.workspace_nbytes < 1 << 20  # `y` alone would be 4 MB
+
+
+def deviations(a, b):
+    mean, c = np.mean(a, axis=0), np.zeros((M, M))
+    for row in a:
+        c += np.outer(row - mean, row - mean)
+    return np.sum(c * c) + b[0, 0]
+
+
+def outers(a, b):
+    c = np.ones((N, M))
+    for k in range(K):
+        c -= np.outer(a[:, k], np.sin(b[k]))
+    return np.sum(c * c)
+
+
+def columns_by_rows(a, b):
+    c = np.zeros((N, M))
+    for k in range(K):
+        c += a[:, k, None] * b[k]
+    return np.sum(c * c)
+
+
+def of_values(a, b):
+    d, c = np.exp(a.T), np.zeros((M, N))
+    for k in range(K - 1, -1, -1):
+        c += 2.0 + b[k][:, None] * d[k]
+    return np.sum(c * c)
+
+
+@pytest.mark.parametrize("f", [deviations, outers, columns_by_rows, of_values])
+def test_sums_of_outer_products(f) -> None:
+    args = RNG.random((K, M) if f is deviations else (N, K)), RNG.random((K, M))
+    traced = trace(f, args)
+    tape = vectorise(traced.tape)
+    loops = [op for op in walk(tape.operations) if isinstance(op, Loop)]
+    if f is of_values:  # what is added is no product: the loop stays, and so do its numbers
+        assert loops
+    else:
+        assert not loops
+        assert [op.out.shape for op in contractions(tape)] == [(M, M) if f is deviations else (N, M)]
+    (found,) = interpret(tape, memories_for(tape, traced, args, {}, []))
+    assert_close(found, np.asarray(f(*args)))
+    directions = [RNG.normal(size=x.shape) for x in args]
+    ahead, back = ([x + e * d for x, d in zip(args, directions)] for e in (1e-6, -1e-6))
+    gradient = planned_ad.compile(f, args).gradient(*args)
+    expected = (f(*ahead) - f(*back)) / 2e-6
+    np.testing.assert_allclose(sum(np.sum(g * d) for g, d in zip(gradient, directions)), expected, rtol=1e-6)

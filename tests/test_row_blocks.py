@@ -14,7 +14,7 @@ from planned_ad.planner import plan_memory
 from planned_ad.planning import row_blocks
 from planned_ad.planning.row_blocks import in_row_blocks
 from planned_ad.tape.interpret import interpret
-from planned_ad.tape.tape import Load, Loop, Tape, walk
+from planned_ad.tape.tape import Apply, Load, Loop, Tape, walk
 from planned_ad.tape.verify import verify
 from planned_ad.trace import Trace, trace
 
@@ -232,3 +232,12 @@ def test_columns_of_memory_are_not_rows() -> None:
     tape = entry_tape(trace(f, (np.ones((40_000, 4)),)), KINDS["gradient"], False)
     loops = [op for op in in_row_blocks(tape)[0].operations if isinstance(op, Loop)]
     assert all(op.trips > 4 for op in loops)
+
+
+def test_divisions_by_a_number_of_a_row_are_products_in_blocks_too() -> None:
+    """The sweep has one division for each row: the reciprocal of the sum. Elements are divided by the primal alone."""
+    x = np.random.default_rng(0).random((1000, 100))
+    memory = plan_memory(entry_tape(trace(softmax, (x, x.copy())), KINDS["gradient"], preserve_args=False))
+    assert memory.blocked
+    divisions = [op for op in walk(memory.tape.operations) if isinstance(op, Apply) and op.primitive == "divide"]
+    assert len([op for op in divisions if op.out.size > 100]) == 1

@@ -10,9 +10,10 @@ from planned_ad.calls.entries import entry_tape
 from planned_ad.calls.kinds import KINDS
 from planned_ad.passes.rewrite import rewrite
 from planned_ad.passes.short_axes import write_out_short_axes
+from planned_ad.passes.vectorise.vectorise import vectorise
 from planned_ad.planner import plan_memory
 from planned_ad.tape.interpret import interpret
-from planned_ad.tape.tape import walk
+from planned_ad.tape.tape import Loop, walk
 from planned_ad.tape.verify import verify
 from planned_ad.trace import trace
 
@@ -129,3 +130,36 @@ def test_an_empty_array_on_one_side_of_a_branch() -> None:
     plan = planned_ad.compile(f, (x, y), preserve_args=True)
     assert plan(x, y) == pytest.approx(f(x.copy(), y))
     np.testing.assert_allclose(plan.gradient(x, y)[0], 2.0 * x * np.where(y > 0.5, 4.0, 1.0))
+
+
+@pytest.mark.parametrize("subscripts", ["nij,njk->nik", "nij,jk->nik", "nji,njk->nki"])
+def test_small_products_of_a_batch_are_written_out(subscripts: str) -> None:
+    """A vector holds the same element of many matrices; the rows of one do not fill any."""
+    first, second = subscripts.split("->")[0].split(",")
+    a, b = (RNG.random([N if c == "n" else 4 for c in part]) for part in (first, second))
+
+    def f(a, b):
+        return np.sum(np.einsum(subscripts, a, b) ** 2)
+
+    tape = rewrite(trace(f, (a, b)).tape)
+    written = write_out_short_axes(tape)
+    assert written is not tape
+    assert all(v.shape in ((), (N,), (4, 4), (4,)) for op in walk(written.operations) for v in op.outputs)
+    check_gradient(f, a, b)
+
+
+def test_products_of_long_and_narrow_matrices_stay() -> None:
+    tape = rewrite(trace(lambda a, b: np.sum((a @ b) ** 2), (RNG.random((200, 4)), RNG.random((4, 300)))).tape)
+    assert write_out_short_axes(tape) is tape
+
+
+def test_distances_of_one_point_at_a_time() -> None:
+    """What an iteration does pays by itself: three coordinates are loaded, and six numbers computed of each."""
+
+    def f(x):
+        return sum(np.sum(np.exp(-np.sum((x[i] - x) ** 2, axis=1))) for i in range(len(x)))
+
+    tape = rewrite(vectorise(trace(f, (RNG.random((200, 3)),)).tape))
+    written = write_out_short_axes(tape)
+    assert any(isinstance(op, Loop) for op in written.operations)
+    assert all(v.shape in ((), (200,)) for op in walk(written.operations) for v in op.outputs)

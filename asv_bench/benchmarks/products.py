@@ -1,4 +1,4 @@
-"""Gradients of products of matrices that loops write out, beside that of `a @ b`.
+"""Gradients of products of matrices that loops and broadcasting write out, beside that of `a @ b`.
 
 `python -m benchmarks.products [n]` prints a table.
 """
@@ -60,6 +60,17 @@ def multiples_of_rows(a, b, weights):
     return np.sum(weights * c)
 
 
+def outer_products(a, b, weights):
+    c = np.zeros_like(weights)
+    for k in range(len(b)):
+        c += np.outer(a[:, k], b[k])
+    return np.sum(weights * c)
+
+
+def broadcast(a, b, weights):
+    return np.sum(weights * np.sum(a[:, :, None] * b, axis=1))
+
+
 def syrk(a, b, weights):
     """NPBench's: half of `a @ a.T`, a row more in each iteration."""
     c = b.copy()
@@ -87,7 +98,10 @@ def covariance(a, b, weights):
     return np.sum(weights * c)
 
 
-WAYS = {f.__name__: f for f in (dots, numbers, sums, rows, multiples_of_rows, syrk, trmm, covariance)}
+WAYS = {
+    f.__name__: f
+    for f in (dots, numbers, sums, rows, multiples_of_rows, outer_products, broadcast, syrk, trmm, covariance)
+}
 
 
 def gradient_of(function, n: int) -> tuple:

@@ -35,6 +35,7 @@ from ..passes.invariants import hoist_invariants
 from ..passes.narrow import narrow
 from ..passes.pipeline import simplify
 from ..passes.products import lower_products
+from ..passes.repeated_factors import products_of_repeated
 from ..passes.rewrite import rewrite
 from ..passes.short_axes import write_out_short_axes
 from ..passes.short_loops import write_out_short_loops
@@ -130,7 +131,15 @@ def differentiated(
         if early:
             tape = privatise(tape, early, write_back=True)
     tape = rewrite(hoist_invariants(write_out_short_loops(vectorise(tape)), loads=True))
-    for passed in (run_upwards, narrow, without_held_once, narrow, sums_by_parts, write_out_short_axes):
+    for passed in (
+        run_upwards,
+        narrow,
+        without_held_once,
+        narrow,
+        products_of_repeated,
+        sums_by_parts,
+        write_out_short_axes,
+    ):
         changed = passed(tape)
         tape = tape if changed is tape else drop_dead(rewrite(changed))
     tape = prepared(tape)

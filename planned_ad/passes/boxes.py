@@ -3,6 +3,8 @@
 >>> boxes = [Box((0,), (8,)), Box((2,), (10,))]
 >>> [(box.starts, box.stops) for box in cut_boxes(boxes)]
 [((0,), (2,)), ((2,), (8,)), ((8,), (10,))]
+>>> merged_boxes(cut_boxes(boxes))
+[Box(starts=(0,), stops=(10,))]
 >>> from planned_ad.regions.regions import contiguous
 >>> place_of(contiguous((5, 10)), View(12, (3, 8), (10, 1)))
 Window(box=Box(starts=(1, 2), stops=(4, 10)), axes=(0, 1), moving=0)
@@ -93,6 +95,20 @@ def cut_boxes(boxes: Sequence[Box]) -> list[Box]:
     ranges = [list(itertools.pairwise(c)) for c in cuts]
     pieces = [Box(tuple(a for a, _ in piece), tuple(b for _, b in piece)) for piece in itertools.product(*ranges)]
     return [piece for piece in pieces if any(box.contains(piece) for box in boxes)]
+
+
+def merged_boxes(boxes: Sequence[Box]) -> list[Box]:
+    """The same elements in fewer boxes: neighbours along one axis that are alike along the others are one."""
+    found = sorted(boxes, key=lambda box: box.starts)
+    for axis in reversed(range(len(found[0].starts))):
+        rows: dict[tuple, Box] = {}  # by what a box is like along the other axes, and where it stops
+        for box in found:
+            others = tuple(pair for k, pair in enumerate(zip(box.starts, box.stops)) if k != axis)
+            before = rows.pop((others, box.starts[axis]), None)
+            joined = box if before is None else Box(before.starts, box.stops)
+            rows[others, box.stops[axis]] = joined
+        found = sorted(rows.values(), key=lambda box: box.starts)
+    return found
 
 
 def shown(whole: View, piece: Box, axes: tuple[int, ...], moving: Extent) -> View:

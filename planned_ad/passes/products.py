@@ -186,6 +186,14 @@ def turn_over(number: int, builder: TapeBuilder, op: Apply) -> None:
     )
 
 
+def contraction(total: Apply, factors: Apply) -> Apply:
+    """A sum of products as a contraction."""
+    labels = tuple(range(len(factors.out.shape)))
+    kept = tuple(label for label in labels if label not in total.params["axes"])
+    parameters = (("a_labels", labels), ("b_labels", labels), ("out_labels", kept))
+    return replace(total, primitive="contract", operands=factors.operands, parameters=parameters)
+
+
 def extents_of(op: Apply) -> dict[int, int]:
     params = op.params
     labels = (*params["a_labels"], *params["b_labels"])

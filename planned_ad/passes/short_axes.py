@@ -33,7 +33,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from ..analysis.shared_axes import AxisOf
@@ -41,10 +41,11 @@ from ..regions.regions import Region, View, c_strides, contiguous, decompose, is
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.tape import Apply, Constant, Load, Operation, Store, Tape, Value, walk
+from .products import extents_of
 
 LONGEST = 4  # elements of an axis that is written out
 LEAST = 64  # elements of what is left: shorter arrays fill no vectors
-PAYS = 3  # operations on numbers, at least, for each that then lies apart from its neighbours in memory
+PAYS = 2  # operations on numbers, at least, for each that then lies apart from its neighbours in memory
 MOST_OPERATIONS = 400  # that are written
 MOST_CONSTANT = 1 << 16  # elements
 
@@ -214,8 +215,9 @@ class ShortAxes:
                 continue
             kind = RULES[op.primitive].kind
             largest = max((*op.operands, value), key=lambda v: v.size)
+            terms = math.prod(extents_of(op).values()) if kind == "contract" else largest.size
             if kind in ("elementwise", "contract"):
-                count["work"] += int(largest.size * max(RULES[op.primitive].cost, 1))
+                count["work"] += int(terms * max(RULES[op.primitive].cost, 1))
             if kind in ("reduce", "contract"):
                 mixes |= value.size >= LEAST and any(
                     v.id in axes and len(v.shape) > len(value.shape) for v in op.operands
@@ -223,7 +225,11 @@ class ShortAxes:
                 count["work"] += largest.size
             if kind == "view" and value.id in axes:
                 mixes |= op.operands[0].size * 2 <= value.size and op.operands[0].size > LONGEST
-            count["written"] += math.prod(largest.shape[k] for k in axes.get(largest.id, ()))
+            short = short_labels(axes, op)
+            if short:
+                mixes |= value.size >= LEAST and not has_rows_and_columns(op, short.keys())
+            each = short.values() if kind == "contract" else (largest.shape[k] for k in axes.get(largest.id, ()))
+            count["written"] += math.prod(each)
             if largest.id in axes:
                 left = largest.size // math.prod(largest.shape[k] for k in axes[largest.id])
                 count["left"] = max(count["left"], left)
@@ -240,6 +246,19 @@ def labelled(op: Apply) -> Iterator[tuple[Value, tuple[int, ...]]]:
     """The operands and the result of a product, with their labels."""
     labels = op.params
     yield from zip((*op.operands, op.out), (labels["a_labels"], labels["b_labels"], labels["out_labels"]))
+
+
+def short_labels(axes: dict[int, tuple[int, ...]], op: Apply) -> dict[int, int]:
+    """The labels of a product that are written out, with their extents; none of what is no product."""
+    if RULES[op.primitive].kind != "contract":
+        return {}
+    return {labels[k]: v.shape[k] for v, labels in labelled(op) for k in axes.get(v.id, ())}
+
+
+def has_rows_and_columns(op: Apply, short: Set[int]) -> bool:
+    """Whether a product is one of matrices when the labels in `short` are written out."""
+    (_, a), (_, b), (_, out) = ((v, set(labels)) for v, labels in labelled(op))
+    return bool((a & out) - b - short) and bool((b & out) - a - short)
 
 
 @dataclass

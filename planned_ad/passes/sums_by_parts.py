@@ -36,6 +36,7 @@ memory.
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,8 +45,18 @@ from ..regions.regions import View, contiguous, is_fixed, overlap, remap
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.tape import Apply, Load, Operation, Store, Tape, Value, all_blocks, walk
+from .boxes import Box, Window, cut_boxes, merged_boxes, place_of, shown
 
 MOST_PARTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class FilledPart:
+    """A part of memory, and which part of a stored value it holds."""
+
+    place: View
+    value: Value
+    shown: View
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +65,7 @@ class Joined:
 
     load: Load
     whole: View
-    parts: tuple[Store, ...]
+    parts: tuple[FilledPart, ...]
     chain: tuple[Apply, ...]
     sums: tuple[Apply, ...]
 
@@ -97,21 +108,60 @@ def joined_in(
             buffer = tape.buffers[op.region.buffer]
             parts = filling(stores[buffer.id], buffer.view)
             is_all = op.region == buffer.whole and accesses[buffer.id] == 1 + len(stores[buffer.id])
+            is_all &= all(store.value.dtype == op.out.dtype for store in stores[buffer.id])
             chain = chain_from(op, users, kept) if parts and is_all else None
             if chain is not None and all(id(user) in here for user in (*chain[0], *chain[1])):
                 found.append(Joined(op, buffer.view, tuple(parts), *chain))
     return found
 
 
-def filling(stores: Sequence[Store], whole: View) -> list[Store]:
-    """The stores that fill memory with one part beside the other, after what is there at first; none if they do not."""
-    parts = list(stores[1:]) if stores and stores[0].region.view == whole else list(stores)
-    is_plain = all(not s.accumulate and is_fixed(s.region.view) and s.value.shape == s.region.shape for s in parts)
-    if not 2 <= len(parts) <= MOST_PARTS or not is_plain or sum(s.region.view.size for s in parts) != whole.size:
+def filling(stores: Sequence[Store], whole: View) -> list[FilledPart]:
+    """What stores leave of one another in memory that they fill; none where they do not, or that is in many parts."""
+    if any(s.accumulate or not is_fixed(s.region.view) for s in stores):
         return []
-    apart = not any(overlap(a.region, b.region) for a, b in itertools.combinations(parts, 2))
-    seen = all(remap(s.region.view, whole, contiguous(whole.shape)) is not None for s in parts)
-    return parts if apart and seen else []
+    parts = side_by_side(stores, whole) or last_written(stores, whole)
+    seen = all(remap(part.place, whole, contiguous(whole.shape)) is not None for part in parts)
+    return parts if seen and 2 <= len(parts) <= MOST_PARTS else []
+
+
+def side_by_side(stores: Sequence[Store], whole: View) -> list[FilledPart]:
+    """Parts of which none is written twice, but for what is there at first."""
+    parts = list(stores[1:]) if stores[0].region.view == whole else list(stores)
+    if len(parts) > MOST_PARTS or sum(s.region.view.size for s in parts) != whole.size:
+        return []
+    if any(overlap(a.region, b.region) for a, b in itertools.combinations(parts, 2)):
+        return []
+    if any(s.value.shape != s.region.shape for s in parts):
+        return []
+    return [FilledPart(s.region.view, s.value, contiguous(s.value.shape)) for s in parts]
+
+
+def last_written(stores: Sequence[Store], whole: View) -> list[FilledPart]:
+    """Boxes of memory, each of which shows what one store has left there."""
+    windows = [place_of(whole, s.region.view) for s in stores[-MOST_PARTS:]]
+    if None in windows:
+        return []
+    places = [place for place in windows if place is not None]
+    owned: dict[int, list[Box]] = defaultdict(list)
+    for piece in cut_boxes([place.box for place in places]):
+        owned[max(k for k, place in enumerate(places) if place.box.contains(piece))].append(piece)
+    boxes = [(stores[-len(places) :][k].value, places[k], box) for k in owned for box in merged_boxes(owned[k])]
+    if sum(math.prod(box.shape) for _, _, box in boxes) != whole.size:
+        return []
+    return [
+        FilledPart(shown(whole, box, place.axes, 0), value, shown_in_box(value, place, box))
+        for value, place, box in boxes
+    ]
+
+
+def shown_in_box(value: Value, place: Window, box: Box) -> View:
+    """What a value that is stored at `place` puts into `box`."""
+    shape = tuple(box.shape[k] for k in place.axes)
+    if not value.shape:
+        return View(0, shape, (0,) * len(shape))
+    own = contiguous(value.shape)
+    first = sum((box.starts[k] - place.box.starts[k]) * s for k, s in zip(place.axes, own.strides))
+    return View(first, shape, own.strides)
 
 
 def chain_from(
@@ -152,17 +202,17 @@ def is_sum_of_all(op: Apply) -> bool:
 def write_sums(builder: TapeBuilder, op: Apply, joined: Joined) -> None:
     """The sum of the sums over the parts."""
     builder.line = op.line
-    terms = [sum_of_part(builder, op, joined, store) for store in joined.parts]
+    terms = [sum_of_part(builder, op, joined, part) for part in joined.parts]
     total = terms[0]
     for term in terms[1:-1]:
         total = builder.apply("add", total, term)
     builder.emit(Apply(out=op.out, primitive="add", operands=(total, terms[-1]), line=op.line))
 
 
-def sum_of_part(builder: TapeBuilder, op: Apply, joined: Joined, store: Store) -> Value:
+def sum_of_part(builder: TapeBuilder, op: Apply, joined: Joined, filled: FilledPart) -> Value:
     made = {inner.out.id: inner for inner in joined.chain}
-    known: dict[int, Value] = {joined.load.out.id: store.value}
-    place = remap(store.region.view, joined.whole, contiguous(joined.whole.shape))
+    known: dict[int, Value] = {joined.load.out.id: builder.view(filled.value, filled.shown)}
+    place = remap(filled.place, joined.whole, contiguous(joined.whole.shape))
     assert place is not None
 
     def part(value: Value) -> Value:
@@ -177,7 +227,7 @@ def sum_of_part(builder: TapeBuilder, op: Apply, joined: Joined, store: Store) -
             )
         return known[value.id]
 
-    axes = tuple(range(len(store.region.shape)))
+    axes = tuple(range(len(filled.place.shape)))
     if op.primitive == "reduce_sum":
         return builder.apply("reduce_sum", part(op.operands[0]), axes=axes)
     a, b = map(part, op.operands)

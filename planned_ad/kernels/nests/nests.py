@@ -26,9 +26,8 @@ from .access import Tail, at_counted_places, load_one, put, read, store_one, tai
 from .axes import Axis, item_levels, loop_axes
 from .interleaved import Columns, column_reads, column_writes, load_columns, store_columns
 from .lanes import IDENTITY, across_lanes, add, combine, from_lanes, widen
+from .row_sums import SHORT_BLOCKS, UNROLL_ITEMS, RowSums, row_sums, short_blocks
 
-UNROLL_ITEMS = 16  # nests of at most this many items run several blocks at once, for independent sums
-SHORT_BLOCKS = 4  # an innermost loop of at most this many blocks is written out
 VECTOR_BYTES = 64
 RAGGED_BYTES = 32  # loops over triangles are short: what is left over counts
 
@@ -55,6 +54,7 @@ class NestEmitter:
     scalars: dict[int, ir.Value] = field(default_factory=dict)  # registers computed outside the innermost loop
     accumulators: dict[int, list[ir.Value]] = field(default_factory=dict)
     in_registers: dict[int, int] = field(default_factory=dict)  # Reduce item -> depth of the loops it sums over
+    rows: RowSums = field(default_factory=RowSums)
     extents: list[int | ir.Value] = field(default_factory=list)  # of the axes, in this iteration of the loops around
     indices: list[ir.Value] = field(default_factory=list)
     decisive: frozenset[int] = frozenset()
@@ -75,6 +75,8 @@ class NestEmitter:
         depth = len(self.axes)
         self.extents = [self.pointers.extent(self.builder, axis.extent) for axis in self.axes]
         self.lanes = self.choose_lanes()
+        if self.cut is None or self.cut.depth < depth - 1:
+            self.rows = row_sums(nest, self.axes, short_blocks(nest, self.axes, self.lanes))
         if depth == 0:
             self.emit_block(ir.Constant(I64, 0), 1, 1, unroll=0)
             return
@@ -142,6 +144,7 @@ class NestEmitter:
                     self.builder.store(constant(item.dtype, identity, self.lanes), cell)
                     cells.append(cell)
                 self.accumulators[number] = cells
+        self.rows.start(self.builder, depth)
 
     def finish_accumulators(self, depth: int) -> None:
         for number, first in self.in_registers.items():
@@ -159,6 +162,7 @@ class NestEmitter:
             if any(number in axis.reduced_by for axis in self.axes[:first]):
                 total = combine(self.builder, item, load_one(self.builder, base, offset, item.dtype), total)
             store_one(self.builder, base, offset, item.dtype, total)
+        self.rows.finish(self.builder, depth, self.pointers, self.offset)
 
     def cell(self, kind: ir.Type) -> ir.Value:
         """A stack cell in the function's entry block, which LLVM turns into a register."""
@@ -354,16 +358,8 @@ class NestEmitter:
             parameters, contract = dict(item.parameters), number not in self.decisive
             return elementwise.emit(builder, item.primitive, operands, item.dtype, source, parameters, contract)
         if isinstance(item, Read):
-            offset = self.offset(number, item.view, depth)
-            return read(
-                self.builder,
-                self.pointers.place(item.memory),
-                offset,
-                self.inner_stride(number, depth),
-                item.dtype,
-                lanes,
-                count,
-            )
+            offset, stride = self.offset(number, item.view, depth), self.inner_stride(number, depth)
+            return read(builder, self.pointers.place(item.memory), offset, stride, item.dtype, lanes, count)
         assert isinstance(item, GatherRead)
         offset = self.offset(number, item.view, depth)
         base, stride = self.pointers.place(item.memory), self.inner_stride(number, depth)
@@ -450,6 +446,9 @@ class NestEmitter:
 
     def reduce(self, number: int, item: Reduce, source: ir.Value, lanes: int, count: int | Tail, unroll: int) -> None:
         builder, depth = self.builder, len(self.axes)
+        if number in self.rows.sums:
+            self.rows.add(builder, number, self.indices[-1], source)
+            return
         if number in self.in_registers:
             cell = self.accumulators[number][unroll % len(self.accumulators[number])]
             if count != self.lanes:
@@ -463,17 +462,9 @@ class NestEmitter:
         offset, stride = self.offset(number, item.view, depth), self.inner_stride(number, depth)
         if stride == 0 and lanes > 1:
             raise AssertionError("a reduced innermost axis sums in registers")
-        old = read(self.builder, self.pointers.place(item.memory), offset, stride, item.dtype, lanes, count)
-        put(
-            self.builder,
-            self.pointers.place(item.memory),
-            offset,
-            stride,
-            item.dtype,
-            combine(builder, item, old, source),
-            lanes,
-            count,
-        )
+        place = self.pointers.place(item.memory)
+        old = read(builder, place, offset, stride, item.dtype, lanes, count)
+        put(builder, place, offset, stride, item.dtype, combine(builder, item, old, source), lanes, count)
 
     # Addresses.
 

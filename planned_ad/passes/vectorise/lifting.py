@@ -41,7 +41,7 @@ from ...rules.table import RULES
 from ...tape.builder import TapeBuilder
 from ...tape.tape import Apply, IndexValue, Load, Loop, Operation, Scatter, Store, Value
 from ..invariants import is_total
-from .loop_products import multiplied_only, sums_of_multiples, varying_values
+from .loop_products import Factor, multiplied_only, outer_products, varying_values
 from .streaming import joins_rows, streams, upwards
 
 MOST_INDICES = 1 << 22  # numbers of an index that are worth a constant array, which nothing reads
@@ -80,9 +80,15 @@ class Lifting:
         self.uses = Counter(v.id for op in loop.body for v in op.inputs)
         self.links = frozenset(id for carry in sharing.carries.values() for id in carry.links)
         self.varying = varying_values(loop)
-        self.multiplies = any(multiplies_alike(op, self.varying) for op in loop.body)
-        self.multiples = sums_of_multiples(loop, sharing, self.varying, self.uses)
-        self.multiplied = multiplied_only(loop, self.varying, self.multiples)
+        self.outer = outer_products(loop, sharing, self.varying, self.uses)
+        factors = [f for factors in self.outer.values() for f in factors]
+        self.shown = {f.value.id: f.shown for f in factors if f.shown is not None}  # factors without what repeats
+        self.in_products = self.outer.keys() | self.shown.keys()
+        self.multiplied = multiplied_only(loop, self.varying, self.in_products)
+        self.multiplies = any(multiplies_alike(op, self.varying) for op in loop.body) or any(
+            all(f.axes for f in factors) and self.made[id].outputs[0].size >= LEAST_MATRIX
+            for id, factors in self.outer.items()
+        )
         self.streams = streams(loop, sharing)
         self.joins = self.streams and joins_rows(loop, shapes, self.varying - self.links)
 
@@ -91,7 +97,7 @@ class Lifting:
         for position, op in enumerate(self.loop.body):
             self.builder.line = op.line
             self.check_extents(op, any(v.id in self.links for v in op.outputs) or position in self.sharing.carries)
-            if any(v.id in self.links or v.id in self.multiples for v in op.outputs):
+            if any(v.id in self.links or v.id in self.outer for v in op.outputs):
                 continue
             if position in self.sharing.carries:
                 self.carry(self.sharing.carries[position])
@@ -99,6 +105,8 @@ class Lifting:
                 self.store(op, position in self.sharing.last)
             elif isinstance(op, Scatter):
                 self.scatter(op)
+            elif any(v.id in self.shown for v in op.outputs):
+                self.factor(op)
             elif self.joins and isinstance(op, Apply) and op.primitive == "reduce_sum":
                 continue  # by what sums it up
             elif all(v.id not in self.lifted for v in op.inputs) and self.loop.index not in indices_of(op):
@@ -112,7 +120,7 @@ class Lifting:
         Where all iterations multiply by the same matrix, together they are one product, which reads it once; what
         passes over memory once takes none, nor does a sum, or what a product reads where it lies.
         """
-        in_place = is_carried or any(v.id in self.multiplied or v.id in self.multiples for v in op.outputs)
+        in_place = is_carried or any(v.id in self.multiplied or v.id in self.in_products for v in op.outputs)
         is_alike = not any(v.id in self.varying for v in (*op.inputs, *op.outputs))
         for shape in (*(v.shape for v in op.outputs), *(r.shape for r in (*op.reads, *op.writes))):
             if any(coefficient(exact(n), self.loop.index) for n in shape):
@@ -289,8 +297,8 @@ class Lifting:
             if lifted is None:
                 return self.here(value)
             return self.builder.apply(EXTREMA[operation], lifted, axes=(0,))
-        if value.id in self.multiples:
-            return self.total_of_multiples(*self.multiples[value.id])
+        if value.id in self.outer:
+            return self.total_of_products(*self.outer[value.id])
         made = self.made.get(value.id)
         if isinstance(made, Apply) and made.primitive == "reduce_sum" and self.uses[value.id] == 1:
             (operand,) = made.operands
@@ -302,11 +310,28 @@ class Lifting:
             return self.builder.apply("multiply", self.here(value), number)
         return self.builder.apply("reduce_sum", self.over_iterations(value, value.shape), axes=(0,))
 
-    def total_of_multiples(self, number: Value, array: Value) -> Value:
-        """The sum over all iterations of a number times an array: a product."""
-        own = tuple(range(1, 1 + len(array.shape)))
-        operands = (self.lifted[v.id] for v in (number, array))
-        return self.builder.apply("contract", *operands, a_labels=(0,), b_labels=(0, *own), out_labels=own)
+    def total_of_products(self, a: Factor, b: Factor) -> Value:
+        """The sum over all iterations of outer products: one product."""
+        labels = [tuple(1 + axis for axis in f.axes) for f in (a, b)]
+        return self.builder.apply(
+            "contract",
+            *(self.lifted[f.value.id] for f in (a, b)),
+            a_labels=(0, *labels[0]),
+            b_labels=(0, *labels[1]),
+            out_labels=tuple(sorted((*labels[0], *labels[1]))),
+        )
+
+    def factor(self, op: Operation) -> None:
+        """A factor that repeats itself, in all iterations: what it shows, once."""
+        (out,) = op.outputs
+        shown = self.shown[out.id]
+        if isinstance(op, Load):
+            self.lifted[out.id] = self.builder.load(Region(op.region.buffer, self.over_indices(shown)))
+        else:
+            (operand,) = op.inputs
+            lifted = self.lifted.get(operand.id)
+            view = self.over_indices(shown, 0 if lifted is None else operand.size)
+            self.lifted[out.id] = self.builder.view(self.fitting(lifted or self.here(operand), view), view)
 
     def carry(self, carry: Carry) -> None:
         """The memory, updated once."""

@@ -19,20 +19,32 @@ v20: float64[30, 40] = add(v18, v19)
 c[...] = v20
 
 A sum of products of two rows is a product by the row that is alike in all iterations of the loop around, and those
-together are one by the matrix that is alike in the next.
+together are one by the matrix that is alike in the next. What iterations sum is a product where each adds an outer one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ...analysis.enclosing import indices_of
 from ...analysis.independence import Sharing, moves
-from ...tape.tape import Apply, Load, Loop, Store, Value
+from ...regions.regions import View, is_ragged
+from ...tape.tape import Apply, Load, Loop, Operation, Store, Value
+from ..products import contraction
 
-Multiples = dict[int, tuple[Value, Value]]  # by the value: a number, and the array that it multiplies
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """An array, and the axes of a product along which it does not repeat itself: all of them, or those of `shown`."""
+
+    value: Value
+    axes: tuple[int, ...]
+    shown: View | None = None
+
+
+OuterProducts = dict[int, tuple[Factor, ...]]  # by the value that each makes
 
 
 def varying_values(loop: Loop) -> frozenset[int]:
@@ -73,36 +85,56 @@ def is_product(op: Apply, varying: Set[int]) -> bool:
     return arrays and len([v for v in op.operands if v.id in varying]) == 1
 
 
-def contraction(total: Apply, factors: Apply) -> Apply:
-    """A sum of products as a contraction."""
-    labels = tuple(range(len(factors.out.shape)))
-    kept = tuple(label for label in labels if label not in total.params["axes"])
-    parameters = (("a_labels", labels), ("b_labels", labels), ("out_labels", kept))
-    return replace(total, primitive="contract", operands=factors.operands, parameters=parameters)
+def outer_products(loop: Loop, sharing: Sharing, varying: Set[int], uses: Mapping[int, int]) -> OuterProducts:
+    """Values of which iterations make a sum alone, each an outer product of two arrays of the iteration's own.
 
-
-def sums_of_multiples(loop: Loop, sharing: Sharing, varying: Set[int], uses: Mapping[int, int]) -> Multiples:
-    """Values of which iterations make a sum alone, each a number of the iteration's times an array of its own."""
+    A number times an array is one.
+    """
     summed = {term.value.id for carry in sharing.carries.values() for term in carry.terms if carry.operation == "add"}
     added = (op for op in loop.body if isinstance(op, Store) and op.accumulate)
     summed |= {op.value.id for op in added if not moves(op.region, loop.index)}
-    found: Multiples = {}
-    for op in loop.body:
-        if not isinstance(op, Apply) or op.primitive != "multiply" or uses[op.out.id] != 1 or op.out.dtype.kind != "f":
-            continue
-        number, array = sorted(op.operands, key=lambda v: len(v.shape))
-        own = all(v.id in varying and v.dtype == op.out.dtype for v in op.operands)
-        if op.out.id in summed and own and number.shape == () and array.shape == op.out.shape != ():
-            found[op.out.id] = number, array
+    made = {v.id: op for op in loop.body for v in op.outputs}
+    found: OuterProducts = {}
+    for id in sorted(summed & made.keys()):
+        op = made[id]
+        if isinstance(op, Apply) and uses[id] == 1 and op.out.shape != () and op.out.dtype.kind == "f":
+            factors = outer_factors(op, made)
+            own = all(v.id in varying and v.dtype == op.out.dtype for v in op.operands)
+            alone = all(f.shown is None or uses[f.value.id] == 1 for f in factors)
+            if own and alone and sorted(k for f in factors for k in f.axes) == list(range(len(op.out.shape))):
+                found[id] = factors
     return found
 
 
-def multiplied_only(loop: Loop, varying: Set[int], multiples: Multiples) -> Set[int]:
-    """What is loaded for products alone, which read it where it lies."""
+def outer_factors(op: Apply, made: Mapping[int, Operation]) -> tuple[Factor, ...]:
+    """The factors of a product element by element, or of a contraction; none where it sums."""
+    if op.primitive == "contract":
+        labels = op.params["out_labels"]
+        both = (op.params["a_labels"], op.params["b_labels"])
+        if not set(both[0]) | set(both[1]) <= set(labels):
+            return ()
+        return tuple(Factor(v, tuple(map(labels.index, own))) for v, own in zip(op.operands, both))
+    return tuple(factor_shown(v, made) for v in op.operands) if op.primitive == "multiply" else ()
+
+
+def factor_shown(value: Value, made: Mapping[int, Operation]) -> Factor:
+    """A factor without the axes along which it repeats itself."""
+    op = made.get(value.id)
+    view = op.region.view if isinstance(op, Load) else op.params.get("view") if isinstance(op, Apply) else None
+    axes = tuple(axis for axis, stride in enumerate(view.strides) if stride) if view is not None else ()
+    if view is None or len(axes) == len(value.shape) or is_ragged(view.shape):
+        return Factor(value, tuple(range(len(value.shape))))
+    return Factor(
+        value, axes, View(view.offset, tuple(view.shape[k] for k in axes), tuple(view.strides[k] for k in axes))
+    )
+
+
+def multiplied_only(loop: Loop, varying: Set[int], in_products: Set[int]) -> Set[int]:
+    """What is loaded for products alone, which read it where it lies; `in_products`: what is only part of one."""
     loaded = {op.out.id for op in loop.body if isinstance(op, Load)}
     for op in loop.body:
         alike = [v for v in op.inputs if v.id not in varying]
         is_product = isinstance(op, Apply) and op.primitive == "contract" and len(alike) == 1
-        if not is_product and not any(v.id in multiples for v in op.outputs):
+        if not is_product and not any(v.id in in_products for v in op.outputs):
             loaded -= {v.id for v in op.inputs}
     return loaded
