@@ -149,7 +149,8 @@ def linearize(function: Function[..., Any], argnums: Argnums = 0, has_aux: bool 
     Returns
     -------
     callable
-        `value, linear = g(*args)`; `linear(tangent)` is the tangent of the value. The primal runs again in each call.
+        `value, linear = g(*args)`; `linear(tangent)` is the tangent of the value. The primal runs again in each call,
+        on copies of the arguments, and with what the function finds outside of it then.
 
     Examples
     --------

@@ -107,7 +107,7 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
                 found = column(holder, tuple(holder[k] for k in range(first, last + 1)), 1)
                 key = key - first
         elif is_index and kind in (list, tuple) and within(key, len(holder)):
-            items, depth, width = tuple(holder), 1, common_length(holder)
+            items, depth, width = tuple(holder), 1, length_of_rows(holder)
             if others and type(others[0]) in (LoopIndex, int) and width is not None and within(others[0], width):
                 items, depth = tuple(number for row in holder for number in row), 2
                 key = key * width + others.pop(0)
@@ -118,7 +118,7 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
     return {id(item_of): read}
 
 
-def common_length(rows: Sequence[Any]) -> int | None:
+def length_of_rows(rows: Sequence[Any]) -> int | None:
     """How long each of these is, which are lists or tuples of one length; None for anything else."""
     if {type(row) for row in rows} not in ({list}, {tuple}):
         return None
