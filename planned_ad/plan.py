@@ -6,11 +6,13 @@ import functools
 import operator
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Concatenate, Generic, overload
 
 from .calls.check.checked import Checked
+from .calls.check.checked_traces import of_function
 from .calls.entries import Entry
 from .calls.explain import Explanation, explain
 from .calls.export import Exported, export
@@ -106,6 +108,7 @@ class Plan(Pictured, Generic[Result]):
         options: PlanOptions,
         example_kwargs: dict[str, Any] | None = None,
         checked: Checked | None = None,
+        unrolled: Mapping[Site, Unrolled] = MappingProxyType({}),
     ):
         self._f, self._options = f, options
         self._lock = threading.RLock()
@@ -114,7 +117,7 @@ class Plan(Pictured, Generic[Result]):
         self._stretched: set[Line] = set()  # lines of whose lengths, or masks, a trace knows less: see `trace`
         self._one_way = False  # whether it has been tried in vain to have one trace for all branches
         self._exact: set[Line] = set()  # lines whose masks are traced for each number of elements that they choose
-        self._unrolled: dict[Site, Unrolled] = {}  # loops that a trace has not got right as loops
+        self._unrolled = dict(unrolled)  # loops that a trace has not got right as loops
         self._derivatives: dict[Any, Any] = {}
         self._shown_by: tuple[Plan, str] | None = None  # the plan, and its attribute, that show this one's call
         example_kwargs = example_kwargs or {}
@@ -236,7 +239,9 @@ class Plan(Pictured, Generic[Result]):
         """A plan of `f`, a function of this plan's arguments by position, and of directions like some of them."""
         example, _ = bind(self._f, self._example, self._example_kwargs)
         directions = (examples.copied(example[k]) for k in again)
-        return Plan(f, (*example, *directions), of_derivative(self._options))
+        first = self._variants[0]  # has been compared; the example need not have its numbers any more
+        checked = of_function(first.trace, first.checked)
+        return Plan(f, (*example, *directions), of_derivative(self._options), checked=checked, unrolled=self._unrolled)
 
     def split(self) -> tuple[Forward, Reverse]:
         """The pullback in two halves: `forward` runs the primal and fills a tape, from which `reverse` runs later.

@@ -208,8 +208,7 @@ def trace(
         passes through, with a note that names the line.
     """
     if decisions is None:
-        whole = ONCE if branches else None
-        decisions = Decisions(known=known, stretched=set(stretched), unrolled=dict(unrolled), whole=whole)
+        decisions = Decisions.begun(known, stretched, unrolled, ONCE if branches else None)
     outside = Outside() if outside is None else outside
     failure: Exception | None = None
     for _ in range(MOST_RUNS):

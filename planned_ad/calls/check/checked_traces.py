@@ -107,7 +107,12 @@ def with_its_function(
         decisions = traced.decisions.copied()
         decisions.unrolled |= differing
         traced = trace(f, args, kwargs, **options, decisions=decisions)
-    return traced, replace(found, compared=tuple(f"{own.name}: {what}" for what in found.compared))
+    return traced, of_function(own, found)
+
+
+def of_function(traced: Trace, found: Checked) -> Checked:
+    """What is known of a derivative where this is known of its function."""
+    return replace(found, compared=tuple(f"{traced.name}: {what}" for what in found.compared), unrolled=False)
 
 
 def unrolled(

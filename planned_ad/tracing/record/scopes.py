@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -58,6 +58,7 @@ class Decisions:
     """What the runs of one trace have found out about its loops."""
 
     unrolled: dict[Site, Unrolled] = field(default_factory=dict)
+    given: frozenset[Site] = frozenset()  # of these, the ones that another trace has found
     first: dict[Site, int] = field(default_factory=dict)  # iterations at the beginning recorded one by one
     last: dict[Site, int] = field(default_factory=dict)  # and at the end
     kept: set[Site] = field(default_factory=set)  # short loops around loops that are recorded once: they are too
@@ -91,6 +92,18 @@ class Decisions:
     warned: bool = False  # of loops that are unrolled to very much
     constants: dict[int, Any] = field(default_factory=dict)  # captured arrays whose numbers it needs, by identity
 
+    @classmethod
+    def begun(
+        cls,
+        known: Sequence[Guard],
+        stretched: Iterable[Line],
+        unrolled: Mapping[Site, Unrolled],
+        whole: types.CodeType | None,
+    ) -> Decisions:
+        """With what is known beforehand."""
+        given = frozenset(unrolled)
+        return cls(known=known, stretched=set(stretched), unrolled=dict(unrolled), whole=whole, given=given)
+
     def copied(self) -> Decisions:
         """The same decisions, to which others can be added."""
         return replace(self, **{f.name: copy.copy(getattr(self, f.name)) for f in fields(self)})
@@ -104,7 +117,8 @@ class Decisions:
         self.followed |= {(file, line) for line in lines}
         for known in (self.unrolled, self.first, self.last, self.uncounted, self.long):
             for site in [site for site in known if getattr(site[0], "co_filename", None) == file]:
-                del known[site]
+                if site not in self.given:
+                    del known[site]
 
     def knows(self, site: Site) -> bool:
         """Whether it is decided how a `while` loop on integers is recorded, and told where needed."""
