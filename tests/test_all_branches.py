@@ -318,3 +318,28 @@ def test_a_while_that_goes_on_for_longer_by_data_is_one_loop(f: Callable) -> Non
         slope = (f(x + 1e-7 * direction) - f(x - 1e-7 * direction)) / 2e-7
         assert plan.gradient(x) @ direction == pytest.approx(slope, rel=1e-5, abs=1e-5)
     assert plan.explain().variants == 1
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda t, u: ((t * u, t), (u, t * t)) if t > u else ((t, u * u), (t * u, u)),
+        lambda t, u: (t * u, (u, (t,)), {"a": (u * u, [t])}) if t > u else (t, (u * t, (u,)), {"a": (t, [u])}),
+    ],
+)
+def test_results_are_nested_as_those_of_the_function(f: Callable) -> None:
+    plan = planned_ad.compile(f, (2.0, 3.0), on_branch="record")
+    for t, u in ((2.0, 3.0), (4.0, 1.5)):
+        assert plan(t, u) == f(t, u)
+
+
+def test_second_derivatives_by_numbers() -> None:
+    def f(x, t):
+        if x[0] > 0:
+            x[1] -= x[0] * t
+        return np.sum(x * x) + t
+
+    x = np.array([0.5, 2.0, 3.0])
+    plan = planned_ad.compile(f, (x, 2.0), on_branch="record")
+    found = plan.hessian(x, 2.0)
+    assert found[1][1] == pytest.approx(0.5) and found[0][0].shape == (3, 3)

@@ -95,10 +95,11 @@ class Leaving:
         if type(value) is LoopIndex:
             return index_of(recorder, value.expression)
         parts = taken_apart(value)
-        moving = HandedOn, LoopIndex, ArrayTracer, RaggedArray
-        if parts is not None and parts[0] not in MUTABLE and any(issubclass(type(item), moving) for item in parts[2]):
-            return put_together(parts[0], parts[1], [self.finished(item, name) for item in parts[2]])
-        return value
+        if parts is None or parts[0] in MUTABLE:
+            return value
+        items = [self.finished(item, name) for item in parts[2]]
+        is_same = all(a is b for a, b in zip(items, parts[2]))
+        return value if is_same else put_together(parts[0], parts[1], items)
 
     def settled(self, array: Any) -> Any:
         """A view that the loop has moved, where the last iteration left it."""
