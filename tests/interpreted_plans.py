@@ -9,7 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
+import planned_ad
 from planned_ad.tape.interpret import GuardBroken, interpret
 from planned_ad.tape.tape import Tape
 from planned_ad.trace import Trace, trace
@@ -53,3 +55,16 @@ class InterpretedPlan:
         interpret(tape, memories)
         (shadow,) = shadows_in(tape, memories).values()
         return shadow
+
+
+def check_elsewhere(f: Callable[..., Any], size: int, unroll: int, compiled: bool, step: float, rel: float) -> None:
+    """A function of so many numbers between 0 and 1, its value and a slope, at other inputs than the example."""
+    rng = np.random.default_rng(0)
+    x, direction = rng.random((2, size))
+    options: dict[str, Any] = {"unroll": unroll}
+    plan = planned_ad.compile(f, (x,), check=False, **options) if compiled else InterpretedPlan(f, x, **options)
+    for _ in range(8 if compiled else 3):
+        x, change = rng.random(size), step * direction
+        assert plan(x) == pytest.approx(f(x), rel=rel)
+        slope = (f(x + change) - f(x - change)) / (2 * step)
+        assert plan.gradient(x) @ direction == pytest.approx(slope, rel=1e-6, abs=1e-6)

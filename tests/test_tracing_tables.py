@@ -137,6 +137,13 @@ def of_a_tuple_backwards(x):
     return t
 
 
+def from_the_end(x):
+    t = 0.0
+    for k in range(len(x)):
+        t += W[-1 - k] * x[k] + MATRIX[-k - 1][3]
+    return t
+
+
 def places_in_a_list(x):
     t = 0.0
     for k in range(len(x)):
@@ -175,7 +182,8 @@ def of_an_attribute(x):
 PLACES, MATRIX = [5, 7, 0] * 8, [[0.1 * i * j + 1 for j in range(20)] for i in range(24)]
 BY_NUMBER = {k: 0.1 * k * k for k in range(24)}
 BY_INDEX = [
-    weights_of_a_list, of_a_tuple_backwards, places_in_a_list, of_a_dict, of_a_matrix_of_lists, of_an_attribute,
+    weights_of_a_list, of_a_tuple_backwards, from_the_end, places_in_a_list, of_a_dict, of_a_matrix_of_lists,
+    of_an_attribute,
 ]  # fmt: skip
 
 

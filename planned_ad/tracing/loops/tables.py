@@ -101,6 +101,8 @@ def item_replacements(recorder: Recorder) -> dict[int, object]:
         """Of plain numbers, at the index of a loop that is recorded once: from a table of them."""
         key, others = keys[0], list(keys[1:])
         is_index, kind, found = type(key) is LoopIndex, type(holder), None
+        if is_index and kind in (list, tuple) and bounds(key)[1] < 0:  # from the end
+            key = key + len(holder)
         if is_index and kind is dict:
             first, last = bounds(key)
             if all(k in holder for k in range(first, last + 1)):
