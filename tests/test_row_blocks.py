@@ -130,8 +130,8 @@ def run(tape: Tape, traced: Trace, args: tuple) -> dict:
     return {**written, **shadows_in(tape, memories)}
 
 
-def assert_same(f: Callable, *args: np.ndarray) -> Tape:
-    traced = trace(f, tuple(np.copy(a) for a in args))
+def assert_same(f: Callable, *args: np.ndarray, **options: int) -> Tape:
+    traced = trace(f, tuple(np.copy(a) for a in args), **options)
     plain = entry_tape(traced, KINDS["gradient"], False)
     parted, notes = in_row_blocks(plain)
     assert bool(notes) == (parted is not plain)
