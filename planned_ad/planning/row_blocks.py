@@ -56,6 +56,7 @@ from ..tape.tape import Apply, Load, Loop, Operation, Store, Tape, Value, free_v
 from .anchors import decide_anchors
 from .row_writer import Parted, RowWriter
 from .schedule import BlockedRows
+from .stored_products import stored_products
 
 WORTH = 1 << 18  # bytes that are not kept whole: below, they stay in a cache anyway
 BLOCK_NBYTES = 1 << 14  # of what is kept of one block: half of a cache of the first level
@@ -124,7 +125,7 @@ def with_block_at(operations: tuple[Operation, ...], path: Path, block: tuple[Op
 
 def with_rows_in_a_loop(tape: Tape, path: Path) -> tuple[Tape, BlockedRows] | None:
     """The tape with the rows of one class of axes of a block in a loop; None where no class is worth it."""
-    kept = frozenset(decide_anchors(tape).reasons)
+    kept = kept_values(tape)
     before = whole_nbytes(tape, kept)
     inner = tape
     if path:
@@ -144,7 +145,7 @@ def with_rows_in_a_loop(tape: Tape, path: Path) -> tuple[Tape, BlockedRows] | No
             operations = with_block_at(tape.operations, path, parted.operations)
             turn = tape.turn if path else parted.turn
             changed = drop_dead(replace(tape, buffers=parted.buffers, operations=operations, turn=turn))
-            less = before - whole_nbytes(changed, decide_anchors(changed).reasons)
+            less = before - whole_nbytes(changed, kept_values(changed))
             if less >= WORTH:
                 line = blocks.at(Place.ROWS)[0].line
                 return changed, BlockedRows(rows=blocks.extent, together=blocks.count(), nbytes=less, line=line)
@@ -162,6 +163,17 @@ def with_loads_inside(tape: Tape, path: Path) -> tuple[Tape, ...]:
     inside = [replace(op, out=new[op.out.id]) for op in found if op.out.shape]
     block = (*inside, *(renamed(op, new) for op in block))
     return (replace(tape, operations=with_block_at(tape.operations, path, block)),) if inside else ()
+
+
+def kept_values(tape: Tape) -> frozenset[int]:
+    """The values that have memory of their own."""
+    found = set(decide_anchors(tape).reasons)
+    for _, block in blocks_of(tape.operations):
+        operations = tuple(block)
+        turn = tape.turn if operations == tape.operations else len(operations)
+        inside = replace(tape, operations=operations, turn=turn, results=())
+        found -= {v.id for k in stored_products(inside).values() for v in operations[k].outputs}
+    return frozenset(found)
 
 
 def whole_nbytes(tape: Tape, kept: Container[int]) -> int:
