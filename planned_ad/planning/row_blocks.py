@@ -74,6 +74,7 @@ MOST_OPERATIONS = 1000  # of a block: longer ones are mostly scalar code, and tr
 AGAIN = 6  # times that a tape is parted
 
 Path = tuple[tuple[int, int], ...]
+Made = dict[int, tuple[int, Operation]]  # where each value is made, in loops: where these are
 
 
 def in_row_blocks(tape: Tape) -> tuple[Tape, tuple[BlockedRows, ...]]:
@@ -195,10 +196,12 @@ def ways_to_part(tape: Tape, shared: SharedAxes, kept: frozenset[int], is_inner:
         for n, stride in zip(buffer.view.shape, buffer.view.strides) if not buffer.visible else ():
             if is_many(n):
                 weights[shared.root_of_memory(buffer.id, stride), n] += buffer.nbytes
+    enclosed = ((k, op) for k, whole in enumerate(tape.operations) for op in walk((whole,)))
+    made = {v.id: (k, op) for k, op in enclosed for v in op.outputs}
     for (root, extent), nbytes in weights.most_common(CLASSES):
         before = needed_before(tape.operations)
         for _ in range(PHASES if nbytes >= WORTH else 0):
-            blocks = RowBlocks(tape, shared, root, extent, kept, before, is_inner)
+            blocks = RowBlocks(tape, shared, root, extent, kept, made, before, is_inner)
             yield blocks
             before |= blocks.rowwise.axes.keys() | blocks.rowwise.totals.keys()
 
@@ -217,16 +220,12 @@ class RowBlocks:
         root: AxisOf,
         extent: int,
         kept: frozenset[int],
+        made: Made,
         before: frozenset[int],
         is_inner: bool,
     ) -> None:
         self.tape, self.extent, self.kept = tape, extent, kept
-        self.made = {
-            v.id: (position, op)
-            for position, whole in enumerate(tape.operations)
-            for op in walk((whole,))
-            for v in op.outputs
-        }
+        self.made = made
         self.rowwise = Rowwise(tape.operations, tape.buffers, shared, root, extent, before)
         self.rowwise.part()
         self.stored: dict[int, Value] = {}
