@@ -57,6 +57,7 @@ from .anchors import decide_anchors
 from .row_writer import Parted, RowWriter
 from .schedule import BlockedRows
 from .stored_products import stored_products
+from .sums_in_loops import adding
 
 WORTH = 1 << 18  # bytes that are not kept whole: below, they stay in a cache anyway
 BLOCK_NBYTES = 1 << 14  # of what is kept of one block: half of a cache of the first level
@@ -132,6 +133,7 @@ def with_rows_in_a_loop(tape: Tape, path: Path) -> tuple[Tape, BlockedRows] | No
     if path:
         operations = block_at(tape.operations, path)
         inner = replace(tape, operations=operations, turn=len(operations), results=())
+    inner = replace(inner, operations=tuple(adding(op) if isinstance(op, Loop) else op for op in inner.operations))
     written = frozenset(region.buffer for op in inner.operations for region in op.writes)
     local = frozenset(id for id in written if not tape.buffers[id].visible)
     found: list[RowBlocks] = []
