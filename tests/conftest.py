@@ -25,6 +25,7 @@ sys.dont_write_bytecode = False
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden listings anew instead of comparing")
+    parser.addoption("--part", default="1/1", help="with -m long: each N-th of the sweeps, from the K-th on, as K/N")
 
 
 @pytest.fixture
@@ -43,12 +44,15 @@ def pytest_collection() -> Generator[None, Any, Any]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Sweeps that take minutes run with `-m long` only."""
+    """Sweeps that take minutes run with `-m long` only, all of them or a part."""
+    sweeps = [item for item in items if "long" in item.keywords]
+    wanted: list[pytest.Item] = []
     if "long" in (config.getoption("-m") or ""):
-        return
-    left_out = [item for item in items if "long" in item.keywords]
-    items[:] = [item for item in items if "long" not in item.keywords]
-    config.hook.pytest_deselected(items=left_out)
+        first, step = map(int, config.getoption("--part").split("/"))
+        wanted = sweeps[first - 1 :: step]
+    left_out = set(sweeps).difference(wanted)
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=list(left_out))
 
 
 def pytest_collection_finish() -> None:

@@ -131,8 +131,11 @@ class ScheduleInterpreter:
             flat, low = self.memory(memory, dtype)
             now = fixed(view, self.indices)
             operands.append(show(flat, View(offset_at(now.offset, {}) - low, now.shape, now.strides)).copy())
-        flat, _ = self.memory(step.result, op.out.dtype)
-        flat[...] = np.asarray(RULES[op.primitive].evaluate(*operands, **op.params)).reshape(-1)
+        flat, low = self.memory(step.result, op.out.dtype)
+        now = fixed(step.target, self.indices)
+        place = show(flat, View(offset_at(now.offset, {}) - low, now.shape, now.strides))
+        found = np.asarray(RULES[op.primitive].evaluate(*operands, **op.params))
+        place[...] = place + found if step.accumulate else found
 
     def guard(self, step: GuardStep) -> None:
         outcome = self.number(step.memory, step.view, step.dtype)

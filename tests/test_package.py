@@ -36,6 +36,14 @@ def test_what_is_not_there_is_an_attribute_error() -> None:
         planned_ad.gradients  # noqa: B018
 
 
+def test_an_adapter_whose_package_is_missing_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "planned_ad.interop.torch", raising=False)
+    with pytest.raises(ModuleNotFoundError, match=r"interop\.torch_function needs 'torch'") as error:
+        planned_ad.interop.torch_function  # noqa: B018
+    assert error.value.name == "torch"
+
+
 def test_help_of_a_call_tells_shapes() -> None:
     plan = planned_ad.compile(lambda x, z, s: np.sum(x["a"] * s) + np.sum(np.abs(z) ** 2), (TREE, np.ones(3) + 1j, 2.0))
     shown = pydoc.render_doc(plan.gradient, renderer=pydoc.plaintext)

@@ -196,9 +196,10 @@ def test_most_loops_stay_loops() -> None:
 
 
 @pytest.mark.long
-@settings(COMMON, max_examples=1500, derandomize=False)
-@given(programs(statements=6))
-def test_long_random_loops(source: str) -> None:
+@pytest.mark.parametrize("part", range(30))
+@settings(COMMON, max_examples=50, derandomize=False)
+@given(source=programs(statements=6))
+def test_long_random_loops(part: int, source: str) -> None:
     check(source)
 
 

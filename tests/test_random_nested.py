@@ -68,9 +68,10 @@ def test_compiled_programs(source: str) -> None:
 
 
 @pytest.mark.long
-@settings(COMMON, max_examples=1000, derandomize=False)
-@given(programs(statements=12))
-def test_long_programs(source: str) -> None:
+@pytest.mark.parametrize("part", range(20))
+@settings(COMMON, max_examples=50, derandomize=False)
+@given(source=programs(statements=12))
+def test_long_programs(part: int, source: str) -> None:
     check_program(source)
     check_program(source, layout=2, orders=ORDERS[:1], compile_too=True)
 

@@ -102,22 +102,25 @@ def test_larger_arrays(source: str) -> None:
 
 
 @pytest.mark.long
-@settings(COMMON, max_examples=1000, derandomize=False)
-@given(programs(statements=12, **LARGE))
-def test_long_programs_on_larger_arrays(source: str) -> None:
+@pytest.mark.parametrize("part", range(10))
+@settings(COMMON, max_examples=100, derandomize=False)
+@given(source=programs(statements=12, **LARGE))
+def test_long_programs_on_larger_arrays(part: int, source: str) -> None:
     check(source, 3)
 
 
 @pytest.mark.long
-@settings(COMMON, max_examples=500, derandomize=False)
-@given(programs())
-def test_many_other_layouts(source: str) -> None:
+@pytest.mark.parametrize("part", range(10))
+@settings(COMMON, max_examples=50, derandomize=False)
+@given(source=programs())
+def test_many_other_layouts(part: int, source: str) -> None:
     for layout in (1, 2):
         check(source, layout)
 
 
 @pytest.mark.long
-@settings(COMMON, max_examples=2000, derandomize=False)
-@given(programs(statements=14))
-def test_long_programs(source: str) -> None:
+@pytest.mark.parametrize("part", range(20))
+@settings(COMMON, max_examples=100, derandomize=False)
+@given(source=programs(statements=14))
+def test_long_programs(part: int, source: str) -> None:
     check(source, 0)

@@ -4,23 +4,46 @@ An operation is on rows if row `i` of what it makes takes only row `i` of others
 what it combines along the axis is a total, known when all rows are done. What needs a total, or rows in another way,
 goes after. No access to memory may overtake another that it has to come after: of rows that are written, only the same
 row is read or written.
+
+A loop is on rows if all of its iterations are: what they have that is alike in all blocks of rows is made in each, and
+totals may only be added to memory. Then each block of rows runs through the loop by itself (loop interchange).
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
+from ..regions.affine import Ranges
 from ..regions.regions import Region, View, is_injective, is_ragged, overlap, same_layout
 from ..rules.table import RULES
-from ..tape.tape import Apply, Buffer, Constant, Guard, IndexValue, Load, Operation, Scatter, Store, Value, walk
+from ..tape.tape import (
+    Apply,
+    Buffer,
+    Constant,
+    Guard,
+    IndexValue,
+    Load,
+    Loop,
+    Operation,
+    Scatter,
+    Store,
+    Value,
+    over,
+    walk,
+)
+from .enclosing import certainly_runs
+from .row_steps import row_step
 from .shared_axes import AxisOf, SharedAxes, moved_axis
 
 MOST_WHOLE = 1 << 18  # bytes of what a product takes or gives whole, for each block anew: they stay in a cache
 FREE_WHOLE = 1 << 15  # bytes of that which are nearby in any case
+PRODUCT_ROWS = 8  # of a block, at least, for products in loops
+ALIKE = 512  # bytes, at most, of what a loop on rows makes in each block anew
 TOTALS = {"reduce_sum": "add", "reduce_max": "maximum", "reduce_min": "minimum"}
 
 
@@ -31,13 +54,18 @@ class Place(Enum):
 
 
 class RowAccess(NamedTuple):
-    """An access; `axis`: along which axis of its region its rows are, None where it is no rows."""
+    """An access; `axis`: along which axis of its region its rows are, None where it is no rows.
+
+    `step`: how far apart they are in memory, whose rows in their order they are wherever loops move them; 0 where that
+    is not known. In loops on rows, `region` is what all iterations touch together.
+    """
 
     region: Region
     position: int
     is_write: bool
     adds: bool = False
     axis: int | None = None
+    step: int = 0
 
 
 @dataclass
@@ -62,8 +90,15 @@ class Rowwise:
     labels: dict[int, object] = field(default_factory=dict)  # of products: what they call the axis
     least: int = 1  # rows of a block: with fewer, products would wait for what they take whole
     guarded: bool = False  # a guard goes after
+    loops: dict[int, list[RowAccess]] = field(default_factory=dict)  # on rows, by position: what they touch
+    alike: set[int] = field(default_factory=set)  # values in these that are alike in all blocks
+    partial: set[int] = field(default_factory=set)  # and parts of totals
+    in_loops: set[int] = field(default_factory=set)  # memory of the tape's own that loops touch
 
     def part(self) -> None:
+        loops = [op for op in self.operations if isinstance(op, Loop)]
+        touched = {region.buffer for op in loops for region in (*op.reads, *op.writes)}
+        self.in_loops = {id for id in touched if not self.buffers[id].visible}
         for position, op in enumerate(self.operations):
             place = self.place_of(position, op)
             self.places.append(place)
@@ -80,6 +115,8 @@ class Rowwise:
             return Place.AFTER
         if self.guarded and self.waits_for_guards(op):
             return Place.AFTER
+        if isinstance(op, Loop) and self.loop(position, op):
+            return Place.ROWS
         is_free = not any(v.id in self.axes for v in op.inputs) and self.may_go_before(position, op)
         if is_free and not self.starts_rows(op):
             return Place.BEFORE
@@ -108,6 +145,9 @@ class Rowwise:
     # Memory.
 
     def touches_of(self, position: int, op: Operation, place: Place) -> Iterator[RowAccess]:
+        if place is Place.ROWS and position in self.loops:
+            yield from self.loops[position]
+            return
         axis = None
         if place is Place.ROWS and isinstance(op, Load):
             axis = self.axes[op.out.id]
@@ -115,9 +155,21 @@ class Rowwise:
             axis = self.store_axis(op)
         adds = isinstance(op, Store | Scatter) and op.accumulate
         for region in op.reads if not adds else ():
-            yield RowAccess(region, position, False, False, axis)
+            yield self.access(region, position, False, False, axis)
         for region in op.writes:
-            yield RowAccess(region, position, True, adds, axis)
+            yield self.access(region, position, True, adds, axis)
+
+    def access(
+        self, region: Region, position: int, is_write: bool, adds: bool, axis: int | None, loops: tuple[Loop, ...] = ()
+    ) -> RowAccess:
+        """One in the loops on rows that are given, outermost first."""
+        step, touched = 0, region
+        if axis is not None:
+            ranges: Ranges = {loop.index: loop.range for loop in loops}
+            step = row_step(region.view, axis, self.extent, self.buffers[region.buffer].low, ranges)
+        for loop in reversed(loops):
+            touched = over(touched, loop)
+        return RowAccess(touched, position, is_write, adds, axis if touched == region else None, step)
 
     def may_go_before(self, position: int, op: Operation) -> bool:
         """Whether it may overtake all on rows and after that came before it."""
@@ -152,21 +204,96 @@ class Rowwise:
                 return not is_ragged(op.out.shape) and self.apply(op)
         return False
 
+    # Loops on rows.
+
+    def loop(self, position: int, op: Loop) -> bool:
+        """Whether all iterations of a loop are on rows, of which there are some, and what they touch fits."""
+        known = self.axes.copy(), self.labels.copy(), self.alike.copy(), self.partial.copy(), self.least
+        touches: list[RowAccess] = []
+        if self.body(position, op, (), touches) and len(self.axes) > len(known[0]) and self.goes_along(touches):
+            self.loops[position] = touches
+            return True
+        self.axes, self.labels, self.alike, self.partial, self.least = known
+        return False
+
+    def goes_along(self, touches: list[RowAccess]) -> bool:
+        pairs = itertools.combinations_with_replacement(touches, 2)
+        return self.fits(touches) and all(not clash(*pair) or same_rows(*pair, self.extent) for pair in pairs)
+
+    def body(self, position: int, loop: Loop, around: tuple[Loop, ...], touches: list[RowAccess]) -> bool:
+        if not certainly_runs(loop) or loop.stops or not isinstance(loop.start, int):
+            return False
+        loops = (*around, loop)
+        for op in loop.body:
+            inside = self.body(position, op, loops, touches) if isinstance(op, Loop) else self.is_inside(op)
+            if not inside:
+                return False
+            axis = None
+            if isinstance(op, Load):
+                axis = self.axes.get(op.out.id)
+            elif isinstance(op, Store) and op.value.id not in self.partial:
+                axis = self.store_axis(op)
+            adds = isinstance(op, Store) and op.accumulate
+            reads, writes = ((), ()) if op.blocks else (() if adds else op.reads, op.writes)
+            touches += [self.access(region, position, False, False, axis, loops) for region in reads]
+            touches += [self.access(region, position, True, adds, axis, loops) for region in writes]
+        return True
+
+    def is_inside(self, op: Operation) -> bool:
+        """Whether an operation may be in a loop on rows: it is on rows itself, alike in all of them, or adds a part."""
+        match op:
+            case Store():
+                if op.value.id in self.partial:
+                    return op.accumulate
+                return self.store_axis(op) is not None
+            case Load():
+                axis = self.axis_in(op.out)
+                if axis is not None:
+                    self.axes[op.out.id] = axis
+                    return True
+            case Apply() if any(v.id in self.partial for v in op.operands) or is_ragged(op.out.shape):
+                return False
+            case Apply() if any(v.id in self.axes for v in op.operands):
+                return self.apply_inside(op)
+            case Apply() if op.out.nbytes > ALIKE and RULES[op.primitive].kind != "view":
+                return False
+            case Constant() | IndexValue() | Apply():
+                pass
+            case _:
+                return False
+        self.alike.update(v.id for v in op.outputs)
+        return True
+
+    def apply_inside(self, op: Apply) -> bool:
+        kind = RULES[op.primitive].kind
+        if kind == "gather" or not self.apply(op):
+            return False
+        if kind == "contract":
+            self.least = max(self.least, PRODUCT_ROWS)
+        if op.out.id in self.totals:
+            del self.totals[op.out.id]
+            self.partial.add(op.out.id)
+            return TOTALS.get(op.primitive, "add") == "add"
+        return True
+
     def load(self, position: int, op: Load) -> bool:
         axis = self.axis_in(op.out)
-        if axis is None or not self.fits([RowAccess(op.region, position, False, False, axis)]):
+        if axis is None or not self.fits([self.access(op.region, position, False, False, axis)]):
             return False
         self.axes[op.out.id] = axis
         return True
 
     def store(self, position: int, op: Store) -> bool:
         axis = self.store_axis(op)
-        return axis is not None and self.fits([RowAccess(op.region, position, True, op.accumulate, axis)])
+        return axis is not None and self.fits([self.access(op.region, position, True, op.accumulate, axis)])
 
     def store_axis(self, op: Store) -> int | None:
         """The axis of the region along which its rows are: of rows that are stored, or of a number for each element."""
         if op.value.shape or op.value.id in self.axes:
-            return self.axes.get(op.value.id) if op.region.view.shape == op.value.shape else None
+            known = self.axes.get(op.value.id)
+            if known is None and op.region.buffer in self.in_loops:  # what they begin with
+                known = self.axis_in(op.value)
+            return known if op.region.view.shape == op.value.shape else None
         view = op.region.view
         found = [
             k
@@ -290,6 +417,8 @@ def clash(one: RowAccess, other: RowAccess) -> bool:
 
 def same_rows(one: RowAccess, other: RowAccess, extent: int) -> bool:
     """Whether two accesses on rows touch nothing in common but in the same row (sufficient tests)."""
+    if one.step and one.step == other.step:
+        return True
     if one.axis is None or other.axis is None:
         return False
     a, b = one.region.view, other.region.view

@@ -24,7 +24,12 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'planned_ad.interop' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(f"{__name__}.{HOMES[name]}"), name)
+    try:
+        home = importlib.import_module(f"{__name__}.{HOMES[name]}")
+    except ModuleNotFoundError as error:
+        why = f"planned_ad.interop.{name} needs {error.name!r}, which is not installed (the extra `interop` has it)"
+        raise ModuleNotFoundError(why, name=error.name) from error
+    return getattr(home, name)
 
 
 def __dir__() -> list[str]:

@@ -50,6 +50,7 @@ from .schedule import (
     Step,
     Write,
 )
+from .stored_products import stored_products
 
 OUTSIDE = -1  # the home, within a loop body, of values from outside the loop
 NEST_LIMIT = 400  # items: beyond it registers spill and fusion stops paying
@@ -76,9 +77,12 @@ class Placement:
     barrier: int = 0  # first step after all guards: the caller may see a write, an index is in range
     position: int = 0
     store_steps: dict[int, int] = field(default_factory=dict)  # position of a store -> its step
+    stored: dict[int, Apply] = field(default_factory=dict)  # products that are computed where they are stored
 
     def __post_init__(self) -> None:
         self.order = AccessOrder(self.steps)
+        at = (self.tape.operations[k] for k in stored_products(self.tape).values())
+        self.stored = {op.out.id: op for op in at if isinstance(op, Apply)}
 
     def nested(self, anchors: Anchors) -> Placement:
         """An empty placement for a block inside the step that is being placed."""

@@ -43,10 +43,10 @@ def place_operations(out: Placement) -> None:
         out.position = position
         match op:
             case Load() | Constant() | IndexValue() | Apply():
-                if op.out.id in out.anchors.reasons:
+                if op.out.id in out.anchors.reasons and op.out.id not in out.stored:
                     place_value(out, op)
             case Store():
-                place_store(out, op)
+                place_product(out, op) if op.value.id in out.stored else place_store(out, op)
             case Scatter():
                 place_scatter(out, op)
             case Guard():
@@ -156,6 +156,24 @@ def place_store(out: Placement, op: Store) -> None:
     memory = Memory("buffer", op.region.buffer)
     item = Write(memory=memory, view=op.region.view, source=register, accumulate=op.accumulate)
     out.nest(step).add(item, op.line)
+    out.store_steps[out.position] = step
+
+
+def place_product(out: Placement, op: Store) -> None:
+    """A product that is computed where it is stored; into memory of its own where it may read from there."""
+    product = out.stored[op.value.id]
+    leaves = [out.memory_leaf(v, contiguous(v.shape)) for v in product.operands]
+    if any(isinstance(leaf.source, Loaded) and leaf.source.region.buffer == op.region.buffer for leaf in leaves):
+        place_library(out, product)
+        place_store(out, op)
+        return
+    memory = Memory("buffer", op.region.buffer)
+    library = LibraryStep(
+        operation=product, operands=(), result=memory, place=op.region.view, accumulate=op.accumulate, sweep=out.sweep
+    )
+    step = out.new_step(library)
+    library.operands = tuple((*out.address(leaf, step), v.dtype) for leaf, v in zip(leaves, product.operands))
+    out.order.touch(op.region, step, write=True, aligned=False)
     out.store_steps[out.position] = step
 
 

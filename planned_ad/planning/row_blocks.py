@@ -56,12 +56,17 @@ from ..tape.tape import Apply, Load, Loop, Operation, Store, Tape, Value, free_v
 from .anchors import decide_anchors
 from .row_writer import Parted, RowWriter
 from .schedule import BlockedRows
+from .stored_products import stored_products
+from .sums_in_loops import adding
 
 WORTH = 1 << 18  # bytes that are not kept whole: below, they stay in a cache anyway
 BLOCK_NBYTES = 1 << 14  # of what is kept of one block: half of a cache of the first level
 MOST_NBYTES = 1 << 18  # of one block; a cache of the second level
 SHORT = 32  # numbers in a row, at most, for rows to be side by side in vectors
 LANES = 8  # rows, at least, for that
+LOOP_WORTH = 1 << 20  # bytes that are not kept whole where blocks run through loops: what does not fit a cache
+LOOP_NBYTES = 1 << 16  # of what is kept of one block that runs through loops
+LOOP_ROWS = 64  # rows of a block that runs through loops, where they stay in a cache: each iteration has its cost
 PAYS = 3  # operations on numbers, at least, for each that has to be moved for it
 LINE = 16  # rows, at least, where rows are columns of memory: two lines of a cache
 CLASSES = 4  # of axes that are tried, those with most bytes first
@@ -70,6 +75,7 @@ MOST_OPERATIONS = 1000  # of a block: longer ones are mostly scalar code, and tr
 AGAIN = 6  # times that a tape is parted
 
 Path = tuple[tuple[int, int], ...]
+Made = dict[int, tuple[int, Operation]]  # where each value is made, in loops: where these are
 
 
 def in_row_blocks(tape: Tape) -> tuple[Tape, tuple[BlockedRows, ...]]:
@@ -98,7 +104,8 @@ def blocks_of(operations: Sequence[Operation], around: Path = ()) -> Iterator[tu
 
 
 def is_large(block: Sequence[Operation]) -> bool:
-    return sum(op.out.nbytes for op in block if isinstance(op, Apply)) >= WORTH and len(block) <= MOST_OPERATIONS
+    inside = list(walk(tuple(block)))
+    return sum(op.out.nbytes for op in inside if isinstance(op, Apply)) >= WORTH and len(inside) <= MOST_OPERATIONS
 
 
 def block_at(operations: tuple[Operation, ...], path: Path) -> tuple[Operation, ...]:
@@ -120,17 +127,18 @@ def with_block_at(operations: tuple[Operation, ...], path: Path, block: tuple[Op
 
 def with_rows_in_a_loop(tape: Tape, path: Path) -> tuple[Tape, BlockedRows] | None:
     """The tape with the rows of one class of axes of a block in a loop; None where no class is worth it."""
-    kept = frozenset(decide_anchors(tape).reasons)
+    kept = kept_values(tape)
     before = whole_nbytes(tape, kept)
     inner = tape
     if path:
         operations = block_at(tape.operations, path)
         inner = replace(tape, operations=operations, turn=len(operations), results=())
+    inner = replace(inner, operations=tuple(adding(op) if isinstance(op, Loop) else op for op in inner.operations))
     written = frozenset(region.buffer for op in inner.operations for region in op.writes)
     local = frozenset(id for id in written if not tape.buffers[id].visible)
     found: list[RowBlocks] = []
     for through in dict.fromkeys((written, local, frozenset[int]())):
-        found += ways_to_part(inner, SharedAxes(inner.operations, through), kept, is_inner=bool(path))
+        found += ways_to_part(inner, SharedAxes(walk(inner.operations), through), kept, is_inner=bool(path))
     for blocks in sorted(found, key=lambda blocks: -blocks.saved):
         if blocks.saved >= WORTH:
             try:
@@ -140,7 +148,7 @@ def with_rows_in_a_loop(tape: Tape, path: Path) -> tuple[Tape, BlockedRows] | No
             operations = with_block_at(tape.operations, path, parted.operations)
             turn = tape.turn if path else parted.turn
             changed = drop_dead(replace(tape, buffers=parted.buffers, operations=operations, turn=turn))
-            less = before - whole_nbytes(changed, decide_anchors(changed).reasons)
+            less = before - whole_nbytes(changed, kept_values(changed))
             if less >= WORTH:
                 line = blocks.at(Place.ROWS)[0].line
                 return changed, BlockedRows(rows=blocks.extent, together=blocks.count(), nbytes=less, line=line)
@@ -160,6 +168,17 @@ def with_loads_inside(tape: Tape, path: Path) -> tuple[Tape, ...]:
     return (replace(tape, operations=with_block_at(tape.operations, path, block)),) if inside else ()
 
 
+def kept_values(tape: Tape) -> frozenset[int]:
+    """The values that have memory of their own."""
+    found = set(decide_anchors(tape).reasons)
+    for _, block in blocks_of(tape.operations):
+        operations = tuple(block)
+        turn = tape.turn if operations == tape.operations else len(operations)
+        inside = replace(tape, operations=operations, turn=turn, results=())
+        found -= {v.id for k in stored_products(inside).values() for v in operations[k].outputs}
+    return frozenset(found)
+
+
 def whole_nbytes(tape: Tape, kept: Container[int]) -> int:
     """Of all values and memory of a tape that have a place of their own."""
     values = sum(v.nbytes for op in walk(tape.operations) for v in op.outputs if v.id in kept)
@@ -170,7 +189,7 @@ def whole_nbytes(tape: Tape, kept: Container[int]) -> int:
 def ways_to_part(tape: Tape, shared: SharedAxes, kept: frozenset[int], is_inner: bool) -> Iterator[RowBlocks]:
     """The tape parted along the axes that have most bytes."""
     weights: Counter[tuple[AxisOf, int]] = Counter()
-    for op in tape.operations:
+    for op in walk(tape.operations):
         if isinstance(op, Apply) and op.out.id in kept:
             for k, n in enumerate(op.out.shape):
                 if is_many(n):
@@ -179,10 +198,12 @@ def ways_to_part(tape: Tape, shared: SharedAxes, kept: frozenset[int], is_inner:
         for n, stride in zip(buffer.view.shape, buffer.view.strides) if not buffer.visible else ():
             if is_many(n):
                 weights[shared.root_of_memory(buffer.id, stride), n] += buffer.nbytes
+    enclosed = ((k, op) for k, whole in enumerate(tape.operations) for op in walk((whole,)))
+    made = {v.id: (k, op) for k, op in enclosed for v in op.outputs}
     for (root, extent), nbytes in weights.most_common(CLASSES):
         before = needed_before(tape.operations)
         for _ in range(PHASES if nbytes >= WORTH else 0):
-            blocks = RowBlocks(tape, shared, root, extent, kept, before, is_inner)
+            blocks = RowBlocks(tape, shared, root, extent, kept, made, before, is_inner)
             yield blocks
             before |= blocks.rowwise.axes.keys() | blocks.rowwise.totals.keys()
 
@@ -201,11 +222,12 @@ class RowBlocks:
         root: AxisOf,
         extent: int,
         kept: frozenset[int],
+        made: Made,
         before: frozenset[int],
         is_inner: bool,
     ) -> None:
         self.tape, self.extent, self.kept = tape, extent, kept
-        self.made = {v.id: (position, op) for position, op in enumerate(tape.operations) for v in op.outputs}
+        self.made = made
         self.rowwise = Rowwise(tape.operations, tape.buffers, shared, root, extent, before)
         self.rowwise.part()
         self.stored: dict[int, Value] = {}
@@ -221,11 +243,13 @@ class RowBlocks:
     @property
     def saved(self) -> int:
         """Bytes that are not kept whole any more; none where not even the smallest block stays in a cache."""
-        if self.count() * self.row_nbytes() > self.most_nbytes():
+        count = self.count()
+        if count * self.row_nbytes() > self.most_nbytes() or (self.rowwise.loops and count < self.rowwise.least):
             return 0
         rows = [self.made[id][1].outputs[0] for id in self.rowwise.axes if id in self.kept]
         memory = sum(self.tape.buffers[id].nbytes for id in self.local)
-        return memory + sum(v.nbytes for v in rows if v.id not in self.stored)
+        found = memory + sum(v.nbytes for v in rows if v.id not in self.stored)
+        return found if not self.rowwise.loops or found >= LOOP_WORTH else 0
 
     def at(self, place: Place) -> list[Operation]:
         return [op for op, found in zip(self.tape.operations, self.rowwise.places) if found is place]
@@ -292,7 +316,10 @@ class RowBlocks:
         least = LINE if any(is_innermost(value.shape, axis) for value, axis in rows) else 1
         if least * self.row_nbytes() > self.most_nbytes():
             least = min(least, LANES)
-        return rows_together(self.extent, self.row_nbytes(), max(least, self.rowwise.least))
+        if not self.rowwise.loops:
+            return rows_together(self.extent, self.row_nbytes(), max(least, self.rowwise.least), BLOCK_NBYTES)
+        least = max(least, min(LOOP_ROWS, self.most_nbytes() // self.row_nbytes()), self.rowwise.least)
+        return rows_together(self.extent, self.row_nbytes(), least, LOOP_NBYTES)
 
     def most_nbytes(self) -> int:
         """Of one block: twice as many with products, which compute with what is fetched for longer."""
@@ -309,14 +336,16 @@ class RowBlocks:
         loaded = {region.buffer for op in self.again.values() for region in op.reads}
         for id, rows in touches[Place.ROWS].items():
             buffer = self.tape.buffers[id]
-            if buffer.kind != "local" or id in loaded or id in touches[Place.BEFORE] or id in touches[Place.AFTER]:
+            if buffer.visible or id in loaded or id in touches[Place.BEFORE] or id in touches[Place.AFTER]:
                 continue
             step = max(map(abs, buffer.view.strides), default=0)
-            axes = [
-                k for k, s in enumerate(buffer.view.strides) if s == step > 0 and buffer.view.shape[k] == self.extent
-            ]
+            extents = list(enumerate(zip(buffer.view.strides, buffer.view.shape)))
+            axes = [k for k, (s, n) in extents if s == step > 0 and n == self.extent]
             if len(axes) == 1 and all(is_row(touch, step, buffer.low) for touch in rows):
                 found[id] = axes[0]
+            elif buffer.view == contiguous(buffer.view.shape):
+                axes = [k for k, (s, n) in extents if n == self.extent and all(touch.step == s for touch in rows)]
+                found.update((id, k) for k in axes)
         return found
 
     def memory(self, builder: TapeBuilder, value: Value, label: str) -> int:
@@ -325,6 +354,8 @@ class RowBlocks:
 
     def is_last(self) -> bool:
         """Whether rows are so short, and so much is done with them, that several side by side fill vectors better."""
+        if self.rowwise.loops:
+            return False
         inner, work, moved = 0, 0, 0
         axes = self.rowwise.axes
         for op in self.at(Place.ROWS):
@@ -357,10 +388,12 @@ class RowBlocks:
         builder.line = buffer.line
         if self.is_last():  # all that lies between two rows, for `count` of them
             step = buffer.view.strides[axis]
-            return builder.new_buffer("local", buffer.label, buffer.dtype, contiguous((abs(step), count))).id
+            return builder.new_buffer(buffer.kind, buffer.label, buffer.dtype, contiguous((abs(step), count))).id
         shape = (*buffer.view.shape[:axis], count, *buffer.view.shape[axis + 1 :])
         view = View(buffer.view.offset, shape, buffer.view.strides)
-        return builder.new_buffer("local", buffer.label, buffer.dtype, view).id
+        if axis and buffer.view == contiguous(buffer.view.shape):
+            view = contiguous(shape)
+        return builder.new_buffer(buffer.kind, buffer.label, buffer.dtype, view).id
 
     def start(self, builder: TapeBuilder, op: Operation, buffer: int) -> None:
         """What a total is before the first block."""
@@ -398,9 +431,9 @@ def is_innermost(shape: tuple[int, ...], axis: int) -> bool:
     return any(n > 1 for n in shape[:axis]) and all(n == 1 for n in shape[axis + 1 :])
 
 
-def rows_together(extent: int, row_nbytes: int, least: int) -> int:
+def rows_together(extent: int, row_nbytes: int, least: int, block_nbytes: int) -> int:
     """How many rows go together: they fill a cache, and divide the axis where a number near does."""
-    wanted = min(max(BLOCK_NBYTES // row_nbytes, least), extent // 2)
+    wanted = min(max(block_nbytes // row_nbytes, least), extent // 2)
     near = [n for n in range(max(wanted // 2, least), wanted + 1) if extent % n == 0]
     if near:
         return max(near, key=lambda n: (n % 8 == 0, n))

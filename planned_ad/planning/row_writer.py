@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
+from ..analysis.row_steps import in_fewer_rows
 from ..analysis.rowwise import TOTALS, Place, RowAccess, Rowwise
 from ..analysis.shared_axes import moved_axis
 from ..regions.affine import Extent
 from ..regions.regions import Region, View, c_strides, compose, contiguous, decompose
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder
-from ..tape.tape import Apply, Load, Operation, Scatter, Store, Tape, Value
+from ..tape.tape import Apply, Constant, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value, renamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ class RowWriter:
     turned: dict[Region, Value] = field(default_factory=dict)  # memory that was copied so that rows are the last axis
     found: list[tuple[int, Operation]] = field(default_factory=list)  # with the position that they come from
     position: int = 0
+    loops: tuple[Loop, ...] = ()  # on rows, that are open
+    around: RowWriter | None = None  # that of the operations around the innermost of them
 
     def block(self) -> tuple[Operation, ...]:
         rowwise = self.parted.rowwise
@@ -56,14 +59,25 @@ class RowWriter:
             if place is Place.ROWS:
                 self.position, self.builder.line = position, op.line
                 self.write(op)
+        return self.in_order()
+
+    def in_order(self) -> tuple[Operation, ...]:
         return tuple(op for _, op in sorted(self.found, key=lambda item: item[0]))
 
     def emit(self, op: Operation, position: int | None = None) -> None:
         self.found.append((self.position if position is None else position, op))
 
     def write(self, op: Operation) -> None:
-        axes = self.parted.rowwise.axes
+        axes, rowwise = self.parted.rowwise.axes, self.parted.rowwise
         match op:
+            case Loop():
+                self.loop(op)
+            case Store() if op.value.id in rowwise.partial:
+                self.emit(replace(op, value=self.names[op.value.id]))
+            case Load() | Constant() | IndexValue() | Apply() if op.out.id in rowwise.alike:
+                new = self.builder.new_value(op.out.shape, op.out.dtype)
+                self.emit(replace(renamed(op, self.names), out=new))  # type: ignore[call-arg]
+                self.names[op.out.id] = new
             case Load():
                 self.emit(replace(op, out=self.new(op.out), region=self.rows_of_region(op.region, axes[op.out.id])))
                 self.keep_whole(op)
@@ -71,13 +85,25 @@ class RowWriter:
                 axis = self.parted.rowwise.store_axis(op)
                 assert axis is not None
                 region = self.rows_of_region(op.region, axis)
-                self.emit(replace(op, region=region, value=self.names.get(op.value.id, op.value)))
+                value = self.rows(op.value, axis) if op.value.shape else self.names.get(op.value.id, op.value)
+                self.emit(replace(op, region=region, value=value))
             case Scatter():
                 axis = next(axes[v.id] for v in (op.value, *op.indices) if v.id in axes)
                 indices = tuple(self.turned_back(self.rows(v, axis), axis) for v in op.indices)
                 self.emit(replace(op, indices=indices, value=self.turned_back(self.rows(op.value, axis), axis)))
             case Apply():
                 self.apply(op)
+
+    def loop(self, op: Loop) -> None:
+        """A loop on rows, for these rows."""
+        made = {v.id: (k, inner) for k, inner in enumerate(op.body) for v in inner.outputs}
+        fresh: dict[str, Any] = {"shown": {}, "turned": {}, "found": []}
+        parted = replace(self.parted, made=made)
+        inside = replace(self, parted=parted, loops=(*self.loops, op), around=self, **fresh)
+        for inside.position, inner in enumerate(op.body):
+            self.builder.line = inner.line
+            inside.write(inner)
+        self.emit(replace(op, body=inside.in_order()))
 
     # Layouts.
 
@@ -123,7 +149,9 @@ class RowWriter:
             return Region(region.buffer, self.rows_of_view(region.view, axis))
         view, low = region.view, self.parted.tape.buffers[region.buffer].low
         if not self.last:
-            return Region(self.small[region.buffer], View(view.offset, self.shape(view.shape, axis), view.strides))
+            ranges = {loop.index: loop.range for loop in self.loops}
+            extent = self.parted.rowwise.extent
+            return Region(self.small[region.buffer], in_fewer_rows(view, axis, extent, self.count, low, ranges))
         assert isinstance(view.offset, int)
         strides = tuple(1 if k == axis else s * self.count for k, s in enumerate(view.strides))
         small = View((view.offset - low) * self.count, self.shape(view.shape, axis), self.laid_out(strides, axis))
@@ -133,11 +161,11 @@ class RowWriter:
 
     def apply(self, op: Apply) -> None:
         operands, parameters = self.operands(op)
-        total = op.out.id in self.totals
-        if total:
-            out = self.builder.new_value(op.out.shape, op.out.dtype)
+        if op.out.id in self.totals or op.out.id in self.parted.rowwise.partial:
+            out = self.names[op.out.id] = self.builder.new_value(op.out.shape, op.out.dtype)
             self.emit(replace(op, out=out, operands=operands, parameters=parameters))
-            self.add(op, out)
+            if op.out.id in self.totals:
+                self.add(op, out)
             return
         axis = self.parted.rowwise.axes[op.out.id]
         if RULES[op.primitive].kind == "gather" and self.last:  # whose rest comes last
@@ -176,7 +204,7 @@ class RowWriter:
             axes = tuple(sorted(order.index(k) for k in op.params["axes"]))
             return (self.rows(operand, along),), tuple((n, axes if n == "axes" else p) for n, p in op.parameters)
         axis = rowwise.axes[op.out.id]
-        return tuple(self.rows(v, axis) if v.shape else v for v in op.operands), op.parameters
+        return tuple(self.rows(v, axis) if v.shape else self.names.get(v.id, v) for v in op.operands), op.parameters
 
     def view_of(self, op: Apply, axis: int) -> View:
         """The view of an operand with rows along `axis`, as both are laid out here."""
@@ -196,7 +224,7 @@ class RowWriter:
         operands, names = [], {}
         for value, name in zip(op.operands, ("a_labels", "b_labels")):
             there = label in labels[name]
-            operands.append(self.rows(value, labels[name].index(label)) if there else value)
+            operands.append(self.rows(value, labels[name].index(label)) if there else self.names.get(value.id, value))
             names[name] = self.laid_out(labels[name], labels[name].index(label)) if there else labels[name]
         out = labels["out_labels"]
         names["out_labels"] = self.laid_out(out, out.index(label)) if label in out else out
@@ -220,6 +248,8 @@ class RowWriter:
         """The rows of a value along an axis: of one on rows, or of one from before, as it is shown there."""
         if value.id in self.parted.rowwise.axes:
             return self.names[value.id]
+        if self.around is not None and value.id not in self.parted.made:
+            return self.around.rows(value, axis)
         if (value.id, axis) not in self.shown:
             self.shown[value.id, axis] = self.show(value, axis)
         return self.shown[value.id, axis]
@@ -240,11 +270,11 @@ class RowWriter:
                 break
             assert isinstance(op, Apply)
             base, view = op.operands[0], inner
-        return self.view(base, self.rows_of_view(view, axis))
+        return self.view(self.names.get(base.id, base), self.rows_of_view(view, axis))
 
     def computed_again(self, op: Apply, axis: int) -> Value:
         """Rows of what nobody keeps."""
-        operands = tuple(self.rows(v, axis) if v.shape else v for v in op.operands)
+        operands = tuple(self.rows(v, axis) if v.shape else self.names.get(v.id, v) for v in op.operands)
         out = self.builder.new_value(self.shape(op.out.shape, axis), op.out.dtype)
         self.emit(replace(op, out=out, operands=operands))
         return out

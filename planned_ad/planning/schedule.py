@@ -14,7 +14,7 @@ import numpy as np
 
 from ..python.source import Line
 from ..regions.affine import Affine
-from ..regions.regions import View
+from ..regions.regions import View, contiguous
 from ..tape.tape import Apply, Branch, Guard, Loop, Tape, Value
 
 
@@ -132,12 +132,22 @@ class Nest:
 
 @dataclass(slots=True, kw_only=True)
 class LibraryStep:
-    """One operation on whole arrays in memory: a product by BLAS, a scan, a search for true elements."""
+    """One operation on whole arrays in memory: a product by BLAS, a scan, a search for true elements.
+
+    Products may go to any rows in memory, `place`, and be added (`accumulate`) to what is there.
+    """
 
     operation: Apply
     operands: tuple[tuple[Memory, View, np.dtype], ...]
     result: Memory
+    place: View | None = None
+    accumulate: bool = False
     sweep: str = "primal"
+
+    @property
+    def target(self) -> View:
+        """Where the result goes in its memory."""
+        return contiguous(self.operation.out.shape) if self.place is None else self.place
 
 
 @dataclass(slots=True, kw_only=True)

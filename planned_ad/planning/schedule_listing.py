@@ -104,7 +104,10 @@ def step_rows(
         arguments = [place(plan, names, memory, view) for memory, view, _ in step.operands]
         arguments += [f"{key}={parameter(p)}" for key, p in step.operation.parameters]
         result = memory_name(plan, names, step.result)
-        text = f"{result} = {step.operation.primitive}({', '.join(arguments)})"
+        if step.place is not None:
+            result = place(plan, names, step.result, step.place)
+        sign = "+=" if step.accumulate else "="
+        text = f"{result} {sign} {step.operation.primitive}({', '.join(arguments)})"
         return [(f"# step {number}, library", None), (text, step.operation.line)]
     return nest_rows(plan, names, number, step, free)
 

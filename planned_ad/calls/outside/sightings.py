@@ -347,8 +347,9 @@ class Walk:
 
     def class_attributes(self, cls: type, path: str) -> None:
         known: set[str] = set()
-        for base in cls.__mro__:
-            for name, value in list(vars(base).items()) if is_written_by_user(base) else ():
+        for base in filter(is_written_by_user, cls.__mro__):
+            self.row(watchtable.size_of_class(base))
+            for name, value in list(vars(base).items()):
                 is_special = name.startswith("__") and name.endswith("__")
                 if isinstance(value, types.MemberDescriptorType | types.GetSetDescriptorType):
                     continue

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import gc
 import types
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -87,6 +88,11 @@ def class_of(obj: object) -> Row:
 
 def length_of(items: dict) -> Row:
     return cell(id(items) + DICT_LENGTH, dict.__len__(items), items)
+
+
+def size_of_class(cls: type) -> Row:
+    """How many attributes a class itself has: one that is added may hide what its instances have."""
+    return length_of(next(d for d in gc.get_referents(vars(cls)) if type(d) is dict))  # of which `vars` is a view
 
 
 def layout_of(array: np.ndarray) -> list[Row]:

@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from ...passes.products import TILED_PRODUCT
 from ...planning.schedule import LibraryStep
-from ...regions.regions import c_strides
+from ...regions.regions import View
 from ..llvm.places import LoopPart, Pointers, loop
 from ..llvm.types import I8, I32, I64, constant, memory_type
 from ..maths.notation import declare
@@ -85,7 +85,7 @@ def product_of(step: LibraryStep) -> Product:
     params: dict[str, Any] = step.operation.params
     a_labels, b_labels, out_labels = (params[f"{name}_labels"] for name in ("a", "b", "out"))
     (_, a_view, _), (_, b_view, _) = step.operands
-    out_strides = dict(zip(out_labels, c_strides(step.operation.out.shape)))
+    out_strides = dict(zip(out_labels, step.target.strides))
     a_strides, b_strides = dict(zip(a_labels, a_view.strides)), dict(zip(b_labels, b_view.strides))
     extents = dict(zip((*a_labels, *b_labels), (*a_view.shape, *b_view.shape)))
     groups: dict[str, list[Dimension]] = {"batch": [], "m": [], "n": [], "k": []}
@@ -127,8 +127,8 @@ def emit_contract(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) 
 
 def emit_zeros(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> None:
     product, out = product_of(step), step.operation.out
-    if out.size and (product.k.extent == 0 or product.sums):
-        zero(builder, pointers.of(step.result), out.size, out.dtype)
+    if out.size and (product.k.extent == 0 or product.sums) and not step.accumulate:
+        zero(builder, pointers.of(step.result), pointers.offset(builder, step.target.offset), step.target, out.dtype)
 
 
 def emit_products(
@@ -137,10 +137,10 @@ def emit_products(
     """The products, on memory that is zero where they are added up; or a `part` of them: those of a stretch of the loop
     around them of this number, or of the rows of tiles."""
     product = product_of(step)
-    dtype = step.operation.out.dtype
+    dtype, accumulate = step.operation.out.dtype, step.accumulate or bool(product_of(step).sums)
     (a_memory, a_view, _), (b_memory, b_view, _) = step.operands
     bases = [pointers.of(a_memory), pointers.of(b_memory), pointers.of(step.result)]
-    offsets = [pointers.offset(builder, view.offset) for view in (a_view, b_view)] + [ir.Constant(I64, 0)]
+    offsets = [pointers.offset(builder, view.offset) for view in (a_view, b_view, step.target)]
     if step.operation.out.size == 0:
         return
     if product.k.extent == 0 or any(d.extent == 0 for d in product.sums):
@@ -165,11 +165,11 @@ def emit_products(
             swapped, form = tiled
             scalar, vector = (places[0], places[1]) if swapped else (places[1], places[0])
             rows = part if cut is None else None
-            emit_tiled(builder, form, scalar, vector, places[2], dtype, accumulate=bool(product.sums), part=rows)
+            emit_tiled(builder, form, scalar, vector, places[2], dtype, accumulate, part=rows)
         elif product.blas and dtype.kind == "f":
-            call_gemm(builder, product, places, dtype, accumulate=bool(product.sums))
+            call_gemm(builder, product, places, dtype, accumulate)
         else:
-            plain_product(builder, product, places, dtype, accumulate=bool(product.sums))
+            plain_product(builder, product, places, dtype, accumulate)
 
     inside((*product.sums, *product.loops), offsets)
 
@@ -189,10 +189,15 @@ def tiled_form(product: Product) -> tuple[bool, Tiled] | None:
     return None
 
 
-def zero(builder: ir.IRBuilder, base: ir.Value, count: int, dtype: np.dtype) -> None:
-    kind = memory_type(dtype)
-    with loop(builder, 0, count, 1) as i:
-        builder.store(ir.Constant(kind, 0), builder.gep(builder.bitcast(base, kind.as_pointer()), [i]))
+def zero(builder: ir.IRBuilder, base: ir.Value, offset: ir.Value, view: View, dtype: np.dtype) -> None:
+    """Zeros from an offset on, in the shape and the strides of a view."""
+    if not view.shape:
+        kind = memory_type(dtype)
+        builder.store(ir.Constant(kind, 0), builder.gep(builder.bitcast(base, kind.as_pointer()), [offset]))
+        return
+    with loop(builder, 0, view.shape[0], 1) as i:
+        inner = View(0, view.shape[1:], view.strides[1:])
+        zero(builder, base, builder.add(offset, builder.mul(i, I64(view.strides[0]))), inner, dtype)
 
 
 def call_gemm(builder: ir.IRBuilder, product: Product, places: list[ir.Value], dtype, accumulate: bool) -> None:

@@ -1,0 +1,81 @@
+"""Classes that change after a plan was compiled: what is put into them may hide what their instances have."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import planned_ad
+from planned_ad.calls.outside.watch import Watch
+from planned_ad.trace import trace
+
+X = np.array([0.5, 2.0, 3.0])
+
+
+class Meta(type):
+    pass
+
+
+class Base(metaclass=Meta):
+    pass
+
+
+class Held(Base):
+    shared = 2.0
+
+    def __init__(self):
+        self.own = 2.0
+
+    def method(self):
+        return 2.0
+
+
+def asked(value):
+    """A `__getattribute__` that knows better."""
+    names = {"own": value, "shared": value, "method": lambda: value}
+    return lambda self, name: names[name] if name in names else object.__getattribute__(self, name)
+
+
+CHANGES = {
+    "getattribute": (lambda h: h.own, Held, "__getattribute__", asked(7.0)),
+    "getattribute of a class attribute": (lambda h: h.shared, Held, "__getattribute__", asked(7.0)),
+    "getattribute of a method": (lambda h: h.method(), Held, "__getattribute__", asked(7.0)),
+    "getattribute of a base": (lambda h: h.own, Base, "__getattribute__", asked(7.0)),
+    "property": (lambda h: h.own, Held, "own", property(lambda self: 7.0, lambda self, value: None)),
+    "property of a base": (lambda h: h.own, Base, "own", property(lambda self: 7.0, lambda self, value: None)),
+    "metaclass": (lambda h: type(h).shared, Meta, "shared", property(lambda cls: 7.0)),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_a_class_gets_later_is_seen(what: str) -> None:
+    read, cls, name, value = CHANGES[what]
+    held = Held()
+
+    def f(x):
+        return np.sum(x * x) * read(held)
+
+    before, watch = f(X), Watch(trace(f, (X,)).outside)
+    assert watch.is_same()
+    setattr(cls, name, value)
+    try:
+        assert f(X) != before and not watch.is_same() and not watch.holds()
+    finally:
+        delattr(cls, name)
+    assert watch.holds()
+
+
+def test_a_class_that_gets_what_is_not_read_needs_no_trace() -> None:
+    @dataclasses.dataclass
+    class Settings:
+        rate: float = 2.0
+
+    settings = Settings()
+    plan = planned_ad.compile(lambda x: np.sum(x) * settings.rate, X, on_branch="raise")
+    Settings.other = 3.0  # type: ignore[attr-defined]
+    assert plan(X) == np.sum(X) * 2.0
+    Settings.rate = property(lambda self: 5.0)  # type: ignore[assignment]
+    with pytest.raises(planned_ad.errors.PlannedADError, match="rate"):
+        plan(X)
