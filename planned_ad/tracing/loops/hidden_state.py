@@ -147,7 +147,12 @@ def is_stateful(kind: Any) -> bool:
     package = package_of(kind)
     if package not in sys.stdlib_module_names or package in (*CLEAR, *LEFT_OUT, *PLAIN) or is_iterator(kind):
         return False
-    return not any(type(value) is types.FunctionType for value in vars(kind).values())
+    return not is_written_in_python(kind) and not any(type(value) is types.FunctionType for value in vars(kind).values())
+
+
+def is_written_in_python(kind: Any) -> bool:
+    """Whether all that objects of a class hold are attributes, also where it has no methods: `dataclasses.MISSING`."""
+    return kind.__new__ is object.__new__ and all("__dict__" in vars(each) for each in kind.__mro__[:-1])
 
 
 def package_of(kind: type) -> str:
