@@ -27,7 +27,9 @@ def __getattr__(name: str) -> Any:
     try:
         home = importlib.import_module(f"{__name__}.{HOMES[name]}")
     except ModuleNotFoundError as error:
-        why = f"planned_ad.interop.{name} needs {error.name!r}, which is not installed here (the extra `interop` has it)"
+        why = (
+            f"planned_ad.interop.{name} needs {error.name!r}, which is not installed here (the extra `interop` has it)"
+        )
         raise ModuleNotFoundError(why, name=error.name) from error
     return getattr(home, name)
 
