@@ -7,7 +7,6 @@ whatever moves on shows as another operation, constant, or variable.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
@@ -154,7 +153,7 @@ class Matching:
             self.bind("index", x.index, y.index)
         for a, b in zip(x.outputs, y.outputs):
             self.bind("value", a.id, b.id)
-        for name in parts_of(type(x)):
+        for name in compared_fields(x):
             one, other = getattr(x, name), getattr(y, name)
             if not (self.named("index", one, other) if name == "index" else self.same(one, other)):
                 return y.line, x, y
@@ -269,7 +268,12 @@ def shown(value: Any) -> str:
     return "an array" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
 
 
-@functools.cache
-def parts_of(kind: type[Operation]) -> tuple[str, ...]:
+FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def compared_fields(op: Operation) -> tuple[str, ...]:
     """What an operation has, but for its line and its blocks."""
-    return tuple(f.name for f in fields(kind) if f.name not in ("line", "body", "then", "otherwise"))
+    kind = type(op)
+    if kind not in FIELDS:
+        FIELDS[kind] = tuple(f.name for f in fields(kind) if f.name not in ("line", "body", "then", "otherwise"))
+    return FIELDS[kind]
