@@ -169,7 +169,14 @@ def functions(x):
     return total + scaled(1.0)
 
 
-LOOPS = [one_for_each, changed_on_one_side, two_names, of_dicts, of_lists, of_lists_that_grow]
+def of_dataclasses(x):
+    one, other = Pair(x[0], 0.0), Pair(x[1], 1.0)
+    for v in x:
+        one.y, other.y = other.y + v * one.x, 0.9 * one.y
+    return one.x * one.y + other.y
+
+
+LOOPS = [one_for_each, changed_on_one_side, two_names, of_dicts, of_lists, of_lists_that_grow, of_dataclasses]
 PROGRAMS = [*LOOPS, of_a_class, in_turn, values, the_one_before, kept_at_times, chained, functions]
 
 
