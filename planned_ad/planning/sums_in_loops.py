@@ -40,7 +40,7 @@ def adding(loop: Loop) -> Loop:
     gone: set[int] = set()
     for position, op in enumerate(body):
         if isinstance(op, Store) and not op.accumulate and touches[op.region.buffer] == 2:
-            links, found = chain(op, made, uses)
+            links, found = added_terms(op, made, uses)
             if links:
                 terms[position] = found
                 gone |= links
@@ -56,7 +56,7 @@ def adding(loop: Loop) -> Loop:
     return replace(loop, body=tuple(new))
 
 
-def chain(store: Store, made: Mapping[int, Operation], uses: Mapping[int, int]) -> tuple[set[int], list[Value]]:
+def added_terms(store: Store, made: Mapping[int, Operation], uses: Mapping[int, int]) -> tuple[set[int], list[Value]]:
     """The values from the load of what a store writes to up to what it writes, and what is added on the way."""
     links, terms, value = set[int](), list[Value](), store.value
     while uses[value.id] == 1 and value.shape == store.region.shape:
@@ -67,14 +67,14 @@ def chain(store: Store, made: Mapping[int, Operation], uses: Mapping[int, int]) 
         if not isinstance(op, Apply) or op.primitive != "add" or op.out.dtype.kind != "f":
             break
         first, second = op.operands
-        value, term = (first, second) if leads_to(first, store, made) else (second, first)
+        value, term = (first, second) if begins_there(first, store, made) else (second, first)
         if term.shape != store.region.shape or term.dtype != value.dtype:
             break
         terms.append(term)
     return set(), []
 
 
-def leads_to(value: Value, store: Store, made: Mapping[int, Operation]) -> bool:
+def begins_there(value: Value, store: Store, made: Mapping[int, Operation]) -> bool:
     """Whether a sum begins with what a store writes to, on its left."""
     op = made.get(value.id)
     while isinstance(op, Apply) and op.primitive == "add":

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 AGAIN = 2  # passes that have to record what the one before them recorded
 DEPTH = 4  # of containers and objects that variables are followed through
-PARTS: dict[type, tuple[str, ...]] = {}  # of operations, see `compared_parts`
 STRUCTURED = (Value, Region, View, Ragged, Affine, tuple)  # in which there are names
 
 Stores = Sequence[tuple[Buffer, Value]]
@@ -154,7 +153,7 @@ class Matching:
             self.bind("index", x.index, y.index)
         for a, b in zip(x.outputs, y.outputs):
             self.bind("value", a.id, b.id)
-        for name in compared_parts(x):
+        for name in compared_fields(x):
             one, other = getattr(x, name), getattr(y, name)
             if not (self.named("index", one, other) if name == "index" else self.same(one, other)):
                 return y.line, x, y
@@ -269,10 +268,12 @@ def shown(value: Any) -> str:
     return "an array" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
 
 
-def compared_parts(op: Operation) -> tuple[str, ...]:
+FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def compared_fields(op: Operation) -> tuple[str, ...]:
     """What an operation has, but for its line and its blocks."""
-    found = PARTS.get(type(op))
-    if found is None:
-        names = tuple(f.name for f in fields(op) if f.name not in ("line", "body", "then", "otherwise"))
-        found = PARTS[type(op)] = names
-    return found
+    kind = type(op)
+    if kind not in FIELDS:
+        FIELDS[kind] = tuple(f.name for f in fields(kind) if f.name not in ("line", "body", "then", "otherwise"))
+    return FIELDS[kind]
