@@ -257,7 +257,7 @@ def test_random_programs(seeds: range, small: None) -> None:
 
 @pytest.mark.parametrize("f", [paths, filtered_columns, short_rows])
 def test_compiled(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, number in dict(WORTH=1, LOOP_WORTH=1, LOOP_NBYTES=600, LOOP_ROWS=2).items():
+    for name, number in dict(WORTH=1, LOOP_WORTH=1, LOOP_NBYTES=600, LOOP_ROWS=2, STRIP_NBYTES=16).items():
         monkeypatch.setattr(row_blocks, name, number)
     monkeypatch.setattr(planner, "WORTH", 1)
     plan = check_gradient(f, *arguments(), every_call=False)

@@ -66,7 +66,9 @@ SHORT = 32  # numbers in a row, at most, for rows to be side by side in vectors
 LANES = 8  # rows, at least, for that
 LOOP_WORTH = 1 << 20  # bytes that are not kept whole where blocks run through loops: what does not fit a cache
 LOOP_NBYTES = 1 << 16  # of what is kept of one block that runs through loops
+LOOP_MOST_NBYTES = 1 << 20
 LOOP_ROWS = 64  # rows of a block that runs through loops, where they stay in a cache: each iteration has its cost
+STRIP_NBYTES = 1 << 11  # of memory that is passed through strip by strip
 PAYS = 3  # operations on numbers, at least, for each that has to be moved for it
 LINE = 16  # rows, at least, where rows are columns of memory: two lines of a cache
 CLASSES = 4  # of axes that are tried, those with most bytes first
@@ -318,11 +320,22 @@ class RowBlocks:
             least = min(least, LANES)
         if not self.rowwise.loops:
             return rows_together(self.extent, self.row_nbytes(), max(least, self.rowwise.least), BLOCK_NBYTES)
-        least = max(least, min(LOOP_ROWS, self.most_nbytes() // self.row_nbytes()), self.rowwise.least)
+        least = max(least, self.loop_rows(), self.rowwise.least)
         return rows_together(self.extent, self.row_nbytes(), least, LOOP_NBYTES)
+
+    def loop_rows(self) -> int:
+        """How many rows are worth an iteration: enough for the strips of memory that it passes to be read at speed."""
+        touches = (touch for found in self.rowwise.loops.values() for touch in found)
+        buffers = (self.tape.buffers[t.region.buffer] for t in touches if t.step == 1 and t.axis is None)
+        sizes = [buffer.dtype.itemsize for buffer in buffers if buffer.visible]
+        if sizes:
+            return min(max(LOOP_ROWS, STRIP_NBYTES // min(sizes)), LOOP_MOST_NBYTES // self.row_nbytes())
+        return min(LOOP_ROWS, MOST_NBYTES // self.row_nbytes())
 
     def most_nbytes(self) -> int:
         """Of one block: twice as many with products, which compute with what is fetched for longer."""
+        if self.rowwise.loops:
+            return LOOP_MOST_NBYTES
         return MOST_NBYTES * (2 if self.rowwise.least > 1 else 1)
 
     def row_nbytes(self) -> int:
