@@ -345,3 +345,20 @@ def test_options_of_transforms_and_plans() -> None:
     for call, match in wrong:
         with pytest.raises(planned_ad.errors.PlannedADError, match=match):
             call()
+
+
+def test_errors_of_traced_values_stay_refusals_where_the_trace_starts_again() -> None:
+    """After loops that the trace knew better than to record (`numpy.vectorize`), too."""
+
+    def f(x):
+        squares = np.vectorize(lambda v: v**2 if v > 0 else -v)(x)
+        return squares.sum() + np.frompyfunc(lambda a, b: a * b + 1, 2, 1).reduce(x)
+
+    with pytest.raises(UnsupportedError, match="raises AttributeError .* for traced values, and not for the numbers"):
+        trace(f, (np.sin(np.arange(24.0)),))
+
+
+def test_several_cotangents_are_named() -> None:
+    plan = planned_ad.compile(lambda x: {"s": 2 * x, "t": (x[0], x @ x)}, np.ones(3))
+    with pytest.raises(ArgumentError, match="cotangent0=, cotangent1=, cotangent2="):
+        plan.pullback(np.ones(3), cotangent={"s": np.ones(3), "t": (1.0, 1.0)})
