@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.calls.parameters import is_scalar_loss
 from planned_ad.tape.interpret import GuardBroken, interpret
 from planned_ad.tape.tape import Tape
 from planned_ad.trace import Trace, trace
 
-from .oracle import memories_for, shadows_in, swept
+from .oracle import lazily_compiled, loss_tape, memories_for, shadows_in, swept
 from .tracing_oracle import replay
 
 
@@ -30,11 +31,11 @@ class InterpretedPlan:
         self.add(example)
 
     def add(self, x: np.ndarray) -> Trace:
-        self.traces.append(trace(self.f, (x.copy(),), **self.options))
+        self.traces.append(trace(self.f, (x.copy("K"),), **self.options))
         return self.traces[-1]
 
     def __call__(self, x: np.ndarray) -> Any:
-        return self.run(lambda found: replay(found, x.copy())[0], x)
+        return self.run(lambda found: replay(found, x.copy("K"))[0], x)
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         return self.run(lambda found: self.swept(found, x), x)
@@ -55,6 +56,16 @@ class InterpretedPlan:
         interpret(tape, memories)
         (shadow,) = shadows_in(tape, memories).values()
         return shadow
+
+
+def with_loops_compiled(f: Callable[..., Any], example: np.ndarray, unroll: int) -> Any:
+    """For values: compiled where all loops are recorded once. There is a derivative, too."""
+    if unroll:
+        return InterpretedPlan(f, example, unroll=unroll)
+    plan = lazily_compiled(f, example, unroll=0, check=False)
+    if is_scalar_loss(plan._variants[0].trace):
+        loss_tape(plan)
+    return plan
 
 
 def check_elsewhere(f: Callable[..., Any], size: int, unroll: int, compiled: bool, step: float, rel: float) -> None:

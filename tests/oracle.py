@@ -10,7 +10,8 @@ import numpy as np
 import planned_ad
 from planned_ad.calls.entries import Entry, entry_tape
 from planned_ad.calls.kinds import KINDS
-from planned_ad.plan import Plan
+from planned_ad.compiling import default_options
+from planned_ad.plan import Plan, known_or_new
 from planned_ad.python.structure import flatten
 from planned_ad.tape.interpret import array_of, interpret, memory_of, uninitialised
 from planned_ad.tape.tape import Tape
@@ -32,6 +33,12 @@ def compiled(f: Callable[..., Any], *args: Any, **options: Any) -> Plan:
     plan = planned_ad.compile(f, args, **options)
     verify(plan._variants[0].trace.tape)
     return plan
+
+
+def lazily_compiled(f: Callable[..., Any], *args: Any, **options: Any) -> Plan:
+    """A plan of which nothing is compiled before it is asked for, not the gradient either."""
+    wanted: Any = default_options() | options
+    return known_or_new(f, args, wanted, None)[0]
 
 
 def assert_close(actual: Any, expected: Any, what: str = "") -> None:

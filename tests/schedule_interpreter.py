@@ -106,9 +106,9 @@ class ScheduleInterpreter:
         order = np.arange(count)
         if self.random is not None and not nest.ordered:
             order = self.random.permutation(count)
-        block = count if self.block is None else self.block
+        block, run = count if self.block is None else self.block, NestRun(self, nest, indices)
         for start in range(0, count, max(block, 1)):
-            self.run_block(nest, indices[:, order[start : start + block]])
+            run.block(order[start : start + block])
 
     def start(self, item: Reduce, domain: tuple[int, ...]) -> None:
         identity: float | None = COMBINE[item.operation].identity
@@ -123,60 +123,6 @@ class ScheduleInterpreter:
         kept = [n for k, n in enumerate(domain) if k not in item.axes]
         if 0 not in kept:
             flat[...] = identity
-
-    def run_block(self, nest: Nest, index: np.ndarray) -> None:
-        registers: list[np.ndarray] = []
-
-        def places(view: View) -> np.ndarray:
-            found = np.full(index.shape[1], offset_at(view.offset, self.indices))
-            for axis, stride in zip(index, view.strides):
-                found = found + axis * stride
-            return found
-
-        def moved(at: np.ndarray, item: GatherRead | Write) -> np.ndarray:
-            for k, stride in zip(item.indices, item.strides):
-                at = at + registers[k].astype(np.int64) * stride
-            return at
-
-        def write(item: Write) -> None:
-            number = np.broadcast_to(registers[item.source], index.shape[1:])
-            flat, low = self.memory(item.memory, number.dtype)
-            at = moved(places(item.view), item) - low
-            assert at.size == 0 or at.min() >= 0
-            if item.accumulate:
-                np.add.at(flat, at, number)
-            else:
-                for k, n in zip(at, number):  # in order
-                    flat[k] = n
-
-        for number, item in enumerate(nest.items):
-            match item:
-                case Immediate():
-                    registers.append(np.array(item.number, item.dtype))
-                case Position():
-                    registers.append(np.array(offset_at(item.expression, self.indices), item.dtype))
-                case Read() | GatherRead():
-                    flat, low = self.memory(item.memory, item.dtype)
-                    at = places(item.view) - low
-                    if isinstance(item, GatherRead):
-                        at = moved(at, item)
-                    assert at.size == 0 or at.min() >= 0
-                    registers.append(flat[at])
-                case Compute():
-                    operands = [registers[k] for k in item.operands]
-                    result = RULES[item.primitive].evaluate(*operands, **dict(item.parameters))
-                    assert np.asarray(result).dtype == item.dtype, (item, np.asarray(result).dtype)
-                    registers.append(np.asarray(result))
-                case Write():
-                    write(item)
-                    registers.append(np.array(0))
-                case Reduce():
-                    flat, _ = self.memory(item.memory, item.dtype)
-                    source = np.broadcast_to(registers[item.source], index.shape[1:])
-                    COMBINE[item.operation].at(flat, places(item.view), source)
-                    registers.append(np.array(0))
-            if number in nest.spills:
-                write(nest.spills[number])
 
     def library(self, step: LibraryStep) -> None:
         op = step.operation
@@ -195,6 +141,74 @@ class ScheduleInterpreter:
         outcome = self.number(step.memory, step.view, step.dtype)
         if outcome != step.operation.outcome:
             raise GuardBroken(step.operation, outcome)
+
+
+class NestRun:
+    """One run of a nest: where it reads and writes for all its indices, and the registers of a block of them."""
+
+    def __init__(self, interpreter: ScheduleInterpreter, nest: Nest, indices: np.ndarray):
+        self.interpreter, self.nest, self.indices = interpreter, nest, indices
+        self.places: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # by the identity of items
+        self.chosen = np.arange(0)  # the places of the block's indices among all
+        self.registers: list[np.ndarray] = []
+
+    def place(self, item: Read | GatherRead | Write | Reduce, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+        """A flat array, and where in it an item finds the elements of this block."""
+        found = self.places.get(id(item))
+        if found is None:
+            flat, low = self.interpreter.memory(item.memory, dtype)
+            view = item.view
+            at = np.full(self.indices.shape[1], offset_at(view.offset, self.interpreter.indices) - low)
+            for axis, stride in zip(self.indices, view.strides):
+                at = at + axis * stride
+            assert isinstance(item, GatherRead | Write) or at.min(initial=0) >= 0
+            found = self.places[id(item)] = flat, at
+        flat, at = found[0], found[1][self.chosen]
+        if isinstance(item, GatherRead | Write):
+            for k, stride in zip(item.indices, item.strides):
+                at = at + self.registers[k].astype(np.int64) * stride
+            assert at.min(initial=0) >= 0
+        return flat, at
+
+    def write(self, item: Write) -> None:
+        number = self.register(item.source)
+        flat, at = self.place(item, number.dtype)
+        if item.accumulate:
+            np.add.at(flat, at, number)
+        else:
+            for k, n in zip(at, number):  # in order
+                flat[k] = n
+
+    def register(self, source: int) -> np.ndarray:
+        return np.broadcast_to(self.registers[source], self.chosen.shape)
+
+    def block(self, chosen: np.ndarray) -> None:
+        self.chosen, self.registers = chosen, []
+        for number, item in enumerate(self.nest.items):
+            self.registers.append(self.computed(item))
+            if number in self.nest.spills:
+                self.write(self.nest.spills[number])
+
+    def computed(self, item: object) -> np.ndarray:
+        match item:
+            case Immediate():
+                return np.array(item.number, item.dtype)
+            case Position():
+                return np.array(offset_at(item.expression, self.interpreter.indices), item.dtype)
+            case Read() | GatherRead():
+                flat, at = self.place(item, item.dtype)
+                return flat[at]
+            case Compute():
+                operands = [self.registers[k] for k in item.operands]
+                result = np.asarray(RULES[item.primitive].evaluate(*operands, **dict(item.parameters)))
+                assert result.dtype == item.dtype, (item, result.dtype)
+                return result
+            case Write():
+                self.write(item)
+            case Reduce():
+                flat, at = self.place(item, item.dtype)
+                COMBINE[item.operation].at(flat, at, self.register(item.source))
+        return np.array(0)
 
 
 def run_plan(plan: MemoryPlan, memories: Mapping[int, np.ndarray], block: int | None = None, shuffle: bool = False):

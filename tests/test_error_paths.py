@@ -354,7 +354,7 @@ def test_errors_of_traced_values_stay_refusals_where_the_trace_starts_again() ->
         squares = np.vectorize(lambda v: v**2 if v > 0 else -v)(x)
         return squares.sum() + np.frompyfunc(lambda a, b: a * b + 1, 2, 1).reduce(x)
 
-    with pytest.raises(UnsupportedError, match="raises AttributeError .* for traced values, and not for the numbers"):
+    with pytest.raises(UnsupportedError, match=r"raises AttributeError .* for traced values, and not for the numbers"):
         trace(f, (np.sin(np.arange(24.0)),))
 
 

@@ -169,7 +169,14 @@ def functions(x):
     return total + scaled(1.0)
 
 
-LOOPS = [one_for_each, changed_on_one_side, two_names, of_dicts, of_lists, of_lists_that_grow]
+def of_dataclasses(x):
+    one, other = Pair(x[0], 0.0), Pair(x[1], 1.0)
+    for v in x:
+        one.y, other.y = other.y + v * one.x, 0.9 * one.y
+    return one.x * one.y + other.y
+
+
+LOOPS = [one_for_each, changed_on_one_side, two_names, of_dicts, of_lists, of_lists_that_grow, of_dataclasses]
 PROGRAMS = [*LOOPS, of_a_class, in_turn, values, the_one_before, kept_at_times, chained, functions]
 
 
@@ -177,10 +184,10 @@ PROGRAMS = [*LOOPS, of_a_class, in_turn, values, the_one_before, kept_at_times, 
 @pytest.mark.parametrize("f", [*PROGRAMS, *IN_TURN], ids=lambda f: f.__name__)
 def test_objects_in_loops(f: Callable, options: dict) -> None:
     rng = np.random.default_rng(0)
-    if (options and f not in IN_TURN) or "on_branch" in options:
+    if options and f not in IN_TURN:
         plan = planned_ad.compile(f, (rng.random(20),), check=False, **options)
     else:
-        plan = InterpretedPlan(f, rng.random(20), **options)
+        plan = InterpretedPlan(f, rng.random(20), **({"branches": True} if "on_branch" in options else options))
     for x in rng.random((3 if f in IN_TURN else 6, 20)):
         step = 1e-7 * rng.normal(size=20)
         assert plan(x) == pytest.approx(f(x), rel=1e-12)

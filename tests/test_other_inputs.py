@@ -237,6 +237,14 @@ def test_an_example_of_zeros_is_no_check(example: np.ndarray) -> None:
     np.testing.assert_allclose(plan(x), by_class(x), rtol=1e-12)
 
 
+def test_without_branches_there_is_one_other_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No input takes another way then: the tape need not be run to find one that does."""
+    runs, results = [], TapeInterpreter.results
+    monkeypatch.setattr(TapeInterpreter, "results", lambda self: runs.append(self) or results(self))
+    found = traced_and_checked(lambda x: np.sum(2.0 * x), (np.zeros(4),), {}, True, OPTIONS)[1]
+    assert found.others == 1 and len(runs) == 2
+
+
 def test_a_search_needs_an_array_that_is_in_order() -> None:
     """Of other numbers, which need not be, NumPy gives what its way of searching happens to find."""
 

@@ -20,6 +20,7 @@ from planned_ad.kernels.threads import division, parts, pool
 from planned_ad.planning.schedule import walk_steps
 
 from .malloc import count_in_subprocess
+from .oracle import lazily_compiled
 
 RNG = np.random.default_rng(3)
 WEIGHTS = RNG.random((40, 24))
@@ -109,12 +110,12 @@ def parts_of(plan, kind: str = "gradient") -> list[parts.Parts]:
 
 def in_parts(f: Callable, threads: int) -> planned_ad.Plan:
     """A plan that no other test has."""
-    return planned_ad.compile(f, arguments(), threads=threads, check=False, frozen=("in parts",))
+    return lazily_compiled(f, *arguments(), threads=threads, check=False, frozen=("in parts",))
 
 
 @functools.cache
 def plain(f: Callable) -> list[np.ndarray]:
-    return flat(planned_ad.compile(f, arguments(), check=False).value_and_gradient(*arguments()))
+    return flat(lazily_compiled(f, *arguments(), check=False).value_and_gradient(*arguments()))
 
 
 @pytest.mark.parametrize("f", PROGRAMS)

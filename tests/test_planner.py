@@ -51,7 +51,8 @@ def check_layout(plan: MemoryPlan) -> None:
         old, new = (a, b) if first_a < first_b else (b, a)
         step = plan.lifetimes[old][1]
         assert step == plan.lifetimes[new][0], f"{old} and {new} overlap"
-        assert may_reuse(Uses(list(walk_steps(plan.steps))[step]), old, new, plan.sizes)
+        assert old.kind == new.kind == "slot" and plan.sizes[old] == plan.sizes[new] >= ALIGNMENT
+        assert may_reuse(Uses(list(walk_steps(plan.steps))[step]), old, new)
 
 
 def accesses(plan: MemoryPlan) -> Iterator[tuple[int, Memory, bool]]:
@@ -211,6 +212,16 @@ def test_empty_memories_have_no_place() -> None:
     memories = [Memory("slot", k) for k in range(len(sizes))]
     _, nbytes, bound = lay_out(dict(zip(memories, sizes)), dict(zip(memories, lifetimes)), [])
     assert (nbytes, bound) == (ALIGNMENT, 32)
+
+
+def test_places_of_numbers_are_not_searched_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of them die where thousands are born: none takes the place of another, and no pair is looked at."""
+    asked: list[object] = []
+    monkeypatch.setattr("planned_ad.planning.layout.may_reuse", lambda *pair: asked.append(pair))
+    memories = [Memory("slot", k) for k in range(40)]
+    lifetimes = {m: (0, 1) if m.id < 20 else (1, 2) for m in memories}
+    lay_out(dict.fromkeys(memories, 8), lifetimes, [None] * 3)  # type: ignore[list-item]
+    assert not asked
 
 
 def test_arrays_of_whole_pages_lie_apart() -> None:

@@ -126,13 +126,14 @@ def arguments(f: Callable, rows: int) -> tuple[np.ndarray, np.ndarray]:
 def run(tape: Tape, traced: Trace, args: tuple) -> dict:
     memories = memories_for(verify(tape), traced, tuple(np.copy(a) for a in args), {}, [])
     interpret(tape, memories)
-    written = {id: np.copy(memories[id]) for id in tape.arguments if not tape.buffers[id].shadow_of}
-    return {**written, **shadows_in(tape, memories)}
+    results = [buffer.id for buffer in tape.buffers if buffer.kind == "result"]
+    written = [id for id in tape.arguments if not tape.buffers[id].shadow_of]
+    return {**{id: np.copy(memories[id]) for id in (*results, *written)}, **shadows_in(tape, memories)}
 
 
-def assert_same(f: Callable, *args: np.ndarray, **options: int) -> Tape:
+def assert_same(f: Callable, *args: np.ndarray, kind: str = "gradient", **options: int) -> Tape:
     traced = trace(f, tuple(np.copy(a) for a in args), **options)
-    plain = entry_tape(traced, KINDS["gradient"], False)
+    plain = entry_tape(traced, KINDS[kind], False)
     parted, notes = in_row_blocks(plain)
     assert bool(notes) == (parted is not plain)
     expected, found = run(plain, traced, args), run(parted, traced, args)

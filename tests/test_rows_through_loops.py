@@ -134,6 +134,15 @@ def rows_move_on(a, b, c, p):
     return np.sum(ring**2)
 
 
+def sums_beside_steps(a, b, c, p):
+    loss, s, t = 0.0, a[:, 0], 0.1
+    for k in range(STEPS):
+        s = np.tanh(s * p[0] + b[k])
+        loss = loss + np.sum(s * c[:, k]) + np.sum(s)
+        loss += np.mean(np.cos(s)) * t
+    return loss + s @ s
+
+
 def memory_of_the_caller(a, b, c, p):
     for t in range(STEPS):
         a[:, 0] += np.sin(a[:, 1]) * b[t]
@@ -151,6 +160,7 @@ THROUGH = [
     loops_in_loops,
     memory_of_the_caller,
     matrices_of_each_step,
+    sums_beside_steps,
     mean_feeds_back,  # of each column
 ]
 AROUND = [
@@ -181,7 +191,7 @@ def loops_inside(operations: tuple[Operation, ...]) -> int:
 
 @pytest.mark.parametrize("f", [*THROUGH, *AROUND])
 def test_the_same_numbers(f: Callable, small: None) -> None:
-    tape: Tape = assert_same(f, *arguments(), unroll=0)
+    tape: Tape = assert_same(f, *arguments(), kind="value_and_gradient", unroll=0)
     assert (loops_inside(tape.operations) > 0) == (f in THROUGH)
 
 
@@ -239,7 +249,7 @@ def random_function(seed: int) -> Callable:
 def test_random_programs(seeds: range, small: None) -> None:
     for seed in seeds:
         try:
-            assert_same(random_function(seed), *arguments(seed), unroll=0)
+            assert_same(random_function(seed), *arguments(seed), kind="value_and_gradient", unroll=0)
         except BaseException as error:
             error.add_note(f"seed {seed}")
             raise
@@ -247,7 +257,7 @@ def test_random_programs(seeds: range, small: None) -> None:
 
 @pytest.mark.parametrize("f", [paths, filtered_columns, short_rows])
 def test_compiled(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, number in dict(WORTH=1, LOOP_WORTH=1, LOOP_NBYTES=600, LOOP_ROWS=2).items():
+    for name, number in dict(WORTH=1, LOOP_WORTH=1, LOOP_NBYTES=600, LOOP_ROWS=2, STRIP_NBYTES=16).items():
         monkeypatch.setattr(row_blocks, name, number)
     monkeypatch.setattr(planner, "WORTH", 1)
     plan = check_gradient(f, *arguments(), every_call=False)

@@ -14,6 +14,8 @@ import pytest
 import planned_ad
 from planned_ad.trace import trace
 
+from .interpreted_plans import with_loops_compiled
+
 W = np.arange(1.0, 7.0)
 
 
@@ -330,7 +332,7 @@ FLAT = (
 @pytest.mark.parametrize("f", SHARED, ids=lambda f: f.__name__)
 def test_items_go_to_who_asks(f: Callable, length: int, unroll: int) -> None:
     rng = np.random.default_rng(0)
-    plan = planned_ad.compile(f, (rng.random(length),), unroll=unroll, check=False)
+    plan = with_loops_compiled(f, rng.random(length), unroll)
     for x in (rng.random(length), rng.random(length)):
         np.testing.assert_allclose(plan(x), f(x), rtol=1e-12)
 
@@ -341,7 +343,7 @@ def test_items_go_to_who_asks(f: Callable, length: int, unroll: int) -> None:
 def test_flat_is_an_iterator_and_a_place(f: Callable, order: str, unroll: int) -> None:
     rng = np.random.default_rng(0)
     first, second, third = (np.asarray(rng.random((2, 3)), order=order) for _ in range(3))
-    plan = planned_ad.compile(f, (first,), unroll=unroll, check=False)
+    plan = with_loops_compiled(f, first, unroll)
     for x in (second, third):
         np.testing.assert_allclose(plan(x.copy("K")), f(x.copy("K")), rtol=1e-12)
 

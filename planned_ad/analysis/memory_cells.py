@@ -7,6 +7,7 @@ so that one Boolean for each cell says what one for each element would.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ class Cells:
             return View(view.offset - self.buffer.low, view.shape, view.strides)
         box = box_of(view, self.axes)
         assert box is not None
-        return tuple(slice(cut.index(a), cut.index(b)) for cut, (a, b) in zip(self.cuts, box))
+        return tuple(slice(bisect_left(cut, a), bisect_left(cut, b)) for cut, (a, b) in zip(self.cuts, box))
 
     def part(self, states: np.ndarray, view: View) -> np.ndarray:
         """The states of the cells that `view` shows (writable, no copy)."""
@@ -63,7 +64,9 @@ class Cells:
             (axis,) = moving
             start, stop = box[axis]
             flat = part.ravel()
-            edges = [place - start for place in self.cuts[axis] if start <= place <= stop]  # type: ignore[assignment]
+            places = self.cuts[axis]
+            within = places[bisect_left(places, start) : bisect_left(places, stop) + 1]
+            edges = [place - start for place in within]  # type: ignore[assignment]
         true = np.flatnonzero(flat)
         return (edges[true[0]], edges[true[-1] + 1]) if true.size else None
 

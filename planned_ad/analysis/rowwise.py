@@ -163,10 +163,10 @@ class Rowwise:
         self, region: Region, position: int, is_write: bool, adds: bool, axis: int | None, loops: tuple[Loop, ...] = ()
     ) -> RowAccess:
         """One in the loops on rows that are given, outermost first."""
-        ranges: Ranges = {loop.index: loop.range for loop in loops}
-        low = self.buffers[region.buffer].low
-        step = 0 if axis is None else row_step(region.view, axis, self.extent, low, ranges)
-        touched = region
+        step, touched = 0, region
+        if axis is not None:
+            ranges: Ranges = {loop.index: loop.range for loop in loops}
+            step = row_step(region.view, axis, self.extent, self.buffers[region.buffer].low, ranges)
         for loop in reversed(loops):
             touched = over(touched, loop)
         return RowAccess(touched, position, is_write, adds, axis if touched == region else None, step)

@@ -8,7 +8,6 @@ of the matrix are others. Plans call back into Python for them, as `explain().fa
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,6 @@ from ..tracing.record.recorder import Recorder
 from ..tracing.scipy_functions import when_loaded
 from ..tracing.scipy_functions.sparse_matrices import SparseStandIn
 from .native_rules import OpaqueFunction, opaque
-
-Solve = Callable[[Any, Any], Any]
 
 
 class System:

@@ -98,6 +98,7 @@ class Anchors:
     parts: dict[int, Parts] = field(default_factory=dict)  # of elementwise values
     read_in_reverse: frozenset[int] = frozenset()  # values of the primal that operations of the reverse sweep read
     users: dict[int, list[int]] = field(default_factory=dict)  # of each value, their positions in this block
+    last_users: dict[int, list[Operation]] = field(default_factory=dict)  # see `users_in_the_end`
     positions: dict[int, int] = field(default_factory=dict)  # of the operations of this block, by identity
     inside: dict[int, tuple[Anchors, ...]] = field(default_factory=dict)  # by position: decisions for its blocks
 
@@ -215,16 +216,27 @@ class Anchors:
     def users_of(self, value: Value) -> list[Operation]:
         return [self.tape.operations[k] for k in self.users.get(value.id, ())]
 
+    def users_in_the_end(self, op: Apply) -> list[Operation]:
+        """The users of a value, or of what is computed of it alone, element by element."""
+        passed = []
+        while op.out.id not in self.last_users:
+            passed.append(op.out.id)
+            users = self.users_of(op.out)
+            if len(users) != 1 or not isinstance(users[0], Apply) or users[0].out.shape != op.out.shape:
+                break
+            if RULES[users[0].primitive].kind != "elementwise":
+                break
+            op = users[0]
+        found = self.last_users[op.out.id] if op.out.id in self.last_users else self.users_of(op.out)
+        self.last_users |= dict.fromkeys(passed, found)
+        return found
+
     def is_used_in_parts(self, op: Apply) -> bool:
         """Whether all uses of a value look at different elements of it, so that none is evaluated twice.
 
         They may do so after more has been computed from it alone.
         """
-        users = self.users_of(op.out)
-        while len(users) == 1 and isinstance(users[0], Apply) and users[0].out.shape == op.out.shape:
-            if RULES[users[0].primitive].kind != "elementwise":
-                break
-            users = self.users_of(users[0].out)
+        users = self.users_in_the_end(op)
         if len(users) < 2 or sum(self.parts[op.out.id].values()) * len(users) > MOST_IN_PARTS:
             return False
         views = [user.params["view"] for user in users if isinstance(user, Apply) and user.primitive == "view"]

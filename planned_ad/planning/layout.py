@@ -123,18 +123,14 @@ def lay_out(
     reused: set[Memory] = set()  # ... by these
     for number in sorted(set(births) | set(deaths)):
         uses = Uses(steps[number]) if births[number] and deaths[number] and number < len(steps) else None
+        donors = donors_of(number, deaths[number], sizes, lifetimes) if uses is not None else {}
         for memory in sorted(births[number], key=lambda m: (-sizes[m], m.kind, m.id)):
             arena = large if sizes[memory] >= ALIGNMENT else small
-            donor = next(
-                (
-                    d
-                    for d in deaths[number]
-                    if d not in given and lifetimes[d][0] < number and may_reuse(uses, d, memory, sizes)
-                ),
-                None,
-            )
+            found = donors.get(sizes[memory], []) if memory.kind == "slot" else []
+            donor = next((d for d in found if may_reuse(uses, d, memory)), None)
             if donor is not None:
                 given.add(donor)
+                found.remove(donor)
                 reused.add(memory)
                 offsets[memory] = offsets[donor]
             else:
@@ -145,6 +141,17 @@ def lay_out(
                 arena.give(offset, rounded(sizes[memory]))
     placed = {m: offset + (large.end if arena is small else 0) for m, (arena, offset) in offsets.items()}
     return placed, large.end + -(-small.end // ALIGNMENT) * ALIGNMENT, lower_bound(sizes, lifetimes, reused)
+
+
+def donors_of(
+    number: int, dying: list[Memory], sizes: dict[Memory, int], lifetimes: dict[Memory, tuple[int, int]]
+) -> dict[int, list[Memory]]:
+    """By their size, the slots of whole cache lines that die in a step, and were there before it."""
+    found: dict[int, list[Memory]] = defaultdict(list)
+    for memory in dying:
+        if memory.kind == "slot" and sizes[memory] >= ALIGNMENT and lifetimes[memory][0] < number:
+            found[sizes[memory]].append(memory)
+    return found
 
 
 class Uses:
@@ -163,12 +170,10 @@ class Uses:
                     self.items[memory].append(number)
 
 
-def may_reuse(uses: Uses | None, old: Memory, new: Memory, sizes: dict[Memory, int]) -> bool:
-    """Whether slot `new` may take the place of slot `old`, which dies in the nest where `new` is born."""
+def may_reuse(uses: Uses | None, old: Memory, new: Memory) -> bool:
+    """Whether slot `new` may take the place of slot `old`, of its size, which dies in the nest where `new` is born."""
     nest = None if uses is None else uses.nest
-    if uses is None or nest is None or old.kind != "slot" or new.kind != "slot" or sizes[old] != sizes[new]:
-        return False
-    if nest.ordered or sizes[new] < ALIGNMENT:
+    if uses is None or nest is None or nest.ordered:
         return False
     born = uses.writers.get(new, ())
     if len(born) != 1:

@@ -57,6 +57,7 @@ from .anchors import decide_anchors
 from .row_writer import Parted, RowWriter
 from .schedule import BlockedRows
 from .stored_products import stored_products
+from .sums_in_loops import adding
 
 WORTH = 1 << 18  # bytes that are not kept whole: below, they stay in a cache anyway
 BLOCK_NBYTES = 1 << 14  # of what is kept of one block: half of a cache of the first level
@@ -65,7 +66,9 @@ SHORT = 32  # numbers in a row, at most, for rows to be side by side in vectors
 LANES = 8  # rows, at least, for that
 LOOP_WORTH = 1 << 20  # bytes that are not kept whole where blocks run through loops: what does not fit a cache
 LOOP_NBYTES = 1 << 16  # of what is kept of one block that runs through loops
+LOOP_MOST_NBYTES = 1 << 20
 LOOP_ROWS = 64  # rows of a block that runs through loops, where they stay in a cache: each iteration has its cost
+STRIP_NBYTES = 1 << 11  # of memory that is passed through strip by strip
 PAYS = 3  # operations on numbers, at least, for each that has to be moved for it
 LINE = 16  # rows, at least, where rows are columns of memory: two lines of a cache
 CLASSES = 4  # of axes that are tried, those with most bytes first
@@ -74,6 +77,7 @@ MOST_OPERATIONS = 1000  # of a block: longer ones are mostly scalar code, and tr
 AGAIN = 6  # times that a tape is parted
 
 Path = tuple[tuple[int, int], ...]
+Made = dict[int, tuple[int, Operation]]  # where each value is made, in loops: where these are
 
 
 def in_row_blocks(tape: Tape) -> tuple[Tape, tuple[BlockedRows, ...]]:
@@ -131,6 +135,7 @@ def with_rows_in_a_loop(tape: Tape, path: Path) -> tuple[Tape, BlockedRows] | No
     if path:
         operations = block_at(tape.operations, path)
         inner = replace(tape, operations=operations, turn=len(operations), results=())
+    inner = replace(inner, operations=tuple(adding(op) if isinstance(op, Loop) else op for op in inner.operations))
     written = frozenset(region.buffer for op in inner.operations for region in op.writes)
     local = frozenset(id for id in written if not tape.buffers[id].visible)
     found: list[RowBlocks] = []
@@ -195,10 +200,12 @@ def ways_to_part(tape: Tape, shared: SharedAxes, kept: frozenset[int], is_inner:
         for n, stride in zip(buffer.view.shape, buffer.view.strides) if not buffer.visible else ():
             if is_many(n):
                 weights[shared.root_of_memory(buffer.id, stride), n] += buffer.nbytes
+    enclosed = ((k, op) for k, whole in enumerate(tape.operations) for op in walk((whole,)))
+    made = {v.id: (k, op) for k, op in enclosed for v in op.outputs}
     for (root, extent), nbytes in weights.most_common(CLASSES):
         before = needed_before(tape.operations)
         for _ in range(PHASES if nbytes >= WORTH else 0):
-            blocks = RowBlocks(tape, shared, root, extent, kept, before, is_inner)
+            blocks = RowBlocks(tape, shared, root, extent, kept, made, before, is_inner)
             yield blocks
             before |= blocks.rowwise.axes.keys() | blocks.rowwise.totals.keys()
 
@@ -217,16 +224,12 @@ class RowBlocks:
         root: AxisOf,
         extent: int,
         kept: frozenset[int],
+        made: Made,
         before: frozenset[int],
         is_inner: bool,
     ) -> None:
         self.tape, self.extent, self.kept = tape, extent, kept
-        self.made = {
-            v.id: (position, op)
-            for position, whole in enumerate(tape.operations)
-            for op in walk((whole,))
-            for v in op.outputs
-        }
+        self.made = made
         self.rowwise = Rowwise(tape.operations, tape.buffers, shared, root, extent, before)
         self.rowwise.part()
         self.stored: dict[int, Value] = {}
@@ -317,11 +320,22 @@ class RowBlocks:
             least = min(least, LANES)
         if not self.rowwise.loops:
             return rows_together(self.extent, self.row_nbytes(), max(least, self.rowwise.least), BLOCK_NBYTES)
-        least = max(least, min(LOOP_ROWS, self.most_nbytes() // self.row_nbytes()), self.rowwise.least)
+        least = max(least, self.loop_rows(), self.rowwise.least)
         return rows_together(self.extent, self.row_nbytes(), least, LOOP_NBYTES)
+
+    def loop_rows(self) -> int:
+        """How many rows are worth an iteration: enough for the strips of memory that it passes to be read at speed."""
+        touches = (touch for found in self.rowwise.loops.values() for touch in found)
+        buffers = (self.tape.buffers[t.region.buffer] for t in touches if t.step == 1 and t.axis is None)
+        sizes = [buffer.dtype.itemsize for buffer in buffers if buffer.visible]
+        if sizes:
+            return min(max(LOOP_ROWS, STRIP_NBYTES // min(sizes)), LOOP_MOST_NBYTES // self.row_nbytes())
+        return min(LOOP_ROWS, MOST_NBYTES // self.row_nbytes())
 
     def most_nbytes(self) -> int:
         """Of one block: twice as many with products, which compute with what is fetched for longer."""
+        if self.rowwise.loops:
+            return LOOP_MOST_NBYTES
         return MOST_NBYTES * (2 if self.rowwise.least > 1 else 1)
 
     def row_nbytes(self) -> int:

@@ -26,7 +26,7 @@ from .exit_syntax import EXITS, Exits
 
 COLLECTED, DISPLAY = "__planned_ad_collected__", "__planned_ad_display__"
 ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
-ITEM = "__planned_ad_item__"
+ITEM, ROW = "__planned_ad_item__", "__planned_ad_row__"
 KINDS = ("list", "tuple")
 PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 BUILD_LIST, IS_OP, LOAD_CONST = (dis.opmap[name] for name in ("BUILD_LIST", "IS_OP", "LOAD_CONST"))
@@ -74,8 +74,14 @@ def item_of(holder: Any, *keys: Any) -> Any:
     return holder
 
 
+def chosen_row(holder: Any, *keys: Any) -> Any:
+    """What `holder[key]` stands for of which an item is read, by a key that is computed after it: `a[i][b[j]]`."""
+    return item_of(holder, *keys)
+
+
 HELPERS = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, ITSELF: itself, IS_NONE: is_none, EXITS: exits, ITEM: item_of,
+    ROW: chosen_row,
 }  # fmt: skip
 
 
@@ -250,13 +256,18 @@ class _Written(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
-        if not self.items or not isinstance(node.ctx, ast.Load) or isinstance(node.slice, ast.Slice | ast.Tuple):
+        if not self.items or not isinstance(node.ctx, ast.Load) or isinstance(node.slice, ast.Slice):
+            return node
+        if isinstance(node.slice, ast.Tuple) and any(isinstance(e, ast.Slice | ast.Starred) for e in node.slice.elts):
             return node
         holder = node.value
         if _is_item(holder) and _is_plain(node.slice):
             assert isinstance(holder, ast.Call)
             holder.args.append(node.slice)
             return ast.copy_location(holder, node)
+        if _is_item(holder):
+            assert isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name)
+            holder.func.id = ROW
         return _call(ITEM, node, holder, node.slice)
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:

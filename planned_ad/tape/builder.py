@@ -13,8 +13,6 @@ from ..regions.regions import Region, View, contiguous, is_identity
 from ..rules.table import RULES
 from .tape import Apply, Buffer, Constant, Guard, IndexValue, Load, Operation, Scatter, Store, Tape, Value, next_value
 
-BOOL = np.dtype(bool)
-
 
 @dataclass
 class TapeBuilder:

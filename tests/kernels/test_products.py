@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.kernels.library.blas import product_of, tiled_form
 from planned_ad.planning.schedule import LibraryStep
+from tests.oracle import check_gradient
 from tests.sweeps import sweep
 from tests.tolerances import SAME
 
@@ -54,6 +56,35 @@ def test_large_products_go_to_blas_and_say_so():
     c = np.cos(a @ b)
     np.testing.assert_allclose(da, c @ b.T, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(db, a.T @ c, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("m, k, n", [(7, 1601, 1500), (16, 1300, 1037)])
+def test_large_products_of_few_rows_need_no_library(m, k, n):
+    x, w, out = RNG.normal(size=(m, k)), RNG.normal(size=(k, n)), RNG.normal(size=(m, n))
+
+    def f(x, w, out):
+        out[...] = x @ w
+        return out[0, 0]
+
+    plan = planned_ad.compile(f, (x, w, out), check=False)
+    plan(x, w, out)
+    np.testing.assert_allclose(out, x @ w, rtol=1e-11, atol=1e-11)
+    assert all(tiled_form(product_of(step)) for step in library_steps(plan))
+
+
+def test_products_go_where_they_are_stored():
+    """Derivatives by weights are written once, also where they are added to others, or go to a part of an array."""
+    x, parameters = RNG.normal(size=(8, 40)), 0.1 * RNG.normal(size=40 * 30 + 30 * 40)
+
+    def f(x, parameters):
+        first, second = parameters[:1200].reshape(40, 30), parameters[1200:].reshape(30, 40)
+        for _ in range(20):
+            x = np.tanh(x @ first) @ second
+        return np.sum(x * x)
+
+    check_gradient(f, x, parameters, every_call=False)
+    plan = planned_ad.compile(lambda x, w: np.sum(np.tanh(x @ w)), (np.ones((8, 300)), np.ones((300, 200))))
+    assert plan.explain().workspace_bytes < 300 * 200 * 8
 
 
 @pytest.mark.parametrize(

@@ -147,14 +147,15 @@ class Comparison:
         may_differ = traced.meets_opaque or hides(traced.tape, [self.leaves[place] for place in varied])
         if not varied or traced.changes_outside or traced.decisions.searches or not may_differ:
             return None, None
-        anyway = MOST_RUNS if traced.meets_opaque else ANYWAY
+        anyway, has_ways = MOST_RUNS if traced.meets_opaque else ANYWAY, has_branches(traced.tape)
+        most = MOST_RUNS if has_ways else anyway
         ends, ran, missed = time.thread_time() + seconds / 2, 0, 0
         self.running = "the trace"
         for leaves in other_inputs(traced.tape, self.leaves, varied):
-            if ran == MOST_RUNS or missed == anyway + MOST_MISSES or time.thread_time() > ends:
+            if ran == most or missed == anyway + MOST_MISSES or time.thread_time() > ends:
                 break
             other = self.at(leaves)
-            is_new = other.goes_another_way(seconds)
+            is_new = has_ways and other.goes_another_way(seconds)
             missed = 0 if is_new else missed + 1
             if not is_new and ran >= anyway:
                 continue

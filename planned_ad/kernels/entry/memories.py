@@ -19,7 +19,7 @@ from ...planning.schedule import BranchStep, LibraryStep, LoopStep, Memory, Memo
 from ...tape.tape import walk
 from ..llvm.addresses import pointer_at
 from ..llvm.places import Metadata, Place, Pointers
-from ..llvm.types import I64, POINTER, STACK_ALIGNMENT, memory_type
+from ..llvm.types import I1, I8, I64, POINTER, STACK_ALIGNMENT, memory_type
 
 CELL_NBYTES = 512  # of one memory on the stack
 STACK_NBYTES = 8192  # of all of them in one function
@@ -159,9 +159,16 @@ class KernelPointers(Pointers):
     def cell(self, memory: Memory) -> ir.Value:
         """Memory on the stack, zero at first: LLVM may do anything with a branch on what was never written."""
         assert self.builder is not None and self.layout is not None
-        dtype = self.cells[memory]
-        kind = ir.ArrayType(memory_type(dtype), self.layout.plan.sizes[memory] // dtype.itemsize)
-        found = self.builder.alloca(kind)
-        found.align = STACK_ALIGNMENT if kind.count > 1 else dtype.itemsize
-        self.builder.store(ir.Constant(kind, None), found)
-        return self.builder.bitcast(found, POINTER)
+        dtype, nbytes = self.cells[memory], self.layout.plan.sizes[memory]
+        if nbytes == dtype.itemsize:
+            cell = self.builder.alloca(memory_type(dtype))
+            cell.align = nbytes
+            self.builder.store(ir.Constant(cell.type.pointee, None), cell)
+            return self.builder.bitcast(cell, POINTER)
+        found = self.builder.alloca(ir.ArrayType(memory_type(dtype), nbytes // dtype.itemsize))
+        found.align = STACK_ALIGNMENT
+        start = self.builder.bitcast(found, POINTER)
+        # Not a store of an array, which LLVM takes apart into one for each element.
+        fill = self.builder.module.declare_intrinsic("llvm.memset", (POINTER, I64))
+        self.builder.call(fill, [start, I8(0), I64(nbytes), I1(0)])
+        return start

@@ -180,13 +180,13 @@ def tiled_form(product: Product) -> tuple[bool, Tiled] | None:
     The flag says whether vectors run along the columns `n` (then the first operand gives the scalars).
     """
     m, n, k = product.m, product.n, product.k
-    if m.extent * n.extent * k.extent > TILED_PRODUCT:
-        return None
+    found = None
     if n.out == 1 and n.b == 1 and n.extent >= SMALLEST_WIDTH:
-        return True, Tiled(m.extent, n.extent, k.extent, m.a, k.a, k.b, m.out)
-    if m.out == 1 and m.a == 1 and m.extent >= SMALLEST_WIDTH:
-        return False, Tiled(n.extent, m.extent, k.extent, n.b, k.b, k.a, n.out)
-    return None
+        found = True, Tiled(m.extent, n.extent, k.extent, m.a, k.a, k.b, m.out)
+    elif m.out == 1 and m.a == 1 and m.extent >= SMALLEST_WIDTH:
+        found = False, Tiled(n.extent, m.extent, k.extent, n.b, k.b, k.a, n.out)
+    is_large = m.extent * n.extent * k.extent > TILED_PRODUCT
+    return None if found is None or (is_large and not found[1].is_thin) else found
 
 
 def zero(builder: ir.IRBuilder, base: ir.Value, offset: ir.Value, view: View, dtype: np.dtype) -> None:

@@ -4,6 +4,9 @@ A tile of the result, some rows of `v` by two vectors along `u`, is summed up in
 vector loads and one broadcast number a row. At these sizes the operands stay in cache. OpenBLAS allocates heap memory
 in its routine for small products with both operands untransposed (seen on AVX-512 machines), and whenever it uses
 threads; this one does not. (The tile: Goto & van de Geijn, Anatomy of high-performance matrix multiplication, 2008.)
+
+Products of few rows are done here whatever their size: they read the vector operand once, as fast as memory is, some
+steps of `k` after the others.
 """
 
 from __future__ import annotations
@@ -13,12 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 from llvmlite import ir
 
+from ...passes.products import TILED_PRODUCT
 from ..llvm.places import LoopPart, Place, at_most, loop
 from ..llvm.types import I64, POINTER, constant, register_type, splat
 from ..nests.access import load_one, put, read
 from ..nests.lanes import add
 
 ROWS = (6, 5, 4)
+THIN = 16  # rows, at most, of products that take as long as reading the vector operand once does
+PANEL = 32  # steps of `k` of these at a time, whose rows are read side by side
 VECTORS = 2
 VECTOR_BYTES = 64
 
@@ -35,6 +41,10 @@ class Tiled:
     vector_step: int
     out_row: int
 
+    @property
+    def is_thin(self) -> bool:
+        return self.rows <= THIN
+
 
 def emit_tiled(
     builder: ir.IRBuilder,
@@ -47,14 +57,33 @@ def emit_tiled(
     part: LoopPart | None = None,
 ) -> None:
     """The product, with or without adding to what `out` holds; pointers to the first elements. `part`: of the rows."""
-    lanes = VECTOR_BYTES // dtype.itemsize
     places = tuple(Place(builder.bitcast(p, POINTER)) for p in (scalar, vector, out))
+    if not product.is_thin or product.depth * product.width <= TILED_PRODUCT // THIN:
+        emit_tiles(builder, product, places, (0, product.depth), dtype, accumulate, part)
+        return
+    begin = product.depth % PANEL or PANEL
+    emit_tiles(builder, product, places, (0, begin), dtype, accumulate, part)
+    with loop(builder, begin, product.depth, PANEL) as k:
+        emit_tiles(builder, product, places, (k, builder.add(k, I64(PANEL))), dtype, True, part)
+
+
+def emit_tiles(
+    builder: ir.IRBuilder,
+    product: Tiled,
+    places: tuple[Place, ...],
+    depth: tuple[int | ir.Value, int | ir.Value],
+    dtype: np.dtype,
+    accumulate: bool,
+    part: LoopPart | None,
+) -> None:
+    """All tiles, of the products from one step of `k` to another."""
+    lanes = VECTOR_BYTES // dtype.itemsize
     for first, last, rows in stretches(product.rows, tile_rows(product.rows)):
         start, stop = rows_of_part(builder, part, first, last)
         with loop(builder, start, stop, rows) as v:
             for start, stop, width in stretches(product.width, lanes * VECTORS):
                 with loop(builder, start, stop, width) as u:
-                    emit_tile(builder, product, places, v, u, rows, width, dtype, accumulate)
+                    emit_tile(builder, product, places, depth, v, u, rows, width, dtype, accumulate)
 
 
 def rows_of_part(
@@ -84,6 +113,7 @@ def emit_tile(
     builder: ir.IRBuilder,
     product: Tiled,
     places: tuple[Place, ...],
+    depth: tuple[int | ir.Value, int | ir.Value],
     v: ir.Value,
     u: ir.Value,
     rows: int,
@@ -109,7 +139,7 @@ def emit_tile(
         for cell in row:
             builder.store(constant(dtype, 0, lanes), cell)
     first = scaled(v, product.scalar_row)
-    with loop(builder, 0, product.depth, 1) as k:
+    with loop(builder, *depth, 1) as k:
         along = builder.add(scaled(k, product.vector_step), u)
         loaded = [read(builder, vector, moved(along, j * lanes), 1, dtype, lanes, n) for j, n in enumerate(counts)]
         across = builder.add(first, scaled(k, product.scalar_step))

@@ -451,8 +451,9 @@ def skeleton(op: Operation) -> object:
     """What of an operation the sides after it can tell: not what is inside of blocks, or in front of them."""
     if op.blocks:
         return type(op), op.line, getattr(op, "index", None)
-    if any(value.id in APART for value in (*op.inputs, *op.outputs)):
-        return type(op), op.line
+    for value in (*op.inputs, *op.outputs):
+        if value.id in APART:
+            return type(op), op.line
     return op
 
 

@@ -25,6 +25,7 @@ from .form import HandedOn, NotCarried, Stores
 from .forms import Count, Items, Moving, Nothing, Rows, Unchanged, innermost_form, joined, moved
 from .held import (
     MUTABLE,
+    Parts,
     described,
     is_alone,
     is_number,
@@ -35,6 +36,7 @@ from .held import (
     taken_apart,
     zero_like,
 )
+from .letters import CODE, Letter
 from .none_or_number import PARTS, NoneOrNumber
 from .state import State
 from .stored_forms import KINDS, Array, Number
@@ -201,6 +203,8 @@ class Joiner:
         if NoneOrNumber in (type(old), type(new)):
             return self.join_optional(name, old, new)
         parts, others = taken_apart(old), taken_apart(new)
+        if Letter in (type(old), type(new)):
+            parts, others = parts_as_letters(old, new)
         if others is not None and others[0] is complex and is_number(old):  # it becomes complex in the first iteration
             parts = complex, others[1], [old, old * 0.0]
         if parts is not None and others is not None and parts[:2] == others[:2]:
@@ -296,6 +300,13 @@ class Joiner:
         return NextRows(
             form.length, form.each, buffer=buffer, like=like, depth=self.depth, standing=standing, refuse=self.refuse
         )
+
+
+def parts_as_letters(old: Any, new: Any) -> list[Parts | None]:
+    """Of two texts, of which one is a letter: their parts as letters of its texts."""
+    letters = next(value.letters for value in (new, old) if type(value) is Letter)
+    codes = map(letters.code_of, (old, new))
+    return [None if code is None else (letters, CODE, [code]) for code in codes]
 
 
 def is_exchanged(value: Any) -> bool:

@@ -14,6 +14,7 @@ from ..record.recorder import Recorder
 from ..values.identity import refuse_truths
 from .iteration import Holder, Sequence, once
 from .leaving_tests import follow_exits
+from .letters import refuse_letters
 from .list_room import make_room
 from .none_or_number import refuse_nones
 from .run_time_lists import of_run_time_length
@@ -52,6 +53,7 @@ class LoopFlow:
         refuse_identity(self.recorder)
         refuse_truths(self.recorder)
         refuse_nones(self.recorder)
+        refuse_letters(self.recorder)
 
     def test(self, predicate: Value) -> bool:
         """Of a `while`, of a branch in a loop that is recorded once, or of one that is followed as it comes out."""

@@ -40,6 +40,7 @@ from ..values.number_types import types_in
 from ..values.scalar_tracer import ScalarTracer
 from .form import Allocate, HandedOn, NotCarried, Stores, scaled_index
 from .held import is_number, memory_of, number_type, optional_parts, put_together, same, taken_apart
+from .letters import Letters
 from .none_or_number import PARTS, NoneOrNumber, optional
 from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
@@ -254,6 +255,9 @@ class Items(HandedOn):
         if self.kind is NoneOrNumber:
             held = self.items[1]
             return optional_parts(value, held.value if isinstance(held, Unchanged) else 0)
+        if isinstance(self.kind, Letters):
+            code = self.kind.code_of(value)
+            return None if code is None else [code]
         found = taken_apart(value)
         return found[2] if found is not None and found[:2] == (self.kind, self.keys) else None
 

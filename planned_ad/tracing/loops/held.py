@@ -13,6 +13,7 @@ from ..record.storage import ShiftedStorage, Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
+from .letters import CODE, Letter, Letters
 from .none_or_number import PARTS, NoneOrNumber
 from .state import State, held_by_callers
 
@@ -45,6 +46,8 @@ def taken_apart(value: Any) -> Parts | None:
         return kind, tuple(value), list(value.values())
     if kind is NoneOrNumber:
         return kind, PARTS, [value.present, value.held]
+    if kind is Letter:
+        return value.letters, CODE, [value.code]
     whole = kind_of_parts(value)
     if whole is not None:
         names, parts = zip(*complex_parts(value))
@@ -57,6 +60,8 @@ def put_together(kind: Any, keys: tuple[Any, ...], items: list[Any]) -> Any:
         return dict(zip(keys, items))
     if isinstance(kind, Whole):
         return kind.made(items)
+    if isinstance(kind, Letters):
+        return kind.made(items[0])
     if is_complex_kind(kind):
         return whole_of_parts(kind, items)
     if kind is NoneOrNumber:

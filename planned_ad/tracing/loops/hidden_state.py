@@ -147,7 +147,13 @@ def is_stateful(kind: Any) -> bool:
     package = package_of(kind)
     if package not in sys.stdlib_module_names or package in (*CLEAR, *LEFT_OUT, *PLAIN) or is_iterator(kind):
         return False
-    return not any(type(value) is types.FunctionType for value in vars(kind).values())
+    has_functions = any(type(value) is types.FunctionType for value in vars(kind).values())
+    return not has_functions and not has_attributes_alone(kind)
+
+
+def has_attributes_alone(kind: Any) -> bool:
+    """Whether all that objects of a class hold are attributes, also where it has no methods: `dataclasses.MISSING`."""
+    return kind.__new__ is object.__new__ and all("__dict__" in vars(each) for each in kind.__mro__[:-1])
 
 
 def package_of(kind: type) -> str:

@@ -17,6 +17,7 @@ from ...python.frames import as_written
 from ...python.shadows import is_user_frame
 from ...python.source import Line, current_line
 from ...regions.affine import Affine, exact, ragged
+from ...tape.tape import Operation
 from ..lengths.elements import Length, RunTime
 from ..record.scopes import Site, Unrolled
 from ..values.loop_index import index_of
@@ -35,7 +36,8 @@ OURS = "planned_ad."  # the modules between a program and its iterators
 class Holder(Protocol):
     """What a loop runs over that may get longer or shorter in it."""
 
-    is_table: bool  # of plain numbers
+    is_table: bool  # of plain numbers or texts
+    has_letters: bool  # of texts
 
     def is_resized(self) -> bool: ...
 
@@ -144,6 +146,8 @@ class LoopIterator:
         self.decided = False
         self.loop: LoopTrace | None = None
         self.left: LoopTrace | None = None  # a loop over it that data may have left: nobody knows where it is now
+        self.operations: list[Operation] | None = None  # where texts are read: what is recorded one by one
+        self.most = 0  # of these, before the trace starts again with numbers for the texts
         self.is_open = (
             True  # neither at its end nor in a loop of its own: it may be asked, and nobody can put that back
         )
@@ -190,6 +194,8 @@ class LoopIterator:
             self.recorder.unrolling.pop(id(self), None)
             self.is_open = False
             raise StopIteration
+        if self.operations is not None and len(self.operations) > self.most:
+            raise self.recorder.scopes.give_letters()
         self.position += 1
         return self.sequence.item(self.position - 1)
 
@@ -255,6 +261,17 @@ class LoopIterator:
                 raise recorder.scopes.unroll_innermost("runs a loop of another length each time", recorder.builder.line)
             self.begin, self.end = self.at_first, -1
             return
+        has_texts = any(holder.has_letters for holder in self.sequence.holders)
+        if decisions.letters is None and is_followed and (has_texts or site in decisions.texts):
+            self.operations = recorder.builder.operations
+            self.most = len(self.operations) + TOGETHER * recorder.unroll
+            together = False
+            if length > recorder.unroll and not self.sequence.is_plain:
+                recorder.mark()
+                decisions.texts.add(site)
+                reason = "runs over texts, and is short in what it records"
+                decisions.unrolled.setdefault(site, Unrolled(line=recorder.builder.line, reason=reason))
+        is_text = has_texts and self.sequence.is_plain
         first, last = self.position + decisions.first.get(site, 0), decisions.last.get(site, 0)
         lengths = [length, *(around for _, around in recorder.unrolling.values())]
         is_nest = len(lengths) > 1 and math.prod(lengths) > TOGETHER * recorder.unroll
@@ -265,7 +282,7 @@ class LoopIterator:
             self.begin, self.end = first, length - last
         elif together and length - first - last > 1:
             recorder.unrolling[id(self)] = site, length
-        elif length > recorder.unroll and is_user_frame(frame) and not is_followed and self.position:
+        elif length > recorder.unroll and is_user_frame(frame) and not is_followed and self.position and not is_text:
             recorder.mark()
             reason = "is in a comprehension or generator, or its items are not fetched by a `for` statement"
             decisions.unrolled.setdefault(site, Unrolled(line=recorder.builder.line, reason=reason))

@@ -374,12 +374,18 @@ class LoopTrace:
 
     def refuse_shared_writes(self, now: State) -> None:
         """An array that is handed on, and written into: its first form may be the program's argument, or have views."""
+        carries = {
+            key: form.items[0] if isinstance(form, Items) and is_made_of_arrays(form.kind) else form
+            for key, form in self.carries.items()
+        }
+        arrays = {key: carry for key, carry in carries.items() if isinstance(carry, NextArray) and not carry.shared}
+        if not arrays:
+            return
         ours = set(map(id, self.branches.handed_on))
         recorded = walk(tuple(self.recorder.builder.operations))
         written = {r.buffer for op in recorded if not op.blocks and id(op) not in ours for r in op.writes}
-        for key, form in self.carries.items():
-            carry = form.items[0] if isinstance(form, Items) and is_made_of_arrays(form.kind) else form
-            if isinstance(carry, NextArray) and carry.buffer_id in written and not carry.shared:
+        for key, carry in arrays.items():
+            if carry.buffer_id in written:
                 storage, later = storage_of(self.origin.values[key][1]), storage_of(now.values[key][1])
                 assert storage is not None
                 users = [v for _, v in self.origin.values.values() if storage_of(v) is storage]

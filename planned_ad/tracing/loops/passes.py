@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 AGAIN = 2  # passes that have to record what the one before them recorded
 DEPTH = 4  # of containers and objects that variables are followed through
+STRUCTURED = (Value, Region, View, Ragged, Affine, tuple)  # in which there are names
 
 Stores = Sequence[tuple[Buffer, Value]]
 Difference = tuple[Line, object, object]  # where, and what two passes have there
@@ -152,7 +153,7 @@ class Matching:
             self.bind("index", x.index, y.index)
         for a, b in zip(x.outputs, y.outputs):
             self.bind("value", a.id, b.id)
-        for name in (f.name for f in fields(x) if f.name not in ("line", "body", "then", "otherwise")):
+        for name in compared_fields(x):
             one, other = getattr(x, name), getattr(y, name)
             if not (self.named("index", one, other) if name == "index" else self.same(one, other)):
                 return y.line, x, y
@@ -160,6 +161,9 @@ class Matching:
 
     def same(self, a: Any, b: Any) -> bool:
         """Whether what two operations hold is the same."""
+        kind = type(a)
+        if kind not in STRUCTURED:
+            return a is b or (kind is type(b) and (bool(a == b) or (isinstance(a, float) and a != a and b != b)))
         match a, b:
             case Value(), Value():
                 return self.named("value", a.id, b.id) and a.dtype == b.dtype and self.same(a.shape, b.shape)
@@ -172,9 +176,9 @@ class Matching:
             case Affine(), Affine():
                 names = self.names["index"]
                 return a.constant == b.constant and {names.get(i, i): c for i, c in a.terms} == dict(b.terms)
-            case tuple(), tuple() if type(a) is type(b) is tuple:
+            case tuple(), tuple() if type(b) is tuple:
                 return len(a) == len(b) and all(map(self.same, a, b))
-        return a is b or (type(a) is type(b) and (bool(a == b) or (isinstance(a, float) and a != a and b != b)))
+        return False
 
     def named(self, kind: str, a: int, b: int) -> bool:
         return self.names[kind].get(a, a) == b
@@ -262,3 +266,14 @@ def shown(value: Any) -> str:
     if isinstance(value, bool | int | float | str | np.generic):
         return repr(value.item() if isinstance(value, np.generic) else value)
     return "an array" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+
+
+FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def compared_fields(op: Operation) -> tuple[str, ...]:
+    """What an operation has, but for its line and its blocks."""
+    kind = type(op)
+    if kind not in FIELDS:
+        FIELDS[kind] = tuple(f.name for f in fields(kind) if f.name not in ("line", "body", "then", "otherwise"))
+    return FIELDS[kind]

@@ -408,7 +408,7 @@ def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
 class RunOver:
     """Such a list, where a loop runs over it."""
 
-    is_table = False
+    is_table = has_letters = False
 
     def __init__(self, items: RunTimeList):
         self.items, self.count = items, items.count

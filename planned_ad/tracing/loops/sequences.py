@@ -128,7 +128,7 @@ class Range:
 class ListRunOver:
     """A traced list that is run over."""
 
-    is_table = False
+    is_table = has_letters = False
 
     def __init__(self, items: TracedList):
         self.items, self.extent = items, items.extent()

@@ -1,19 +1,23 @@
 """Plain numbers that a loop runs over, as tables: what differs from iteration to iteration is read from an array.
 
 `zip(x, [0.5, 1.5, ...])` in a loop that is recorded once has `weights[k]` for its second item, as `np.array` would
-give it. Lists, tuples and dict views of numbers are tables, and those of tuples of numbers, item by item.
+give it. Lists, tuples and dict views of numbers are tables, and those of tuples of numbers, item by item. So is what
+the program reads by an integer or a text of which it is known between which ones it is, or which ones it may be.
 """
 
 from __future__ import annotations
 
 import collections
+import functools
+import itertools
 import operator
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...python.comprehensions import item_of
+from ...python.comprehensions import chosen_row, item_of
 from ...python.source import current_line
 from ..record.recorder import Recorder
 from ..record.storage import Storage
@@ -21,13 +25,17 @@ from ..values.array_tracer import ArrayTracer
 from ..values.identity import is_asked
 from ..values.loop_index import LoopIndex
 from ..values.number_types import ALWAYS_ONE
+from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
 from .forms import Items, Unchanged
+from .letters import CODE, Letter, has_letters, letters_of
 from .stored_forms import Number
+from .traced_list import TracedList
 
 VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
-HOLDERS = (list, tuple, collections.deque, *VIEWS)
+HOLDERS = (list, tuple, str, collections.deque, *VIEWS)
 NUMBERS = {float: np.float64, int: np.int64, bool: np.bool_}
+MOST_ITEMS = 1 << 20  # of a table that is read by several keys
 MOST = 1 << 62  # of an integer in a table
 
 
@@ -43,6 +51,7 @@ class Table:
     def __init__(self, recorder: Recorder, holder: Any, items: tuple[Any, ...], column: HandedOn):
         self.recorder, self.holder, self.items, self.column = recorder, holder, items, column
         self.line = current_line()  # on which it is made
+        self.has_letters = has_letters(column)
 
     def is_resized(self) -> bool:
         return len(self.holder) != len(self.items)
@@ -57,6 +66,8 @@ class Table:
         return len(self.items)
 
     def item(self, k: Any) -> Any:
+        if type(k) is int and type(self.holder) in (list, tuple, str):
+            return self.holder[k]
         now = tuple(self.holder)
         if type(k) is int:
             return now[k]
@@ -73,59 +84,124 @@ def table_of(recorder: Recorder, holder: Any) -> Table | None:
     """The table of what is in a list, a tuple or the like; None where that is no plain numbers, or none at all."""
     if type(holder) not in HOLDERS or not holder:
         return None
-    if type(holder) is not tuple and current_line() in recorder.scopes.decisions.resized:
+    if type(holder) not in (tuple, str) and current_line() in recorder.scopes.decisions.resized:
         return None
     items = tuple(holder)
     column = column_of(recorder, items)
     return None if column is None else Table(recorder, holder, items, column)
 
 
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a key may be, in order, and which of these it is: an integer of the loops around, or a traced one."""
+
+    keys: Sequence[Any]
+    place: Any
+
+
 def item_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, what reads items; see `comprehensions`."""
-    columns: dict[tuple[int, int], tuple[Any, tuple[Any, ...], HandedOn | None]] = {}
+    columns: dict[tuple[Any, ...], tuple[Any, list[Any], HandedOn | None]] = {}
 
-    def column(holder: Any, items: tuple[Any, ...], depth: int) -> HandedOn | None:
-        known = columns.get((id(holder), depth))
+    def column(holder: Any, name: tuple[Any, ...], items: list[Any]) -> HandedOn | None:
+        known = columns.get((id(holder), name))
         if known is None or len(known[1]) != len(items) or not all(map(is_same, items, known[1])):
-            known = columns[id(holder), depth] = (holder, items, column_of(recorder, items))
+            known = columns[id(holder), name] = (holder, items, column_of(recorder, items))
         return known[2]
 
-    def bounds(key: Any) -> tuple[int, int]:
-        return recorder.scopes.bounds(key.expression) if type(key) is LoopIndex else (key, key)
+    def read(holder: Any, *keys: Any, is_row: bool = False) -> Any:
+        """Of plain numbers, at the index of a loop that is recorded once, or at a traced one: from a table of them."""
+        row = holder if type(holder) is ChosenRow else ChosenRow(holder, (), [holder], 0, ())
+        found: tuple[int, Any] | None = None
+        for count, key in enumerate(keys, 1):
+            choices = choices_of(recorder, row.items, key)
+            if choices is None or len(row.items) * len(choices.keys) > MOST_ITEMS:
+                choices = None
+                break
+            row = row.at(key, choices)
+            table = None if type(row.place) is int else column(row.holder, row.name, row.items)
+            if table is not None and recorder.scopes.decisions.letters is None and has_letters(table):
+                loops = key.loops if type(key) is LoopIndex else recorder.scopes.open
+                recorder.scopes.decisions.texts |= {scope.site for scope in loops if scope.site is not None}
+                table = None
+            found = found if table is None else (count, table.item(None, row.place))
+        if found is None and is_row and type(row.place) is not int and choices is not None:
+            return row
+        if found is None:
+            item = item_of(holder.holder, *holder.keys) if type(holder) is ChosenRow else holder
+            found = (1, item[keys[0]])
+        count, item = found
+        return read(item, *keys[count:], is_row=is_row) if count < len(keys) else item
 
-    def within(key: Any, count: int) -> bool:
-        first, last = bounds(key)
-        return first >= 0 and last < count
-
-    def read(holder: Any, *keys: Any) -> Any:
-        """Of plain numbers, at the index of a loop that is recorded once: from a table of them."""
-        key, others = keys[0], list(keys[1:])
-        is_index, kind, found = type(key) is LoopIndex, type(holder), None
-        if is_index and kind in (list, tuple) and bounds(key)[1] < 0:  # from the end
-            key = key + len(holder)
-        if is_index and kind is dict:
-            first, last = bounds(key)
-            if all(k in holder for k in range(first, last + 1)):
-                found = column(holder, tuple(holder[k] for k in range(first, last + 1)), 1)
-                key = key - first
-        elif is_index and kind in (list, tuple) and within(key, len(holder)):
-            items, depth, width = tuple(holder), 1, length_of_rows(holder)
-            if others and type(others[0]) in (LoopIndex, int) and width is not None and within(others[0], width):
-                items, depth = tuple(number for row in holder for number in row), 2
-                key = key * width + others.pop(0)
-            found = column(holder, items, depth)
-        item, others = (holder[keys[0]], list(keys[1:])) if found is None else (found.item(None, key), others)
-        return read(item, *others) if others else item
-
-    return {id(item_of): read}
+    return {id(item_of): read, id(chosen_row): functools.partial(read, is_row=True)}
 
 
-def length_of_rows(rows: Sequence[Any]) -> int | None:
-    """How long each of these is, which are lists or tuples of one length; None for anything else."""
-    if {type(row) for row in rows} not in ({list}, {tuple}):
+@dataclass(frozen=True, slots=True)
+class ChosenRow:
+    """What `keys` read from `holder`, one of several `items`, of which the next key reads a number."""
+
+    holder: Any
+    keys: tuple[Any, ...]
+    items: list[Any]
+    place: Any
+    name: tuple[Any, ...]
+
+    def at(self, key: Any, choices: Choices) -> ChosenRow:
+        items = [item[k] for item in self.items for k in choices.keys]
+        place = self.place * len(choices.keys) + choices.place
+        return ChosenRow(self.holder, (*self.keys, key), items, place, (*self.name, choices.keys))
+
+
+def choices_of(recorder: Recorder, holders: list[Any], key: Any) -> Choices | None:
+    """What a key may be, which is in each of these holders; None where that is not known, or they are no tables."""
+    kind = type(holders[0])
+    if kind not in (list, tuple, dict, str) or any(type(holder) is not kind for holder in holders):
         return None
-    widths = {len(row) for row in rows}
-    return widths.pop() if len(widths) == 1 else None
+    if type(key) in (LoopIndex, ScalarTracer):
+        return integers(recorder, holders, key)
+    found = texts_or_pairs(key) if kind is dict else None
+    found = Choices((key,), 0) if found is None and type(key) in (int, str) and type(key) is not bool else found
+    if found is None:
+        return None
+    if kind is dict:
+        return found if all(k in holder for holder in holders for k in found.keys) else None
+    inside = type(key) is int and all(-len(holder) <= key < len(holder) for holder in holders)
+    return found if inside else None
+
+
+def integers(recorder: Recorder, holders: list[Any], key: Any) -> Choices | None:
+    """Of an integer: all that are keys of a list, or those between which it is."""
+    if type(key) is LoopIndex:
+        first, last = recorder.scopes.bounds(key.expression)
+    elif key.dtype.kind in "iu" and not key.types:
+        first, last = recorder.builder.limits.of(key.value)
+    else:
+        return None
+    if type(holders[0]) is dict:
+        is_short = last - first < min(map(len, holders))
+        keys = range(first, last + 1)
+        return Choices(keys, key - first) if is_short and all(k in h for h in holders for k in keys) else None
+    lengths = {len(holder) for holder in holders}
+    if not first <= last or not -min(lengths) <= first or not last < min(lengths):
+        return None
+    if len(lengths) == 1 and (first >= 0 or last < 0):
+        length = lengths.pop()
+        return Choices(range(length), key if first >= 0 else key + length)
+    return Choices(range(first, last + 1), key - first)  # from the end at times: `w[k - 1]`
+
+
+def texts_or_pairs(key: Any) -> Choices | None:
+    """Of a text, or a tuple with texts in it, of which data say which one."""
+    if type(key) is Letter:
+        return Choices(key.letters.texts, key.code)
+    if type(key) is not tuple or Letter not in map(type, key):
+        return None
+    parts = [texts_or_pairs(part) if type(part) is Letter else Choices((part,), 0) for part in key]
+    place: Any = 0
+    for part in parts:
+        assert part is not None
+        place = place * len(part.keys) + part.place
+    return Choices(tuple(itertools.product(*(part.keys for part in parts if part is not None))), place)
 
 
 def column_of(recorder: Recorder, items: Sequence[Any]) -> HandedOn | None:
@@ -138,6 +214,9 @@ def column_of(recorder: Recorder, items: Sequence[Any]) -> HandedOn | None:
         return Items(tuple, tuple(range(len(parts))), ()).of(parts)
     if all(item is items[0] for item in items):
         return Unchanged(items[0])
+    if kinds == {str}:
+        letters = letters_of(recorder, items)
+        return None if letters is None else Items(letters[0], CODE, ()).of([column_of(recorder, letters[1])])  # type: ignore[arg-type]
     if not kinds <= set(NUMBERS) or (bool in kinds and (len(kinds) > 1 or is_asked(recorder))):
         return None
     if int in kinds and any(type(item) is int and abs(item) > MOST for item in items):
@@ -145,7 +224,19 @@ def column_of(recorder: Recorder, items: Sequence[Any]) -> HandedOn | None:
     types = frozenset((np.dtype(NUMBERS[kind]), True) for kind in kinds)
     data: np.ndarray = np.array(items, NUMBERS[float if float in kinds else kinds.pop()])
     array = ArrayTracer(recorder, Storage(data, recorder.builder.line), data)
-    return Number(data.dtype, True, memory=array, types=types if len(types) > 1 else ALWAYS_ONE)
+    return Plain(data.dtype, True, memory=array, types=types if len(types) > 1 else ALWAYS_ONE)
+
+
+@dataclass
+class Plain(Number):
+    """Plain numbers: it is known between which ones they are."""
+
+    def item(self, owner: TracedList | None, row: Any) -> Any:
+        found = super().item(owner, row)
+        if type(found) is ScalarTracer and self.memory is not None and self.dtype == np.int64:
+            data = self.memory.storage.base
+            found.recorder.builder.limits.note(found.value, int(data.min()), int(data.max()))
+        return found
 
 
 def is_same(a: Any, b: Any) -> bool:

@@ -28,8 +28,6 @@ from .systems import (
     transposed_matrices,
 )
 
-SINGULAR = "A singular matrix detected."
-
 
 def _columns(recorder: Recorder, b: Value, n: int, name: str) -> tuple[Value, bool]:
     """A right side as a matrix, and whether it is a vector."""

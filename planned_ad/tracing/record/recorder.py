@@ -97,6 +97,7 @@ class Recorder:
         self.rows_given: set[Site] = set()  # those of which the program has seen rows, or copies
         self.gives_truths = False  # whether the program holds truths of Python that only a plan knows
         self.gives_nones = False  # and what only a plan knows to be None
+        self.gives_letters = False  # and texts of which it knows which one
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
         self.meets_opaque = False  # whether there are objects around loops whose state is not seen
         self.errors: Any = None  # what asks for errors of NumPy's, where the program has them raised

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ...errors import TraceError
+from ...python.comprehensions import reads_an_item
 from ...python.source import Line
 from ...regions.affine import Affine, Extent, Ranges, extremes
 from ...regions.bounds import Iterations
@@ -75,6 +76,8 @@ class Decisions:
     split: set[Site] = field(default_factory=set)  # tests of data whose sides go on to the end of their function
     raising: dict[Site, Any] = field(default_factory=dict)  # how far the sides of tests go on of which one raises
     nones: bool | None = None  # whether what asks for None is seen: None until a variable is that or a number
+    letters: bool | None = None  # whether texts that loops read are numbers; None until a loop is long without
+    texts: set[Site] = field(default_factory=set)  # loops that are unrolled since a text is read at their index
     items: bool = False  # what is read by an index is seen, since one was asked for its number by what it is read from
     failing: dict[Site, bool] = field(default_factory=dict)  # which sides of tests end in an error that nobody handles
     truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
@@ -124,8 +127,11 @@ class Decisions:
         """Whether it is decided how a `while` loop on integers is recorded, and told where needed."""
         return site in self.counted or site in self.unrolled or site in self.long
 
-    def learn_numbers(self, filled: set[Site], tabled: dict[Site, Line]) -> bool:
+    def learn_numbers(self, filled: set[Site], tabled: dict[Site, Line], gives_letters: bool = False) -> bool:
         """Make lists as Python makes them, and give loops their plain numbers; whether that is something new."""
+        if gives_letters:
+            self.letters = False
+            return True
         tabled = {site: line for site, line in tabled.items() if site not in self.unrolled}
         filled = filled | self.growing
         if filled <= self.plain and not tabled:
@@ -413,6 +419,19 @@ class Scopes:
         """The trace starts again, where these short loops are not recorded as loops yet."""
         if not short <= self.decisions.kept:
             self.decisions.kept |= short
+            raise self.restart()
+
+    def give_letters(self) -> Restart:
+        """The trace starts again, with texts that loops read as numbers."""
+        self.decisions.letters = True
+        for site in self.decisions.texts:
+            self.decisions.unrolled.pop(site, None)
+        return self.restart()
+
+    def see_what_reads(self, frame: types.FrameType | None) -> None:
+        """From now on all functions are written so that the tracer sees what is read by an index: it may be a table."""
+        if self.depth and not self.decisions.items and frame is not None and reads_an_item(frame):
+            self.decisions.items = True
             raise self.restart()
 
     def restart(self) -> Restart:

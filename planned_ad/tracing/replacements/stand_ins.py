@@ -18,6 +18,7 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...python.comprehensions import is_none, itself
 from ...python.shadows import ShadowClass, real_class
+from ..loops.letters import Letter
 from ..loops.none_or_number import NoneOrNumber, decided
 from ..record.recorder import Recorder
 from ..values.array_classes import ClassArray
@@ -124,6 +125,8 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
     def of_one(obj: Any) -> Any:
         """One side of an `is`: whether two numbers are one object is not known where loops or branches leave them."""
         found, frame = real_behind(obj), sys._getframe(1)
+        if type(found) is Letter:
+            raise found.escape("to be compared with `is`")
         if recorder.is_scalar(found) and found.dtype.kind == "b" and not found.types:  # of which there are two objects
             return bool(found) if found.is_python else np.bool_(bool(found))
         place, before = (id(frame), frame.f_lineno, frame.f_lasti), asked.pop() if asked else None
@@ -141,7 +144,7 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
     return {
         id(itself): of_one,
         id(is_none): lambda obj: decided(obj) is None,
-        id(id): lambda obj, /: id(real_behind(obj)),
+        id(id): lambda obj, /: id(of_one(obj) if type(obj) is Letter else real_behind(obj)),
         id(operator.is_): is_,
         id(operator.is_not): lambda a, b, /: not is_(a, b),
     }

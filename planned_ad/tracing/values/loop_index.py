@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ...python.comprehensions import reads_an_item
 from ...python.frames import user_frame, user_frames
 from ...python.liveness import is_in_users_try
 from ...python.statements import ends_in_error, may_be_swallowed
@@ -107,7 +106,7 @@ class LoopIndex(Arithmetic):
             frame = user_frame(sys._getframe(1))
             self.recorder.follow_lists(frame.f_locals.values() if frame is not None else ())
             self.recorder.lay_down_lists()
-            self.see_what_reads(frame)
+            self.recorder.scopes.see_what_reads(frame)
         return self.number("a list, a count or a call that is not traced")
 
     def __int__(self) -> int:
@@ -116,16 +115,9 @@ class LoopIndex(Arithmetic):
     def __float__(self) -> float:
         return float(self.number("float()"))
 
-    def see_what_reads(self, frame: types.FrameType | None) -> None:
-        """From now on all functions are written so that the tracer sees what is read by an index: it may be a table."""
-        scopes = self.recorder.scopes
-        if not scopes.decisions.items and frame is not None and reads_an_item(frame):
-            scopes.decisions.items = True
-            raise scopes.restart()
-
     def __hash__(self) -> int:
         if isinstance(self.expression, Affine):
-            self.see_what_reads(user_frame(sys._getframe(1)))
+            self.recorder.scopes.see_what_reads(user_frame(sys._getframe(1)))
         return hash(self.number("a dict key or a member of a set"))
 
     def __repr__(self) -> str:

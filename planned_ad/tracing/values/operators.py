@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...python.frames import is_formatting
+from ...python.frames import is_formatting, user_frame
 from ...python.shadows import is_user_frame
 from ...python.shown_text import is_only_shown
 from ..record.conversions import UNTRACED, refuse_number
@@ -145,6 +145,7 @@ class Operators(Arithmetic):
     def __hash__(self) -> int:
         if self.ndim:
             raise TypeError(f"unhashable type: '{self.__class__.__name__}'")
+        self.recorder.scopes.see_what_reads(user_frame(sys._getframe(1)))
         return hash(self.number_for("hash()"))
 
     def __format__(self, specification: str) -> str:

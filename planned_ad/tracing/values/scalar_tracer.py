@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...python.frames import as_written
+from ...python.frames import as_written, user_frame
 from ...python.shadows import is_user_frame
 from ...tape.tape import Value
 from ..record.conversions import refuse_number
@@ -172,6 +172,7 @@ class ScalarTracer(ScalarMethods):
         self.recorder.mark()
         if self.recorder.scopes.depth:
             self.recorder.lay_down_lists()
+            self.recorder.scopes.see_what_reads(user_frame(sys._getframe(1)))
             raise refuse_number(self.recorder, "range(), a slice bound or a count", self)
         return int(self.recorder.outcome(self.value, "count"))
 
