@@ -295,8 +295,8 @@ def test_mistakes_in_the_function(f: Any, error: type[Exception], match: str) ->
 def test_an_attribute_that_is_not_there_can_be_asked_for() -> None:
     plan = planned_ad.compile(lambda x: np.sum(x) * (1.0 if hasattr(x, "detach") else 2.0), np.ones(3))
     assert plan(np.ones(3)) == 6.0
-    with pytest.raises(UnsupportedError, match=r"\.data of a traced array"):  # NumPy's have it
-        planned_ad.compile(lambda x: np.sum(x) * (1.0 if hasattr(x, "data") else 2.0), np.ones(3))
+    plan = planned_ad.compile(lambda x: np.sum(x) * (1.0 if hasattr(x, "data") else 2.0), np.ones(3))
+    assert plan(np.ones(3)) == 3.0  # NumPy's have it, though traced ones do not
 
 
 @pytest.mark.parametrize("f", [lambda a: a * a, lambda a: a.sum()])
