@@ -176,7 +176,7 @@ class Plan(Pictured, Generic[Result]):
         Shadows are in-out. On entry: the adjoint of the arguments' final state; on exit: that of their initial state.
         For arguments that `f` only reads, this means that the derivative is added to the shadow. One cotangent for
         each floating result, of its shape; a float for a scalar. New shadows are returned where none are passed:
-        `plan.pullback(x, n, cotangent=ct)`.
+        `plan.pullback(x, n, cotangent=ct)`; `cotangent0=`, `cotangent1=` and so on where there are several.
         """
 
     @DerivedCall

@@ -228,6 +228,8 @@ def trace(
                 decisions.fixed_lengths, failure = True, failure or error
                 continue
             if failure is not None:
+                if is_of_the_trace(failure, f, args, dict(kwargs or {})):
+                    raise beside_python(failure) from failure
                 raise failure from None
             if not decisions.learn_numbers(recorder.filled, recorder.tabled, recorder.gives_letters):
                 if is_of_the_trace(error, f, args, dict(kwargs or {})):

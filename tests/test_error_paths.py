@@ -295,8 +295,8 @@ def test_mistakes_in_the_function(f: Any, error: type[Exception], match: str) ->
 def test_an_attribute_that_is_not_there_can_be_asked_for() -> None:
     plan = planned_ad.compile(lambda x: np.sum(x) * (1.0 if hasattr(x, "detach") else 2.0), np.ones(3))
     assert plan(np.ones(3)) == 6.0
-    with pytest.raises(UnsupportedError, match=r"\.data of a traced array"):  # NumPy's have it
-        planned_ad.compile(lambda x: np.sum(x) * (1.0 if hasattr(x, "data") else 2.0), np.ones(3))
+    plan = planned_ad.compile(lambda x: np.sum(x) * (1.0 if hasattr(x, "data") else 2.0), np.ones(3))
+    assert plan(np.ones(3)) == 3.0  # NumPy's have it, though traced ones do not
 
 
 @pytest.mark.parametrize("f", [lambda a: a * a, lambda a: a.sum()])
@@ -345,3 +345,20 @@ def test_options_of_transforms_and_plans() -> None:
     for call, match in wrong:
         with pytest.raises(planned_ad.errors.PlannedADError, match=match):
             call()
+
+
+def test_errors_of_traced_values_stay_refusals_where_the_trace_starts_again() -> None:
+    """After loops that the trace knew better than to record (`numpy.vectorize`), too."""
+
+    def f(x):
+        squares = np.vectorize(lambda v: v**2 if v > 0 else -v)(x)
+        return squares.sum() + np.frompyfunc(lambda a, b: a * b + 1, 2, 1).reduce(x)
+
+    with pytest.raises(UnsupportedError, match=r"raises AttributeError .* for traced values, and not for the numbers"):
+        trace(f, (np.sin(np.arange(24.0)),))
+
+
+def test_several_cotangents_are_named() -> None:
+    plan = planned_ad.compile(lambda x: {"s": 2 * x, "t": (x[0], x @ x)}, np.ones(3))
+    with pytest.raises(ArgumentError, match="cotangent0=, cotangent1=, cotangent2="):
+        plan.pullback(np.ones(3), cotangent={"s": np.ones(3), "t": (1.0, 1.0)})

@@ -344,6 +344,16 @@ def shows_the_message(x):
     return np.sum(x)
 
 
+def test_fields_of_structured_arrays() -> None:
+    def f(x):
+        points = np.zeros(3, dtype=[("position", "f8"), ("number", "i4")])
+        points["position"] = x
+        return points["position"].sum()
+
+    with pytest.raises(ConversionError, match="use an array for each field"):
+        trace(f, (np.ones(3),))
+
+
 def test_messages_of_errors_that_are_caught() -> None:
     with pytest.raises(ConversionError, match="its text"):
         trace(reads_the_message, (EXAMPLES[0],))

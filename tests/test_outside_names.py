@@ -55,6 +55,21 @@ def test_globals():
         np.testing.assert_allclose(gradient(X), gradient_of(uses_globals), rtol=1e-6)
 
 
+def test_functions_without_a_text_are_the_same_at_once():
+    """Their `__doc__` is None, as an object; their `__defaults__` are not there."""
+
+    def undocumented(x, /):
+        return x.sum()
+
+    def f(x):
+        return undocumented(x) * (2.0 if undocumented.__doc__ is None else 3.0)
+
+    watch = Watch(trace(f, (X,)).outside)
+    assert watch.is_same()
+    undocumented.__doc__ = "A sum."
+    assert not watch.is_same() and not watch.holds()
+
+
 def test_closures_containers_attributes_and_classes():
     class Model:
         power = 2

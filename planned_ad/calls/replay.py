@@ -135,7 +135,10 @@ class Call:
             raise ArgumentError(f"{self.name}: takes {what}; {count} arguments were given")
         for key, value in self.keywords.items():
             if key not in names or key in slots:
-                raise ArgumentError(f"{self.name}: unexpected or repeated argument {key!r}")
+                several = key == "cotangent" and len(cotangents) > 1
+                names_of_them = ", ".join(f"{name}=" for name in cotangents)
+                instead = f"; the result has a cotangent for each floating part: {names_of_them}" if several else ""
+                raise ArgumentError(f"{self.name}: unexpected or repeated argument {key!r}{instead}")
             slots[key] = value
         if 0 < sum(n in slots for n in shadows) < len(shadows):
             missing = next(n for n in shadows if n not in slots)

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 CONTROL = "planned_ad.control"
+PROTOCOLS = frozenset({"__array_ufunc__", "__array_function__"})  # which NumPy calls with functions of its own
 _LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad", "pandas", "matplotlib", "sympy"})
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 # Modules of libraries that are Python all through, whose functions and classes are traced as the user's are.
@@ -161,7 +162,7 @@ class ShadowBuiltins(dict[str, Any]):
     __slots__ = ("real", "replacements")
 
     def __init__(self, replacements: Mapping[int, object], helpers: Mapping[str, object], load: Callable[..., object]):
-        super().__init__(__import__=load, __build_class__=builtins.__build_class__)
+        super().__init__(__import__=load, __build_class__=build_class)
         self.replacements, self.real = replacements, {**vars(builtins), **helpers}
 
     def __missing__(self, name: str) -> object:
@@ -271,6 +272,8 @@ def forget_looked_up(cls: type) -> None:
 
 def set_class_attribute(cls: type, name: str, value: object) -> None:
     """Past what its metaclass makes of it, which may have a property of that name, of the class itself."""
+    if name in PROTOCOLS and type(value) is types.FunctionType and "__see__" in vars(cls):
+        value = as_numpy_calls(vars(cls)["__see__"], value)
     metaclass: type = type(cls)
     bases = (base for base in metaclass.__mro__ if base is not type and base is not object)
     of_metaclass = next((vars(base)[name] for base in bases if name in vars(base)), None)
@@ -279,6 +282,31 @@ def set_class_attribute(cls: type, name: str, value: object) -> None:
     else:
         type.__setattr__(cls, name, value)
     forget_looked_up(cls)
+
+
+def as_numpy_calls(see: Callable[..., Any], method: types.FunctionType) -> types.FunctionType:
+    """A method that NumPy calls with one of its functions: it is handed what traced code has by the function's name."""
+
+    def called(self: Any, function: Any, how: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(how, list | tuple):  # the classes that are concerned, of `__array_function__`
+            kinds = [getattr(kind, "array_class", kind) for kind in how]
+            how = tuple(dict.fromkeys(see(kind, kind.__name__) for kind in kinds if kind is not None))
+        return method(self, see(function, function.__name__), how, *args, **kwargs)
+
+    called.__name__, called.__qualname__, called.__doc__ = method.__name__, method.__qualname__, method.__doc__
+    return called  # type: ignore[return-value]
+
+
+def build_class(body: types.FunctionType, name: str, *bases: Any, **options: Any) -> Any:
+    """What a class statement of traced code makes."""
+    cls = builtins.__build_class__(body, name, *bases, **options)
+    names = body.__globals__
+    if isinstance(cls, type) and isinstance(names, ShadowGlobals):
+        for protocol in PROTOCOLS & vars(cls).keys():
+            method = vars(cls)[protocol]
+            if type(method) is types.FunctionType:
+                type.__setattr__(cls, protocol, as_numpy_calls(names.namespace.shadow, method))
+    return cls
 
 
 @functools.cache

@@ -198,9 +198,9 @@ def _field_offset(name: str) -> int:
 
 
 def field_of(f: types.FunctionType, name: str) -> Row:
-    """`__code__`, `__defaults__` or another such attribute of a function."""
-    value = getattr(f, name)
-    return cell(id(f) + _field_offset(name), 0 if value is None else id(value), f, value)
+    """`__code__`, `__defaults__` or another such attribute of a function; of None, as it is kept: `__doc__` is None."""
+    value, place = getattr(f, name), id(f) + _field_offset(name)
+    return cell(place, 0 if value is None and not _int64(place) else id(value), f, value)
 
 
 MEMBER, MEMBER_OFFSET = 40, 16  # of the descriptor of a slot, and of what that points to

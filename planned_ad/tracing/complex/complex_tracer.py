@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...python.complex_parts import PART, WHOLE, ComplexArray, memory_as_complex, memory_as_pairs
+from ...python.complex_parts import PART, WHOLE, ComplexArray, memory_as_pairs
 from ...regions.affine import Affine, Extent
 from ...regions.regions import Region, View
 from ...tape.tape import Buffer, Value
@@ -41,14 +41,6 @@ class ComplexTracer(ArrayMethods):
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         return np.ndarray
-
-    def __getattr__(self, name: str) -> Any:
-        if not hasattr(np.ndarray, name) or name.startswith("__"):
-            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
-        raise UnsupportedError(
-            f"{self.recorder.here()}: .{name} of a traced complex array is not supported; use NumPy's functions, or "
-            f"real and imaginary part, z.real and z.imag"
-        )
 
     # As reals.
 
@@ -100,14 +92,6 @@ class ComplexTracer(ArrayMethods):
         self.imag[...] = value
 
     # Views.
-
-    def _seen(self, geometry: np.ndarray) -> ComplexTracer:
-        return ComplexTracer(self.recorder, self.storage, geometry)
-
-    @property
-    def base(self) -> Any:
-        whole = memory_as_complex(self.storage.base)
-        return None if self.geometry.shape == whole.shape else self._seen(whole)
 
     @property
     def flat(self) -> ComplexTracer:

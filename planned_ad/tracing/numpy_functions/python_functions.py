@@ -41,7 +41,8 @@ def of_elements(
         dtypes = [dtype_of_result(recorder, part) for part in (first if isinstance(first, tuple) else (first,))]
     rows = recorder.namespace.function(control._rows)(at, count)
     several = rows if isinstance(rows, tuple) else (rows,)
-    results = [row.reshape(shape).astype(dtype)[()] for row, dtype in zip(several, dtypes)]
+    results = [row.reshape(shape).astype(dtype) for row, dtype in zip(several, dtypes)]
+    results = results if shape else [array[()] for array in results]
     return tuple(results) if isinstance(rows, tuple) else results[0]
 
 

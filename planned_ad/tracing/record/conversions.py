@@ -22,7 +22,8 @@ INSTEAD = {
     "a function that needs it": "pass it as a Python int, which is static",
     ".bit_length() and its like": "calculate it with operators and functions of NumPy",
     UNTRACED: "call NumPy functions on the traced value directly. Is it assigned to a part of a plain array, which a "
-    f"library's object has made? {PLAIN_TARGET}",
+    f"library's object has made? {PLAIN_TARGET}. Arrays with fields (structured dtypes) hold no traced values: use an "
+    "array for each field",
 }
 
 

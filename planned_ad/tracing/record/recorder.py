@@ -34,7 +34,7 @@ from .refusals import no_rule, subclass_instead
 from .scopes import Decisions, Restart, Scopes, Site
 from .statement_watch import Watch
 from .storage import Storage
-from .traced import TRACERS, NotAnOperand, Traced
+from .traced import TRACERS, NotAnOperand, Traced, owning
 
 WARNS_AT = 20_000  # operations: a second
 MANY_OF_A_LINE = 1000
@@ -282,10 +282,10 @@ class Recorder:
         known = id(array) in self.scopes.decisions.constants or self.outside.is_frozen(name)
         view = None if known or is_complex_array(array) else view_of(array)
         if view is None:
-            return self.concrete(array, captured=name)
+            return owning(self.concrete(array, captured=name), array)
         buffer = self.builder.captured(name, array, view)
         self.example.provide(buffer, array)
-        return TRACERS.array(self, Storage(array, self.builder.line, buffer=buffer, captured=name), array)
+        return owning(self.array_at(Storage(array, self.builder.line, buffer=buffer, captured=name), array), array)
 
     def take_captured_as_constants(self) -> bool:
         """Have the next run of the trace know the numbers of captured arrays; whether this one did not."""
@@ -321,9 +321,9 @@ class Recorder:
     # Views.
 
     def seen(self, array: Any, geometry: np.ndarray) -> Any:
-        """An array that lies in the memory of `array` as `geometry` does."""
+        """An array that lies in the memory of `array` as `geometry` does; where that is its own, the array itself."""
         kind = TRACERS.complex_array if geometry.dtype.kind == "c" else TRACERS.array
-        return kind(self, array.storage, geometry)
+        return array if geometry is array.geometry else kind(self, array.storage, geometry)
 
     # Calls.
 
@@ -393,7 +393,7 @@ class Recorder:
             for source in self._arrays_in(sources):
                 if np.may_share_memory(source.storage.base, result):
                     return self.seen(source, result)
-            return self.concrete(result)
+            return owning(self.concrete(result), result)
         if kind is list or kind is tuple:
             return kind(self.adopt(item, sources) for item in result)
         if isinstance(result, tuple) and hasattr(result, "_fields"):

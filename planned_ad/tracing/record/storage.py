@@ -63,6 +63,8 @@ class Storage:
         A list that a loop fills, and that holds what was in it then; so it must not be written to.
     depth : int
         How many loops and branches were around its making.
+    owner : weakref.ref or None
+        The traced array that owns it, as NumPy's `base` tells; None where that is not known.
     version : int
         How often it has been written to.
     reads : dict of View to Value
@@ -86,6 +88,7 @@ class Storage:
         "listed",
         "loop",
         "name",
+        "owner",
         "reads",
         "shared_with",
         "value",
@@ -114,6 +117,7 @@ class Storage:
         self.depth = depth
         self.chosen = self.lent = self.carried = False
         self.listed: Any = None
+        self.owner: Any = None
         self.birth: object = None
         self.loop: Any = None
         self.name: Name = ((), object()) if not depth else ((), line, base.shape)

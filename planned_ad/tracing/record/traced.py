@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -72,7 +73,7 @@ class TracedArray(Traced):
     All view operations are NumPy's own, done on it; its elements mean something only where `storage.is_concrete`.
     """
 
-    __slots__ = ("_view", "geometry", "recorder", "storage")
+    __slots__ = ("__weakref__", "_view", "geometry", "recorder", "storage")
 
     def __init__(self, recorder: Any, storage: Storage, geometry: np.ndarray):
         self.recorder = recorder
@@ -131,6 +132,8 @@ class TracedArray(Traced):
     def shape(self, shape: Any) -> None:
         self.geometry = np.reshape(self.geometry, shape, copy=False)
         self._view = None
+        if self.storage.owner is not None and self.storage.owner() is self:
+            self.storage.owner = None  # whose memory is laid out in another way
 
     def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
         """As NumPy's: whether the array may be written to by this name."""
@@ -163,9 +166,12 @@ class TracedArray(Traced):
     def nbytes(self) -> int:
         return self.geometry.nbytes
 
-    @property
-    def flags(self) -> Any:
-        return self.geometry.flags
+
+def owning(array: Any, like: np.ndarray | None = None) -> Any:
+    """A traced array, noted as the owner of its memory; where `like` is one, if that is given."""
+    if issubclass(type(array), TracedArray) and (like is None or like.flags.owndata):
+        array.storage.owner = weakref.ref(array)
+    return array
 
 
 class Tracers:

@@ -27,6 +27,7 @@ from ..loops.sequences import Range
 from ..loops.side_effects import SideEffects
 from ..record.recorder import Recorder
 from ..record.traced import Traced, TracedArray
+from ..values.array_methods import lacks
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex, plain_or_traced
 from ..values.number_types import ALWAYS_ONE, can_be_one, is_of, told_apart, types_of
@@ -356,8 +357,10 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
 
     @functools.wraps(hasattr, ("__name__", "__doc__"), ())
     def has_attribute(obj: Any, name: str, /) -> bool:
-        """Of a number, by the class that it has in the program."""
+        """Of a number or array, by the class that it has in the program."""
         obj = decided(obj)
+        if issubclass(type(obj), TracedArray):
+            return hasattr(obj.geometry, name)
         if type(obj) is not ScalarTracer:
             return hasattr(obj, name)
         return is_of(recorder, types_of(obj), lambda cls: hasattr(cls, name))
@@ -367,6 +370,8 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         obj = decided(obj)
         if type(obj) is ScalarTracer and not has_attribute(obj, name):
             return getattr(0.0, name, *default)
+        if issubclass(type(obj), TracedArray) and has_attribute(obj, name) and not hasattr(obj, name):
+            raise lacks(obj, name)
         return getattr(obj, name, *default)
 
     def of_class(obj: Any, kind: Any) -> bool:

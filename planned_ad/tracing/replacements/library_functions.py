@@ -18,7 +18,7 @@ from ...python.complex_parts import is_complex_array
 from ..record.dispatch import standing_in
 from ..record.promotion import KINDS
 from ..record.recorder import Recorder
-from ..record.traced import TracedArray
+from ..record.traced import TracedArray, owning
 
 NOT_NUMERICAL = frozenset({"planned_ad", "numba", "llvmlite"})
 COMPILED = ("builtin_function_or_method", "cython_function_or_method", "fused_cython_function")
@@ -101,6 +101,7 @@ def adopted(recorder: Recorder, result: Any) -> Any:
         made = standing_in(recorder, result)
         return result if made is None else made
     recorder.mark()
+    given = result
     if not result.flags.owndata and result.base is not None:
         result = result.copy(order="K")
-    return recorder.concrete(result)
+    return owning(recorder.concrete(result), given)

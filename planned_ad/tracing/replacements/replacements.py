@@ -131,6 +131,8 @@ def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
         if has_list((*args, *kwargs.values())):
             recorder.mark()
             return call_on_lists(recorder, function, args, kwargs)
+        if _dispatches((*args, *kwargs.values())):
+            return function(*args, **kwargs)  # which asks them, and traced values: `__array_function__`
         if function not in FUNCTIONS and not recorder.scopes.depth:
             args, kwargs = _counted(recorder, args), _counted(recorder, kwargs)  # such as `numpy.zeros(n)`
         if _has_tracer(recorder, (*args, *kwargs.values())):
@@ -152,6 +154,18 @@ def _is_like_array(obj: Any) -> bool:
     kind = type(obj)
     is_shadow = isinstance(kind, ShadowClass) and not issubclass(kind, Traced)
     return kind is FlatView or (is_shadow and hasattr(obj, "__array__"))
+
+
+def _dispatches(items: Any) -> bool:
+    """Whether an item is of a class of the user's that takes NumPy's functions into its own hands."""
+    for item in items:
+        kind = type(item)
+        if kind is list or kind is tuple:
+            if _dispatches(item):
+                return True
+        elif not issubclass(kind, Traced | np.ndarray) and hasattr(kind, "__array_function__"):
+            return True
+    return False
 
 
 def _counted(recorder: Recorder, items: Any) -> Any:

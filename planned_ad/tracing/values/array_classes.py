@@ -140,6 +140,13 @@ class ClassArray(Operators):
         else:
             object.__setattr__(self, name, value)
 
+    @property
+    def base(self) -> Any:
+        raise UnsupportedError(
+            f"{self.recorder.here()}: .base of an array of a class of yours is not supported while tracing; use "
+            f"numpy.shares_memory, or keep the array itself"
+        )
+
     def view(self, dtype: Any = None, type: Any = None) -> Any:
         if dtype is None and type is None:
             return self._showing(self._traced_array.view(), self)

@@ -2,24 +2,101 @@
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 
-from ..record.traced import TracedArray
+from ...errors import UnsupportedError
+from ...python.shadows import is_user_frame
+from ..record.traced import TracedArray, owning
 from .operators import Operators
+
+
+def lacks(array: Any, name: str) -> UnsupportedError:
+    """The error for an attribute that NumPy's arrays have, and traced ones have not."""
+    return UnsupportedError(
+        f"{array.recorder.here()}: .{name} of a traced array asks for its memory or bits, which there are none of "
+        f"while tracing; use NumPy's functions, or do it outside of the traced function"
+    )
+
+
+def _root_of(array: np.ndarray) -> np.ndarray:
+    """The array of which this one is a view, or a view of views."""
+    while type(array.base) is np.ndarray:
+        array = array.base
+    return array
+
+
+class Flags:
+    """`flags` of a traced array: those of its geometry, but for whether it owns its memory, as `base` knows it."""
+
+    def __init__(self, array: ArrayMethods):
+        object.__setattr__(self, "_array", array)
+
+    def __getattr__(self, name: str) -> Any:
+        array = self._array
+        return array.base is None if name == "owndata" else getattr(array.geometry.flags, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._array.geometry.flags, name, value)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.owndata if name in ("O", "OWNDATA") else self._array.geometry.flags[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._array.geometry.flags[name] = value
 
 
 class ArrayMethods(TracedArray, Operators):
     """Shapes, strides and orders are those of `geometry`, and NumPy's own."""
 
     __slots__ = ()
+    array_class = np.ndarray  # as NumPy tells it
 
-    @abstractmethod
+    def __getattr__(self, name: str) -> Any:
+        """What traced code asks for is refused where NumPy's arrays have it; libraries ask what an object can do."""
+        if name == "tobytes" and self.is_known:
+            return self.plain().tobytes
+        is_special = name.startswith("__")
+        frame = sys._getframe(1)
+        is_written = is_user_frame(frame) and name in frame.f_code.co_names
+        if not hasattr(np.ndarray, name) or (is_special and not is_written):
+            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+        raise lacks(self, name)
+
+    @property
+    def flags(self) -> Flags:
+        return Flags(self)
+
+    def __array_namespace__(self, *, api_version: Any = None) -> Any:
+        np.empty(0).__array_namespace__(api_version=api_version)  # NumPy's error
+        return self.recorder.namespace.shadow(np, "numpy")
+
+    @property
+    def base(self) -> Any:
+        """The array that owns the memory of this one; None for that array itself.
+
+        Whether an argument owns its memory may differ from call to call. Nor is it told of what NumPy makes by views
+        of its own, and of what loops and branches hand on.
+        """
+        storage = self.storage.root
+        owner = storage.owner and storage.owner()
+        is_known = storage.owner is not None and _root_of(self.geometry) is _root_of(storage.base)
+        if not is_known or (owner is None and storage.base.dtype != self.dtype):
+            raise UnsupportedError(
+                f"{self.recorder.here()}: .base asks which array owns this memory, which is not known while tracing; "
+                f"use numpy.shares_memory, or keep the array itself"
+            )
+        if owner is None:  # which nobody else has
+            owner = owning(self.recorder.array_at(storage, storage.base))
+        return None if owner is self else owner
+
     def _seen(self, geometry: np.ndarray) -> Self:
-        """A view of the same memory."""
+        """A view of the same memory; the array itself where NumPy gives that."""
+        return self if geometry is self.geometry else type(self)(self.recorder, self.storage, geometry)
 
     @abstractmethod
     def _copied(self, shape: Any, order: Any) -> Self:

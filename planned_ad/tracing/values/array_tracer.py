@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...python.frames import as_written
 from ..record.refusals import subclass_instead
-from ..record.traced import TRACERS
+from ..record.traced import TRACERS, owning
 from . import indexing
 from .advanced import nonzero
 from .array_methods import ArrayMethods
@@ -30,16 +30,6 @@ class ArrayTracer(ArrayMethods):
     def __class__(self) -> type:
         return as_written(np.ndarray, sys._getframe(1))
 
-    def __getattr__(self, name: str) -> Any:
-        if not hasattr(np.ndarray, name) or name.startswith("__"):
-            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
-        if name == "tobytes" and self.is_known:
-            return self.plain().tobytes
-        raise UnsupportedError(
-            f"{self.recorder.here()}: .{name} of a traced array asks for its memory or bits, which there are none of "
-            f"while tracing; use NumPy's functions, or do it outside of the traced function"
-        )
-
     device = "cpu"  # as NumPy says
 
     def __delitem__(self, key: Any) -> None:
@@ -55,9 +45,6 @@ class ArrayTracer(ArrayMethods):
 
     # Views.
 
-    def _seen(self, geometry: np.ndarray) -> ArrayTracer:
-        return ArrayTracer(self.recorder, self.storage, geometry)
-
     @property
     def real(self) -> ArrayTracer:
         return self
@@ -69,10 +56,6 @@ class ArrayTracer(ArrayMethods):
     @property
     def imag(self) -> ArrayTracer:
         return self.recorder.concrete(np.zeros(self.shape, self.dtype))
-
-    @property
-    def base(self) -> Any:
-        return None if self.geometry is self.storage.base else self._seen(self.storage.base)
 
     @property
     def flat(self) -> FlatView:
@@ -137,10 +120,10 @@ class ArrayTracer(ArrayMethods):
                 f"Cannot cast array data from {self.dtype!r} to {dtype!r} according to the rule {casting!r}"
             )
         base = np.empty_like(self.geometry, dtype, order)
-        return recorder.fresh(base, recorder.value_of(self, dtype))
+        return owning(recorder.fresh(base, recorder.value_of(self, dtype)))
 
     def conj(self) -> ArrayTracer:
-        return self.copy("K")
+        return self
 
     conjugate = conj
 

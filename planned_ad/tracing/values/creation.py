@@ -10,7 +10,7 @@ import numpy as np
 from ..record.dispatch import implements
 from ..record.promotion import dtype_of
 from ..record.recorder import Recorder
-from ..record.traced import TRACERS, TracedArray
+from ..record.traced import TRACERS, TracedArray, owning
 from .number_types import require_one_dtype
 
 
@@ -25,7 +25,7 @@ def array_of_items(recorder: Recorder, items: Any, dtype: Any = None, order: Any
             others = typed[:k] + typed[k + 1 :]
             require_one_dtype(recorder, leaf, functools.partial(recorder.result_type, *others))
     dtype = np.dtype(dtype)
-    out = recorder.empty(shape, dtype, order)
+    out = owning(recorder.empty(shape, dtype, order))
     for position, leaf in leaves:
         out[(*position, ...)] = leaf
     return out
@@ -126,19 +126,13 @@ def asarray_chkfinite(recorder, a, dtype=None, order=None):
     return _as_array(recorder, a, dtype, order, None)
 
 
-@implements(np.require)
-def require(recorder, a, dtype=None, requirements=None, *, like=None):
-    order = "F" if "F" in (requirements or "") else "C" if "C" in (requirements or "") else None
-    return _as_array(recorder, a, dtype, order, None)
-
-
 def _like(recorder: Recorder, prototype: Any, dtype: Any, order: Any, shape: Any, number: Any) -> Any:
     if type(prototype) is list or type(prototype) is tuple:
         prototype = array_of_items(recorder, prototype)
     prototype = prototype.geometry if recorder.is_array(prototype) else np.empty(prototype.shape, prototype.dtype)
     base = np.empty_like(prototype, dtype, order, True, shape)
     base[...] = number
-    return recorder.concrete(base)
+    return owning(recorder.concrete(base))
 
 
 @implements(np.zeros_like)
@@ -164,7 +158,7 @@ def full(recorder, shape, fill_value, dtype=None, order="C", *, device=None, lik
     if dtype is None:
         require_one_dtype(recorder, fill_value)
         dtype = recorder.value_of(fill_value).dtype
-    result = recorder.empty(shape, np.dtype(dtype), order)
+    result = owning(recorder.empty(shape, np.dtype(dtype), order))
     result[...] = fill_value
     return result
 

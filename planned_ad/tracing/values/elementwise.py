@@ -15,7 +15,7 @@ from ..record.conversions import PLAIN_TARGET
 from ..record.dispatch import FUNCTIONS, METHODS, handler_of
 from ..record.promotion import BOOL, INT, common_shape, memory_like, operand, resolved
 from ..record.recorder import Recorder
-from ..record.traced import NotAnOperand, Traced
+from ..record.traced import NotAnOperand, Traced, owning
 from . import identity
 from .indexing import accumulate
 from .number_types import ALWAYS_ONE, OF_TRUTHS, PYTHON, types_of_result
@@ -190,7 +190,7 @@ def _finish(recorder: Recorder, value: Value, dtype: np.dtype, operands: Any, sh
         return recorder.result(value)
     value = recorder.builder.broadcast(value, shape)
     base = memory_like(list(operands), shape, dtype)
-    return recorder.array(value) if base is None else recorder.fresh(base, value)
+    return owning(recorder.array(value) if base is None else recorder.fresh(base, value))
 
 
 def _known_exponent(recorder: Recorder, ufunc: Any, operands: Any, facts: Any, dtypes: Any) -> float | None:

@@ -102,6 +102,8 @@ class Operators(Arithmetic):
         return self.recorder.call(np.matmul, (other, self), {})
 
     def __array_function__(self, function, types, args, kwargs):
+        if not all(issubclass(kind, Traced | np.ndarray) for kind in types):
+            return NotImplemented  # another one is asked, as NumPy's arrays have it
         return self.recorder.call(function, args, kwargs)
 
     # Numbers asked for.

@@ -29,6 +29,7 @@ class ScalarMethods(Operators):
     """What a traced number has whether it is real or complex, as NumPy's scalars have it. Immutable."""
 
     __slots__ = ()
+    array_class = None  # a number is none
     dtype: np.dtype
     shape: tuple[int, ...] = ()
     ndim = 0
