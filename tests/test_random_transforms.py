@@ -113,6 +113,11 @@ def test_gradients(seed: int) -> None:
     assert check(program_of(seed)) == "right"
 
 
+def test_sides_that_were_recorded_after_something_else() -> None:
+    """A derivative inside of a branch meets a branch of which only one side is recorded anew."""
+    assert check(program_of(408, lines=14, statements=3)) == "right"
+
+
 def test_compiled() -> None:
     assert check(program_of(34), compile_too=True, slopes=False) == "right"
 

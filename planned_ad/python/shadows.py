@@ -104,6 +104,10 @@ def is_user_frame(frame: types.FrameType) -> bool:
     return type(frame.f_globals) is ShadowGlobals
 
 
+def is_frame_of_library(frame: types.FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] in _LIBRARIES
+
+
 def real_class(cls: type) -> type:
     """The user's class behind a shadow class; any other class is its own."""
     return vars(cls).get("__real_class__", cls)

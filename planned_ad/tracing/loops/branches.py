@@ -326,10 +326,12 @@ class Branches:
         other = node.sides.get(not active.outcome, Side((), {}, ()))
         for write in other.writes:
             recorder.copies.apply(write)
-        if not active.complete or not node.is_known(not active.outcome, active.prefix, self.generation):
+        is_known = node.is_known(not active.outcome, active.prefix, self.generation)
+        if not active.complete or not is_known:
             self.incomplete()
         builder.made += other.made  # its operations are put here too
-        pair = (side.operations, other.operations)
+        # What was recorded after something else has other values by the same names: this pass does without.
+        pair = (side.operations, other.operations if is_known else ())
         then, otherwise = pair if active.outcome else pair[::-1]
         builder.emit(Branch(predicate=active.predicate, then=then, otherwise=otherwise, line=active.line))
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...python.shadows import is_user_frame
+from ...python.shadows import is_frame_of_library, is_user_frame
 from ..record.traced import TracedArray, owning
 from .operators import Operators
 
@@ -80,12 +80,14 @@ class ArrayMethods(TracedArray, Operators):
         """The array that owns the memory of this one; None for that array itself.
 
         Whether an argument owns its memory may differ from call to call. Nor is it told of what NumPy makes by views
-        of its own, and of what loops and branches hand on.
+        of its own, and of what loops and branches hand on; libraries are told that somebody else does.
         """
         storage = self.storage.root
         owner = storage.owner and storage.owner()
         is_known = storage.owner is not None and _root_of(self.geometry) is _root_of(storage.base)
         if not is_known or (owner is None and storage.base.dtype != self.dtype):
+            if is_frame_of_library(sys._getframe(1)):  # which asks whether it may keep the array: it copies that then
+                return self.recorder.array_at(storage, storage.base)
             raise UnsupportedError(
                 f"{self.recorder.here()}: .base asks which array owns this memory, which is not known while tracing; "
                 f"use numpy.shares_memory, or keep the array itself"
