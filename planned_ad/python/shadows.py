@@ -105,7 +105,8 @@ def is_user_frame(frame: types.FrameType) -> bool:
 
 
 def is_frame_of_library(frame: types.FrameType) -> bool:
-    return str(frame.f_globals.get("__name__")).partition(".")[0] in _LIBRARIES
+    """Whether a frame runs a library's own code, other than ours."""
+    return str(frame.f_globals.get("__name__")).partition(".")[0] in _LIBRARIES - {"planned_ad"}
 
 
 def real_class(cls: type) -> type:
