@@ -56,7 +56,7 @@ class Lifting:
     """The writing of one loop's iterations as array operations.
 
     `builder` receives them; `around` are the iterations that the loop itself runs in. `shapes`: those of the regions of
-    each buffer that the program looks at.
+    each buffer that the program looks at. Large arrays are refused, unless they may be `of_any_size`.
     """
 
     def __init__(
@@ -67,12 +67,14 @@ class Lifting:
         around: Iterations,
         widest: int,
         shapes: frozenset[tuple[int, tuple[int, ...]]],
+        of_any_size: bool = False,
     ):
         self.builder = builder
         self.loop = loop = upwards(loop, sharing)
         self.sharing = sharing
         self.around = around
         self.widest = widest
+        self.of_any_size = of_any_size
         self.count = loop.trips
         self.single: dict[int, Value] = {}  # values of the body that are alike in all iterations
         self.lifted: dict[int, Value] = {}  # values with the axis in front
@@ -126,7 +128,7 @@ class Lifting:
             if any(coefficient(exact(n), self.loop.index) for n in shape):
                 raise NotIndependent("an extent differs between iterations")
             size = math.prod(shape)
-            if self.streams or in_place or (is_alike and op.outputs):
+            if self.of_any_size or self.streams or in_place or (is_alike and op.outputs):
                 continue
             if self.multiplies and (is_alike or size * int(self.count) <= MOST_MULTIPLIED):
                 continue
