@@ -37,6 +37,7 @@ import numpy as np
 
 from ..regions.affine import Affine, Extent, Ragged, exact, ragged, substitute
 from ..regions.regions import is_ragged
+from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.renaming import Copier
 from ..tape.tape import Apply, Constant, IndexValue, Load, Loop, Operation, Store, Tape
@@ -100,7 +101,7 @@ def is_written_out(loop: Loop) -> bool:
         trips * len(body) <= MOST_WRITTEN
         and all(isinstance(op, Apply | Load | Store | IndexValue | Constant) for op in body)
         and largest(body) >= LEAST_ELEMENTS
-        and not any(is_long_triangle(op) for op in body)
+        and not any(is_long_triangle(op) or is_part_of_ragged(op) for op in body)
     )
 
 
@@ -110,6 +111,15 @@ def is_long_triangle(op: Operation) -> bool:
         return False
     sizes = [op.out.size, *(v.size for v in op.operands)]
     return max(sizes) >= LONG_TRIANGLE
+
+
+def is_part_of_ragged(op: Operation) -> bool:
+    """Whether this shows rows of different lengths, which lie as far apart as the longest: in one iteration they do not."""
+    return (
+        isinstance(op, Apply)
+        and RULES[op.primitive].kind == "view"
+        and any(is_ragged(v.shape[1:]) for v in op.operands)
+    )
 
 
 def largest(body: Sequence[Operation]) -> int:
