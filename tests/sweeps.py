@@ -15,6 +15,21 @@ def sweep(values: Iterable[Any], quick: slice) -> list[Any]:
     return [v if k in always else left_out(v) for k, v in enumerate(found)]
 
 
+def rotated(values: Iterable[Any], settings: Iterable[Any]) -> list[Any]:
+    """All pairs of a value and a setting; without `-m long` each value has one of them, the next value the next one."""
+    each, all_settings = list(values), list(settings)
+    return [
+        (value, setting) if j == k % len(all_settings) else left_out((value, setting))
+        for k, value in enumerate(each)
+        for j, setting in enumerate(all_settings)
+    ]
+
+
+def name_of(value: Any) -> str | None:
+    """The name of a function, as its part of a test's name; all else is named as pytest does it."""
+    return getattr(value, "__name__", None)
+
+
 def left_out(value: Any) -> Any:
     """One that runs with `-m long` only."""
     return pytest.param(*(value if type(value) is tuple else (value,)), marks=pytest.mark.long)

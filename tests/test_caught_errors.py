@@ -14,10 +14,10 @@ from planned_ad.trace import trace
 
 from .caught_programs import LOOPS, PROGRAMS, not_converged, required_in_a_helper, too_large
 from .interpreted_plans import check_elsewhere
+from .sweeps import name_of, rotated
 
 
-@pytest.mark.parametrize("unroll", [0, 16])
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("f", "unroll"), rotated(PROGRAMS, [0, 16]), ids=name_of)
 def test_handled_errors(f: Callable, unroll: int) -> None:
     check_elsewhere(f, 12, unroll, unroll == 0 and f in LOOPS, step=1e-6, rel=1e-12)
 

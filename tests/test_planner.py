@@ -29,6 +29,7 @@ from planned_ad.tape.tape import Tape
 from planned_ad.trace import trace
 
 from .random_programs import function_of, programs
+from .sweeps import left_out
 from .test_programs import PROGRAMS
 
 KINDS = ("gradient", "pullback", "call")
@@ -125,9 +126,13 @@ def test_invariants_of_programs(name: str) -> None:
     check(entry_tape(traced, kinds.KINDS["gradient"], True))
 
 
-@settings(deadline=None, derandomize=True, database=None, max_examples=80, suppress_health_check=list(HealthCheck))
-@given(programs(statements=9))
-def test_invariants_of_random_programs(source: str) -> None:
+@pytest.mark.parametrize("number", [20, left_out(200)])
+def test_invariants_of_random_programs(number: int) -> None:
+    common = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    settings(common, max_examples=number)(given(programs(statements=9))(check_invariants))()
+
+
+def check_invariants(source: str) -> None:
     x, a = np.linspace(-1, 1, 6), np.linspace(-1, 2, 12).reshape(4, 3)
     try:
         traced = trace(function_of(source), (x, a, 0.4, np.array([2, 0, 2])))

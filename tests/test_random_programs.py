@@ -19,6 +19,7 @@ from .oracle import (
     slope,
 )
 from .random_programs import function_of, programs
+from .sweeps import left_out
 from .tracing_oracle import perturbed_by_nothing as copied
 
 COMMON = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
@@ -82,20 +83,24 @@ def check_differences(f, traced, args: tuple, expected: dict) -> None:
     np.testing.assert_allclose(actual, fine, rtol=1e-5, atol=1e-5)
 
 
-@settings(COMMON, max_examples=15)
-@given(programs())
-def test_short_programs(source: str) -> None:
-    check(source, 0)
+@pytest.mark.parametrize("number", [6, left_out(60)])
+def test_short_programs(number: int) -> None:
+    @settings(COMMON, max_examples=number)
+    @given(programs())
+    def check_all(source: str) -> None:
+        check(source, 0)
+
+    check_all()
 
 
-@settings(COMMON, max_examples=8)
+@settings(COMMON, max_examples=4)
 @given(programs())
 def test_other_layouts(source: str) -> None:
     for layout in (1, 2):
         check(source, layout)
 
 
-@settings(COMMON, max_examples=12)
+@settings(COMMON, max_examples=6)
 @given(programs(**LARGE))
 def test_larger_arrays(source: str) -> None:
     check(source, 3)

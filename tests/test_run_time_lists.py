@@ -16,10 +16,10 @@ from planned_ad.trace import trace
 from .interpreted_plans import InterpretedPlan
 from .lists_in_turn_programs import IN_TURN, OTHERS_IN_TURN
 from .run_time_list_programs import LOOPS, PROGRAMS, sum_of_some
+from .sweeps import name_of, rotated
 
 
-@pytest.mark.parametrize("unroll", [0, 16])
-@pytest.mark.parametrize("f", [*PROGRAMS, *IN_TURN, *OTHERS_IN_TURN], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("f", "unroll"), rotated([*PROGRAMS, *IN_TURN, *OTHERS_IN_TURN], [0, 16]), ids=name_of)
 def test_lists_of_a_length_that_is_data(f: Callable, unroll: int) -> None:
     """Compiled where one trace serves for all inputs, and loops are loops."""
     rng = np.random.default_rng(0)

@@ -13,6 +13,7 @@ import planned_ad
 from planned_ad.errors import BoundsError
 
 from .interpreted_plans import InterpretedPlan
+from .sweeps import name_of, rotated
 
 
 def median_of_some(x):
@@ -152,8 +153,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.parametrize("unroll", [0, 16])
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("f", "unroll"), rotated(PROGRAMS, [0, 16]), ids=name_of)
 def test_sorting(f: Callable, unroll: int) -> None:
     rng = np.random.default_rng(0)
     x, direction = rng.normal(size=(2, 18))
