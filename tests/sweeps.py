@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import SearchStrategy
+
+SAME_EACH_TIME = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 
 
 def sweep(values: Iterable[Any], quick: slice) -> list[Any]:
@@ -23,6 +27,20 @@ def rotated(values: Iterable[Any], settings: Iterable[Any]) -> list[Any]:
         for k, value in enumerate(each)
         for j, setting in enumerate(all_settings)
     ]
+
+
+def drawn(*strategies: SearchStrategy, few: int, many: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A test of so few examples, the same in each run, and of so many with `-m long`."""
+
+    def decorated(check: Callable[..., None]) -> Callable[..., None]:
+        @pytest.mark.parametrize("examples", [few, left_out(many)])
+        def test(examples: int) -> None:
+            settings(SAME_EACH_TIME, max_examples=examples)(given(*strategies)(check))()
+
+        test.__name__, test.__doc__, test.__module__ = check.__name__, check.__doc__, check.__module__
+        return test
+
+    return decorated
 
 
 def name_of(value: Any) -> str | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planned_ad.tape.tape import Apply, Guard, Scatter
 from planned_ad.trace import trace
 
-from .sweeps import left_out
+from .sweeps import drawn
 from .tracing_oracle import check
 
 
@@ -384,13 +383,9 @@ STEPS = [
 ]
 
 
-@pytest.mark.parametrize("number", [50, left_out(500)])
-def test_random_programs(number):
+@drawn(st.data(), few=50, many=500)
+def test_random_programs(data):
     """Views of views of views, and writes through all of them."""
-    settings(max_examples=number, deadline=None, derandomize=True)(given(st.data())(check_drawn))()
-
-
-def check_drawn(data):
     shape = data.draw(st.sampled_from([(6,), (3, 4), (2, 3, 4)]))
     order = data.draw(st.sampled_from("CF"))
     x = np.array(np.linspace(0.5, 1.5, int(np.prod(shape))).reshape(shape), order=order)

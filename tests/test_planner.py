@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from planned_ad.calls import kinds
 from planned_ad.calls.entries import entry_tape
@@ -29,7 +28,7 @@ from planned_ad.tape.tape import Tape
 from planned_ad.trace import trace
 
 from .random_programs import function_of, programs
-from .sweeps import left_out
+from .sweeps import drawn
 from .test_programs import PROGRAMS
 
 KINDS = ("gradient", "pullback", "call")
@@ -126,13 +125,8 @@ def test_invariants_of_programs(name: str) -> None:
     check(entry_tape(traced, kinds.KINDS["gradient"], True))
 
 
-@pytest.mark.parametrize("number", [20, left_out(200)])
-def test_invariants_of_random_programs(number: int) -> None:
-    common = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-    settings(common, max_examples=number)(given(programs(statements=9))(check_invariants))()
-
-
-def check_invariants(source: str) -> None:
+@drawn(programs(statements=9), few=20, many=200)
+def test_invariants_of_random_programs(source: str) -> None:
     x, a = np.linspace(-1, 1, 6), np.linspace(-1, 2, 12).reshape(4, 3)
     try:
         traced = trace(function_of(source), (x, a, 0.4, np.array([2, 0, 2])))

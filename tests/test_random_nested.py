@@ -14,7 +14,7 @@ from planned_ad.errors import UnsupportedError
 from . import random_loop_programs
 from .nested_oracle import ORDERS, check_second_derivatives
 from .random_programs import function_of, programs
-from .sweeps import left_out, sweep
+from .sweeps import drawn, sweep
 from .test_random_loops import NO_BOUND, is_finite, program_of, run, trace_of
 from .test_random_programs import arguments
 
@@ -50,9 +50,9 @@ def check_loops(seed: int, lines: int, **options) -> None:
         raise
 
 
-@pytest.mark.parametrize("number", [4, left_out(40)])
-def test_short_programs(number: int) -> None:
-    settings(COMMON, max_examples=number)(given(programs())(lambda source: check_program(source)))()
+@drawn(programs(), few=4, many=40)
+def test_short_programs(source: str) -> None:
+    check_program(source)
 
 
 @pytest.mark.parametrize("seed", sweep(range(4), slice(2)))

@@ -19,7 +19,7 @@ from .oracle import (
     slope,
 )
 from .random_programs import function_of, programs
-from .sweeps import left_out
+from .sweeps import drawn
 from .tracing_oracle import perturbed_by_nothing as copied
 
 COMMON = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
@@ -83,25 +83,18 @@ def check_differences(f, traced, args: tuple, expected: dict) -> None:
     np.testing.assert_allclose(actual, fine, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("number", [6, left_out(60)])
-def test_short_programs(number: int) -> None:
-    @settings(COMMON, max_examples=number)
-    @given(programs())
-    def check_all(source: str) -> None:
-        check(source, 0)
-
-    check_all()
+@drawn(programs(), few=6, many=60)
+def test_short_programs(source: str) -> None:
+    check(source, 0)
 
 
-@settings(COMMON, max_examples=4)
-@given(programs())
+@drawn(programs(), few=4, many=40)
 def test_other_layouts(source: str) -> None:
     for layout in (1, 2):
         check(source, layout)
 
 
-@settings(COMMON, max_examples=6)
-@given(programs(**LARGE))
+@drawn(programs(**LARGE), few=6, many=60)
 def test_larger_arrays(source: str) -> None:
     check(source, 3)
 

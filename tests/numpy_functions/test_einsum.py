@@ -6,13 +6,11 @@ import math
 from itertools import pairwise
 
 import numpy as np
-import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planned_ad.tape.tape import Apply
 from planned_ad.trace import trace
-from tests.sweeps import left_out
+from tests.sweeps import drawn
 from tests.tracing_oracle import check
 
 LENGTHS = {"i": 2, "j": 3, "k": 4, "l": 1}
@@ -39,13 +37,9 @@ def subscripts(draw):
     return text, shapes
 
 
-@pytest.mark.parametrize("number", [80, left_out(800)])
-def test_random(number: int) -> None:
-    settings(max_examples=number, deadline=None, derandomize=True)(given(subscripts())(check_drawn))()
-
-
-def check_drawn(drawn: tuple[str, list[tuple[int, ...]]]) -> None:
-    text, shapes = drawn
+@drawn(subscripts(), few=80, many=800)
+def test_random(found: tuple[str, list[tuple[int, ...]]]) -> None:
+    text, shapes = found
     rng = np.random.default_rng(0)
     arrays = [np.asarray(rng.normal(size=shape)) for shape in shapes]
     check(lambda arrays: np.einsum(text, *arrays), arrays)
