@@ -28,7 +28,7 @@ from planned_ad.tape.tape import Tape
 from planned_ad.trace import trace
 
 from .random_programs import function_of, programs
-from .sweeps import drawn
+from .sweeps import drawn, rotated
 from .test_programs import PROGRAMS
 
 KINDS = ("gradient", "pullback", "call")
@@ -116,13 +116,10 @@ def check(tape: Tape) -> MemoryPlan:
     return plan
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_invariants_of_programs(name: str) -> None:
+@pytest.mark.parametrize(("name", "kind"), rotated(PROGRAMS, [*KINDS, "gradient that preserves"]))
+def test_invariants_of_programs(name: str, kind: str) -> None:
     f, args, _ = PROGRAMS[name]
-    traced = trace(f, args)
-    for kind in KINDS:
-        check(entry_tape(traced, kinds.KINDS[kind], False))
-    check(entry_tape(traced, kinds.KINDS["gradient"], True))
+    check(entry_tape(trace(f, args), kinds.KINDS[kind.split()[0]], "preserves" in kind))
 
 
 @drawn(programs(statements=9), few=20, many=200)
