@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -15,10 +17,9 @@ from planned_ad.tape.interpret import interpret, memory_of
 from planned_ad.tape.tape import Tape
 from planned_ad.tape.verify import verify
 
-from ..sweeps import left_out
 from ..tolerances import assert_derivative
 from .cases import Case
-from .test_rules import cotangent, derivatives
+from .test_rules import cotangent, derivatives, of_operands
 
 
 def slope_tape(case: Case, k: int, ct: np.ndarray, direction: np.ndarray) -> Tape:
@@ -59,20 +60,11 @@ def second_order_cases(name: str) -> list[tuple[Case, int]]:
     ]
 
 
-def by_one_operand(cases: list[tuple[Case, int]]) -> list[tuple[Case, int]]:
-    """Each case with the adjoint of one operand, of another one from case to case."""
-    operands: dict[int, list[int]] = {}
-    for case, k in cases:
-        operands.setdefault(id(case), []).append(k)
-    turns = {case: own[number % len(own)] for number, (case, own) in enumerate(operands.items())}
-    return [(case, k) for case, k in cases if turns[id(case)] == k]
-
-
-@pytest.mark.parametrize("of_all_operands", [False, left_out(True)])
+@of_operands
 @pytest.mark.parametrize("name", sorted(name for name in RULES if second_order_cases(name)))
-def test_the_adjoint_has_a_right_adjoint(name: str, of_all_operands: bool) -> None:
-    rng, cases = np.random.default_rng(5), second_order_cases(name)
-    for case, k in cases if of_all_operands else by_one_operand(cases):
+def test_the_adjoint_has_a_right_adjoint(name: str, chosen: Callable) -> None:
+    rng = np.random.default_rng(5)
+    for case, k in chosen(second_order_cases(name)):
         shape = case.evaluate().shape if case.rule.kind == "elementwise" else case.operands[k].shape
         tape = slope_tape(case, k, cotangent(case), rng.normal(size=shape))
         arrays = [case.operands[j] for j in case.floating]
