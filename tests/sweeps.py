@@ -19,13 +19,13 @@ def sweep(values: Iterable[Any], quick: slice) -> list[Any]:
     return [v if k in always else left_out(v) for k, v in enumerate(found)]
 
 
-def rotated(values: Iterable[Any], settings: Iterable[Any]) -> list[Any]:
-    """All pairs of a value and a setting; without `-m long` each value has one of them, the next value the next one."""
-    each, all_settings = list(values), list(settings)
+def rotated(values: Iterable[Any], choices: Iterable[Any]) -> list[Any]:
+    """All pairs of a value and a choice; without `-m long` each value has one of them, the next value the next one."""
+    all_choices = list(choices)
     return [
-        (value, setting) if j == k % len(all_settings) else left_out((value, setting))
-        for k, value in enumerate(each)
-        for j, setting in enumerate(all_settings)
+        (value, choice) if j == k % len(all_choices) else left_out((value, choice))
+        for k, value in enumerate(values)
+        for j, choice in enumerate(all_choices)
     ]
 
 
