@@ -103,7 +103,7 @@ def check_plan(f: Callable[..., Any], recorded: Interpreted, gradient: Interpret
         assert near(a, e, 1e-8), (a, e)
 
 
-@pytest.mark.parametrize("seed", sweep(range(SEEDS), slice(4)))
+@pytest.mark.parametrize("seed", sweep(range(SEEDS), slice(0, 4, 2)))
 def test_values(seed: int) -> None:
     assert check(program_of(seed), slopes=False) == "right"
 

@@ -29,7 +29,7 @@ def test_lists_of_a_length_that_is_data(f: Callable, unroll: int) -> None:
         plan = planned_ad.compile(f, (x,), unroll=unroll, check=False)
     else:
         plan = InterpretedPlan(f, x, unroll=unroll)
-    for _ in range(8 if is_loop else 3):
+    for _ in range(5 if is_loop else 2):
         x, step = rng.normal(size=18), 1e-7 * direction
         assert plan(x) == pytest.approx(f(x), rel=1e-12)
         slope = (f(x + step) - f(x - step)) / 2e-7
