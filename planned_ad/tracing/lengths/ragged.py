@@ -19,10 +19,8 @@ from ..record.recorder import Recorder
 from ..record.recording import Recording
 from ..record.storage import ShiftedStorage, Storage
 from ..record.traced import TRACERS
-from ..values.advanced import fitting
 from ..values.elementwise import record_ufunc
 from ..values.loop_index import index_of, is_loop_index
-from .moving_keys import place, split
 from .varying import MOVED, VaryingArray, refused
 
 
@@ -138,45 +136,6 @@ def seen(array: Any, view: View) -> Any:
     assert isinstance(shift, Affine)
     geometry = memory.geometry_of(View(lowest, view.shape, view.strides))
     return recorder.array_at(ShiftedStorage(memory, recorder.builder.line, shift), geometry)
-
-
-def shown(array: Any, key: Any) -> Any:
-    """What a key with loop indices shows of an array."""
-    recorder, storage = array.recorder, array.storage
-    offset = place(array, key)
-    if offset is not None:
-        geometry = array.geometry if recorder.is_array(array) else None
-        number = storage.read(recorder, offset, geometry)
-        if storage.is_concrete and geometry is not None and geometry.dtype.kind in "iu" and geometry.size:
-            recorder.builder.limits.note(number, int(geometry.min()), int(geometry.max()))
-        return recorder.result(number)
-    view, rest = split(array, key)
-    found = seen(array, view)
-    if rest is None:
-        return found
-    if type(found) is RaggedArray:
-        raise found.refused("indexes with traced values in")
-    return found[rest]
-
-
-def put(array: Any, key: Any, value: Any) -> None:
-    """`array[key] = value` where the key has loop indices in it."""
-    recorder, storage = array.recorder, array.storage
-    offset = place(array, key)
-    if offset is not None:
-        storage.check_writeable(array.geometry if recorder.is_array(array) else storage.base, recorder.builder.line)
-        storage.write(recorder, offset, fitting(recorder, value, array.dtype, ()))
-        return
-    view, rest = split(array, key)
-    target = seen(array, view)
-    is_ragged = type(target) is RaggedArray
-    if rest is not None:
-        if is_ragged:
-            raise target.refused("indexes with traced values in")
-        target[rest] = value
-    elif not (type(value) is type(target) and target.storage.is_same(value.storage) and value.layout == target.layout):
-        # (It is the same where `A[i] += y` ends.)
-        target.write(fitting(recorder, value, target.dtype, target.view.shape if is_ragged else target.shape))
 
 
 def flipped(view: View, axes: tuple[int, ...]) -> View:
