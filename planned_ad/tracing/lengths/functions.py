@@ -14,6 +14,7 @@ from ..values.indexing import KEYS, Keys
 from . import (
     ragged,
     ragged_extremes,
+    ragged_joined,
     ragged_keys,
     ragged_padded,
     run_time_elementwise,
@@ -28,7 +29,7 @@ from .run_time_slices import has_run_time_part, is_run_time_array
 from .varying import DATA, MOVED, VaryingArray, refused
 
 METHODS: dict[Any, Any] = {(np.add, "reduce"): np.sum, (np.multiply, "reduce"): np.prod, (np.maximum, "reduce"): np.max}
-ELEMENTWISE = (np.where, np.clip, np.round, np.nan_to_num, np.real, np.isclose)  # of run-time lengths, as ufuncs are
+ELEMENTWISE = (np.where, np.clip, np.round, np.nan_to_num, np.real, np.isclose)  # as ufuncs are
 
 
 class VaryingCalls:
@@ -40,13 +41,15 @@ class VaryingCalls:
     def call(self, recorder: Recorder, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         name = getattr(function, "__name__", str(function))
         of = DATA if any(map(is_run_time_array, varying_in((args, *kwargs.values())))) else MOVED
-        if of is DATA and function in ELEMENTWISE and not any(varying_in(kwargs.values())):
-            return run_time_elementwise.mapped(recorder, function, args, kwargs)
         if of is DATA:
             args, kwargs = ragged_padded.as_data(recorder, args), ragged_padded.as_data(recorder, kwargs)
+        if function in ELEMENTWISE and not has_varying(kwargs.values()):
+            mapped = run_time_elementwise.mapped if of is DATA else ragged_padded.mapped
+            if of is DATA or function is not np.where:
+                return mapped(recorder, function, args, kwargs)
         implementation = FUNCTIONS.get(function)
-        in_lists = any(type(item) in (list, tuple) and any(varying_in(item)) for item in args)
-        if implementation is None or in_lists:
+        in_lists = any(type(item) in (list, tuple) and has_varying(item) for item in args)
+        if implementation is None or (in_lists and (of is DATA or function not in JOINING)):
             raise refused(recorder, f"calls numpy.{name} with", of)
         try:
             return implementation(recorder, *args, **kwargs)
@@ -72,6 +75,11 @@ def varying_in(items: Any) -> Iterator[Any]:
             yield from varying_in(item)
         elif issubclass(type(item), VaryingArray):
             yield item
+
+
+def has_varying(items: Any) -> bool:
+    """Whether there are any."""
+    return next(varying_in(items), None) is not None
 
 
 @dataclass(frozen=True)
@@ -175,20 +183,21 @@ def _each(of_moved: Callable[..., Any], of_data: Callable[..., Any] | None) -> C
     return called
 
 
-def _by_order(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of elements in order."""
-
-    def called(recorder: Recorder, a: VaryingArray, *args: Any, **kwargs: Any) -> Any:
-        return function(recorder, ragged_padded.as_data(recorder, a), *args, **kwargs)
-
-    return called
+def _as_data(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of elements in order, which takes any length as data."""
+    return _each(lambda a, *args, **kwargs: function(ragged_padded.of_run_time_length(a), *args, **kwargs), function)
 
 
 def _array(recorder: Recorder, a: VaryingArray, dtype: Any = None) -> Any:
     return a.copy() if dtype is None or np.dtype(dtype) == a.dtype else a.astype(dtype)
 
 
-FUNCTIONS: dict[Any, Callable[..., Any]] = {
+JOINING = {
+    np.concatenate: ragged_joined.concatenate,
+    np.hstack: ragged_joined.hstack,
+    np.append: ragged_joined.append,
+}
+FUNCTIONS: dict[Any, Callable[..., Any]] = JOINING | {
     function: _reduction(function) for function in (np.sum, np.prod, np.any, np.all, np.max, np.min)
 } | {
     np.amax: _reduction(np.max), np.amin: _reduction(np.min),
@@ -203,9 +212,10 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.matmul: lambda recorder, a, b: basis_of(a, b).product(recorder, a, b),
     np.outer: lambda recorder, a, b: basis_of(a, b).outer(recorder, a, b),
     np.diff: _difference, np.flip: _flip, np.where: ragged.where,
-    np.sort: _each(ragged_padded.sort, run_time_order.run_time_sort), np.median: _by_order(run_time_order.run_time_median),
-    np.quantile: _by_order(run_time_order.run_time_quantile),
-    np.percentile: _by_order(run_time_order.run_time_percentile),
+    np.sort: _each(ragged_padded.sort, run_time_order.run_time_sort),
+    np.median: _as_data(run_time_order.run_time_median),
+    np.quantile: _as_data(run_time_order.run_time_quantile),
+    np.percentile: _as_data(run_time_order.run_time_percentile),
     np.array: _array, np.asarray: _array, np.copy: lambda recorder, a: a.copy(), np.transpose: lambda recorder, a: a.T,
     np.shape: lambda recorder, a: a.shape, np.size: lambda recorder, a: a.size, np.ndim: lambda recorder, a: a.ndim,
     np.zeros_like: _like(0.0), np.ones_like: _like(1.0), np.empty_like: _like(0.0),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...python.source import Line
-from ...regions.affine import Affine, Extent, Ragged, exact
+from ...regions.affine import Affine, Extent, Ragged, exact, ragged
 from ...regions.regions import Region, View, contiguous
 from ...tape.tape import Buffer, Value
 from ..numpy_functions.contraction import pair
@@ -20,7 +20,7 @@ from ..record.recording import Recording
 from ..record.storage import ShiftedStorage, Storage
 from ..record.traced import TRACERS
 from ..values.elementwise import record_ufunc
-from ..values.loop_index import index_of, is_loop_index
+from ..values.loop_index import expression_of, index_of, is_loop_index
 from .varying import MOVED, VaryingArray, refused
 
 
@@ -250,4 +250,19 @@ def maker(number: float) -> Any:
     return made
 
 
-MAKERS: dict[Any, Any] = {np.zeros: maker(0.0), np.ones: maker(1.0), np.empty: maker(0.0)}
+def positions(recorder: Recorder, extent: int) -> Any:
+    """The integers below an extent, in order."""
+    return seen(recorder.concrete(np.arange(int(extent))), View(0, (extent,), (1,)))
+
+
+def ranged(recorder: Recorder, start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+    """`numpy.arange`, of integers next to each other, for bounds that are loop indices."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    bounds = [expression_of(bound) for bound in (start, stop)]
+    if step not in (1, -1) or any(bound is None for bound in bounds) or dtype not in (None, int, np.int64):
+        raise refused(recorder, "makes, with such a step or type,", MOVED)
+    length = (bounds[1] - bounds[0]) * step
+    return positions(recorder, ragged(recorder.scopes.capacity(length), length)) * step + start
+
+
+MAKERS: dict[Any, Any] = {np.arange: ranged, np.zeros: maker(0.0), np.ones: maker(1.0), np.empty: maker(0.0)}

@@ -13,16 +13,10 @@ from typing import Any
 import numpy as np
 
 from ...regions.affine import exact
-from ...regions.regions import View
 from ..record.promotion import INT
 from ..record.recorder import Recorder
 from ..values.loop_index import index_of
-from .ragged import RaggedArray, reduced, seen, where
-
-
-def positions(recorder: Recorder, extent: int) -> Any:
-    """The integers below an extent, in order."""
-    return seen(recorder.concrete(np.arange(int(extent))), View(0, (extent,), (1,)))
+from .ragged import RaggedArray, positions, reduced, where
 
 
 def extreme_at(a: RaggedArray, axis: Any = None, *, extremum: Callable[..., Any], keepdims: bool = False) -> Any:

@@ -24,8 +24,8 @@ from ..values.python_errors import is_caught
 from .keys import takes_all
 from .moving_keys import place, puts_in_front, split
 from .ragged import RaggedArray, common_shape, seen, where
-from .ragged_padded import padded
-from .varying import MOVED, refused
+from .ragged_padded import leading, padded
+from .varying import MOVED, VaryingArray, refused
 
 
 def shown(array: Any, key: Any) -> Any:
@@ -154,9 +154,12 @@ def masked_axis(array: RaggedArray, key: tuple[Any, ...]) -> int | None:
 
 
 def put_where(array: RaggedArray, axis: int, mask: RaggedArray, value: Any) -> None:
-    """`array[mask] = value`, one number, along an axis."""
-    if np.size(value) != 1:
-        raise array.refused("assigns with a mask to")
+    """`array[mask] = value` along an axis."""
+    if issubclass(type(value), VaryingArray) or np.size(value) != 1:
+        found = padded(array, 0)
+        found[(*(slice(None),) * axis, padded(mask, False))] = value
+        array.write(leading(found, array.view.shape).read())
+        return
     condition = mask[(slice(None), *(None,) * (array.ndim - axis - 1))]
     recorder = array.recorder
     number = recorder.result(recorder.builder.reshape(recorder.value_of(value, array.dtype), ()))

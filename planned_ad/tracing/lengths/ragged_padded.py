@@ -16,7 +16,7 @@ from ...regions.regions import View
 from ..record.promotion import INT
 from ..record.recorder import Recorder
 from .elements import RunTime
-from .ragged import RaggedArray, seen
+from .ragged import RaggedArray, common_shape, seen
 from .run_time_arrays import RunTimeArray
 from .sources import Memory
 
@@ -56,6 +56,13 @@ def in_lines(function: Callable[..., Any], behind: Callable[[np.dtype], Any], de
         return leading(found, a.view.shape)
 
     return called
+
+
+def mapped(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A function of elements."""
+    shape = common_shape([recorder.value_of(item).shape for item in args if np.ndim(item)], recorder)
+    found = recorder.call(function, tuple(padded(a, 1) if type(a) is RaggedArray else a for a in args), kwargs)
+    return leading(found, shape)
 
 
 def product(a: RaggedArray, axis: Any) -> Any:
