@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 
 from ..regions.affine import Affine, Extent, Ragged, exact, ragged, substitute
+from ..regions.regions import is_ragged
 from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.renaming import Copier
 from ..tape.tape import Apply, Constant, IndexValue, Load, Loop, Operation, Store, Tape
@@ -97,8 +98,14 @@ def is_written_out(loop: Loop) -> bool:
     return (
         trips * len(body) <= MOST_WRITTEN
         and all(isinstance(op, Apply | Load | Store | IndexValue | Constant) for op in body)
+        and not any(map(lies_by_capacity, body))
         and largest(body) >= LEAST_ELEMENTS
     )
+
+
+def lies_by_capacity(op: Operation) -> bool:
+    """Whether it shows a value by the places that elements have where its extents are the most that they may be."""
+    return isinstance(op, Apply) and op.primitive == "view" and is_ragged(op.operands[0].shape)
 
 
 def largest(body: Sequence[Operation]) -> int:
