@@ -19,7 +19,6 @@ from ..record.recorder import Recorder
 from .positions import positions_below
 from .support import NO_VALUE, asarray, axes_of, axis_of, deliver, refuse, unsupported
 
-
 # Sorting.
 
 

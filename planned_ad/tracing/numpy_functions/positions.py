@@ -35,7 +35,9 @@ def without(recorder: Recorder, place: Any, count: int, axis: int) -> Any:
 def with_inserted(recorder: Recorder, place: Any, count: int, more: int, axis: int) -> Any:
     """The positions below `count`, with the `more` that follow them put in before `place`."""
     counted = np.where(place < 0, place + count, place)
-    before = recorder.result(in_range(recorder, recorder.value_of(require_not_negative(recorder, counted)), count + 1, axis))
+    before = recorder.result(
+        in_range(recorder, recorder.value_of(require_not_negative(recorder, counted)), count + 1, axis)
+    )
     i = np.arange(count + more)
     order = np.where(i < before, i, np.where(i < before + more, count + i - before, i - more))
     return positions_below(recorder, order, count + more)
