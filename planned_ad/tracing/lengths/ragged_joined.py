@@ -1,4 +1,4 @@
-"""Arrays joined of which some have extents that loops move; `concatenate((x[:k], x[k + 1:]))` has one that they do not."""
+"""Arrays joined of which some have extents that loops move; `concatenate((x[:k], x[k + 1:]))` has a fixed one."""
 
 from __future__ import annotations
 

@@ -369,7 +369,8 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         return decide
 
     return {
-        id(max): choosing(recorder, max, np.greater), id(min): choosing(recorder, min, np.less), id(sum): total, id(len): length,
+        id(max): choosing(recorder, max, np.greater), id(min): choosing(recorder, min, np.less),
+        id(sum): total, id(len): length,
         id(isinstance): is_instance, id(hasattr): has_attribute, id(getattr): attribute, id(functools.reduce): reduce,
         id(any): deciding(any, np.logical_or, True), id(all): deciding(all, np.logical_and, False),
     }  # fmt: skip
