@@ -25,6 +25,7 @@ from .carries import Joiner, NextArray, NextNumber, period_of_exchange
 from .form import HandedOn, NotCarried
 from .forms import Count, Items, Nothing, Unchanged
 from .held import MUTABLE, is_made_of_arrays, same
+from .letters import has_letters
 from .list_growth import Growth
 from .lists_in_turn import is_dead, take_turns
 from .loop_aliases import LoopCopies
@@ -216,7 +217,7 @@ class LoopTrace:
             try:
                 stores += carry.leave(self.recorder, new, self.index)
             except NotCarried as problem:
-                if str(problem) or not isinstance(carry, Unchanged | Count):
+                if str(problem) or not (isinstance(carry, Unchanged | Count) or has_letters(carry)):
                     raise self.unrolled(str(problem) or f"changes the type of `{place.name}`") from None
                 failed[key] = (place, old, new)
         return stores, failed
