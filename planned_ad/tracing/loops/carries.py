@@ -226,8 +226,8 @@ class Joiner:
         raise NotCarried(f"`{name}` is {described(old)} first and {described(new)} then")
 
     def join_optional(self, name: str, old: Any, new: Any) -> HandedOn:
-        """Of None or a number, in one of them."""
-        held = next(value.held for value in (new, old) if type(value) is NoneOrNumber)
+        """Of None or a number, in one of them, or of None and then a number."""
+        held = next((value.held for value in (new, old) if type(value) is NoneOrNumber), new)
         if type(held) is Lost:
             return Nothing()
         parts, others = (optional_parts(value, zero_like(held)) for value in (old, new))

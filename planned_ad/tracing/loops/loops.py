@@ -11,6 +11,7 @@ import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ...python.liveness import is_live
 from ...regions.affine import Extent, affine, exact
 from ...tape.tape import Buffer, Loop, Operation, Value, walk
 from ..lengths.run_time_counts import limited
@@ -24,11 +25,12 @@ from .branches import Branches
 from .carries import Joiner, NextArray, NextNumber, period_of_exchange
 from .form import HandedOn, NotCarried
 from .forms import Count, Items, Nothing, Unchanged
-from .held import MUTABLE, is_made_of_arrays, same
+from .held import MUTABLE, is_made_of_arrays, is_number, same
 from .letters import has_letters
 from .list_growth import Growth
 from .lists_in_turn import is_dead, take_turns
 from .loop_aliases import LoopCopies
+from .none_or_number import NoneOrNumber
 from .passes import Comparison
 from .recorded_loop import WaysOut
 from .state import Key, Place, State, capture, met_in_loop, was_assigned, write_state
@@ -60,6 +62,7 @@ class LoopTrace:
     more_passes: int = 0  # which only compare what they record
     made: dict[Key, tuple[Place, Any]] = field(default_factory=dict)  # variables that were not there before
     promoted: set[object] = field(default_factory=set)  # arrays of the body that a side of a branch writes to
+    unset: set[Key] = field(default_factory=set)  # variables that have no value before it, and None for the trace
     exits: WaysOut | None = None  # the ways in which it is left, where those are followed
     counts_iterations = True  # whether it is known before how many there are
 
@@ -179,6 +182,10 @@ class LoopTrace:
         made = {key: found for key, found in now.values.items() if key not in self.origin.values}
         met = met_in_loop(self.recorder.namespace, made)
         self.origin.values.update(met)
+        unset = self.unset_before(made)
+        if unset:
+            self.origin.values.update(unset)
+            self.branches.forget()
         lasting = self.lasting(made).items()
         self.made |= {key: found for key, found in lasting if was_assigned(*found) and key not in met}
         self.discard()
@@ -191,6 +198,19 @@ class LoopTrace:
         owners = {id(place.owner) for place, _ in made.values() if place.kind == "attribute"} - self.there_before
         own = owners - self.recorder.namespace.behind(owners).keys()
         return {key: found for key, found in made.items() if id(found[0].owner) not in own}
+
+    def unset_before(self, made: dict[Key, tuple[Place, Any]]) -> dict[Key, tuple[Place, Any]]:
+        """Variables to which only some iterations may give a number that is read after the loop: None before it.
+
+        Where none has, reading them is an error in the function too.
+        """
+        found: dict[Key, tuple[Place, Any]] = {}
+        for key, (place, value) in made.items():
+            may_be_unset = type(value) is Lost or (not self.certainly_runs and is_number(value))
+            if may_be_unset and place.kind == "local" and place.owner is self.frame and is_live(self.frame, place.key):
+                found[key] = place, None
+        self.unset |= found.keys()
+        return found
 
     def discard(self) -> None:
         self.recorder.scopes.leave(self.scope)
@@ -235,9 +255,11 @@ class LoopTrace:
                 continue
             try:
                 with self.recorder.scopes.beside(self.apart):
-                    self.carries[key] = self.joiner.join(place.name, old, new)
+                    is_set = key in self.unset and (is_number(new) or type(new) is NoneOrNumber)
+                    join = self.joiner.join_optional if is_set else self.joiner.join
+                    self.carries[key] = join(place.name, old, new)
             except NotCarried as problem:
-                if not is_dead(place):
+                if not is_dead(place) and key not in self.unset:
                     raise self.peeled(str(problem)) from None
                 self.carries[key] = Nothing()
 
