@@ -340,19 +340,23 @@ class Branches:
         recorder, node, found = self.recorder, active.node, {}
         recorder.builder.line = active.line  # whichever side was taken
         for key, place in places.items():
-            copy, shared = self.copy(active, key), key in node.shared
+            copy, shared = self.copy(active, key, place), key in node.shared
             found[key] = place, taken_up(recorder, node.chosen[key], self.loop.index, place.name, copy, shared)
         for key, carry in direct.items():
             found[key] = now.values[key][0], carry.in_place(recorder)
         name = unnoticed(found.values())
         if name:
-            raise splits.split(recorder, active.site) or self.refused(f"reads `{name}`, {DIFFERS}")
+            again = self.loop.begun_without(name) or splits.split(recorder, active.site)
+            raise again or self.refused(f"reads `{name}`, {DIFFERS}")
         write_state(found)
 
-    def copy(self, active: Active, key: Key) -> Copy:
+    def copy(self, active: Active, key: Key, place: Place) -> Copy:
         """For what the copies stand that hold what either side has left."""
         names = NONE.union(*(active.node.names.get((key, outcome), NONE) for outcome in (True, False)))
-        return Copy(names, NONE, splits.or_split(self.recorder, active.site, self.loop.copies.refused))
+        refuse = splits.or_split(self.recorder, active.site, self.loop.copies.refused)
+        if place.kind != "local" or place.owner is not self.loop.frame:
+            return Copy(names, NONE, refuse)
+        return Copy(names, NONE, lambda reason, first: self.loop.begun_without(place.key) or refuse(reason, first))
 
     def direct(self, active: Active, now: State) -> dict[Key, NextArray]:
         """The arrays that a side which ends with the body leaves where the loop hands them on.

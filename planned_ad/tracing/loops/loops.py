@@ -11,7 +11,6 @@ import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ...python.liveness import is_live
 from ...regions.affine import Extent, affine, exact
 from ...tape.tape import Buffer, Loop, Operation, Value, walk
 from ..lengths.run_time_counts import limited
@@ -78,6 +77,12 @@ class LoopTrace:
         self.origin = self.capture()
         self.there_before = self.origin.owners()  # objects, by identity
         self.recorder.meets_opaque = self.recorder.meets_opaque or self.origin.is_opaque
+        for name in self.recorder.scopes.decisions.unset.get(self.site, ()):
+            key: Key = (id(self.frame), "local", name)
+            if key not in self.origin.values or type(self.origin.values[key][1]) is Lost:
+                self.origin.values[key] = Place(self.frame, name, "local"), None
+            self.unset.add(key)
+        write_state({key: self.origin.values[key] for key in self.unset})
         for name in self.targets:
             self.origin.values.pop((id(self.frame), "local", name), None)
         self.copies = LoopCopies(self)
@@ -128,7 +133,7 @@ class LoopTrace:
         if self.passes > MOST_PASSES + self.more_passes + 4 * len(self.branches.nodes):
             raise self.unrolled("changes its variables in another way in each iteration")
         if self.passes > 1 or self.carries:
-            made = {key: (place, Lost(recorder, place.name)) for key, (place, _) in self.made.items()}
+            made = {key: (place, self.lost(place.name)) for key, (place, _) in self.made.items()}
             begun = {
                 key: (place, self.carries[key].begin(recorder, self.index, place.name))
                 for key, (place, _) in self.origin.values.items()
@@ -136,7 +141,7 @@ class LoopTrace:
             }
             name = unnoticed([*made.values(), *begun.values()], after_loop=False)
             if name:
-                raise self.unrolled(f"reads `{name}`, {DIFFERS}")
+                raise self.refuse_lost(name, f"reads `{name}`, {DIFFERS}")
             write_state(made | self.origin.values | begun)
             self.growth.begin()
 
@@ -182,10 +187,6 @@ class LoopTrace:
         made = {key: found for key, found in now.values.items() if key not in self.origin.values}
         met = met_in_loop(self.recorder.namespace, made)
         self.origin.values.update(met)
-        unset = self.unset_before(made)
-        if unset:
-            self.origin.values.update(unset)
-            self.branches.forget()
         lasting = self.lasting(made).items()
         self.made |= {key: found for key, found in lasting if was_assigned(*found) and key not in met}
         self.discard()
@@ -199,18 +200,31 @@ class LoopTrace:
         own = owners - self.recorder.namespace.behind(owners).keys()
         return {key: found for key, found in made.items() if id(found[0].owner) not in own}
 
-    def unset_before(self, made: dict[Key, tuple[Place, Any]]) -> dict[Key, tuple[Place, Any]]:
-        """Variables to which only some iterations may give a number that is read after the loop: None before it.
+    def begun_without(self, name: str) -> BaseException | None:
+        """What to raise where a variable is read that only some iterations may have given a value; None where it stays.
 
-        Where none has, reading them is an error in the function too.
+        Of the function's own variables, which hold nothing before the loop, the trace starts again with None in them:
+        what reads them needs a number, and where there is none the function has an error too.
         """
-        found: dict[Key, tuple[Place, Any]] = {}
-        for key, (place, value) in made.items():
-            may_be_unset = type(value) is Lost or (not self.certainly_runs and is_number(value))
-            if may_be_unset and place.kind == "local" and place.owner is self.frame and is_live(self.frame, place.key):
-                found[key] = place, None
-        self.unset |= found.keys()
-        return found
+        scopes = self.recorder.scopes
+        known = scopes.decisions.unset.setdefault(self.site, set())
+        key = (id(self.frame), "local", name)
+        if name not in self.frame.f_code.co_varnames or key in self.origin.values or name in known:
+            return None
+        known.add(name)
+        self.recorder.watch.off()
+        return scopes.restart()
+
+    def refuse_lost(self, name: str, reason: str) -> BaseException:
+        """As `begun_without`, or that the loop is unrolled."""
+        return self.begun_without(name) or self.unrolled(reason)
+
+    def lost(self, name: str) -> Lost:
+        """What a variable holds that an iteration of the loop may have given a value."""
+        def refuse(reason: str, _: bool) -> BaseException:
+            return self.begun_without(name) or self.recorder.scopes.unroll_innermost(reason, self.line)
+
+        return Lost(self.recorder, name, refuse=refuse)
 
     def discard(self) -> None:
         self.recorder.scopes.leave(self.scope)
@@ -304,7 +318,7 @@ class LoopTrace:
             elif runs:
                 after[key] = (place, leaving.survivor(value))
             elif was_assigned(place, value):
-                after[key] = (place, Lost(recorder, place.name))
+                after[key] = (place, self.lost(place.name))
         self.growth.close(after)
         builder.line = self.line
         for buffer, value in [*stores, *leaving.stores]:
@@ -330,9 +344,12 @@ class LoopTrace:
             storage.reads.clear()
         self.copies.close()
         finished = {key: (place, leaving.finished(value, place.name)) for key, (place, value) in after.items()}
+        for key in self.unset & finished.keys():
+            place, value = finished[key]
+            finished[key] = place, value.assigned() if type(value) is NoneOrNumber else self.lost(place.name)
         name = unnoticed(finished.values(), after_loop=True)
         if name:
-            raise self.unrolled(f"leaves `{name}`, {DIFFERS}, for what comes after it")
+            raise self.refuse_lost(name, f"leaves `{name}`, {DIFFERS}, for what comes after it")
         write_state(finished)
 
     @property

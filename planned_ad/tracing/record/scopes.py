@@ -81,6 +81,7 @@ class Decisions:
     items: bool = False  # what is read by an index is seen, since one was asked for its number by what it is read from
     failing: dict[Site, bool] = field(default_factory=dict)  # which sides of tests end in an error that nobody handles
     truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
+    unset: dict[Site, set[str]] = field(default_factory=dict)  # variables that have no value before a loop, and None
     stepped: set[Site] = field(default_factory=set)  # `any` and `all` of items that change something
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
     written: dict[Site, Any] = field(default_factory=dict)  # lists that loops write to, with the form of their numbers
