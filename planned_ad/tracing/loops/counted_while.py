@@ -17,6 +17,7 @@ from ...python.statements import WhileLines
 from ...regions.affine import Affine, Extent, affine, exact, ragged, substitute
 from ..record.scopes import Unrolled
 from ..values.loop_index import LoopIndex, outcomes
+from .branches import GENERATOR
 from .carries import period_of_exchange
 from .forms import Count
 from .loops import LoopTrace
@@ -185,7 +186,12 @@ class CountedWhile(LoopTrace):
         raise self.unrolled("is left early")
 
     def unrolled(self, reason: str) -> BaseException:
-        decisions = self.recorder.scopes.decisions
+        decisions, code = self.recorder.scopes.decisions, self.frame.f_code
         decisions.counted.discard(self.site)
+        statement = (code.co_filename, self.lines.first)
+        if reason == UNEVEN and self.branches.nodes and not {statement} <= decisions.followed:
+            if not code.co_flags & GENERATOR:  # data may decide when it ends
+                decisions.follow(code.co_filename, [self.lines.first])
+                return self.recorder.scopes.restart()
         decisions.uncounted[self.site] = Unrolled(line=self.line, reason=reason)
         return self.recorder.scopes.restart()

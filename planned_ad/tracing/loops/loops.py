@@ -77,7 +77,7 @@ class LoopTrace:
         self.origin = self.capture()
         self.there_before = self.origin.owners()  # objects, by identity
         self.recorder.meets_opaque = self.recorder.meets_opaque or self.origin.is_opaque
-        for name in self.recorder.scopes.decisions.unset.get(self.site, ()):
+        for name in self.recorder.scopes.decisions.unset.get(self.site) or ():
             key: Key = (id(self.frame), "local", name)
             if key not in self.origin.values or type(self.origin.values[key][1]) is Lost:
                 self.origin.values[key] = Place(self.frame, name, "local"), None
@@ -208,6 +208,8 @@ class LoopTrace:
         """
         scopes = self.recorder.scopes
         known = scopes.decisions.unset.setdefault(self.site, set())
+        if known is None:  # that has been tried
+            return None
         key = (id(self.frame), "local", name)
         if name not in self.frame.f_code.co_varnames or key in self.origin.values or name in known:
             return None
@@ -435,6 +437,9 @@ class LoopTrace:
 
     def unrolled(self, reason: str) -> BaseException:
         scopes = self.recorder.scopes
+        if scopes.decisions.unset.get(self.site):
+            scopes.decisions.unset[self.site] = None
+            return scopes.restart()
         if self.scope not in scopes.open:
             scopes.open.append(self.scope)
         return scopes.unroll([self.scope], reason, self.line)
