@@ -104,6 +104,7 @@ class Branches:
         if fails is not None:
             return not fails
         number, node = self.node()
+        node.site = splits.test_site(frame)
         self.keep_short_loops(frame, node)
         outcome = self.next_side(number, node, prefix) ^ self.is_met_again(frame, node)
         frames = list(self.frames_from(frame))
@@ -175,8 +176,15 @@ class Branches:
         if any(known) and not all(known):
             return not known[0]
         if not any(known):  # the one longest ago: what a side changes is then found in the first passes, not one by one
-            return node.recorded(True) <= node.recorded(False)
+            other_first = not node.sides and node.site in self.recorder.scopes.decisions.other_first
+            return node.recorded(True) <= node.recorded(False) and not other_first
         return bool(self.unverified((*self.path, (number, True)))) or not self.unverified((*self.path, (number, False)))
+
+    def half_known(self) -> Site | None:
+        """The last test of which only one side has been recorded, and not the other one first."""
+        tried = self.recorder.scopes.decisions.other_first
+        found = [node.site for node in self.nodes.values() if len(node.sides) == 1 and node.site not in tried]
+        return found[-1] if found else None
 
     def is_met_again(self, frame: types.FrameType, node: Node) -> bool:
         """Whether one side has let a `while` statement go on, which is no loop yet: perhaps the other one ends it."""

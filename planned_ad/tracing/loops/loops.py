@@ -444,6 +444,14 @@ class LoopTrace:
             scopes.open.append(self.scope)
         return scopes.unroll([self.scope], reason, self.line)
 
+    def left_early(self) -> BaseException:
+        """The body has left the loop, on no test of its own: perhaps what one side of a branch returned was tested."""
+        site = self.branches.half_known()
+        if site is None:
+            return self.unrolled("is left early")
+        self.recorder.scopes.decisions.other_first.add(site)
+        return self.recorder.scopes.restart()
+
     def peeled(self, reason: str) -> BaseException:
         """The first iteration differs: it is recorded by itself, where that has not been tried."""
         scopes = self.recorder.scopes
