@@ -37,7 +37,7 @@ class RecordingBuilder(TapeBuilder):
     def emit(self, operation: Operation) -> None:
         if self.blocks is not None:
             self.blocks.check(operation)
-        for value in operation.inputs if self.doubtful else ():
+        for value in operation.inputs if self.doubtful and not operation.blocks else ():
             if id(value) in self.doubtful:
                 self.doubtful[id(value)][1]()
         self.operations.append(operation)
