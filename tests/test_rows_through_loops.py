@@ -143,6 +143,17 @@ def sums_beside_steps(a, b, c, p):
     return loss + s @ s
 
 
+def stacked_states(a, b, c, p):
+    def slopes(y):
+        return np.stack([p[0] * (y[1] - y[0]), y[0] * (p[1] - y[2]) - y[1], y[0] * y[1] - p[2] * y[2]])
+
+    y = a.T.copy()
+    for _ in range(STEPS):
+        half = y + 0.005 * slopes(y)
+        y = y + 0.01 * slopes(half)
+    return np.sum(y**2)
+
+
 def memory_of_the_caller(a, b, c, p):
     for t in range(STEPS):
         a[:, 0] += np.sin(a[:, 1]) * b[t]
@@ -161,6 +172,7 @@ THROUGH = [
     memory_of_the_caller,
     matrices_of_each_step,
     sums_beside_steps,
+    stacked_states,
     mean_feeds_back,  # of each column
 ]
 AROUND = [
@@ -215,6 +227,7 @@ STATEMENTS = [
     "a *= 1.0 - 0.01 * t",
     "s = np.where(s > {p}, s, 0.5 * {row})",
     "h[t + 1, ::2] = s[::2]",
+    "z = np.stack([s, a[:, {k}] * {p}, s * {p}])\n{indent}s = np.tanh(z[0] - z[2] + z[1] * {p})",
 ]
 
 
@@ -227,7 +240,8 @@ def random_function(seed: int) -> Callable:
         found = []
         for _ in range(rng.integers(1, 5)):
             statement = STATEMENTS[rng.integers(len(STATEMENTS))]
-            line = statement.format(k=rng.integers(3), row=rng.choice(rows), p=rng.choice(numbers))
+            indent = "    " * (depth + 1)
+            line = statement.format(k=rng.integers(3), row=rng.choice(rows), p=rng.choice(numbers), indent=indent)
             found.append("    " * depth + line)
         return found
 

@@ -12,6 +12,7 @@ from planned_ad.passes.rewrite import rewrite
 from planned_ad.passes.short_axes import write_out_short_axes
 from planned_ad.passes.vectorise.vectorise import vectorise
 from planned_ad.planner import plan_memory
+from planned_ad.regions.regions import is_ragged
 from planned_ad.tape.interpret import interpret
 from planned_ad.tape.tape import Loop, walk
 from planned_ad.tape.verify import verify
@@ -163,3 +164,17 @@ def test_distances_of_one_point_at_a_time() -> None:
     written = write_out_short_axes(tape)
     assert any(isinstance(op, Loop) for op in written.operations)
     assert all(v.shape in ((), (200,)) for op in walk(written.operations) for v in op.outputs)
+
+
+def test_axes_beside_one_whose_extent_differs_stay() -> None:
+    """The four blocks of a triangular product, in a loop over their rows."""
+
+    def f(a, b):
+        c = np.zeros((65, 80))
+        for i in range(65):
+            c[i] = a[i, :i] @ b[:i]
+        return np.sum(c**2)
+
+    tape = rewrite(vectorise(trace(f, (RNG.random((65, 65)), RNG.random((65, 80)))).tape))
+    assert any(v.shape[:1] == (4,) and is_ragged(v.shape) for op in walk(tape.operations) for v in op.outputs)
+    verify(write_out_short_axes(tape))

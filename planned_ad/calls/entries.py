@@ -39,6 +39,7 @@ from ..passes.repeated_factors import products_of_repeated
 from ..passes.rewrite import rewrite
 from ..passes.short_axes import write_out_short_axes
 from ..passes.short_loops import write_out_short_loops
+from ..passes.stored_order import in_stored_order
 from ..passes.sums_by_parts import sums_by_parts
 from ..passes.upwards import run_upwards
 from ..passes.vectorise.vectorise import vectorise
@@ -165,7 +166,14 @@ def finished(tape: Tape) -> Tape:
     """`tape` simplified, and in the forms that run fast."""
     tape = results_in_place(simplify(lower_calls(tape)))
     # Products twice: what repeats, then what has become small.
-    for passed in (without_zero_cotangents, without_held_once, lower_products, lower_products, gather_form):
+    for passed in (
+        without_zero_cotangents,
+        without_held_once,
+        in_stored_order,
+        lower_products,
+        lower_products,
+        gather_form,
+    ):
         changed = passed(tape)
         tape = tape if changed is tape else simplify(changed)
     return tape

@@ -36,11 +36,12 @@ from ..python.source import UNKNOWN
 from ..regions.regions import View
 from .entry.memories import KernelPointers, Layout
 from .in_parts import emit_loop_parts, emit_nest_parts, emit_product_parts
-from .library.blas import emit_contract
+from .library.blas import emit_contract, shared_tiles
 from .library.fourier import LINES, emit_fourier
 from .library.matrices import EMIT, SCRATCH, emit_matrices, scratch_of
 from .library.native_callees import FIRST_GUARD, emit_call, in_python, may_leave
 from .library.scans import emit_nonzero, emit_scan
+from .library.shared_tiles import SharedTiles
 from .library.sorting import emit_argsort
 from .llvm.builder import TerseBuilder
 from .llvm.places import Pointers, loop
@@ -57,7 +58,6 @@ INTEGER = np.dtype(np.int64)
 NOT_SHORT = 1e12  # operations
 
 LIBRARY = {
-    "contract": emit_contract,
     "cumulate": emit_scan,
     "recurrence": emit_scan,
     "nonzero": emit_nonzero,
@@ -78,6 +78,7 @@ class KernelEmitter:
     scratch_offset: int
     repeated: frozenset[object] = frozenset()
     shared: dict[object, ir.Function] = field(default_factory=dict)
+    products: SharedTiles = field(default_factory=SharedTiles)
     guards: dict[int, int] = field(default_factory=dict)  # by the identity of its step, the number of a guard
     layout: Layout | None = None
     parts: dict[int, Parts] = field(default_factory=dict)  # by the identity of its step, how it is cut
@@ -88,6 +89,7 @@ class KernelEmitter:
         self.guards = {id(step): number for number, step in enumerate(guard_steps(self.plan.steps))}
         self.repeated = repeated_nests(chunks)
         self.parts = cut_steps(self.plan)
+        self.products = shared_tiles(contractions(self.plan.steps))
         self.layout = Layout(self.plan, chunks, self.scratch_offset)
         passed = {Memory("buffer", id): leaf for id, leaf in zip(self.buffers, leaves)}
         if len(chunks) == 1 and not leaves_early(chunks[0]):
@@ -135,8 +137,10 @@ class KernelEmitter:
             self.emit_nest(builder, step, pointers)
         elif isinstance(step, LibraryStep):
             parts = self.parts.get(id(step))
-            if isinstance(parts, ProductParts):
+            if isinstance(parts, ProductParts) and self.plan.threads > 1:
                 emit_product_parts(builder, step, pointers, parts, self.plan.threads)
+            elif step.operation.primitive == "contract":
+                emit_contract(builder, step, pointers, self.products)
             else:
                 LIBRARY[step.operation.primitive](builder, step, pointers)
         elif isinstance(step, LoopStep):
@@ -273,6 +277,12 @@ def shape_of(nest: Nest) -> tuple[object, list[Memory]]:
     items = tuple(map(numbered, nest.items))
     spills = tuple((register, numbered(write)) for register, write in nest.spills.items())
     return (nest.domain, items, spills, nest.ordered), list(memories)
+
+
+def contractions(steps: Sequence[Step]) -> Iterator[LibraryStep]:
+    for step in walk_steps(steps):
+        if isinstance(step, LibraryStep) and step.operation.primitive == "contract":
+            yield step
 
 
 def repeated_nests(chunks: Sequence[Sequence[Step]]) -> frozenset[object]:

@@ -99,7 +99,10 @@ class ShortAxes:
             self.whole.add((value.id, axis))
 
     def visit(self, op: Operation) -> None:
-        """Note which axes go together, and which have to stay."""
+        """Note which axes go together, and which have to stay: with an axis whose extent differs, all do."""
+        for value in (*op.inputs, *op.outputs):
+            if is_ragged(value.shape):
+                self.keep(value)
         match op:
             case Load() | Constant():
                 if isinstance(op, Constant) and op.data.size > MOST_CONSTANT:

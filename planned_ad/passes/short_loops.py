@@ -37,6 +37,7 @@ import numpy as np
 
 from ..regions.affine import Affine, Extent, Ragged, exact, ragged, substitute
 from ..regions.regions import is_ragged
+from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.renaming import Copier
 from ..tape.tape import Apply, Constant, IndexValue, Load, Loop, Operation, Store, Tape
@@ -44,6 +45,7 @@ from ..tape.tape import Apply, Constant, IndexValue, Load, Loop, Operation, Stor
 MOST_TRIPS = 16  # as of loops that are recorded one by one
 MOST_WRITTEN = 400  # operations
 LEAST_ELEMENTS = 16  # of the largest array
+LONG_TRIANGLE = 1 << 10  # numbers in a row of it
 
 
 @dataclass
@@ -98,14 +100,26 @@ def is_written_out(loop: Loop) -> bool:
     return (
         trips * len(body) <= MOST_WRITTEN
         and all(isinstance(op, Apply | Load | Store | IndexValue | Constant) for op in body)
-        and not any(map(lies_by_capacity, body))
         and largest(body) >= LEAST_ELEMENTS
+        and not any(is_long_triangle(op) or is_part_of_ragged(op) for op in body)
     )
 
 
-def lies_by_capacity(op: Operation) -> bool:
-    """Whether it shows a value by the places that elements have where its extents are the most that they may be."""
-    return isinstance(op, Apply) and op.primitive == "view" and is_ragged(op.operands[0].shape)
+def is_long_triangle(op: Operation) -> bool:
+    """Whether this has rows of different lengths, and enough numbers in them to take its time as it is."""
+    if not isinstance(op, Apply) or not any(is_ragged(v.shape) for v in (*op.operands, op.out)):
+        return False
+    sizes = [op.out.size, *(v.size for v in op.operands)]
+    return max(sizes) >= LONG_TRIANGLE
+
+
+def is_part_of_ragged(op: Operation) -> bool:
+    """Whether this shows rows of different lengths: they lie as far apart as the longest, but in one iteration."""
+    return (
+        isinstance(op, Apply)
+        and RULES[op.primitive].kind == "view"
+        and any(is_ragged(v.shape[1:]) for v in op.operands)
+    )
 
 
 def largest(body: Sequence[Operation]) -> int:

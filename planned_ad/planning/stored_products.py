@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ..regions.regions import View, c_strides, is_ragged
+from ..regions.regions import View, c_strides, is_injective, is_ragged
 from ..tape.tape import Apply, Load, Operation, Store, Tape, Value
 
 
@@ -67,5 +67,5 @@ def has_rows(view: View, shape: tuple[int, ...]) -> bool:
     if view.shape != shape or is_ragged(shape):
         return False
     return view.strides == c_strides(shape) or (
-        len(shape) == 2 and view.strides[1] == 1 and view.strides[0] >= shape[1]
+        len(shape) >= 2 and view.strides[-1] == 1 and min(view.strides) > 0 and is_injective(view)
     )

@@ -7,6 +7,7 @@ dimension contiguous, plain loops do the product (`uses_blas` says so beforehand
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..llvm.places import LoopPart, Pointers, loop
 from ..llvm.types import I8, I32, I64, constant, memory_type
 from ..maths.notation import declare
 from .routines import cell, library_symbol
+from .shared_tiles import Kind, SharedTiles
 from .tiles import Tiled, emit_tiled
 
 SMALLEST_WIDTH = 4  # numbers along a vector: below, most of it would be empty
@@ -119,10 +121,24 @@ def collapse(group: list[Dimension]) -> tuple[Dimension, tuple[Dimension, ...]]:
     return runs[best], tuple(runs[:best] + runs[best + 1 :])
 
 
-def emit_contract(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> None:
+def emit_contract(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers, shared: SharedTiles) -> None:
     """The contraction: zero the result where it is added up, then loops around products."""
     emit_zeros(builder, step, pointers)
-    emit_products(builder, step, pointers)
+    emit_products(builder, step, pointers, shared=shared)
+
+
+def shared_tiles(steps: Iterable[LibraryStep]) -> SharedTiles:
+    """The functions for products of these steps of which there are several."""
+    return SharedTiles.of(kind for kind in map(kind_of, steps) if kind is not None)
+
+
+def kind_of(step: LibraryStep) -> Kind | None:
+    """The kind of the tiles of a contraction; None where it is done in another way, or whatever its size."""
+    dtype, product = step.operation.out.dtype, product_of(step)
+    form = tiled_form(product) if dtype.kind == "f" else None
+    if form is None or form[1].in_panels:
+        return None
+    return dtype, step.accumulate or bool(product.sums)
 
 
 def emit_zeros(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> None:
@@ -132,10 +148,15 @@ def emit_zeros(builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers) -> 
 
 
 def emit_products(
-    builder: ir.IRBuilder, step: LibraryStep, pointers: Pointers, part: LoopPart | None = None, cut: int | None = None
+    builder: ir.IRBuilder,
+    step: LibraryStep,
+    pointers: Pointers,
+    part: LoopPart | None = None,
+    cut: int | None = None,
+    shared: SharedTiles | None = None,
 ) -> None:
     """The products, on memory that is zero where they are added up; or a `part` of them: those of a stretch of the loop
-    around them of this number, or of the rows of tiles."""
+    around them of this number, or of the rows of tiles. `shared`: functions for some."""
     product = product_of(step)
     dtype, accumulate = step.operation.out.dtype, step.accumulate or bool(product_of(step).sums)
     (a_memory, a_view, _), (b_memory, b_view, _) = step.operands
@@ -165,6 +186,11 @@ def emit_products(
             swapped, form = tiled
             scalar, vector = (places[0], places[1]) if swapped else (places[1], places[0])
             rows = part if cut is None else None
+            kind = kind_of(step)
+            if shared is not None and kind in shared.kinds:
+                assert kind is not None
+                shared.call(builder, form, kind, (scalar, vector, places[2]))
+                return
             emit_tiled(builder, form, scalar, vector, places[2], dtype, accumulate, part=rows)
         elif product.blas and dtype.kind == "f":
             call_gemm(builder, product, places, dtype, accumulate)

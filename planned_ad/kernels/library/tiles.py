@@ -11,7 +11,10 @@ steps of `k` after the others.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from llvmlite import ir
@@ -19,7 +22,7 @@ from llvmlite import ir
 from ...passes.products import TILED_PRODUCT
 from ..llvm.places import LoopPart, Place, at_most, loop
 from ..llvm.types import I64, POINTER, constant, register_type, splat
-from ..nests.access import load_one, put, read
+from ..nests.access import Tail, load_one, put, read
 from ..nests.lanes import add
 
 ROWS = (6, 5, 4)
@@ -29,21 +32,32 @@ VECTORS = 2
 VECTOR_BYTES = 64
 
 
+Number: TypeAlias = "int | ir.Value"
+
+
 @dataclass(frozen=True, slots=True)
 class Tiled:
-    """The three extents and the strides that are not one: `vector` and `out` are contiguous along `u`."""
+    """The three extents and the strides that are not one: `vector` and `out` are contiguous along `u`.
 
-    rows: int  # of v
-    width: int  # of u
-    depth: int  # of k
-    scalar_row: int
-    scalar_step: int
-    vector_step: int
-    out_row: int
+    In a function for all sizes they are its arguments.
+    """
+
+    rows: Number  # of v
+    width: Number  # of u
+    depth: Number  # of k
+    scalar_row: Number
+    scalar_step: Number
+    vector_step: Number
+    out_row: Number
 
     @property
     def is_thin(self) -> bool:
         return self.rows <= THIN
+
+    @property
+    def in_panels(self) -> bool:
+        """Whether some steps are done after the others."""
+        return self.is_thin and self.depth * self.width > TILED_PRODUCT // THIN
 
 
 def emit_tiled(
@@ -58,7 +72,7 @@ def emit_tiled(
 ) -> None:
     """The product, with or without adding to what `out` holds; pointers to the first elements. `part`: of the rows."""
     places = tuple(Place(builder.bitcast(p, POINTER)) for p in (scalar, vector, out))
-    if not product.is_thin or product.depth * product.width <= TILED_PRODUCT // THIN:
+    if not product.in_panels:
         emit_tiles(builder, product, places, (0, product.depth), dtype, accumulate, part)
         return
     begin = product.depth % PANEL or PANEL
@@ -83,7 +97,8 @@ def emit_tiles(
         with loop(builder, start, stop, rows) as v:
             for start, stop, width in stretches(product.width, lanes * VECTORS):
                 with loop(builder, start, stop, width) as u:
-                    emit_tile(builder, product, places, depth, v, u, rows, width, dtype, accumulate)
+                    counts = [min(lanes, width - done) for done in range(0, width, lanes)]
+                    emit_tile(builder, product, places, depth, v, u, rows, counts, dtype, accumulate)
 
 
 def rows_of_part(
@@ -117,21 +132,24 @@ def emit_tile(
     v: ir.Value,
     u: ir.Value,
     rows: int,
-    width: int,
+    counts: Sequence[int | Tail],
     dtype: np.dtype,
     accumulate: bool,
+    last_row: ir.Value | None = None,
 ) -> None:
-    """`rows` by `width` elements of the result, from `(v, u)` on."""
+    """`rows` of the result from `(v, u)` on, of so many numbers in each of the vectors next to each other.
+
+    With `last_row`, those after it are not there.
+    """
     scalar, vector, out = places
     lanes = VECTOR_BYTES // dtype.itemsize
-    counts = [min(lanes, width - done) for done in range(0, width, lanes)]
     kind = register_type(dtype, lanes)
 
-    def moved(offset: ir.Value, distance: int) -> ir.Value:
-        return builder.add(offset, ir.Constant(I64, distance))
+    def moved(offset: ir.Value, distance: Number) -> ir.Value:
+        return builder.add(offset, I64(distance) if isinstance(distance, int) else distance)
 
-    def scaled(index: ir.Value, stride: int) -> ir.Value:
-        return builder.mul(index, ir.Constant(I64, stride))
+    def scaled(index: ir.Value, stride: Number) -> ir.Value:
+        return builder.mul(index, I64(stride) if isinstance(stride, int) else stride)
 
     with builder.goto_entry_block():
         cells = [[builder.alloca(kind) for _ in counts] for _ in range(rows)]
@@ -139,20 +157,26 @@ def emit_tile(
         for cell in row:
             builder.store(constant(dtype, 0, lanes), cell)
     first = scaled(v, product.scalar_row)
+    starts = [moved(first, scaled(I64(i), product.scalar_row)) for i in range(rows)]
+    if last_row is not None:
+        known = [builder.add(v, I64(i)) for i in range(rows)]
+        present = [builder.icmp_signed("<=", row, last_row) for row in known]
+        starts = [scaled(builder.select(p, row, last_row), product.scalar_row) for p, row in zip(present, known)]
     with loop(builder, *depth, 1) as k:
         along = builder.add(scaled(k, product.vector_step), u)
         loaded = [read(builder, vector, moved(along, j * lanes), 1, dtype, lanes, n) for j, n in enumerate(counts)]
-        across = builder.add(first, scaled(k, product.scalar_step))
-        for i, row in enumerate(cells):
-            number = splat(builder, load_one(builder, scalar, moved(across, i * product.scalar_row), dtype), lanes)
+        along_row = scaled(k, product.scalar_step)
+        for start, row in zip(starts, cells):
+            number = splat(builder, load_one(builder, scalar, builder.add(start, along_row), dtype), lanes)
             for cell, numbers in zip(row, loaded):
                 term = builder.fmul(number, numbers, flags=("contract",))
                 builder.store(add(builder, builder.load(cell), term, dtype), cell)
     target = builder.add(scaled(v, product.out_row), u)
     for i, row in enumerate(cells):
-        for j, (cell, n) in enumerate(zip(row, counts)):
-            where = moved(target, i * product.out_row + j * lanes)
-            total = builder.load(cell)
-            if accumulate:
-                total = add(builder, read(builder, out, where, 1, dtype, lanes, n), total, dtype)
-            put(builder, out, where, 1, dtype, total, lanes, n)
+        with contextlib.nullcontext() if last_row is None else builder.if_then(present[i]):
+            for j, (cell, n) in enumerate(zip(row, counts)):
+                where = moved(moved(target, scaled(I64(i), product.out_row)), j * lanes)
+                total = builder.load(cell)
+                if accumulate:
+                    total = add(builder, read(builder, out, where, 1, dtype, lanes, n), total, dtype)
+                put(builder, out, where, 1, dtype, total, lanes, n)

@@ -50,13 +50,14 @@ MOST_ELEMENTS = 1 << 20  # of the array that short ones of all iterations make
 MOST_NEAR = 1 << 15  # of the array that longer ones make: what a processor keeps near
 MOST_MULTIPLIED = 1 << 23  # of the array that those make which all iterations multiply by the same matrix
 LEAST_MATRIX = 256  # elements of that
+LINE = 8  # numbers next to each other that memory moves together
 
 
 class Lifting:
     """The writing of one loop's iterations as array operations.
 
     `builder` receives them; `around` are the iterations that the loop itself runs in. `shapes`: those of the regions of
-    each buffer that the program looks at.
+    each buffer that the program looks at. Large arrays are refused, unless they may be `of_any_size`.
     """
 
     def __init__(
@@ -67,12 +68,14 @@ class Lifting:
         around: Iterations,
         widest: int,
         shapes: frozenset[tuple[int, tuple[int, ...]]],
+        of_any_size: bool = False,
     ):
         self.builder = builder
         self.loop = loop = upwards(loop, sharing)
         self.sharing = sharing
         self.around = around
         self.widest = widest
+        self.of_any_size = of_any_size or goes_across(loop)
         self.count = loop.trips
         self.single: dict[int, Value] = {}  # values of the body that are alike in all iterations
         self.lifted: dict[int, Value] = {}  # values with the axis in front
@@ -118,7 +121,8 @@ class Lifting:
         """Refuses what differs between iterations, or takes more memory than it saves time.
 
         Where all iterations multiply by the same matrix, together they are one product, which reads it once; what
-        passes over memory once takes none, nor does a sum, or what a product reads where it lies.
+        passes over memory once takes none, nor does a sum, or what a product reads where it lies. What looks at memory
+        across its lines, each iteration beside the one before, goes along them.
         """
         in_place = is_carried or any(v.id in self.multiplied or v.id in self.in_products for v in op.outputs)
         is_alike = not any(v.id in self.varying for v in (*op.inputs, *op.outputs))
@@ -126,7 +130,7 @@ class Lifting:
             if any(coefficient(exact(n), self.loop.index) for n in shape):
                 raise NotIndependent("an extent differs between iterations")
             size = math.prod(shape)
-            if self.streams or in_place or (is_alike and op.outputs):
+            if self.of_any_size or self.streams or in_place or (is_alike and op.outputs):
                 continue
             if self.multiplies and (is_alike or size * int(self.count) <= MOST_MULTIPLIED):
                 continue
@@ -351,6 +355,13 @@ class Lifting:
         indices = tuple(self.over_iterations(v, v.shape) for v in op.indices)
         value = self.over_iterations(op.value, (*op.indices[0].shape, *rest))
         self.builder.scatter(op.region, indices, value, op.accumulate)
+
+
+def goes_across(loop: Loop) -> bool:
+    """Whether iterations look at columns, one beside the other, and at no rows of their own."""
+    regions = [r for op in loop.body for r in (*op.reads, *op.writes) if r.shape and moves(r, loop.index)]
+    beside = [abs(coefficient(r.view.offset, loop.index) * loop.step) == 1 for r in regions]
+    return bool(regions) and all(beside) and all(min(map(abs, r.view.strides)) >= LINE for r in regions)
 
 
 def multiplies_alike(op: Operation, varying: frozenset[int]) -> bool:

@@ -25,12 +25,13 @@ together are one by the matrix that is alike in the next. What iterations sum is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from ...analysis.enclosing import indices_of
 from ...analysis.independence import Sharing, moves
 from ...regions.regions import View, is_ragged
+from ...tape.builder import TapeBuilder
 from ...tape.tape import Apply, Load, Loop, Operation, Store, Value
 from ..products import contraction
 
@@ -56,25 +57,66 @@ def varying_values(loop: Loop) -> frozenset[int]:
     return frozenset(varying)
 
 
-def with_products(loop: Loop) -> Loop:
-    """The loop with sums of products, of an array that all iterations have and one of their own, as contractions."""
+def with_products(builder: TapeBuilder, loop: Loop) -> Loop:
+    """The loop with sums of products, of an array that all iterations have and one of their own, as contractions.
+
+    A sum of sums of products is the sum of several.
+    """
     if not any(isinstance(op, Apply) and op.primitive == "reduce_sum" for op in loop.body):
         return loop
     varying = varying_values(loop)
     made = {v.id: op for op in loop.body for v in op.outputs}
     uses = Counter(v.id for op in loop.body for v in op.inputs)
-    products: dict[int, Apply] = {}
-    gone: set[int] = set()
+    body: list[Operation] = []
+    changed = False
     for op in loop.body:
+        products = None
         if isinstance(op, Apply) and op.primitive == "reduce_sum":
-            factors = made.get(op.operands[0].id)
-            if isinstance(factors, Apply) and is_product(factors, varying) and uses[factors.out.id] == 1:
-                products[op.out.id] = contraction(op, factors)
-                gone.add(factors.out.id)
-    if not products:
-        return loop
-    body = (products.get(op.out.id, op) if isinstance(op, Apply) else op for op in loop.body)
-    return replace(loop, body=tuple(op for op in body if not any(v.id in gone for v in op.outputs)))
+            products = summed_products(op.operands[0], made, varying, uses)
+        if products is None:
+            body.append(op)
+            continue
+        assert isinstance(op, Apply)
+        changed = True
+        total: Value | None = None
+        for number, product in enumerate(products, 1):
+            term = contraction(op, product)
+            if len(products) > 1:
+                term = replace(term, out=builder.new_value(op.out.shape, op.out.dtype))
+            body.append(term)
+            if total is not None:
+                out = op.out if number == len(products) else builder.new_value(op.out.shape, op.out.dtype)
+                body.append(Apply(out=out, primitive="add", operands=(total, term.out), line=op.line))
+                total = out
+            else:
+                total = term.out
+    return replace(loop, body=without_unused(body)) if changed else loop
+
+
+def summed_products(
+    value: Value, made: Mapping[int, Operation], varying: Set[int], uses: Mapping[int, int]
+) -> list[Apply] | None:
+    """The products that a value is the sum of; None where it is another sum, or looked at elsewhere."""
+    op = made.get(value.id)
+    if not isinstance(op, Apply) or uses[value.id] != 1:
+        return None
+    if is_product(op, varying):
+        return [op]
+    if op.primitive != "add" or any(v.shape != value.shape for v in op.operands):
+        return None
+    terms = [summed_products(v, made, varying, uses) for v in op.operands]
+    return None if None in terms else [product for term in terms for product in term or ()]
+
+
+def without_unused(body: Sequence[Operation]) -> tuple[Operation, ...]:
+    """The operations without those that compute what nothing uses."""
+    used: set[int] = set()
+    kept: list[Operation] = []
+    for op in reversed(body):
+        if not isinstance(op, Apply) or op.out.id in used:
+            used.update(v.id for v in op.inputs)
+            kept.append(op)
+    return tuple(reversed(kept))
 
 
 def is_product(op: Apply, varying: Set[int]) -> bool:

@@ -34,6 +34,7 @@ reverse sweep into one loop nest over vectors, and nothing is kept for each iter
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -44,7 +45,9 @@ from ...regions.bounds import Iterations
 from ...tape.builder import rebuilt
 from ...tape.tape import Constant, Loop, Operation, Tape, walk
 from ..dead_code import drop_dead
+from ..inline import end_of_indices
 from ..rewrite import rewrite
+from .growing_products import NotCut, growing_products
 from .handed_on import loads_itself
 from .lifting import MOST_NEAR, SHORT, Lifting
 from .loop_products import with_products
@@ -88,6 +91,7 @@ class _Vectorising:
         touched = (region for op in everything if not op.blocks for region in (*op.reads, *op.writes))
         known = {(buffer.id, buffer.shape) for buffer in tape.buffers}
         self.shapes = frozenset(known.union((region.buffer, region.shape) for region in touched))
+        self.indices = itertools.count(end_of_indices(tape.operations))
 
     def block(
         self, operations: tuple[Operation, ...], loops: tuple[Loop, ...], around: Iterations
@@ -102,12 +106,15 @@ class _Vectorising:
         self, op: Operation, loops: tuple[Loop, ...], around: Iterations, before: Sequence[Operation]
     ) -> tuple[Operation, ...]:
         if isinstance(op, Loop) and not any(isinstance(inner, Loop) for inner in walk(op.body)):
-            return self.lifted(loads_itself(op, before), loops, around) or (op,)
+            own = loads_itself(op, before)
+            return self.lifted(own, loops, around) or self.cut(own, loops, around) or (op,)
         if isinstance(op, Loop):
             return (replace(op, body=self.block(op.body, (*loops, op), inside(around, op))),)
         return (op.with_blocks(*(self.block(block, loops, around) for block in op.blocks)),)
 
-    def lifted(self, op: Loop, loops: tuple[Loop, ...], around: Iterations) -> tuple[Operation, ...] | None:
+    def lifted(
+        self, op: Loop, loops: tuple[Loop, ...], around: Iterations, of_any_size: bool = False
+    ) -> tuple[Operation, ...] | None:
         """The loop as array operations; None where it stays a loop."""
         if op.count is not None or never_runs(op):
             return None
@@ -117,13 +124,33 @@ class _Vectorising:
                 op = replace(op, body=without_branches(self.builder, op.body, self.constants, self.private))
             own = with_own_memory(self.builder, op, self.accesses)
             loop, shared = own.loop, sharing(self.builder.buffers, own.loop, loops)
-            multiplying = with_products(loop)
+            multiplying = with_products(self.builder, loop)
             if multiplying is not loop and not streams(loop, shared):
                 loop, shared = multiplying, sharing(self.builder.buffers, multiplying, loops)
-            found = self.builder.recorded(Lifting(self.builder, loop, shared, around, self.widest, self.shapes).write)
+            lifting = Lifting(self.builder, loop, shared, around, self.widest, self.shapes, of_any_size)
+            found = self.builder.recorded(lifting.write)
             found += self.builder.recorded(lambda: own.put_back(self.builder))
         except (NotIndependent, NotSelectable):
             del self.builder.buffers[known:]
+            return None
+        self.changed = True
+        return found
+
+    def cut(self, op: Loop, loops: tuple[Loop, ...], around: Iterations) -> tuple[Operation, ...] | None:
+        """The loop with products that grow as products of blocks; None where it has none."""
+        known, changed = len(self.builder.buffers), self.changed
+
+        def lift(piece: Loop, outer: tuple[Loop, ...]) -> tuple[Operation, ...] | None:
+            iterations = around
+            for loop in outer[len(loops) :]:
+                iterations = inside(iterations, loop)
+            return self.lifted(piece, outer, iterations, of_any_size=True)
+
+        try:
+            found = growing_products(self.builder, op, loops, lambda: next(self.indices), lift)
+        except NotCut:
+            del self.builder.buffers[known:]
+            self.changed = changed
             return None
         self.changed = True
         return found

@@ -188,10 +188,9 @@ class CountedWhile(LoopTrace):
     def unrolled(self, reason: str) -> BaseException:
         decisions, code = self.recorder.scopes.decisions, self.frame.f_code
         decisions.counted.discard(self.site)
-        statement = (code.co_filename, self.lines.first)
-        if reason == UNEVEN and self.branches.nodes and not {statement} <= decisions.followed:
-            if not code.co_flags & GENERATOR:  # data may decide when it ends
-                decisions.follow(code.co_filename, [self.lines.first])
-                return self.recorder.scopes.restart()
+        is_followed = (code.co_filename, self.lines.first) in decisions.followed or code.co_flags & GENERATOR
+        if reason == UNEVEN and self.branches.nodes and not is_followed:  # perhaps data decide when it ends
+            decisions.follow(code.co_filename, [self.lines.first])
+            return self.recorder.scopes.restart()
         decisions.uncounted[self.site] = Unrolled(line=self.line, reason=reason)
         return self.recorder.scopes.restart()

@@ -223,6 +223,7 @@ class LoopTrace:
 
     def lost(self, name: str) -> Lost:
         """What a variable holds that an iteration of the loop may have given a value."""
+
         def refuse(reason: str, _: bool) -> BaseException:
             return self.begun_without(name) or self.recorder.scopes.unroll_innermost(reason, self.line)
 

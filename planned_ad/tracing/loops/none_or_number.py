@@ -75,7 +75,7 @@ class NoneOrNumber(Arithmetic):
         return self.held
 
     def assigned(self) -> Any:
-        """The number, of a variable to which something may not have been assigned; there has to be one where it is used.
+        """The number, of a variable to which nothing may have been assigned; there has to be one where it is used.
 
         Where there is none, what uses it is an error in the function.
         """
