@@ -192,7 +192,7 @@ def _array(recorder: Recorder, a: VaryingArray, dtype: Any = None) -> Any:
     return a.copy() if dtype is None or np.dtype(dtype) == a.dtype else a.astype(dtype)
 
 
-JOINING = {
+JOINING: dict[Any, Callable[..., Any]] = {
     np.concatenate: ragged_joined.concatenate,
     np.hstack: ragged_joined.hstack,
     np.append: ragged_joined.append,

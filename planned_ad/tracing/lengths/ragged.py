@@ -258,10 +258,10 @@ def positions(recorder: Recorder, extent: int) -> Any:
 def ranged(recorder: Recorder, start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
     """`numpy.arange`, of integers next to each other, for bounds that are loop indices."""
     start, stop = (0, start) if stop is None else (start, stop)
-    bounds = [expression_of(bound) for bound in (start, stop)]
-    if step not in (1, -1) or any(bound is None for bound in bounds) or dtype not in (None, int, np.int64):
+    first, end = expression_of(start), expression_of(stop)
+    if step not in (1, -1) or first is None or end is None or dtype not in (None, int, np.int64):
         raise refused(recorder, "makes, with such a step or type,", MOVED)
-    length = (bounds[1] - bounds[0]) * step
+    length = (end - first) * step
     return positions(recorder, ragged(recorder.scopes.capacity(length), length)) * step + start
 
 

@@ -171,7 +171,7 @@ def parts_of(array: RaggedArray, key: tuple[Any, ...]) -> list[Any]:
     recorder = array.recorder
     varying = [k for k, part in enumerate(key) if type(part) is RaggedArray]
     plain = basic_key(recorder, tuple(0 if k in varying else part for k, part in enumerate(key)))
-    parts = list(plain.key if type(plain) is Advanced else plain)
+    parts = list(plain.key if isinstance(plain, Advanced) else plain)
     for k in varying:
         parts[k] = key[k]
     if any(getattr(part, "dtype", INT).kind not in "iu" for part in parts):

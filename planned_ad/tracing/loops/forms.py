@@ -233,7 +233,7 @@ def moved(view: View, index: int, by: Extent) -> View:
 class Items(HandedOn):
     """A tuple, list or dict made anew each time, item by item."""
 
-    kind: type
+    kind: Any  # its type, or what else it is made as
     keys: tuple[Any, ...]
     items: tuple[HandedOn, ...]
 
