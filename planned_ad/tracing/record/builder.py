@@ -38,9 +38,13 @@ class RecordingBuilder(TapeBuilder):
         if self.blocks is not None:
             self.blocks.check(operation)
         for value in operation.inputs if self.doubtful and not operation.blocks else ():
-            if id(value) in self.doubtful:
-                self.doubtful[id(value)][1]()
+            self.use(value)
         self.operations.append(operation)
+
+    def use(self, value: Value) -> None:
+        """A value is used, or returned."""
+        if id(value) in self.doubtful:
+            self.doubtful[id(value)][1]()
 
     def cast(self, value: Value, dtype: np.dtype) -> Value:
         if dtype.kind == "c":

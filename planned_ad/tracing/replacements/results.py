@@ -51,6 +51,7 @@ def results_of(recorder: Recorder, result: Any) -> Results:
         else:
             found.add(kind, ("value", len(found.values)))
             found.values.append(recorder.value_of(leaf))
+            recorder.builder.use(found.values[-1])
     return found
 
 
