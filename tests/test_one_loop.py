@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -152,6 +154,38 @@ def test_the_status_that_is_returned() -> None:
 
     plan = planned_ad.compile(f, (2.0,), unroll=0)
     assert [plan(x) for x in (2.0, 900.0)] == [f(2.0), f(900.0)]
+
+
+def test_running_totals_of_what_is_written_meanwhile() -> None:
+    def f(x):
+        x = x.copy()
+        total = 0.0
+        for k, t in enumerate(itertools.accumulate(x)):
+            total += t
+            if k + 1 < len(x):
+                x[k + 1] = 0.5 * t
+        return total
+
+    for unroll in (0, 16):
+        assert examine(f, [(normal(seed, N),) for seed in SEEDS], unroll=unroll).kind == "right"
+
+
+def test_what_a_list_does_not_have() -> None:
+    def f(x, k):
+        rest = [0, 1, 2, 3]
+        total = 0.0
+        for i in range(3):
+            rest.remove((k[i] + 1) // 2)
+            total += x[rest[0]]
+        return total
+
+    x, k = normal(0, N), np.array([1, 3, 5])
+    plan = planned_ad.compile(f, (x, k), unroll=0)
+    assert not plan.explain().fallbacks
+    assert plan(x, k) == f(x, k)
+    assert plan(x, k[::-1].copy()) == f(x, k[::-1])
+    with pytest.raises(ValueError, match="not in list"):
+        plan(x, np.array([1, 1, 5]))
 
 
 def test_selection_sort_is_the_order_of_the_elements() -> None:

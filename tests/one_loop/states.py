@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
+
 import numpy as np
 
-from .program import matrix, program, two_numbers
+from .program import matrix, program, two_numbers, vector
 
 
 @program(matrix)
@@ -204,3 +207,51 @@ def mode_attr(a, b):
     for _ in range(14):
         m.step()
     return m.cost
+
+
+@program(matrix)
+def nearest_of_the_rest(D):
+    n = len(D)
+    rest = list(range(1, n))
+    at = 0
+    total = 0.0
+    while rest:
+        best = min(rest, key=lambda j: D[at, j])
+        total += D[at, best]
+        rest.remove(best)
+        at = best
+    return total
+
+
+@program(matrix)
+def taken_out(D):
+    n = len(D)
+    rest = list(range(1, n))
+    at = 0
+    total = 0.0
+    while rest:
+        k = int(np.argmin([D[at, j] for j in rest]))
+        found = rest.pop(k)
+        total += D[at, found] * (k + 1)
+        at = found
+    return total
+
+
+@program(matrix)
+def place_of_the_greatest(D):
+    total = 0.0
+    for k in range(len(D)):
+        column = [abs(D[i, k]) for i in range(k, len(D))]
+        total += D[k + column.index(max(column)), k] * (k + 1)
+    return total
+
+
+@program(vector)
+def running_totals(x):
+    total = 0.0
+    for k, t in enumerate(itertools.accumulate(x)):
+        total += t * t * k
+    for t, v in zip(itertools.accumulate(x, operator.mul), x):
+        if t > 0:
+            total += t * v
+    return total

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 
 from ...regions.affine import exact, ragged
+from ..lengths.elements import Length, RunTime
 from ..loops.consumers import is_generator_expression, joined
 from ..loops.iteration import Sequence
 from ..loops.list_in_trace import is_traced_list
 from ..loops.none_or_number import decided
 from ..loops.run_time_lists import RunTimeList
 from ..loops.sequences import sequence_of
+from ..record.promotion import INT
 from ..record.recorder import Recorder
 from ..record.traced import TracedArray
 from ..values.elementwise import elementwise
@@ -89,17 +91,25 @@ def best_by_key(recorder: Recorder, function: Callable[..., Any], items: Any, ke
         return found if bool(takes) else best
 
     sequence = sequence_of(recorder, items)
+    is_list = type(items) is RunTimeList
+    if sequence is not None and not (is_list or isinstance(sequence.length, int)):
+        sequence = None
     rest = None if sequence is None else without_first(recorder, sequence)
     if sequence is None or rest is None:
         pairs = [(item, key(item)) for item in items]
         return functools.reduce(chosen, pairs)[0] if pairs else function(())
-    first = sequence.item(0)
+    first = items.first(function) if is_list else sequence.item(0)
     return joined(recorder, ((item, key(item)) for item in rest), (first, key(first)), chosen)[0]
 
 
 def without_first(recorder: Recorder, sequence: Sequence) -> Sequence | None:
     """The other items; None where it is not certain that there is one, or that they are numbers."""
-    if not isinstance(sequence.length, int) or getattr(type(sequence), "is_iterator", False):
+    if isinstance(sequence.length, RunTime):
+        count = recorder.apply("subtract", sequence.length.count, recorder.constant(1, INT))
+        count = recorder.apply("maximum", count, recorder.constant(0, INT))
+        others: Length = RunTime(count, max(sequence.length.most - 1, 0))
+        return Sequence(recorder, others, lambda k: sequence.item(k + 1), sequence.holders, sequence.is_plain)
+    if getattr(type(sequence), "is_iterator", False):
         return None
     length = exact(sequence.length)
     if (index_of(recorder, length) > 0) is not True or not is_number(recorder, sequence.item(0)):
