@@ -47,7 +47,6 @@ MORE_TRIPS = 12  # a multiple of the periods of exchanges, so that no rest is le
 PENDING: dict[str, list[str]] = {}
 READY = [name for name in PROGRAMS if not any(name in names for names in PENDING.values())]
 UNROLLED = {
-    "a product of a slice with a symbolic extent": ["symbolic_extents"],
     "a loop over a loop that is left early": ["break_else"],
 }  # fmt: skip
 
