@@ -133,8 +133,11 @@ def test_a_variable_of_one_side_only_is_as_python_has_it() -> None:
         return total
 
     recorded(f, np.array([1.0, -1.0, 1.0, -2.0, 3.0]))
+    plan = planned_ad.compile(f, (np.array([1.0, -1.0]),), unroll=0)
     with pytest.raises(UnboundLocalError):
-        trace(f, (np.array([-1.0, 1.0]),), unroll=0)
+        plan(np.array([-1.0, 1.0]))
+    with pytest.raises(UnboundLocalError):
+        planned_ad.compile(f, (np.array([-1.0, 1.0]),), unroll=0)
 
 
 # What unrolls a loop, and where that is too much.

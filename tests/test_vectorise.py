@@ -10,6 +10,7 @@ from planned_ad.regions.affine import Ragged, loop_index
 from planned_ad.regions.regions import Region, View
 from planned_ad.tape.interpret import interpret, memory_of
 from planned_ad.tape.tape import Loop, Store, walk
+from planned_ad.trace import trace
 from tests.blocks import Program, assert_same, at, counted
 
 N = 9
@@ -376,6 +377,18 @@ def test_arrays_that_are_large_enough_stay_in_a_loop():
     with b.loop(0, 2000) as i:
         b.store(s.whole, b.apply("add", b.load(s.whole), b.apply("sin", b.load(at(x, i)))))
     assert counted(vectorise(b.primal(b.load(s.whole))), "Loop") == 1
+
+
+def test_columns_beside_one_another_go_together():
+    """Rows of memory are as long as there are iterations."""
+
+    def f(a, q):
+        for k in range(100):
+            for j in range(k + 1, a.shape[1]):
+                a[:, j] -= q[:, k] * np.dot(q[:, k], a[:, j])
+
+    tape = vectorise(trace(f, tuple(np.ones((2, 220, 220)))).tape)
+    assert counted(tape, "Loop") == 1
 
 
 def test_a_sum_becomes_one_reduction():

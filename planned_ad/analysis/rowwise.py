@@ -44,6 +44,7 @@ MOST_WHOLE = 1 << 18  # bytes of what a product takes or gives whole, for each b
 FREE_WHOLE = 1 << 15  # bytes of that which are nearby in any case
 PRODUCT_ROWS = 8  # of a block, at least, for products in loops
 ALIKE = 512  # bytes, at most, of what a loop on rows makes in each block anew
+LINEAR = ("add", "subtract", "negative")  # of parts of totals: a part of such a total
 TOTALS = {"reduce_sum": "add", "reduce_max": "maximum", "reduce_min": "minimum"}
 
 
@@ -251,7 +252,10 @@ class Rowwise:
                 if axis is not None:
                     self.axes[op.out.id] = axis
                     return True
-            case Apply() if any(v.id in self.partial for v in op.operands) or is_ragged(op.out.shape):
+            case Apply() if any(v.id in self.partial for v in op.operands):
+                self.partial.add(op.out.id)
+                return self.is_sum_of_parts(op)
+            case Apply() if is_ragged(op.out.shape):
                 return False
             case Apply() if any(v.id in self.axes for v in op.operands):
                 return self.apply_inside(op)
@@ -263,6 +267,10 @@ class Rowwise:
                 return False
         self.alike.update(v.id for v in op.outputs)
         return True
+
+    def is_sum_of_parts(self, op: Operation) -> bool:
+        """Whether an operation makes a part of a total from parts of others."""
+        return isinstance(op, Apply) and op.primitive in LINEAR and all(v.id in self.partial for v in op.operands)
 
     def apply_inside(self, op: Apply) -> bool:
         kind = RULES[op.primitive].kind

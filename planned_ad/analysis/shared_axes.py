@@ -17,7 +17,8 @@ return v5
 v0.0 v1.0 v2.0 v3.0 v4.0 v5.0
 v0.1 v3.1 v4.1 v5.1
 
-A view that shows elements several times, or not all, shares no axis with what it shows.
+A view shares the axes that it shows whole; one of more elements than there are shows some several times, and shares
+none.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def pairs(op: Apply) -> Iterable[tuple[tuple[Value, int], tuple[Value, int]]]:
     for operand in op.operands:
         if kind == "elementwise" and operand.shape:
             yield from (((operand, k), (out, k)) for k, n in enumerate(out.shape) if is_many(n))
-        elif kind == "view" and out.size == operand.size:
+        elif kind == "view" and out.size <= operand.size:
             moves = (moved_axis(op.params["view"], operand.shape, k) for k in range(len(operand.shape)))
             yield from (((operand, k), (out, new)) for k, new in enumerate(moves) if new is not None)
         elif kind == "reduce":

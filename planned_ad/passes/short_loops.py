@@ -114,7 +114,7 @@ def is_long_triangle(op: Operation) -> bool:
 
 
 def is_part_of_ragged(op: Operation) -> bool:
-    """Whether this shows rows of different lengths, which lie as far apart as the longest: in one iteration they do not."""
+    """Whether this shows rows of different lengths: they lie as far apart as the longest, but in one iteration."""
     return (
         isinstance(op, Apply)
         and RULES[op.primitive].kind == "view"

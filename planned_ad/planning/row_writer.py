@@ -74,7 +74,9 @@ class RowWriter:
                 self.loop(op)
             case Store() if op.value.id in rowwise.partial:
                 self.emit(replace(op, value=self.names[op.value.id]))
-            case Load() | Constant() | IndexValue() | Apply() if op.out.id in rowwise.alike:
+            case Load() | Constant() | IndexValue() | Apply() if op.out.id in rowwise.alike or rowwise.is_sum_of_parts(
+                op
+            ):
                 new = self.builder.new_value(op.out.shape, op.out.dtype)
                 self.emit(replace(renamed(op, self.names), out=new))  # type: ignore[call-arg]
                 self.names[op.out.id] = new

@@ -50,6 +50,7 @@ MOST_ELEMENTS = 1 << 20  # of the array that short ones of all iterations make
 MOST_NEAR = 1 << 15  # of the array that longer ones make: what a processor keeps near
 MOST_MULTIPLIED = 1 << 23  # of the array that those make which all iterations multiply by the same matrix
 LEAST_MATRIX = 256  # elements of that
+LINE = 8  # numbers next to each other that memory moves together
 
 
 class Lifting:
@@ -74,7 +75,7 @@ class Lifting:
         self.sharing = sharing
         self.around = around
         self.widest = widest
-        self.of_any_size = of_any_size
+        self.of_any_size = of_any_size or goes_across(loop)
         self.count = loop.trips
         self.single: dict[int, Value] = {}  # values of the body that are alike in all iterations
         self.lifted: dict[int, Value] = {}  # values with the axis in front
@@ -120,7 +121,8 @@ class Lifting:
         """Refuses what differs between iterations, or takes more memory than it saves time.
 
         Where all iterations multiply by the same matrix, together they are one product, which reads it once; what
-        passes over memory once takes none, nor does a sum, or what a product reads where it lies.
+        passes over memory once takes none, nor does a sum, or what a product reads where it lies. What looks at memory
+        across its lines, each iteration beside the one before, goes along them.
         """
         in_place = is_carried or any(v.id in self.multiplied or v.id in self.in_products for v in op.outputs)
         is_alike = not any(v.id in self.varying for v in (*op.inputs, *op.outputs))
@@ -353,6 +355,13 @@ class Lifting:
         indices = tuple(self.over_iterations(v, v.shape) for v in op.indices)
         value = self.over_iterations(op.value, (*op.indices[0].shape, *rest))
         self.builder.scatter(op.region, indices, value, op.accumulate)
+
+
+def goes_across(loop: Loop) -> bool:
+    """Whether iterations look at columns, one beside the other, and at no rows of their own."""
+    regions = [r for op in loop.body for r in (*op.reads, *op.writes) if r.shape and moves(r, loop.index)]
+    beside = [abs(coefficient(r.view.offset, loop.index) * loop.step) == 1 for r in regions]
+    return bool(regions) and all(beside) and all(min(map(abs, r.view.strides)) >= LINE for r in regions)
 
 
 def multiplies_alike(op: Operation, varying: frozenset[int]) -> bool:

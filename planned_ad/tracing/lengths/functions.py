@@ -11,7 +11,17 @@ import numpy as np
 from ..record.dispatch import HANDLERS
 from ..record.recorder import Recorder
 from ..values.indexing import KEYS, Keys
-from . import ragged, run_time_elementwise, run_time_keys, run_time_order, run_time_reductions
+from . import (
+    ragged,
+    ragged_extremes,
+    ragged_joined,
+    ragged_keys,
+    ragged_padded,
+    run_time_elementwise,
+    run_time_keys,
+    run_time_order,
+    run_time_reductions,
+)
 from .moving_keys import has_loop_index
 from .ragged import RaggedArray
 from .run_time_arrays import RunTimeArray
@@ -19,7 +29,7 @@ from .run_time_slices import has_run_time_part, is_run_time_array
 from .varying import DATA, MOVED, VaryingArray, refused
 
 METHODS: dict[Any, Any] = {(np.add, "reduce"): np.sum, (np.multiply, "reduce"): np.prod, (np.maximum, "reduce"): np.max}
-ELEMENTWISE = (np.where, np.clip, np.round, np.nan_to_num, np.real, np.isclose)  # of run-time lengths, as ufuncs are
+ELEMENTWISE = (np.where, np.clip, np.round, np.nan_to_num, np.real, np.isclose)  # as ufuncs are
 
 
 class VaryingCalls:
@@ -31,11 +41,15 @@ class VaryingCalls:
     def call(self, recorder: Recorder, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         name = getattr(function, "__name__", str(function))
         of = DATA if any(map(is_run_time_array, varying_in((args, *kwargs.values())))) else MOVED
-        if of is DATA and function in ELEMENTWISE and not any(varying_in(kwargs.values())):
-            return run_time_elementwise.mapped(recorder, function, args, kwargs)
+        if of is DATA:
+            args, kwargs = ragged_padded.as_data(recorder, args), ragged_padded.as_data(recorder, kwargs)
+        if function in ELEMENTWISE and not has_varying(kwargs.values()):
+            mapped = run_time_elementwise.mapped if of is DATA else ragged_padded.mapped
+            if of is DATA or function is not np.where:
+                return mapped(recorder, function, args, kwargs)
         implementation = FUNCTIONS.get(function)
-        in_lists = any(type(item) in (list, tuple) and any(varying_in(item)) for item in args)
-        if implementation is None or in_lists:
+        in_lists = any(type(item) in (list, tuple) and has_varying(item) for item in args)
+        if implementation is None or (in_lists and (of is DATA or function not in JOINING)):
             raise refused(recorder, f"calls numpy.{name} with", of)
         try:
             return implementation(recorder, *args, **kwargs)
@@ -50,7 +64,7 @@ class VaryingCalls:
         if method != "__call__" or ufunc is np.matmul:
             return recorder.call(METHODS.get((ufunc, method), ufunc), operands, options)
         if any(map(is_run_time_array, operands)):
-            return run_time_keys.elementwise(recorder, ufunc, operands, options)
+            return run_time_keys.elementwise(recorder, ufunc, ragged_padded.as_data(recorder, operands), options)
         return ragged.elementwise(recorder, ufunc, operands, options)
 
 
@@ -61,6 +75,11 @@ def varying_in(items: Any) -> Iterator[Any]:
             yield from varying_in(item)
         elif issubclass(type(item), VaryingArray):
             yield item
+
+
+def has_varying(items: Any) -> bool:
+    """Whether there are any."""
+    return next(varying_in(items), None) is not None
 
 
 @dataclass(frozen=True)
@@ -87,7 +106,18 @@ def basis_of(*arrays: Any) -> Basis:
 
 
 def _reduction(function: Any) -> Callable[..., Any]:
-    return lambda recorder, a, axis=None: basis_of(a).reduced(a, function, axis)
+    def called(recorder: Recorder, a: VaryingArray, axis: Any = None, *, keepdims: bool = False) -> Any:
+        if type(a) is RaggedArray and function is np.prod:
+            found = ragged_padded.product(a, axis)
+        else:
+            found = basis_of(a).reduced(a, function, axis)
+        if not keepdims:
+            return found
+        if axis is None or a.ndim == 1:
+            raise a.refused("keeps all axes of")
+        return found[tuple(None if k == int(axis) % a.ndim else slice(None) for k in range(a.ndim))]
+
+    return called
 
 
 def _mean(recorder: Recorder, a: VaryingArray, axis: Any = None) -> Any:
@@ -110,8 +140,10 @@ def _deviation(recorder: Recorder, a: VaryingArray, axis: Any = None, ddof: Any 
     return np.where(single, (a - _mean(recorder, a)).sum(), np.sqrt(np.where(single, 1.0, variance)))
 
 
-def _norm(recorder: Recorder, a: Any) -> Any:
-    return np.sqrt((a * a).sum())
+def _norm(recorder: Recorder, a: Any, ord: Any = None, axis: Any = None) -> Any:
+    if ord is not None and not (ord == 2 and (a.ndim == 1 or axis is not None)):
+        raise a.refused("takes another norm than Euclid's of")
+    return np.sqrt((a * a).sum(axis=axis))
 
 
 def _inner(recorder: Recorder, a: Any, b: Any) -> Any:
@@ -138,35 +170,52 @@ def _like(number: float) -> Callable[..., Any]:
     return lambda recorder, a, dtype=None: basis_of(a).like(a, number, np.dtype(a.dtype if dtype is None else dtype))
 
 
-def _of_data(function: Callable[..., Any], *options: Any) -> Callable[..., Any]:
-    """Of run-time lengths only."""
+def _each(of_moved: Callable[..., Any], of_data: Callable[..., Any] | None) -> Callable[..., Any]:
+    """A function that each kind of extents has in its way, or only those that loops move."""
 
-    def called(recorder: Recorder, a: VaryingArray, axis: Any = None) -> Any:
-        if type(a) is not RunTimeArray:
-            raise a.refused("sums up, or takes an index of,")
-        return function(a, *options, axis)
+    def called(recorder: Recorder, a: VaryingArray, *args: Any, **kwargs: Any) -> Any:
+        if type(a) is RaggedArray:
+            return of_moved(a, *args, **kwargs)
+        if of_data is None:
+            raise a.refused("puts in order, or sums up, or takes an index of,")
+        return of_data(a, *args, **kwargs)
 
     return called
+
+
+def _as_data(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of elements in order, which takes any length as data."""
+    return _each(lambda a, *args, **kwargs: function(ragged_padded.of_run_time_length(a), *args, **kwargs), function)
 
 
 def _array(recorder: Recorder, a: VaryingArray, dtype: Any = None) -> Any:
     return a.copy() if dtype is None or np.dtype(dtype) == a.dtype else a.astype(dtype)
 
 
-FUNCTIONS: dict[Any, Callable[..., Any]] = {
+JOINING: dict[Any, Callable[..., Any]] = {
+    np.concatenate: ragged_joined.concatenate,
+    np.hstack: ragged_joined.hstack,
+    np.append: ragged_joined.append,
+}
+FUNCTIONS: dict[Any, Callable[..., Any]] = JOINING | {
     function: _reduction(function) for function in (np.sum, np.prod, np.any, np.all, np.max, np.min)
 } | {
     np.amax: _reduction(np.max), np.amin: _reduction(np.min),
-    np.argmax: _of_data(run_time_reductions.extreme_at, np.greater),
-    np.argmin: _of_data(run_time_reductions.extreme_at, np.less),
-    np.cumsum: _of_data(run_time_reductions.cumulated),
+    np.argmax: _each(ragged_extremes.argmax, run_time_reductions.argmax),
+    np.argmin: _each(ragged_extremes.argmin, run_time_reductions.argmin),
+    np.cumsum: _each(ragged_padded.cumsum, run_time_reductions.cumulated),
+    np.cumprod: _each(ragged_padded.cumprod, None), np.argsort: _each(ragged_padded.argsort, None),
+    np.count_nonzero: lambda recorder, a, axis=None: (a != 0).sum(axis=axis),
+    np.ptp: lambda recorder, a, axis=None: a.max(axis=axis) - a.min(axis=axis),
     np.mean: _mean, np.var: _variance, np.std: _deviation, np.linalg.norm: _norm, np.inner: _inner, np.vdot: _inner,
     np.dot: lambda recorder, a, b: basis_of(a, b).product(recorder, a, b),
     np.matmul: lambda recorder, a, b: basis_of(a, b).product(recorder, a, b),
     np.outer: lambda recorder, a, b: basis_of(a, b).outer(recorder, a, b),
     np.diff: _difference, np.flip: _flip, np.where: ragged.where,
-    np.sort: run_time_order.run_time_sort, np.median: run_time_order.run_time_median,
-    np.quantile: run_time_order.run_time_quantile, np.percentile: run_time_order.run_time_percentile,
+    np.sort: _each(ragged_padded.sort, run_time_order.run_time_sort),
+    np.median: _as_data(run_time_order.run_time_median),
+    np.quantile: _as_data(run_time_order.run_time_quantile),
+    np.percentile: _as_data(run_time_order.run_time_percentile),
     np.array: _array, np.asarray: _array, np.copy: lambda recorder, a: a.copy(), np.transpose: lambda recorder, a: a.T,
     np.shape: lambda recorder, a: a.shape, np.size: lambda recorder, a: a.size, np.ndim: lambda recorder, a: a.ndim,
     np.zeros_like: _like(0.0), np.ones_like: _like(1.0), np.empty_like: _like(0.0),
@@ -179,7 +228,7 @@ def _put(array: Any, key: Any, value: Any) -> None:
     put(array, key, value)
 
 
-HANDLERS[RaggedArray] = VaryingCalls(ragged.shown, ragged.put)
+HANDLERS[RaggedArray] = VaryingCalls(ragged_keys.shown, ragged_keys.put)
 HANDLERS[RunTimeArray] = VaryingCalls(run_time_keys.get, run_time_keys.put)
 KEYS.append(
     Keys(
@@ -188,4 +237,10 @@ KEYS.append(
         put=_put,
     )
 )
-KEYS.append(Keys(takes=lambda recorder, key, value: has_loop_index(key), get=ragged.shown, put=ragged.put))
+KEYS.append(
+    Keys(
+        takes=lambda recorder, key, value: has_loop_index(key) or ragged_keys.has_ragged_index(key),
+        get=ragged_keys.shown,
+        put=ragged_keys.put,
+    )
+)

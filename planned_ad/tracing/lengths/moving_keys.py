@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...regions.affine import Affine, Extent, exact, ragged
 from ...regions.regions import View
 from ..record.recorder import Recorder
-from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of
+from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of, plain_or_traced
 from .keys import WHOLE, expanded, takes_all
 
 
@@ -122,15 +124,35 @@ def _bound(recorder: Recorder, bound: Extent, total: Extent, most: Extent) -> Ex
     raise _other_ends(recorder, bound, most)
 
 
+def is_index_array(part: Any) -> bool:
+    """Whether a part of a key chooses several elements, so that all integers beside it are index arrays to NumPy."""
+    return type(part) is list or type(part) is tuple or bool(getattr(part, "ndim", 0))
+
+
+def puts_in_front(parts: Sequence[Any]) -> bool:
+    """Whether NumPy has the axes of index arrays come first, since something stands between two of them."""
+    if not any(map(is_index_array, parts)):
+        return False
+    own = [not (part is None or part is Ellipsis or type(part) is slice) for part in parts]
+    return sum(here and not before for before, here in itertools.pairwise([False, *own])) > 1
+
+
 def split(array: Any, key: Any) -> tuple[View, tuple[Any, ...] | None]:
-    """The view that the loop indices in a key show, and the key for it that the rest is, if there is a rest."""
+    """The view that the loop indices in a key show, and the key for it that the rest is, if there is a rest.
+
+    Integers are in the rest where their place beside index arrays counts.
+    """
     recorder, layout = array.recorder, array.layout
+    parts = expanded(array.ndim, key)
+    in_front = puts_in_front(parts)
+    if in_front != puts_in_front(key if type(key) is tuple else (key,)):
+        raise recorder.scopes.unroll_innermost("indexes by an ellipsis for no axes", recorder.builder.line)
     offset: Extent = layout.offset
     shape: list[int] = []
     strides: list[int] = []
     rest: list[Any] = []  # for the view
     axis = 0
-    for part in expanded(array.ndim, key):
+    for part in parts:
         if part is None:
             shape.append(1)
             strides.append(0)
@@ -143,11 +165,11 @@ def split(array: Any, key: Any) -> tuple[View, tuple[Any, ...] | None]:
             shape.append(found.length)
             strides.append(found.step * stride)
             rest.append(WHOLE)
-        elif expression_of(part) is not None and type(part) is not bool:
+        elif expression_of(part) is not None and type(part) is not bool and not in_front:
             offset = offset + position(recorder, extent, axis, part) * stride
         else:
             shape.append(extent)
             strides.append(stride)
-            rest.append(part)
+            rest.append(plain_or_traced(part))
         axis += 1
     return View(offset, tuple(shape), tuple(strides)), None if takes_all(rest) else tuple(rest)

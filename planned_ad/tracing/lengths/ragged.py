@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...python.source import Line
-from ...regions.affine import Affine, Extent, Ragged, exact
+from ...regions.affine import Affine, Extent, Ragged, exact, ragged
 from ...regions.regions import Region, View, contiguous
 from ...tape.tape import Buffer, Value
 from ..numpy_functions.contraction import pair
@@ -19,10 +19,8 @@ from ..record.recorder import Recorder
 from ..record.recording import Recording
 from ..record.storage import ShiftedStorage, Storage
 from ..record.traced import TRACERS
-from ..values.advanced import fitting
 from ..values.elementwise import record_ufunc
-from ..values.loop_index import index_of, is_loop_index
-from .moving_keys import place, split
+from ..values.loop_index import expression_of, index_of, is_loop_index
 from .varying import MOVED, VaryingArray, refused
 
 
@@ -140,45 +138,6 @@ def seen(array: Any, view: View) -> Any:
     return recorder.array_at(ShiftedStorage(memory, recorder.builder.line, shift), geometry)
 
 
-def shown(array: Any, key: Any) -> Any:
-    """What a key with loop indices shows of an array."""
-    recorder, storage = array.recorder, array.storage
-    offset = place(array, key)
-    if offset is not None:
-        geometry = array.geometry if recorder.is_array(array) else None
-        number = storage.read(recorder, offset, geometry)
-        if storage.is_concrete and geometry is not None and geometry.dtype.kind in "iu" and geometry.size:
-            recorder.builder.limits.note(number, int(geometry.min()), int(geometry.max()))
-        return recorder.result(number)
-    view, rest = split(array, key)
-    found = seen(array, view)
-    if rest is None:
-        return found
-    if type(found) is RaggedArray:
-        raise found.refused("indexes with traced values in")
-    return found[rest]
-
-
-def put(array: Any, key: Any, value: Any) -> None:
-    """`array[key] = value` where the key has loop indices in it."""
-    recorder, storage = array.recorder, array.storage
-    offset = place(array, key)
-    if offset is not None:
-        storage.check_writeable(array.geometry if recorder.is_array(array) else storage.base, recorder.builder.line)
-        storage.write(recorder, offset, fitting(recorder, value, array.dtype, ()))
-        return
-    view, rest = split(array, key)
-    target = seen(array, view)
-    is_ragged = type(target) is RaggedArray
-    if rest is not None:
-        if is_ragged:
-            raise target.refused("indexes with traced values in")
-        target[rest] = value
-    elif not (type(value) is type(target) and target.storage.is_same(value.storage) and value.layout == target.layout):
-        # (It is the same where `A[i] += y` ends.)
-        target.write(fitting(recorder, value, target.dtype, target.view.shape if is_ragged else target.shape))
-
-
 def flipped(view: View, axes: tuple[int, ...]) -> View:
     """The view with these axes reversed."""
     offset: Extent = view.offset
@@ -291,4 +250,19 @@ def maker(number: float) -> Any:
     return made
 
 
-MAKERS: dict[Any, Any] = {np.zeros: maker(0.0), np.ones: maker(1.0), np.empty: maker(0.0)}
+def positions(recorder: Recorder, extent: int) -> Any:
+    """The integers below an extent, in order."""
+    return seen(recorder.concrete(np.arange(int(extent))), View(0, (extent,), (1,)))
+
+
+def ranged(recorder: Recorder, start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
+    """`numpy.arange`, of integers next to each other, for bounds that are loop indices."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    first, end = expression_of(start), expression_of(stop)
+    if step not in (1, -1) or first is None or end is None or dtype not in (None, int, np.int64):
+        raise refused(recorder, "makes, with such a step or type,", MOVED)
+    length = (end - first) * step
+    return positions(recorder, ragged(recorder.scopes.capacity(length), length)) * step + start
+
+
+MAKERS: dict[Any, Any] = {np.arange: ranged, np.zeros: maker(0.0), np.ones: maker(1.0), np.empty: maker(0.0)}

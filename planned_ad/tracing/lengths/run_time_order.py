@@ -19,29 +19,30 @@ from .sources import Memory
 from .varying import VaryingArray
 
 
-def run_time_sort(recorder: Recorder, a: VaryingArray, axis: Any = -1, kind: Any = None) -> RunTimeArray:
+def run_time_sort(a: VaryingArray, axis: Any = -1, kind: Any = None) -> RunTimeArray:
     """`numpy.sort`."""
     if type(a) is not RunTimeArray or a.ndim != 1 or a.dtype.kind != "f":
         raise a.refused("sorts")
-    front, length = a.stored().front, a.length
+    recorder, front, length = a.recorder, a.stored().front, a.length
     is_element = elementwise(recorder, np.less, (np.arange(length.most), length.scalar(recorder)))
     filled = recorder.call(np.where, (is_element, front, a.dtype.type(np.nan)), {})
     return RunTimeArray(recorder, Memory(recorder.call(np.sort, (filled,), {}), 0, 1), length, 0, (), a.dtype)
 
 
-def run_time_median(recorder: Recorder, a: VaryingArray, axis: Any = None) -> Any:
+def run_time_median(a: VaryingArray, axis: Any = None) -> Any:
     """`numpy.median`; nan where there is one among the elements, or none at all."""
-    ordered = run_time_sort(recorder, a)
+    recorder, ordered = a.recorder, run_time_sort(a)
     n = ordered.shape[0]
     middle = (element_in_order(ordered, (n - 1) // 2) + element_in_order(ordered, n // 2)) / 2
     return nan_where_there_is_one(recorder, ordered, middle)
 
 
-def run_time_quantile(recorder: Recorder, a: VaryingArray, q: Any, axis: Any = None) -> Any:
+def run_time_quantile(a: VaryingArray, q: Any, axis: Any = None) -> Any:
     """`numpy.quantile` at one number, by NumPy's linear interpolation."""
+    recorder = a.recorder
     if np.ndim(q) or recorder.is_scalar(q):
         raise a.refused("takes several quantiles, or computed ones, of")
-    ordered = run_time_sort(recorder, a)
+    ordered = run_time_sort(a)
     place = q * (ordered.shape[0] - 1)
     below = elementwise(recorder, np.floor, (place,))
     share = place - below
@@ -53,9 +54,9 @@ def run_time_quantile(recorder: Recorder, a: VaryingArray, q: Any, axis: Any = N
     return nan_where_there_is_one(recorder, ordered, between)
 
 
-def run_time_percentile(recorder: Recorder, a: VaryingArray, q: Any, axis: Any = None) -> Any:
+def run_time_percentile(a: VaryingArray, q: Any, axis: Any = None) -> Any:
     """`numpy.percentile` at one number."""
-    return run_time_quantile(recorder, a, q / 100 if not np.ndim(q) else q, axis)
+    return run_time_quantile(a, q / 100 if not np.ndim(q) else q, axis)
 
 
 def element_in_order(ordered: RunTimeArray, index: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -58,7 +59,7 @@ def reduced(a: RunTimeArray, function: Any, axis: Any) -> Any:
     along, inner = split_axes(recorder, a, axis)
     if function in (np.max, np.min) and along and not a.rest and a.length.most:
         source = a.frozen()  # by its index, so that the gradient needs no more than that
-        return Position(extreme_at(a, np.greater if function is np.max else np.less), inside=False).of(source)
+        return Position(extreme_at(a, better=np.greater if function is np.max else np.less), inside=False).of(source)
     sample = function(np.ones((1, *a.rest), a.dtype), axis=0)
     if not along or (axis is None and a.rest):
         given = function(np.ones(a.rest, a.dtype), axis=inner)
@@ -78,7 +79,7 @@ def require_any(recorder: Recorder, a: RunTimeArray) -> None:
     recorder.scopes.require_after(recorder.apply("greater", a.length.count, recorder.constant(0, INT)), "length")
 
 
-def extreme_at(a: RunTimeArray, better: Any, axis: Any = None) -> Any:
+def extreme_at(a: RunTimeArray, axis: Any = None, *, better: np.ufunc) -> Any:
     """The index of the largest or smallest element, the first that is better than those before."""
     recorder = a.recorder
     if a.rest:
@@ -104,6 +105,10 @@ def extreme_at(a: RunTimeArray, better: Any, axis: Any = None) -> Any:
 
     for_each(recorder, a.length, step)
     return ScalarTracer(recorder, builder.load(where.whole))
+
+
+argmax = functools.partial(extreme_at, better=np.greater)
+argmin = functools.partial(extreme_at, better=np.less)
 
 
 def lowest_of(dtype: np.dtype) -> Any:

@@ -104,6 +104,7 @@ class Branches:
         if fails is not None:
             return not fails
         number, node = self.node()
+        node.site = splits.test_site(frame)
         self.keep_short_loops(frame, node)
         outcome = self.next_side(number, node, prefix) ^ self.is_met_again(frame, node)
         frames = list(self.frames_from(frame))
@@ -175,8 +176,15 @@ class Branches:
         if any(known) and not all(known):
             return not known[0]
         if not any(known):  # the one longest ago: what a side changes is then found in the first passes, not one by one
-            return node.recorded(True) <= node.recorded(False)
+            other_first = not node.sides and node.site in self.recorder.scopes.decisions.other_first
+            return node.recorded(True) <= node.recorded(False) and not other_first
         return bool(self.unverified((*self.path, (number, True)))) or not self.unverified((*self.path, (number, False)))
+
+    def half_known(self) -> Site | None:
+        """The last test of which only one side has been recorded, and not the other one first."""
+        tried = self.recorder.scopes.decisions.other_first
+        found = [node.site for node in self.nodes.values() if len(node.sides) == 1 and node.site not in tried]
+        return found[-1] if found else None
 
     def is_met_again(self, frame: types.FrameType, node: Node) -> bool:
         """Whether one side has let a `while` statement go on, which is no loop yet: perhaps the other one ends it."""
@@ -340,19 +348,23 @@ class Branches:
         recorder, node, found = self.recorder, active.node, {}
         recorder.builder.line = active.line  # whichever side was taken
         for key, place in places.items():
-            copy, shared = self.copy(active, key), key in node.shared
+            copy, shared = self.copy(active, key, place), key in node.shared
             found[key] = place, taken_up(recorder, node.chosen[key], self.loop.index, place.name, copy, shared)
         for key, carry in direct.items():
             found[key] = now.values[key][0], carry.in_place(recorder)
         name = unnoticed(found.values())
         if name:
-            raise splits.split(recorder, active.site) or self.refused(f"reads `{name}`, {DIFFERS}")
+            again = self.loop.begun_without(name) or splits.split(recorder, active.site)
+            raise again or self.refused(f"reads `{name}`, {DIFFERS}")
         write_state(found)
 
-    def copy(self, active: Active, key: Key) -> Copy:
+    def copy(self, active: Active, key: Key, place: Place) -> Copy:
         """For what the copies stand that hold what either side has left."""
         names = NONE.union(*(active.node.names.get((key, outcome), NONE) for outcome in (True, False)))
-        return Copy(names, NONE, splits.or_split(self.recorder, active.site, self.loop.copies.refused))
+        refuse = splits.or_split(self.recorder, active.site, self.loop.copies.refused)
+        if place.kind != "local" or place.owner is not self.loop.frame:
+            return Copy(names, NONE, refuse)
+        return Copy(names, NONE, lambda reason, first: self.loop.begun_without(place.key) or refuse(reason, first))
 
     def direct(self, active: Active, now: State) -> dict[Key, NextArray]:
         """The arrays that a side which ends with the body leaves where the loop hands them on.

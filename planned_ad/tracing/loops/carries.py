@@ -14,6 +14,7 @@ from ...tape.tape import Buffer
 from ..lengths.run_time_arrays import RunTimeArray
 from ..record.aliases import NONE, Refusal, Standing, copy_of
 from ..record.lost_variables import Lost
+from ..record.promotion import INT
 from ..record.storage import Storage
 from ..record.traced import TracedArray
 from ..values.array_tracer import ArrayTracer
@@ -25,7 +26,6 @@ from .form import HandedOn, NotCarried, Stores
 from .forms import Count, Items, Moving, Nothing, Rows, Unchanged, innermost_form, joined, moved
 from .held import (
     MUTABLE,
-    Parts,
     described,
     is_alone,
     is_number,
@@ -36,7 +36,7 @@ from .held import (
     taken_apart,
     zero_like,
 )
-from .letters import CODE, Letter
+from .letters import CODE, Letters, all_texts, is_text
 from .none_or_number import PARTS, NoneOrNumber
 from .state import State
 from .stored_forms import KINDS, Array, Number
@@ -202,9 +202,10 @@ class Joiner:
             return self.join_lists(name, old, new)
         if NoneOrNumber in (type(old), type(new)):
             return self.join_optional(name, old, new)
+        if is_text(old) and is_text(new) and recorder.scopes.decisions.letters is not False:
+            letters = Letters(all_texts(old, new), is_chosen=True)
+            return Items(letters, CODE, (self.number(name, letters.code_of(old), INT, True),))
         parts, others = taken_apart(old), taken_apart(new)
-        if Letter in (type(old), type(new)):
-            parts, others = parts_as_letters(old, new)
         if others is not None and others[0] is complex and is_number(old):  # it becomes complex in the first iteration
             parts = complex, others[1], [old, old * 0.0]
         if parts is not None and others is not None and parts[:2] == others[:2]:
@@ -225,8 +226,8 @@ class Joiner:
         raise NotCarried(f"`{name}` is {described(old)} first and {described(new)} then")
 
     def join_optional(self, name: str, old: Any, new: Any) -> HandedOn:
-        """Of None or a number, in one of them."""
-        held = next(value.held for value in (new, old) if type(value) is NoneOrNumber)
+        """Of None or a number, in one of them, or of None and then a number."""
+        held = next((value.held for value in (new, old) if type(value) is NoneOrNumber), new)
         if type(held) is Lost:
             return Nothing()
         parts, others = (optional_parts(value, zero_like(held)) for value in (old, new))
@@ -300,13 +301,6 @@ class Joiner:
         return NextRows(
             form.length, form.each, buffer=buffer, like=like, depth=self.depth, standing=standing, refuse=self.refuse
         )
-
-
-def parts_as_letters(old: Any, new: Any) -> list[Parts | None]:
-    """Of two texts, of which one is a letter: their parts as letters of its texts."""
-    letters = next(value.letters for value in (new, old) if type(value) is Letter)
-    codes = map(letters.code_of, (old, new))
-    return [None if code is None else (letters, CODE, [code]) for code in codes]
 
 
 def is_exchanged(value: Any) -> bool:

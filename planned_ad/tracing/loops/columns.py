@@ -32,7 +32,7 @@ def element_form(recorder: Recorder, element: Any, depth: int) -> HandedOn | Non
     if kind is LoopIndex or kind is int:
         return Count(expression_of(element))  # type: ignore[arg-type]
     if is_number(element):
-        return Number(*number_type(element), types=types_in(element))
+        return Number(*number_type(element), types=types_in(element), is_data=recorder.is_scalar(element))
     if kind is ArrayTracer:
         storage = element.storage
         is_outside = type(storage) is Storage and storage.depth <= depth and not storage.carried

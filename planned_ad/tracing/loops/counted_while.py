@@ -17,6 +17,7 @@ from ...python.statements import WhileLines
 from ...regions.affine import Affine, Extent, affine, exact, ragged, substitute
 from ..record.scopes import Unrolled
 from ..values.loop_index import LoopIndex, outcomes
+from .branches import GENERATOR
 from .carries import period_of_exchange
 from .forms import Count
 from .loops import LoopTrace
@@ -185,7 +186,11 @@ class CountedWhile(LoopTrace):
         raise self.unrolled("is left early")
 
     def unrolled(self, reason: str) -> BaseException:
-        decisions = self.recorder.scopes.decisions
+        decisions, code = self.recorder.scopes.decisions, self.frame.f_code
         decisions.counted.discard(self.site)
+        is_followed = (code.co_filename, self.lines.first) in decisions.followed or code.co_flags & GENERATOR
+        if reason == UNEVEN and self.branches.nodes and not is_followed:  # perhaps data decide when it ends
+            decisions.follow(code.co_filename, [self.lines.first])
+            return self.recorder.scopes.restart()
         decisions.uncounted[self.site] = Unrolled(line=self.line, reason=reason)
         return self.recorder.scopes.restart()

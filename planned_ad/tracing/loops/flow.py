@@ -68,6 +68,7 @@ class LoopFlow:
             return recorder.scopes.loop.branches.test(predicate)
         if frame is not None:
             follow_exits(recorder, frame)
+        self.on_integers.test_in_body()
         return bool(recorder.outcome(predicate, "branch"))
 
     def event(self, frame: types.FrameType, event: str, argument: Any) -> None:

@@ -40,7 +40,7 @@ from ..values.number_types import types_in
 from ..values.scalar_tracer import ScalarTracer
 from .form import Allocate, HandedOn, NotCarried, Stores, scaled_index
 from .held import is_number, memory_of, number_type, optional_parts, put_together, same, taken_apart
-from .letters import Letters
+from .letters import CODE, Letters, all_texts, is_text
 from .none_or_number import PARTS, NoneOrNumber, optional
 from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
@@ -61,7 +61,7 @@ def joined(a: HandedOn | None, b: HandedOn | None, *, exact: bool = False) -> Ha
         return a
     if isinstance(a, Count) and isinstance(b, Count) and a.start - b.start == 0:
         return a
-    a, b = (a, b) if exact else as_optional(a, b)
+    a, b = (a, b) if exact else as_letters(*as_optional(a, b))
     a, b = a.opened(), b.opened()
     return a.joined(b, exact) if a is not None and type(a) is type(b) else None
 
@@ -76,6 +76,29 @@ def as_optional(a: HandedOn, b: HandedOn) -> tuple[HandedOn, HandedOn]:
         return a, b
     one, other = (Items(NoneOrNumber, PARTS, (found[0], found[1] or held)) for found in (parts, others))
     return (a if isinstance(a, Items) else one), other
+
+
+def as_letters(a: HandedOn, b: HandedOn) -> tuple[HandedOn, HandedOn]:
+    """Two forms of texts (or None) as forms of what may be either."""
+    texts, others = texts_of(a), texts_of(b)
+    if texts is None or others is None:
+        return a, b
+    letters = Letters(all_texts(*texts, *others), is_chosen=True)
+    return form_of_letters(letters, a), form_of_letters(letters, b)
+
+
+def texts_of(form: HandedOn) -> tuple[str | None, ...] | None:
+    """The texts that something of this form may be; None where it is no text."""
+    if isinstance(form, Items):
+        return form.kind.texts if isinstance(form.kind, Letters) else None
+    return all_texts(form.value) if isinstance(form, Unchanged) and is_text(form.value) else None
+
+
+def form_of_letters(letters: Letters, form: HandedOn) -> HandedOn:
+    """A form of texts, as one of these letters."""
+    if isinstance(form, Items):
+        return form if form.kind == letters else Items(letters, CODE, form.items)
+    return Items(letters, CODE, (Unchanged(letters.code_of(form.value)),))  # type: ignore[attr-defined]
 
 
 def optional_form(form: HandedOn) -> tuple[HandedOn, HandedOn | None] | None:
@@ -210,7 +233,7 @@ def moved(view: View, index: int, by: Extent) -> View:
 class Items(HandedOn):
     """A tuple, list or dict made anew each time, item by item."""
 
-    kind: type
+    kind: Any  # its type, or what else it is made as
     keys: tuple[Any, ...]
     items: tuple[HandedOn, ...]
 

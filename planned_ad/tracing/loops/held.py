@@ -141,6 +141,8 @@ def same(a: Any, b: Any) -> bool:
         return False
     if kind in MUTABLE:  # another object, in which writes would be seen or not
         return False
+    if kind is Letter and a.letters != b.letters:
+        return False
     return parts[1] == others[1] and all(same(x, y) for x, y in zip(parts[2], others[2]))
 
 

@@ -291,7 +291,7 @@ class LoopIterator:
         scopes = self.recorder.scopes
         self.recorder.unrolling.pop(id(self), None)
         if self.loop is not None and self.loop.scope in scopes.open and not scopes.restarting:  # by break or return
-            self.loop.unrolled("is left early")
+            self.loop.left_early()
             scopes.pending = True
 
 

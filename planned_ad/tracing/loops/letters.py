@@ -1,7 +1,8 @@
-"""Texts of which the index of a loop says which one: `s[i]`, and the names that a loop runs over.
+"""Texts of which the index of a loop says which one, `s[i]`, or data: `state = "falling"` on one side of a branch.
 
-Of those the tape has a number, their place among all that there are. Whether two are equal is a test of data, and what
-a dict or a list has for one is read from a table; whatever else is asked of a text unrolls the loop.
+Of those the tape has a number, their place among all that there are. None may be among those that branches leave.
+Whether two are equal is a test of data, and what a dict or a list has for one is read from a table; whatever else is
+asked of a text unrolls the loop, and outside of loops takes a guard.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from ...python.frames import as_written, user_frame
 from ...python.liveness import catches_anywhere
 from ...python.shadows import is_user_frame
+from ..record.lost_variables import Lost
 from ..record.recorder import Recorder
 from .form import HandedOn
 
@@ -30,17 +32,26 @@ ASKED_FOR = ("__bool__", "__radd__", "__index__", "__int__", "__float__", "__cal
 class Letters:
     """The texts that a letter may be: the kind of thing that it is handed on as."""
 
-    recorder: Recorder = field(compare=False, repr=False)
-    texts: tuple[str, ...]
+    texts: tuple[str | None, ...]
+    is_chosen: bool = False  # by branches
 
     def made(self, code: Any) -> Any:
-        return self.texts[code] if type(code) is int else Letter(self, code)
+        if type(code) is int:
+            return self.texts[code]
+        if self.is_chosen and not may_be_chosen(code.recorder, self.texts):
+            return Lost(code.recorder, "a text")
+        return Letter(self, code)
 
     def code_of(self, value: Any) -> Any:
         """The place of a text among these; None where it is none of them."""
-        if type(value) is Letter:
-            return value.code if value.letters == self else None
-        return self.texts.index(value) if type(value) is str and value in self.texts else None
+        if type(value) is not Letter:
+            return self.texts.index(value) if is_text(value) and value in self.texts else None
+        others = value.letters.texts
+        if others == self.texts[: len(others)]:
+            return value.code
+        if not set(others) <= set(self.texts):
+            return None
+        return value.recorder.concrete(np.array(list(map(self.texts.index, others))))[value.code].item()
 
 
 class Letter:
@@ -50,12 +61,29 @@ class Letter:
 
     def __init__(self, letters: Letters, code: Any):
         self.letters, self.code = letters, code
-        letters.recorder.gives_letters = True
+        self.recorder.gives_letters = True
+
+    @property
+    def recorder(self) -> Recorder:
+        return self.code.recorder  # type: ignore[no-any-return]
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         frame = sys._getframe(1)
-        return as_written(str, frame) if is_user_frame(frame) else type(self)
+        if not is_user_frame(frame):
+            return type(self)
+        if None in self.letters.texts:
+            return self.known("for its class").__class__
+        return as_written(str, frame)
+
+    def is_none(self) -> Any:
+        """Whether it is None: a test of data."""
+        texts = self.letters.texts
+        return self.code == texts.index(None) if None in texts else False
+
+    def __bool__(self) -> bool:
+        truths = np.array(list(map(bool, self.letters.texts)))
+        return bool(self.recorder.concrete(truths)[self.code])
 
     def __eq__(self, other: object) -> Any:
         codes = self.codes_beside(other)
@@ -72,35 +100,68 @@ class Letter:
             return self.code, code
         if type(other) is not Letter:
             return False if type(other) in PLAIN else NotImplemented
-        texts, recorder = other.letters.texts, self.letters.recorder
+        texts, recorder = other.letters.texts, self.recorder
         places = [texts.index(text) if text in texts else -1 for text in self.letters.texts]
         return recorder.concrete(np.array(places))[self.code].item(), other.code
 
     def __hash__(self) -> int:
-        self.letters.recorder.scopes.see_what_reads(user_frame(sys._getframe(1)))
-        raise self.escape("for a dict key or a member of a set")
+        self.recorder.scopes.see_what_reads(user_frame(sys._getframe(1)))
+        return hash(self.known("for a dict key or a member of a set"))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise self.escape(f"for .{name}")
+        return getattr(self.known(f"for .{name}"), name)
+
+    def known(self, what: str) -> Any:
+        """The text that is asked for itself, `what` for: outside of loops a guard says which one it is."""
+        if not self.letters.is_chosen or self.recorder.scopes.depth:
+            raise self.escape(what)
+        return self.letters.texts[int(self.recorder.outcome(self.recorder.value_of(self.code), "number"))]
 
     def escape(self, what: str) -> BaseException:
         """What to raise where the text itself is asked for."""
-        recorder = self.letters.recorder
+        recorder = self.recorder
         if recorder.scopes.depth:
             return recorder.scopes.unroll_innermost(f"needs a text {what}", recorder.builder.line)
         recorder.scopes.decisions.letters = False
         return recorder.scopes.restart()
 
 
-def _asked(self: Letter, *args: Any, **kwargs: Any) -> Any:
-    raise self.escape("itself")
+def _asking(name: str) -> None:
+    def asked(self: Letter, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self.known("itself"), name)(*args, **kwargs)
+
+    setattr(Letter, name, asked)
 
 
 for _name in (*vars(str), *ASKED_FOR):
     if _name.startswith("__") and _name not in KEPT and _name not in vars(Letter):
-        setattr(Letter, _name, _asked)
+        _asking(_name)
+
+
+def is_text(value: Any) -> bool:
+    """Whether it may take turns with texts, of which data say which one."""
+    return value is None or type(value) in (str, Letter)
+
+
+def all_texts(*values: Any) -> tuple[str | None, ...]:
+    """The texts that these may be."""
+    found = [text for value in values for text in (value.letters.texts if type(value) is Letter else (value,))]
+    return tuple(dict.fromkeys(found))
+
+
+def may_be_chosen(recorder: Recorder, texts: tuple[str | None, ...]) -> bool:
+    """Whether a variable may hold one of these, as data say. Where it may be None, functions have to ask for that."""
+    decisions = recorder.scopes.decisions
+    if None in texts and decisions.nones is None and decisions.letters is not False:
+        decisions.nones = True
+        recorder.watch.off()
+        raise recorder.scopes.restart()
+    if decisions.letters is False or (None in texts and not decisions.nones):
+        return False
+    recorder.gives_nones = recorder.gives_nones or None in texts
+    return True
 
 
 def letters_of(recorder: Recorder, items: Any) -> tuple[Letters, list[int]] | None:
@@ -109,7 +170,7 @@ def letters_of(recorder: Recorder, items: Any) -> tuple[Letters, list[int]] | No
         return None
     texts = tuple(sorted(set(items)))
     places = {text: place for place, text in enumerate(texts)}
-    return Letters(recorder, texts), [places[item] for item in items]
+    return Letters(texts), [places[item] for item in items]
 
 
 def has_letters(form: HandedOn) -> bool:

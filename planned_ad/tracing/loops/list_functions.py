@@ -48,20 +48,12 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         if recorder.is_array(items) and items.ndim == 1 and len(items) > recorder.unroll:
             return listed_numbers(recorder, items, site, kind)
         if not is_generator_expression(items):
-            return kind(items)
+            return followed(recorder, kind(items), site)
         return collected_items(recorder, items, site, kind)
 
     def show(items: Any) -> Any:
         frame = sys._getframe(1)
-        site = (frame.f_code, frame.f_lasti)
-        decisions = recorder.scopes.decisions
-        if type(items) is not list:  # what is added to a traced one
-            return items
-        if site in decisions.growing and site not in decisions.plain:
-            recorder.mark()
-            return made_at(recorder, site, items)
-        recorder.displays[id(items)] = (items, site)
-        return items
+        return followed(recorder, items, (frame.f_code, frame.f_lasti))
 
     def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
         frame = sys._getframe(1)
@@ -77,6 +69,18 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         return recorder.call(np.array, (items, dtype), {})
 
     return {id(collected): collect, id(display): show, id(np.fromiter): fromiter}
+
+
+def followed(recorder: Recorder, items: Any, site: Site) -> Any:
+    """A list that was made there: one that loops may fill or write to, where that is decided."""
+    decisions = recorder.scopes.decisions
+    if type(items) is not list:  # what is added to a traced one
+        return items
+    if site in decisions.growing and site not in decisions.plain:
+        recorder.mark()
+        return made_at(recorder, site, items)
+    recorder.displays[id(items)] = (items, site)
+    return items
 
 
 def collected_items(recorder: Recorder, items: Any, site: Site, kind: Any) -> Any:

@@ -24,10 +24,12 @@ from .branches import Branches
 from .carries import Joiner, NextArray, NextNumber, period_of_exchange
 from .form import HandedOn, NotCarried
 from .forms import Count, Items, Nothing, Unchanged
-from .held import MUTABLE, is_made_of_arrays, same
+from .held import MUTABLE, is_made_of_arrays, is_number, same
+from .letters import has_letters
 from .list_growth import Growth
 from .lists_in_turn import is_dead, take_turns
 from .loop_aliases import LoopCopies
+from .none_or_number import NoneOrNumber
 from .passes import Comparison
 from .recorded_loop import WaysOut
 from .state import Key, Place, State, capture, met_in_loop, was_assigned, write_state
@@ -59,6 +61,7 @@ class LoopTrace:
     more_passes: int = 0  # which only compare what they record
     made: dict[Key, tuple[Place, Any]] = field(default_factory=dict)  # variables that were not there before
     promoted: set[object] = field(default_factory=set)  # arrays of the body that a side of a branch writes to
+    unset: set[Key] = field(default_factory=set)  # variables that have no value before it, and None for the trace
     exits: WaysOut | None = None  # the ways in which it is left, where those are followed
     counts_iterations = True  # whether it is known before how many there are
 
@@ -74,6 +77,12 @@ class LoopTrace:
         self.origin = self.capture()
         self.there_before = self.origin.owners()  # objects, by identity
         self.recorder.meets_opaque = self.recorder.meets_opaque or self.origin.is_opaque
+        for name in self.recorder.scopes.decisions.unset.get(self.site) or ():
+            key: Key = (id(self.frame), "local", name)
+            if key not in self.origin.values or type(self.origin.values[key][1]) is Lost:
+                self.origin.values[key] = Place(self.frame, name, "local"), None
+            self.unset.add(key)
+        write_state({key: self.origin.values[key] for key in self.unset})
         for name in self.targets:
             self.origin.values.pop((id(self.frame), "local", name), None)
         self.copies = LoopCopies(self)
@@ -124,7 +133,7 @@ class LoopTrace:
         if self.passes > MOST_PASSES + self.more_passes + 4 * len(self.branches.nodes):
             raise self.unrolled("changes its variables in another way in each iteration")
         if self.passes > 1 or self.carries:
-            made = {key: (place, Lost(recorder, place.name)) for key, (place, _) in self.made.items()}
+            made = {key: (place, self.lost(place.name)) for key, (place, _) in self.made.items()}
             begun = {
                 key: (place, self.carries[key].begin(recorder, self.index, place.name))
                 for key, (place, _) in self.origin.values.items()
@@ -132,7 +141,7 @@ class LoopTrace:
             }
             name = unnoticed([*made.values(), *begun.values()], after_loop=False)
             if name:
-                raise self.unrolled(f"reads `{name}`, {DIFFERS}")
+                raise self.refuse_lost(name, f"reads `{name}`, {DIFFERS}")
             write_state(made | self.origin.values | begun)
             self.growth.begin()
 
@@ -191,6 +200,35 @@ class LoopTrace:
         own = owners - self.recorder.namespace.behind(owners).keys()
         return {key: found for key, found in made.items() if id(found[0].owner) not in own}
 
+    def begun_without(self, name: str) -> BaseException | None:
+        """What to raise where a variable is read that only some iterations may have given a value; None where it stays.
+
+        Of the function's own variables, which hold nothing before the loop, the trace starts again with None in them:
+        what reads them needs a number, and where there is none the function has an error too.
+        """
+        scopes = self.recorder.scopes
+        known = scopes.decisions.unset.setdefault(self.site, set())
+        if known is None:  # that has been tried
+            return None
+        key = (id(self.frame), "local", name)
+        if name not in self.frame.f_code.co_varnames or key in self.origin.values or name in known:
+            return None
+        known.add(name)
+        self.recorder.watch.off()
+        return scopes.restart()
+
+    def refuse_lost(self, name: str, reason: str) -> BaseException:
+        """As `begun_without`, or that the loop is unrolled."""
+        return self.begun_without(name) or self.unrolled(reason)
+
+    def lost(self, name: str) -> Lost:
+        """What a variable holds that an iteration of the loop may have given a value."""
+
+        def refuse(reason: str, _: bool) -> BaseException:
+            return self.begun_without(name) or self.recorder.scopes.unroll_innermost(reason, self.line)
+
+        return Lost(self.recorder, name, refuse=refuse)
+
     def discard(self) -> None:
         self.recorder.scopes.leave(self.scope)
         self.copies.restore()
@@ -216,7 +254,7 @@ class LoopTrace:
             try:
                 stores += carry.leave(self.recorder, new, self.index)
             except NotCarried as problem:
-                if str(problem) or not isinstance(carry, Unchanged | Count):
+                if str(problem) or not (isinstance(carry, Unchanged | Count) or has_letters(carry)):
                     raise self.unrolled(str(problem) or f"changes the type of `{place.name}`") from None
                 failed[key] = (place, old, new)
         return stores, failed
@@ -234,9 +272,11 @@ class LoopTrace:
                 continue
             try:
                 with self.recorder.scopes.beside(self.apart):
-                    self.carries[key] = self.joiner.join(place.name, old, new)
+                    is_set = key in self.unset and (is_number(new) or type(new) is NoneOrNumber)
+                    join = self.joiner.join_optional if is_set else self.joiner.join
+                    self.carries[key] = join(place.name, old, new)
             except NotCarried as problem:
-                if not is_dead(place):
+                if not is_dead(place) and key not in self.unset:
                     raise self.peeled(str(problem)) from None
                 self.carries[key] = Nothing()
 
@@ -281,7 +321,7 @@ class LoopTrace:
             elif runs:
                 after[key] = (place, leaving.survivor(value))
             elif was_assigned(place, value):
-                after[key] = (place, Lost(recorder, place.name))
+                after[key] = (place, self.lost(place.name))
         self.growth.close(after)
         builder.line = self.line
         for buffer, value in [*stores, *leaving.stores]:
@@ -307,9 +347,12 @@ class LoopTrace:
             storage.reads.clear()
         self.copies.close()
         finished = {key: (place, leaving.finished(value, place.name)) for key, (place, value) in after.items()}
+        for key in self.unset & finished.keys():
+            place, value = finished[key]
+            finished[key] = place, value.assigned() if type(value) is NoneOrNumber else self.lost(place.name)
         name = unnoticed(finished.values(), after_loop=True)
         if name:
-            raise self.unrolled(f"leaves `{name}`, {DIFFERS}, for what comes after it")
+            raise self.refuse_lost(name, f"leaves `{name}`, {DIFFERS}, for what comes after it")
         write_state(finished)
 
     @property
@@ -395,9 +438,20 @@ class LoopTrace:
 
     def unrolled(self, reason: str) -> BaseException:
         scopes = self.recorder.scopes
+        if scopes.decisions.unset.get(self.site):
+            scopes.decisions.unset[self.site] = None
+            return scopes.restart()
         if self.scope not in scopes.open:
             scopes.open.append(self.scope)
         return scopes.unroll([self.scope], reason, self.line)
+
+    def left_early(self) -> BaseException:
+        """The body has left the loop, on no test of its own: perhaps what one side of a branch returned was tested."""
+        site = self.branches.half_known()
+        if site is None:
+            return self.unrolled("is left early")
+        self.recorder.scopes.decisions.other_first.add(site)
+        return self.recorder.scopes.restart()
 
     def peeled(self, reason: str) -> BaseException:
         """The first iteration differs: it is recorded by itself, where that has not been tried."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 PARTS = ("present", "held")
 MISSING = "None is used as a number"
+UNASSIGNED = "a variable is read to which nothing has been assigned"
 
 
 class NoneOrNumber(Arithmetic):
@@ -72,6 +73,20 @@ class NoneOrNumber(Arithmetic):
         scopes.require_after(self.recorder.value_of(self.present), RAISES, MISSING)
         self.put_in_place(self.held)
         return self.held
+
+    def assigned(self) -> Any:
+        """The number, of a variable to which nothing may have been assigned; there has to be one where it is used.
+
+        Where there is none, what uses it is an error in the function.
+        """
+        recorder, held = self.recorder, self.held
+        present = recorder.value_of(self.present)
+        if type(held) is ScalarTracer:
+            recorder.builder.doubtful[id(held.value)] = (
+                held.value,
+                lambda: recorder.scopes.require_after(present, RAISES, UNASSIGNED),
+            )
+        return held
 
     def put_in_place(self, found: Any) -> None:
         """Let all variables that hold this hold what it was found to be."""

@@ -34,7 +34,7 @@ from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
 from .forms import Items, Unchanged, elements_of
-from .held import put_together, same
+from .held import is_number, put_together, same
 from .list_in_trace import ListInTrace
 from .list_room import MOST_ROWS, Appended, form_in_rows, is_alike, room_for, serving
 from .stored_forms import Array, InMemory, Number
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ..record.scopes import Site
 
 NO_ROOM = "a list comes to hold more elements than its memory has room for"
+NOT_THERE = "a number is looked for in a list, in which it is not"
 NO_NAN = "of numbers that are sorted one is nan, which has no place in Python's order"
 
 
@@ -113,15 +114,34 @@ class RunTimeList(ListInTrace):
         return self
 
     def pop(self, where: Any = -1) -> Any:
-        if self.kind is tuple or type(where) is not int or where not in (0, -1):
+        if self.kind is tuple:
             raise self.refuse()
-        recorder, found = self.recorder, self[where]
+        recorder, row = self.recorder, self._row(where)
+        found = self._element(self._rows(), row)
         left = recorder.apply("subtract", self.length_.count, recorder.constant(1, INT))
         left = recorder.apply("maximum", left, recorder.constant(0, INT))  # until the guard of the index is tested
         self.count = ScalarTracer(recorder, left, is_python=True)
-        if where == 0:
-            self._copy(self._rows(), self._rows(), 1, replace(self.length_, most=self.most - 1), 1)
+        if type(where) is int and where == 0:
+            self._copy(self._rows(), self._rows(), 1, RunTime(left, self.most - 1), 1)
+        elif type(where) is not int or where != -1:  # those behind it move up
+            place = recorder.value_of(plain_or_traced(row.index), INT)
+            behind = recorder.apply("maximum", recorder.apply("subtract", left, place), recorder.constant(0, INT))
+            following = recorder.apply("add", place, recorder.constant(1, INT))
+            self._copy(self._rows(), self._rows(), following, RunTime(behind, self.most - 1), 1, place)
         return found
+
+    def index(self, value: Any, *bounds: Any) -> Any:
+        """Where a number is first; that it is there is required."""
+        recorder = self.recorder
+        if bounds or not is_number(value) or not isinstance(self.form, Number) or is_caught(ValueError):
+            raise self.refuse()
+        recorder.mark()
+        found = self.array() == plain_or_traced(value)
+        recorder.scopes.require_after(recorder.value_of(found.any()), RAISES, NOT_THERE)
+        return np.argmax(found).item()
+
+    def remove(self, value: Any) -> None:
+        self.pop(self.index(value))
 
     def clear(self) -> None:
         if self.kind is tuple:
@@ -334,13 +354,13 @@ class RunTimeList(ListInTrace):
         found.count = length.scalar(self.recorder)
         return found
 
-    def _copy(self, form: HandedOn, into: HandedOn, start: Bound, length: RunTime, step: int) -> None:
-        """Elements to the first rows of another memory."""
+    def _copy(self, form: HandedOn, into: HandedOn, start: Bound, length: RunTime, step: int, place: Bound = 0) -> None:
+        """Elements to the rows of a memory from `place` on, one after the other."""
         for part, other in zip(form.parts(), into.parts()):
-            self._copy(part, other, start, length, step)
+            self._copy(part, other, start, length, step, place)
         if isinstance(form, InMemory) and isinstance(into, InMemory):
             assert form.memory is not None and into.memory is not None
-            source, target = Memory(form.memory, start, step), Memory(into.memory, 0, 1)
+            source, target = Memory(form.memory, start, step), Memory(into.memory, place, 1)
 
             def put(row: Position) -> None:
                 target.element(row).write(source.element(row).read())

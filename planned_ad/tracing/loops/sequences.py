@@ -298,6 +298,41 @@ class Pairs:
         return first, second
 
 
+def accumulate(recorder: Recorder, items: Any, func: Any = None, *, initial: Any = None) -> Any:
+    """`itertools.accumulate`: sums and products of the elements of an array are scans."""
+    scan = SCANS.get(func)
+    is_axis = issubclass(type(items), TracedArray) and not items.is_known and items.ndim == 1
+    if scan is None or initial is not None or not is_axis or items.dtype.kind != "f":
+        return itertools.accumulate(items, func, initial=initial)
+    return once(recorder, len(items), Totals(recorder, items, *scan).item)
+
+
+class Totals:
+    """The items of `itertools.accumulate`: those of a scan, or item by item, each with what there is in memory then."""
+
+    def __init__(self, recorder: Recorder, items: TracedArray, scan: Any, join: Callable[[Any, Any], Any]):
+        self.recorder, self.items, self.join = recorder, items, join
+        self.found, self.version = recorder.call(scan, (items,), {}), items.storage.root.version
+        self.last: tuple[int, Any] = (-1, None)  # the item that was fetched last
+
+    def item(self, k: Any) -> Any:
+        if type(k) is int and k == self.last[0] + 1:
+            element = self.items[k]
+            self.last = k, self.join(self.last[1], element) if k else element
+            return self.last[1]
+        if self.items.storage.root.version != self.version:
+            raise self.recorder.scopes.unroll_innermost(
+                "writes to what accumulate() runs over", self.recorder.builder.line
+            )
+        return self.found[k]
+
+
+SUMS, PRODUCTS = (np.cumsum, operator.add), (np.cumprod, operator.mul)
+SCANS: dict[Any, tuple[Any, Callable[[Any, Any], Any]]] = {
+    None: SUMS, operator.add: SUMS, np.add: SUMS, operator.mul: PRODUCTS, np.multiply: PRODUCTS,
+}  # fmt: skip
+
+
 def islice(recorder: Recorder, items: Any, /, *bounds: Any) -> Any:
     """`itertools.islice`."""
     sequence = None if getattr(type(items), "is_iterator", False) else sequence_of(recorder, items)  # it goes on behind
@@ -353,6 +388,7 @@ SEQUENCES: dict[Any, Callable[..., Any]] = {
     np.ndindex: ndindex,
     np.ndenumerate: ndenumerate,
     np.nditer: nditer,
+    itertools.accumulate: accumulate,
     itertools.islice: islice,
     itertools.pairwise: pairwise,
     itertools.product: product,

@@ -41,6 +41,7 @@ class Node:
     """A test at one point of the body, reached on one way through it."""
 
     first_value: dict[bool, int]
+    site: Site | None = None  # of the test
     sides: dict[bool, Side] = field(default_factory=dict)
     parts: dict[bool, Made] = field(default_factory=lambda: {True: Made(), False: Made()})
     chosen: dict[Key, HandedOn] = field(default_factory=dict)  # of each changed place the form in which it is handed on

@@ -93,15 +93,19 @@ class InMemory(HandedOn):
 
 @dataclass
 class Number(InMemory):
-    """A scalar; one that `is_weak` is a number in the program itself, which gives way to other types."""
+    """A scalar; one that `is_weak` is a number in the program itself, which gives way to other types.
+
+    Of one that `is_data` no program has the number: it is traced wherever it comes from.
+    """
 
     is_python: bool
     is_weak: bool = field(default=False, compare=False, kw_only=True)
     types: Types = field(default=ALWAYS_ONE, compare=False, kw_only=True)  # those that it may have, where several
+    is_data: bool = field(default=False, compare=False, kw_only=True)
 
     @property
     def is_known(self) -> bool:  # type: ignore[override]
-        return self.is_python and self.dtype.kind in "biu"
+        return self.is_python and self.dtype.kind in "biu" and not self.is_data
 
     def joined(self, other: Number, exact: bool) -> HandedOn | None:
         if exact and self.dtype != other.dtype:
@@ -110,7 +114,8 @@ class Number(InMemory):
         if not can_be_one(types):
             return None
         types = types if len(types) > 1 else ALWAYS_ONE
-        found = Number(self.common(other), self.is_python and other.is_python, types=types)
+        is_data = self.is_data or other.is_data
+        found = Number(self.common(other), self.is_python and other.is_python, types=types, is_data=is_data)
         return self if found == self and not self.is_weak and types == self.types else found
 
     def every_type(self) -> Types:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..record.scopes import Site
 
 NOTHING = object()
-SHRINKING = ("clear", "pop")
+SHRINKING = ("clear", "index", "pop", "remove")  # which lists do whose length is data
 METHODS = frozenset(("clear", "count", "index", "insert", "pop", "remove", "reverse"))
 
 

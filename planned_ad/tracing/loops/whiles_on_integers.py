@@ -20,7 +20,7 @@ from ...python.source import current_line
 from ...python.statements import WhileLines, breaks_from, while_part, while_statements
 from ...regions.affine import Affine
 from ..record.recorder import Recorder
-from ..record.scopes import Site, Unrolled
+from ..record.scopes import MOST_TESTS, Site, Unrolled
 from ..values.loop_index import PEEL_MOST
 from .counted_while import UNEVEN, CountedWhile
 
@@ -38,6 +38,7 @@ class Visit:
     over: bool = False  # whether the loop has been recorded; what follows runs as it is, and `rounds` counts that
     ending: bool = False  # whether the test that ends it is running
     settled: bool = False  # whether there is nothing more to find out
+    tests: int = 0  # of data in its body, each a guard
 
 
 class WhilesOnIntegers:
@@ -175,6 +176,15 @@ class WhilesOnIntegers:
         if visit.rounds > max(unroll, PEEL_MOST):
             visit.settled = True
             decisions.long[visit.site] = refused
+
+    def test_in_body(self) -> None:
+        """A guard is made: where that is often in a statement, each way through it would be a trace of its own."""
+        decisions = self.recorder.scopes.decisions
+        for visit in (visits[-1] for visits in self.visits.values() if visits):
+            visit.tests += 1
+            if visit.tests > MOST_TESTS and not (decisions.knows(visit.site) or visit.site in decisions.uncounted):
+                decisions.counted.add(visit.site)
+                raise self.recorder.scopes.restart()
 
     # Comparisons.
 

@@ -205,8 +205,10 @@ def shape_of_list(obj: Any, where: tuple[int, ...], rows: list[Row]) -> tuple[in
         segments = [part for part in obj.parts if type(part) is Segment]
         if len(segments) < len(obj.parts):
             return None
-        if where or not all(isinstance(part.column, Number | Written) for part in segments):
-            return None  # lists that were copied to rows
+        if where and (obj.is_element or any(isinstance(part.column, Written) for part in segments)):
+            return None  # lists that were copied to rows, or whose memory may be that of others
+        if not all(isinstance(part.column, Number | Written) for part in segments):
+            return None
         shape, *others = [part.column.memory.shape[1:] for part in segments]
         length = obj.extent()
     if shape is None or not isinstance(length, int) or any(other != shape for other in others):

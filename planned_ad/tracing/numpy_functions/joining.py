@@ -13,8 +13,8 @@ from ...tape.tape import Value
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
 from ..values.index_boxes import counted
-from . import shapes
-from .support import asarray, axis_of, cast, geometry, promoted, refuse, sequence, store, unsupported
+from . import positions, shapes
+from .support import asarray, axis_of, broadcast, cast, geometry, promoted, refuse, sequence, store, unsupported
 from .support import reshape as reshaped
 
 
@@ -314,11 +314,17 @@ def _padded(recorder: Recorder, a: Any, widths: list[tuple[int, int]], numbers: 
 
 @implements(np.insert)
 def insert(recorder, arr, obj, values, axis=None):
-    a, axis = _static_position(recorder, "insert", arr, obj, axis)
+    is_one = positions.is_one_traced(recorder, obj)
+    a, axis = _lined(recorder, arr, axis) if is_one else _static_position(recorder, "insert", arr, obj, axis)
     values = asarray(recorder, values)
     values = values[(None,) * (a.ndim - values.ndim)]
     if np.ndim(obj) == 0 and not isinstance(obj, slice):
         values = shapes.view(recorder, values, np.moveaxis, 0, axis)
+    if is_one:
+        shape = (*a.shape[:axis], values.shape[axis], *a.shape[axis + 1 :])
+        values = recorder.array(broadcast(recorder, recorder.value_of(values, a.dtype), shape))
+        order = positions.with_inserted(recorder, obj, a.shape[axis], shape[axis], axis)
+        return np.take(concatenate(recorder, (a, values), axis), order, axis)
     slots = np.arange(a.shape[axis])[obj] if isinstance(obj, slice) else np.asarray(obj)
     count = np.count_nonzero(slots) if slots.dtype == bool else slots.size
     count = values.shape[axis] if count == 1 else count
@@ -333,6 +339,10 @@ def insert(recorder, arr, obj, values, axis=None):
 
 @implements(np.delete)
 def delete(recorder, arr, obj, axis=None):
+    if positions.is_one_traced(recorder, obj):
+        a, axis = _lined(recorder, arr, axis)
+        rest = np.take(a, positions.without(recorder, obj, a.shape[axis], axis), axis)
+        return rest.copy("F") if a.flags.fnc else rest
     a, axis = _static_position(recorder, "delete", arr, obj, axis)
     rest = a[_at(a.ndim, axis, np.delete(np.arange(a.shape[axis]), obj))]
     if not isinstance(obj, slice) and np.ndim(obj):
@@ -345,5 +355,10 @@ def _static_position(recorder: Recorder, name: str, arr: object, obj: object, ax
         raise unsupported(
             f"np.{name} at a traced position", "the position fixes the shape: pass it as a static integer"
         )
+    return _lined(recorder, arr, axis)
+
+
+def _lined(recorder: Recorder, arr: object, axis: int | None) -> tuple[Any, int]:
+    """An array and the axis that is meant; all of it as one line where that is None."""
     a = asarray(recorder, arr)
     return (a.ravel(), 0) if axis is None else (a, axis_of(axis, a.ndim))

@@ -16,15 +16,8 @@ from ..complex.functions import of_complex, whole
 from ..complex.pairs import complex_of
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
+from .positions import positions_below
 from .support import NO_VALUE, asarray, axes_of, axis_of, deliver, refuse, unsupported
-
-
-def positions_below(recorder: Recorder, positions: Any, count: int) -> Any:
-    """`positions`, of which it is known that they are at least 0 and below `count`."""
-    value = recorder.value_of(positions)
-    recorder.extents[id(value)] = value, count
-    return recorder.result(value)
-
 
 # Sorting.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +23,8 @@ class RecordingBuilder(TapeBuilder):
     depth: int = 0  # how many blocks are around
     made: list[tuple[int, int]] = field(default_factory=list)  # buffers, in order, and how deep they were made
     limits: Limits = field(default_factory=Limits)
+    # By identity, values that there may not be; with each what to do where it is used.
+    doubtful: dict[int, tuple[Value, Callable[[], None]]] = field(default_factory=dict)
 
     def new_buffer(self, kind: str, label: str, dtype: np.dtype, view: View, shadow_of: int | None = None) -> Buffer:
         known = None if self.blocks is None else self.blocks.buffer(kind, label, np.dtype(dtype), view)
@@ -34,7 +37,14 @@ class RecordingBuilder(TapeBuilder):
     def emit(self, operation: Operation) -> None:
         if self.blocks is not None:
             self.blocks.check(operation)
+        for value in operation.inputs if self.doubtful and not operation.blocks else ():
+            self.use(value)
         self.operations.append(operation)
+
+    def use(self, value: Value) -> None:
+        """A value is used, or returned."""
+        if id(value) in self.doubtful:
+            self.doubtful[id(value)][1]()
 
     def cast(self, value: Value, dtype: np.dtype) -> Value:
         if dtype.kind == "c":

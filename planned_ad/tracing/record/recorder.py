@@ -299,7 +299,7 @@ class Recorder:
 
     def stacked(self, items: Any, dtype: Any = None) -> Value:
         """Nested lists with traced items, as the value of the array that `numpy.array` makes of them."""
-        return FUNCTIONS[np.array](self, items, dtype).read()
+        return FUNCTIONS[np.array](self, traced_indices(items), dtype).read()
 
     def apply(self, primitive: str, *values: Value, **parameters: object) -> Value:
         return self.builder.apply(primitive, *values, **parameters)

@@ -81,6 +81,9 @@ class Decisions:
     items: bool = False  # what is read by an index is seen, since one was asked for its number by what it is read from
     failing: dict[Site, bool] = field(default_factory=dict)  # which sides of tests end in an error that nobody handles
     truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
+    # Variables that have no value before a loop, and None for the trace; None where that has not helped.
+    unset: dict[Site, set[str] | None] = field(default_factory=dict)
+    other_first: set[Site] = field(default_factory=set)  # tests whose other side is recorded first
     stepped: set[Site] = field(default_factory=set)  # `any` and `all` of items that change something
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
     written: dict[Site, Any] = field(default_factory=dict)  # lists that loops write to, with the form of their numbers

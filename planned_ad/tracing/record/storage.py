@@ -364,7 +364,7 @@ class MovingStorage(Shown):
 
     def read(self, recorder: Recording, view: View, geometry: np.ndarray) -> Value:
         places = self._places(view)
-        if self.memory.is_concrete and isinstance(places.offset, int):
+        if self.memory.is_concrete and isinstance(places.offset, int) and geometry is not None:
             geometry = self.memory.geometry_of(places)
         return recorder.apply("gather", self.memory.read(recorder, places, geometry), *self.indices)
 

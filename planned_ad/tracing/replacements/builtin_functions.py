@@ -22,7 +22,6 @@ from ..lengths.varying import VaryingArray
 from ..loops.consumers import assigns, is_generator_expression, joined
 from ..loops.list_in_trace import is_traced_list
 from ..loops.none_or_number import decided
-from ..loops.run_time_lists import RunTimeList
 from ..loops.sequences import Range
 from ..loops.side_effects import SideEffects
 from ..record.recorder import Recorder
@@ -30,9 +29,10 @@ from ..record.traced import Traced, TracedArray
 from ..values.array_methods import lacks
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex, plain_or_traced
-from ..values.number_types import ALWAYS_ONE, can_be_one, is_of, told_apart, types_of
+from ..values.number_types import is_of, types_of
 from ..values.python_errors import raise_as_math, require_integer
 from ..values.scalar_tracer import ScalarTracer
+from .choosing import choosing, is_axis, is_scalar
 from .made_later import Later, later
 
 # One operand: the ufunc that computes the same (where `math` raises for a domain error, it gives nan).
@@ -278,49 +278,6 @@ def cmath_replacements() -> dict[int, Later]:
 def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, the built-ins that choose between numbers, which a trace does without fixing the choice."""
 
-    def choosing(function: Callable[..., Any], compare: np.ufunc) -> Callable[..., Any]:
-        @functools.wraps(function, ("__name__", "__doc__"), ())
-        def choose(*args, **options):
-            given: Any = args[0] if len(args) == 1 else None
-            is_filled = is_traced_list(given) and not given.is_plain
-            is_filled |= is_axis(given)
-            if options.get("key") is None and (is_filled or is_generator_expression(given)):
-                return best_of(given, options)
-            items = list(args[0]) if len(args) == 1 else list(args)
-            if options.get("key") is not None or not items or not any(_is_scalar(recorder, item) for item in items):
-                return function(items, **options)  # by comparisons: each is a guard
-            recorder.mark()
-            best = items[0]
-            for item in items[1:]:
-                best = better(best, item)
-            return best
-
-        def better(best: Any, item: Any) -> Any:
-            if not _is_scalar(recorder, item) and not _is_scalar(recorder, best):
-                return function(best, item)
-            return _where(recorder, elementwise(recorder, compare, (item, best), is_operator=True), item, best)
-
-        def best_of(items: Any, options: dict[str, Any]) -> Any:
-            """Of items that a loop may compare."""
-            recorder.mark()
-            if type(items) is RunTimeList:
-                if "default" in options and not items:
-                    return options["default"]
-                return joined(recorder, (item for item in items), items.first(function), better)
-            if not is_generator_expression(items):
-                return joined(recorder, (item for item in items[1:]), items[0], better)
-            best = decided(joined(recorder, items, None, first_or_better))
-            return function((), **options) if best is None else best
-
-        def first_or_better(best: Any, item: Any) -> Any:
-            best = decided(best)
-            return item if best is None else better(best, item)
-
-        return choose
-
-    def is_axis(items: Any) -> bool:
-        return issubclass(type(items), TracedArray) and not items.is_known and items.ndim == 1 and len(items) > 1
-
     @functools.wraps(functools.reduce, ("__name__", "__doc__"), ())
     def reduce(function: Any, items: Any, /, *initial: Any) -> Any:
         """A loop over the items, recorded as one that is written out is."""
@@ -387,7 +344,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         """`any` and `all`: of traced truths the combination, all of them looked at, where that changes nothing else."""
 
         def both(so_far: Any, item: Any) -> Any:
-            if not _is_scalar(recorder, item) and not recorder.is_scalar(so_far):
+            if not is_scalar(recorder, item) and not recorder.is_scalar(so_far):
                 return decided if so_far is decided else bool(item)
             found = elementwise(recorder, combine, (so_far, _truth(recorder, item)))
             return found.item() if recorder.is_scalar(found) else bool(found)
@@ -412,7 +369,8 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         return decide
 
     return {
-        id(max): choosing(max, np.greater), id(min): choosing(min, np.less), id(sum): total, id(len): length,
+        id(max): choosing(recorder, max, np.greater), id(min): choosing(recorder, min, np.less),
+        id(sum): total, id(len): length,
         id(isinstance): is_instance, id(hasattr): has_attribute, id(getattr): attribute, id(functools.reduce): reduce,
         id(any): deciding(any, np.logical_or, True), id(all): deciding(all, np.logical_and, False),
     }  # fmt: skip
@@ -422,20 +380,3 @@ def _truth(recorder: Recorder, item: Any) -> Any:
     """A number's truth, as Python tests it."""
     is_truth = item.dtype.kind == "b" if hasattr(item, "dtype") else type(item) is bool
     return item if is_truth else item != 0
-
-
-def _is_scalar(recorder: Recorder, item: Any) -> bool:
-    return recorder.is_scalar(item) or (recorder.is_array(item) and not item.ndim and not recorder.is_concrete(item))
-
-
-def _where(recorder: Recorder, condition: Any, a: Any, b: Any) -> Any:
-    """`a if condition else b` for scalars."""
-    if not recorder.is_scalar(condition):
-        return a if condition else b
-    types = types_of(a) | types_of(b)
-    if not can_be_one(types):
-        raise told_apart(recorder, types)
-    dtype = recorder.result_type(a, b)
-    value = recorder.apply("where", condition.value, recorder.value_of(a, dtype), recorder.value_of(b, dtype))
-    is_python = all(is_python for _, is_python in types)
-    return ScalarTracer(recorder, value, is_python, types if len(types) > 1 else ALWAYS_ONE)

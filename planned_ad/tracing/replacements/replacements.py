@@ -137,7 +137,7 @@ def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
             args, kwargs = _counted(recorder, args), _counted(recorder, kwargs)  # such as `numpy.zeros(n)`
         if _has_tracer(recorder, (*args, *kwargs.values())):
             return recorder.call(function, args, kwargs)
-        if function in MAKERS and args and _has_index(args[0]):
+        if function in MAKERS and any(map(_has_index, args)):
             recorder.mark()
             return MAKERS[function](recorder, *args, **kwargs)
         result = function(*args, **kwargs)

@@ -13,6 +13,7 @@ from ...python.structure import Structure, flatten
 from ...tape.guards import decides
 from ...tape.tape import Value
 from ..lengths.run_time_arrays import RunTimeArray
+from ..loops.letters import Letter
 from ..loops.list_in_trace import is_traced_list
 from ..record.promotion import KINDS
 from ..record.recorder import Recorder
@@ -37,6 +38,7 @@ class Results:
 def results_of(recorder: Recorder, result: Any) -> Results:
     """The leaves of what the traced function has returned."""
     leaves, structure = flatten(with_plain_lists(result))
+    leaves = [leaf.known("that is returned") if type(leaf) is Letter else leaf for leaf in leaves]
     found = Results(structure)
     if len(leaves) == 1 and is_one_of_several(recorder, leaves[0]):
         leaves = [recorder.result(recorder.constant(float(leaves[0])))]
@@ -49,6 +51,7 @@ def results_of(recorder: Recorder, result: Any) -> Results:
         else:
             found.add(kind, ("value", len(found.values)))
             found.values.append(recorder.value_of(leaf))
+            recorder.builder.use(found.values[-1])
     return found
 
 

@@ -126,7 +126,7 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
         """One side of an `is`: whether two numbers are one object is not known where loops or branches leave them."""
         found, frame = real_behind(obj), sys._getframe(1)
         if type(found) is Letter:
-            raise found.escape("to be compared with `is`")
+            return found.known("to be compared with `is`")
         if recorder.is_scalar(found) and found.dtype.kind == "b" and not found.types:  # of which there are two objects
             return bool(found) if found.is_python else np.bool_(bool(found))
         place, before = (id(frame), frame.f_lineno, frame.f_lasti), asked.pop() if asked else None
@@ -143,7 +143,7 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
 
     return {
         id(itself): of_one,
-        id(is_none): lambda obj: decided(obj) is None,
+        id(is_none): lambda obj: obj.is_none() if type(obj) is Letter else decided(obj) is None,
         id(id): lambda obj, /: id(of_one(obj) if type(obj) is Letter else real_behind(obj)),
         id(operator.is_): is_,
         id(operator.is_not): lambda a, b, /: not is_(a, b),

@@ -303,7 +303,7 @@ def gather(array: TracedArray, key: tuple[Any, ...]) -> Any:
         value = recorder.apply("gather", indexed.array.read(), *indexed.indices)
     if indexed.shape == ():
         return recorder.result(value)
-    value = _moved(recorder, value, 0, indexed.place, len(indexed.common))
+    value = moved_axes(recorder, value, 0, indexed.place, len(indexed.common))
     return recorder.fresh(_memory(indexed, array.dtype), value)
 
 
@@ -314,11 +314,11 @@ def _joined(indexed: Indexed, dtype: np.dtype) -> TracedArray:
     for box in indexed.boxes:
         part = recorder.seen(indexed.array, box.shown(indexed.array.geometry)).read()
         where = (*(WHOLE,) * place, *box.place, ...)
-        recorder.seen(out, out.geometry[where]).write(_moved(recorder, part, 0, place, len(indexed.common)))
+        recorder.seen(out, out.geometry[where]).write(moved_axes(recorder, part, 0, place, len(indexed.common)))
     return out
 
 
-def _moved(recorder: Recorder, value: Value, source: int, target: int, count: int) -> Value:
+def moved_axes(recorder: Recorder, value: Value, source: int, target: int, count: int) -> Value:
     """`value` with its `count` axes from `source` on moved to `target`."""
     if source == target or not count:
         return value
@@ -360,7 +360,7 @@ def scatter(array: TracedArray, key: tuple[Any, ...], value: Any, accumulate: bo
     new = fitting(recorder, recorder.array(given), array.dtype, indexed.shape)
     if new.shape == () and indexed.shape:
         new = recorder.builder.broadcast(new, indexed.shape)
-    new = _moved(recorder, new, indexed.place, 0, len(indexed.common))
+    new = moved_axes(recorder, new, indexed.place, 0, len(indexed.common))
     if len(indexed.boxes) == 1 and indexed.boxes[0].is_injective and not accumulate:
         return recorder.seen(indexed.array, indexed.boxes[0].shown(indexed.array.geometry)).write(new)
     storage.scatter(recorder, indexed.array.layout, tuple(indexed.indices), new, accumulate)

@@ -47,7 +47,7 @@ def get(array: TracedArray, key: Any) -> Any:
     for keys in KEYS:
         if keys.takes(recorder, key, None):
             return keys.get(array, key)
-    original, key = key, _basic(recorder, key)
+    original, key = key, basic_key(recorder, key)
     if type(key) is Advanced:
         moving = _moving(array, key.key)
         return gather(array, key.key) if moving is None else moving if moving.ndim else recorder.result(moving.read())
@@ -89,7 +89,7 @@ def put(array: TracedArray, key: Any, value: Any) -> None:
             return keys.put(array, key, value)
     if is_truth(recorder, key):
         return _put_if(array, key, value)
-    key = _basic(recorder, key)
+    key = basic_key(recorder, key)
     if type(key) is Advanced:
         moving = _moving(array, key.key)
         if moving is None:
@@ -149,7 +149,7 @@ def _same_place(a: TracedArray, b: TracedArray) -> bool:
 def accumulate(array: Any, key: Any, value: Any) -> None:
     """`numpy.add.at(array, key, value)`."""
     recorder = array.recorder
-    basic = _basic(recorder, key)
+    basic = basic_key(recorder, key)
     if isinstance(basic, Advanced):
         return scatter(array, basic.key, value, accumulate=True)
     assert type(basic) is tuple
@@ -199,7 +199,7 @@ class Advanced:
     key: tuple[Any, ...]
 
 
-def _basic(recorder: Recorder, key: Any) -> tuple[Any, ...] | Advanced:
+def basic_key(recorder: Recorder, key: Any) -> tuple[Any, ...] | Advanced:
     """A key as a tuple of integers, slices, None and Ellipsis, or as an `Advanced` key."""
     parts = key if isinstance(key, tuple) and not recorder.is_array(key) else (key,)
     found, is_advanced = [], False

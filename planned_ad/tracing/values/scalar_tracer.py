@@ -171,8 +171,10 @@ class ScalarTracer(ScalarMethods):
             raise TypeError(f"'{self.dtype}' object cannot be interpreted as an integer")
         self.recorder.mark()
         if self.recorder.scopes.depth:
+            frame = user_frame(sys._getframe(1))
             self.recorder.lay_down_lists()
-            self.recorder.scopes.see_what_reads(user_frame(sys._getframe(1)))
+            self.recorder.scopes.see_what_reads(frame)
+            self.recorder.follow_lists(frame.f_locals.values() if frame is not None else ())
             raise refuse_number(self.recorder, "range(), a slice bound or a count", self)
         return int(self.recorder.outcome(self.value, "count"))
 

@@ -1,0 +1,71 @@
+"""Positions that are data: which elements they leave, and where in an array of several axes they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..record.dispatch import implements
+from ..record.promotion import INT
+from ..record.recorder import Recorder
+from ..values.advanced import in_range
+from .support import asarray, refuse
+
+
+def positions_below(recorder: Recorder, positions: Any, count: int) -> Any:
+    """`positions`, of which it is known that they are at least 0 and below `count`."""
+    value = recorder.value_of(positions)
+    recorder.extents[id(value)] = value, count
+    return recorder.result(value)
+
+
+def is_one_traced(recorder: Recorder, place: object) -> bool:
+    """Whether a position is one integer that is known at run time."""
+    return recorder.is_scalar(place) and not place.is_known and place.dtype.kind in "iu"  # type: ignore[attr-defined]
+
+
+def without(recorder: Recorder, place: Any, count: int, axis: int) -> Any:
+    """The positions below `count` other than `place`."""
+    taken = recorder.result(in_range(recorder, recorder.value_of(place, INT), count, axis))
+    rest = np.arange(count - 1)
+    return positions_below(recorder, rest + (rest >= taken), count)
+
+
+def with_inserted(recorder: Recorder, place: Any, count: int, more: int, axis: int) -> Any:
+    """The positions below `count`, with the `more` that follow them put in before `place`."""
+    counted = np.where(place < 0, place + count, place)
+    before = recorder.result(
+        in_range(recorder, recorder.value_of(require_not_negative(recorder, counted)), count + 1, axis)
+    )
+    i = np.arange(count + more)
+    order = np.where(i < before, i, np.where(i < before + more, count + i - before, i - more))
+    return positions_below(recorder, order, count + more)
+
+
+def require_not_negative(recorder: Recorder, place: Any) -> Any:
+    """A position that is counted from the start; a guard that it is."""
+    recorder.scopes.require_after(recorder.value_of(place >= 0), "index")
+    return place
+
+
+@implements(np.unravel_index)
+def unravel_index(recorder, indices, shape, order="C"):
+    refuse("unravel_index", order=None if order == "C" else order)
+    shape = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    place = asarray(recorder, indices)[()]
+    if place.dtype.kind not in "iu":
+        raise TypeError("only int indices permitted")
+    total: Any = 1
+    for extent in shape:
+        total = total * extent
+    is_below = type(total) is int and recorder.extents.get(id(recorder.value_of(place)), (None, total + 1))[1] <= total
+    if not is_below:
+        inside = np.all((place >= 0) & (place < total))
+        recorder.scopes.require_after(recorder.value_of(inside), "index")
+    found = []
+    for extent in reversed(shape):
+        own = place % extent
+        found.append(positions_below(recorder, own, extent) if type(extent) is int else own)
+        place = place // extent
+    return tuple(reversed(found))

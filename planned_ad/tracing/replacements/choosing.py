@@ -1,0 +1,148 @@
+"""What traced code sees in place of `max` and `min`: the choice is data, where it is one between numbers.
+
+By a `key`, too: `max(range(k, n), key=lambda i: abs(A[i, k]))` is a loop that hands on the best item and its key. Of
+other things than numbers, which no memory can hold in turn, each comparison is a test as if it were written out.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...regions.affine import exact, ragged
+from ..lengths.elements import Length, RunTime
+from ..loops.consumers import is_generator_expression, joined
+from ..loops.iteration import Sequence
+from ..loops.list_in_trace import is_traced_list
+from ..loops.none_or_number import decided
+from ..loops.run_time_lists import RunTimeList
+from ..loops.sequences import sequence_of
+from ..record.promotion import INT
+from ..record.recorder import Recorder
+from ..record.traced import TracedArray
+from ..values.elementwise import elementwise
+from ..values.loop_index import LoopIndex, index_of
+from ..values.number_types import ALWAYS_ONE, can_be_one, told_apart, types_of
+from ..values.scalar_tracer import ScalarTracer
+
+NUMBERS = (int, float, bool, np.number)
+
+
+def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc) -> Callable[..., Any]:
+    """What stands for `max` (which takes what is `greater`) or `min`."""
+
+    @functools.wraps(function, ("__name__", "__doc__"), ())
+    def choose(*args, **options):
+        given: Any = args[0] if len(args) == 1 else None
+        if options.get("key") is not None and set(options) == {"key"}:
+            return best_by_key(recorder, function, given if len(args) == 1 else list(args), options["key"])
+        is_filled = is_traced_list(given) and not given.is_plain
+        is_filled |= is_axis(given)
+        if options.get("key") is None and (is_filled or is_generator_expression(given)):
+            return best_of(given, options)
+        items = list(args[0]) if len(args) == 1 else list(args)
+        if options.get("key") is not None or not items or not any(is_scalar(recorder, item) for item in items):
+            return function(items, **options)  # by comparisons: each is a guard
+        recorder.mark()
+        best = items[0]
+        for item in items[1:]:
+            best = better(best, item)
+        return best
+
+    def better(best: Any, item: Any) -> Any:
+        if not is_scalar(recorder, item) and not is_scalar(recorder, best):
+            return function(best, item)
+        return where(recorder, elementwise(recorder, compare, (item, best), is_operator=True), item, best)
+
+    def best_of(items: Any, options: dict[str, Any]) -> Any:
+        """Of items that a loop may compare."""
+        recorder.mark()
+        if type(items) is RunTimeList:
+            if "default" in options and not items:
+                return options["default"]
+            return joined(recorder, (item for item in items), items.first(function), better)
+        if not is_generator_expression(items):
+            return joined(recorder, (item for item in items[1:]), items[0], better)
+        best = decided(joined(recorder, items, None, first_or_better))
+        return function((), **options) if best is None else best
+
+    def first_or_better(best: Any, item: Any) -> Any:
+        best = decided(best)
+        return item if best is None else better(best, item)
+
+    return choose
+
+
+def best_by_key(recorder: Recorder, function: Callable[..., Any], items: Any, key: Callable[[Any], Any]) -> Any:
+    """The first item whose key no other one exceeds (or is below)."""
+    better = operator.gt if function is max else operator.lt
+    recorder.mark()
+
+    def chosen(best: tuple[Any, Any], found: tuple[Any, Any]) -> tuple[Any, Any]:
+        takes = better(found[1], best[1])
+        if not recorder.is_scalar(takes):
+            return found if takes else best
+        if all(is_number(recorder, a, b) for a, b in zip(found, best)):
+            return where(recorder, takes, found[0], best[0]), where(recorder, takes, found[1], best[1])
+        return found if bool(takes) else best
+
+    sequence = sequence_of(recorder, items)
+    is_list = type(items) is RunTimeList
+    if sequence is not None and not (is_list or isinstance(sequence.length, int)):
+        sequence = None
+    rest = None if sequence is None else without_first(recorder, sequence)
+    if sequence is None or rest is None:
+        pairs = [(item, key(item)) for item in items]
+        return functools.reduce(chosen, pairs)[0] if pairs else function(())
+    first = items.first(function) if is_list else sequence.item(0)
+    return joined(recorder, ((item, key(item)) for item in rest), (first, key(first)), chosen)[0]
+
+
+def without_first(recorder: Recorder, sequence: Sequence) -> Sequence | None:
+    """The other items; None where it is not certain that there is one, or that they are numbers."""
+    if isinstance(sequence.length, RunTime):
+        count = recorder.apply("subtract", sequence.length.count, recorder.constant(1, INT))
+        count = recorder.apply("maximum", count, recorder.constant(0, INT))
+        others: Length = RunTime(count, max(sequence.length.most - 1, 0))
+        return Sequence(recorder, others, lambda k: sequence.item(k + 1), sequence.holders, sequence.is_plain)
+    if getattr(type(sequence), "is_iterator", False):
+        return None
+    length = exact(sequence.length)
+    if (index_of(recorder, length) > 0) is not True or not is_number(recorder, sequence.item(0)):
+        return None
+    left = ragged(recorder.scopes.capacity(length - 1), length - 1)
+    return Sequence(recorder, left, lambda k: sequence.item(k + 1), sequence.holders, sequence.is_plain)
+
+
+def is_axis(items: Any) -> bool:
+    """Whether these are the numbers of an array, which a loop may compare."""
+    return issubclass(type(items), TracedArray) and not items.is_known and items.ndim == 1 and len(items) > 1
+
+
+def is_scalar(recorder: Recorder, item: Any) -> bool:
+    """Whether it is a traced number."""
+    return recorder.is_scalar(item) or (recorder.is_array(item) and not item.ndim and not recorder.is_concrete(item))
+
+
+def is_number(recorder: Recorder, *items: Any) -> bool:
+    """Whether these are numbers that can take turns in one place."""
+    if not all(recorder.is_scalar(item) or type(item) is LoopIndex or isinstance(item, NUMBERS) for item in items):
+        return False
+    return can_be_one(frozenset().union(*map(types_of, items)))
+
+
+def where(recorder: Recorder, condition: Any, a: Any, b: Any) -> Any:
+    """`a if condition else b` for scalars."""
+    if not recorder.is_scalar(condition):
+        return a if condition else b
+    types = types_of(a) | types_of(b)
+    if not can_be_one(types):
+        raise told_apart(recorder, types)
+    dtype = recorder.result_type(a, b)
+    value = recorder.apply("where", condition.value, recorder.value_of(a, dtype), recorder.value_of(b, dtype))
+    is_python = all(is_python for _, is_python in types)
+    return ScalarTracer(recorder, value, is_python, types if len(types) > 1 else ALWAYS_ONE)
