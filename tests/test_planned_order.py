@@ -10,6 +10,7 @@ from planned_ad.differentiate.reverse import reverse
 from planned_ad.passes.early_uses import use_early
 from planned_ad.passes.pipeline import simplify
 from planned_ad.passes.reciprocals import multiply_by_reciprocals
+from planned_ad.planning.schedule import Nest
 from planned_ad.tape.tape import Tape
 
 from .blocks import assert_same, counted
@@ -90,3 +91,12 @@ def test_an_early_use_is_kept_in_place_of_what_it_uses():
     direction, h = np.random.default_rng(2).normal(size=50), 1e-6
     slope = (function(a + h * direction) - function(a - h * direction)) / (2 * h)
     np.testing.assert_allclose(plan.gradient(a.copy()) @ direction, slope, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("rows", "nests"), ((200, 4), (20, 2)))
+def test_rows_and_columns_of_a_large_square_matrix_have_nests_of_their_own(rows: int, nests: int) -> None:
+    """In both sweeps: where the matrix is large, one way to go through it is across its lines."""
+    a, x = np.ones((rows, rows)), np.ones(rows)
+    plan = planned_ad.compile(lambda a, x, y: np.sum((a @ x) * (y @ a)), (a, x, x))
+    assert sum(isinstance(step, Nest) and step.domain == (rows, rows) for step in plan.memory().steps) == nests
+    np.testing.assert_allclose(plan.gradient(a, x, x)[0], np.full((rows, rows), 2.0 * rows))

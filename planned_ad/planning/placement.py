@@ -28,6 +28,7 @@ work that needs only intact inputs joins the nest of its primal. Scalar code for
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -53,7 +54,15 @@ from .schedule import (
 from .stored_products import stored_products
 
 OUTSIDE = -1  # the home, within a loop body, of values from outside the loop
+LARGE = 1 << 14  # numbers of a nest that a processor keeps near
 NEST_LIMIT = 400  # items: beyond it registers spill and fusion stops paying
+
+
+def axes_along(view: View) -> frozenset[int]:
+    """The axis along which a whole array lies in memory; none where it repeats itself, or lies across."""
+    if 0 in view.strides:
+        return frozenset()
+    return frozenset(k for k, stride in enumerate(view.strides) if abs(stride) == 1)
 
 
 @dataclass
@@ -76,6 +85,7 @@ class Placement:
     reread: set[int] = field(default_factory=set)  # local buffers that the reverse sweep reads
     barrier: int = 0  # first step after all guards: the caller may see a write, an index is in range
     position: int = 0
+    along: frozenset[int] = frozenset()  # the axes along which large operands of the operation lie
     store_steps: dict[int, int] = field(default_factory=dict)  # position of a store -> its step
     stored: dict[int, Apply] = field(default_factory=dict)  # products that are computed where they are stored
 
@@ -117,7 +127,11 @@ class Placement:
     # Choosing a step.
 
     def nest_for(self, domain: tuple[int, ...], first: int) -> int:
-        """The step that an operation over `domain`, allowed from step `first` on, joins."""
+        """The step that an operation over `domain`, allowed from step `first` on, joins.
+
+        Large arrays that lie along different axes are gone through one after the other: a matrix and its transpose,
+        which have one domain where it is square.
+        """
         if domain == ():
             last = len(self.steps) - 1
             for step in range(last, max(first, 0) - 1, -1):
@@ -129,9 +143,17 @@ class Placement:
             for k in range(bisect_left(over_domain, first), len(over_domain)):
                 nest = self.steps[over_domain[k]]
                 assert isinstance(nest, Nest)
-                if len(nest.items) < NEST_LIMIT:
+                if len(nest.items) < NEST_LIMIT and self.goes_along(nest):
                     return over_domain[k]
         return self.new_step(Nest(domain=domain, sweep=self.sweep))
+
+    def goes_along(self, nest: Nest) -> bool:
+        """Whether a nest runs along an axis that suits what the next operation reads."""
+        if len(nest.domain) < 2 or math.prod(nest.domain) < LARGE or not self.along:
+            return True
+        reads = (item.view for item in nest.items if isinstance(item, Read))
+        axes = frozenset().union(*map(axes_along, reads))
+        return not axes or not axes.isdisjoint(self.along)
 
     def nest(self, step: int) -> Nest:
         nest = self.steps[step]
@@ -146,10 +168,15 @@ class Placement:
         return len(self.steps) - 1
 
     def first_step(self, operands: tuple[tuple[Value, View], ...], domain: tuple[int, ...]) -> int:
-        first = 0
+        """The first step that an operation may be in whose operands are these; and notes how large ones of them lie."""
+        first, along = 0, set[int]()
         for value, view in operands:
             for leaf in self.anchors.leaves(value, view, self.position):
                 first = max(first, self.after_leaf(leaf, domain))
+                loaded = leaf.source.region.view if isinstance(leaf.source, Loaded) else None
+                shown = leaf.view if loaded is None else compose(loaded, leaf.view)
+                along |= axes_along(shown) if shown is not None and len(domain) > 1 else set()
+        self.along = frozenset(along)
         return first
 
     # Evaluating a value in a nest.
