@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .malloc import count_in_subprocess
+from .sweeps import rotated
 
 PRELUDE = """
 import numpy as np, planned_ad, scipy.special
@@ -68,8 +69,7 @@ def call():
 """
 
 
-@pytest.mark.parametrize("kind", ["gradient", "pullback"])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "kind"), rotated(PROGRAMS, ["gradient", "pullback"]))
 def test_nothing_is_allocated(name: str, kind: str) -> None:
     f, arguments = PROGRAMS[name]
     definition = f if f.startswith("def") else f"f = {f}"

@@ -13,6 +13,7 @@ from planned_ad.tape.guards import guards_of
 from planned_ad.tape.interpret import GuardBroken
 from planned_ad.trace import trace
 
+from .sweeps import name_of, rotated
 from .tracing_oracle import replay
 
 
@@ -368,8 +369,7 @@ def test_where_nothing_else_changes_all_items_are_one_test(f: Callable, unroll: 
     assert len(guards_of(found.tape)) <= (30 if unroll and f in (pure_loop, in_for) else 1)
 
 
-@pytest.mark.parametrize("unroll", [0, 100])
-@pytest.mark.parametrize("f", SEEN, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("f", "unroll"), rotated(SEEN, [0, 100]), ids=name_of)
 def test_what_can_be_seen_of_how_far_they_came(f: Callable, unroll: int) -> None:
     for example in points():
         found = trace(f, (example.copy(),), unroll=unroll)

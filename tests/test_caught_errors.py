@@ -14,10 +14,10 @@ from planned_ad.trace import trace
 
 from .caught_programs import LOOPS, PROGRAMS, not_converged, required_in_a_helper, too_large
 from .interpreted_plans import check_elsewhere
+from .sweeps import name_of, rotated
 
 
-@pytest.mark.parametrize("unroll", [0, 16])
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("f", "unroll"), rotated(PROGRAMS, [0, 16]), ids=name_of)
 def test_handled_errors(f: Callable, unroll: int) -> None:
     check_elsewhere(f, 12, unroll, unroll == 0 and f in LOOPS, step=1e-6, rel=1e-12)
 
@@ -123,10 +123,13 @@ OF_TWO = (math.pow, math.atan2, math.copysign, math.fmod, math.remainder, math.l
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("function", (*OF_ONE, *((f, y) for f in OF_TWO for y in (0.5, 2.0, -3.0, 0.0, 1.0, np.inf))))
-def test_functions_of_math_raise_what_they_raise(function: object) -> None:
-    function, *others = function if isinstance(function, tuple) else (function,)
-    of_math: Callable = function  # type: ignore[assignment]
+@pytest.mark.parametrize(
+    ("of_math", "other"),
+    [*((f, None) for f in OF_ONE), *rotated(OF_TWO, (0.5, 2.0, -3.0, 0.0, 1.0, np.inf))],
+    ids=name_of,
+)
+def test_functions_of_math_raise_what_they_raise(of_math: Callable, other: float | None) -> None:
+    others = () if other is None else (other,)
     values = VALUES[-np.inf != VALUES] if of_math is math.lgamma else VALUES  # there SciPy has another infinity
 
     def f(x, *others):

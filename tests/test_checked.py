@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import importlib
 import itertools
 import math
+import sys
 import tempfile
 import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -235,6 +240,27 @@ def test_within_a_limit_of_time() -> None:
     assert within(10.0, lambda: 3) == (True, 3)
     with pytest.raises(KeyError):
         within(10.0, lambda: {}[0])
+
+
+IS_LEFT = "assert not within(0.01, lambda: [None for _ in iter(int, 1)])[0]\n"
+BUSY = "import time\nend = time.thread_time() + 0.1\nwhile time.thread_time() < end:\n    pass\nis_done = True\n"
+
+
+def test_imports_and_compilations_are_not_left_halfway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(begin: Callable[[], Any]) -> None:
+        begin()
+        while True:
+            pass
+
+    (tmp_path / "takes_its_time.py").write_text(BUSY)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert within(0.01, lambda: endless(lambda: importlib.import_module("takes_its_time"))) == (False, None)
+    assert sys.modules.pop("takes_its_time").is_done
+    compiler: dict[str, Any] = {"__name__": "numba.core.compiler"}
+    assert within(0.01, lambda: endless(lambda: exec(BUSY, compiler))) == (False, None)
+    assert compiler["is_done"]
+    (tmp_path / "is_left.py").write_text(f"from {__name__} import within\n{IS_LEFT}")
+    importlib.import_module("is_left")  # what a module calls while it is imported is left, though
 
 
 def test_no_finaliser_of_garbage_is_left_halfway_by_a_limit_of_time() -> None:

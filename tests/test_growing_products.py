@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.passes.vectorise import growing_axes
 from planned_ad.passes.vectorise.growing_axes import GrowingAxis
 from planned_ad.passes.vectorise.triangle_pieces import InPiece, Piece, piece_width, triangle_pieces
 from planned_ad.passes.vectorise.vectorise import vectorise
@@ -20,6 +21,12 @@ from .oracle import assert_close, check_gradient
 from .sweeps import sweep
 
 ROWS, DEPTH = 40, 26
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small triangles are worth it."""
+    monkeypatch.setattr(growing_axes, "LEAST_WORK", 1 << 15)
 
 
 def arguments(seed: int = 0) -> tuple[np.ndarray, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planned_ad.tape.tape import Apply, Guard, Scatter
 from planned_ad.trace import trace
 
+from .sweeps import drawn
 from .tracing_oracle import check
 
 
@@ -383,8 +383,7 @@ STEPS = [
 ]
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
-@given(data=st.data())
+@drawn(st.data(), few=50, many=500)
 def test_random_programs(data):
     """Views of views of views, and writes through all of them."""
     shape = data.draw(st.sampled_from([(6,), (3, 4), (2, 3, 4)]))

@@ -15,6 +15,7 @@ import pytest
 from planned_ad.tape.interpret import GuardBroken
 from planned_ad.trace import trace
 
+from .sweeps import name_of, rotated
 from .tracing_oracle import replay
 
 X = np.linspace(0.4, 0.9, 20)
@@ -381,8 +382,7 @@ def points() -> list[np.ndarray]:
     return [X, early, X[::-1].copy(), 3 * np.random.default_rng(0).normal(size=20)]
 
 
-@pytest.mark.parametrize("unroll", [0, 100])
-@pytest.mark.parametrize("f", (*ITERATORS, *ZEROS, *CLASSES), ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("f", "unroll"), rotated([*ITERATORS, *ZEROS, *CLASSES], [0, 100]), ids=name_of)
 def test_as_python_has_it(f: Callable, unroll: int) -> None:
     for example in points()[:2]:
         found = trace(f, (example,), unroll=unroll)

@@ -24,9 +24,9 @@ from planned_ad.tape.verify import verify
 from planned_ad.trace import trace
 
 from .nested_oracle import Interpreted, fourth_order
+from .sweeps import name_of, rotated
 
 X = np.array([0.5, 1.2, -0.7, 0.3, 0.9])
-UNROLL = pytest.mark.parametrize("unroll", [0, 100])
 
 
 def assert_near(actual: Any, expected: Any, tolerance: float) -> None:
@@ -342,8 +342,7 @@ PAIRS: dict[Callable[..., Any], Callable[..., Any]] = {
 }
 
 
-@UNROLL
-@pytest.mark.parametrize("f", PAIRS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("f", "unroll"), rotated(PAIRS, [0, 100]), ids=name_of)
 def test_programs(f: Callable[..., Any], unroll: int) -> None:
     by_hand = PAIRS[f]
     gradient = Interpreted(planned_ad.value_and_grad(f), (X,), unroll)

@@ -12,10 +12,10 @@ from planned_ad.trace import trace
 
 from .interpreted_plans import check_elsewhere
 from .none_programs import LOOPS, PROGRAMS
+from .sweeps import name_of, rotated
 
 
-@pytest.mark.parametrize("unroll", [0, 16])
-@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("f", "unroll"), rotated(PROGRAMS, [0, 16]), ids=name_of)
 def test_none_or_a_number(f: Callable, unroll: int) -> None:
     check_elsewhere(f, 12, unroll, unroll == 0 and f in LOOPS, step=1e-7, rel=1e-13)
 

@@ -13,11 +13,11 @@ from planned_ad.trace import trace
 
 from .interpreted_plans import with_loops_compiled
 from .number_type_programs import NUMBERS, TRUTHS
+from .sweeps import name_of, rotated
 
 
 @pytest.mark.filterwarnings("ignore")  # of truths that are inverted, and of integers that overflow
-@pytest.mark.parametrize("unroll", [0, 16])
-@pytest.mark.parametrize("f", (*NUMBERS, *TRUTHS), ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("f", "unroll"), rotated([*NUMBERS, *TRUTHS], [0, 16]), ids=name_of)
 def test_classes_are_those_of_python(f: Callable, unroll: int) -> None:
     rng = np.random.default_rng(0)
     plan = with_loops_compiled(f, rng.random(24), unroll)

@@ -13,6 +13,7 @@ from planned_ad.trace import trace
 
 from .interpreted_plans import InterpretedPlan
 from .objects_in_turn_programs import PROGRAMS as IN_TURN
+from .sweeps import name_of, rotated
 
 
 class Point:
@@ -180,8 +181,10 @@ LOOPS = [one_for_each, changed_on_one_side, two_names, of_dicts, of_lists, of_li
 PROGRAMS = [*LOOPS, of_a_class, in_turn, values, the_one_before, kept_at_times, chained, functions]
 
 
-@pytest.mark.parametrize("options", [{}, {"unroll": 0}, {"on_branch": "record"}], ids=str)
-@pytest.mark.parametrize("f", [*PROGRAMS, *IN_TURN], ids=lambda f: f.__name__)
+OPTIONS: list[dict] = [{}, {"unroll": 0}, {"on_branch": "record"}]
+
+
+@pytest.mark.parametrize(("f", "options"), rotated([*PROGRAMS, *IN_TURN], OPTIONS), ids=name_of)
 def test_objects_in_loops(f: Callable, options: dict) -> None:
     rng = np.random.default_rng(0)
     if options and f not in IN_TURN:

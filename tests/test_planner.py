@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from planned_ad.calls import kinds
 from planned_ad.calls.entries import entry_tape
@@ -29,6 +28,7 @@ from planned_ad.tape.tape import Tape
 from planned_ad.trace import trace
 
 from .random_programs import function_of, programs
+from .sweeps import drawn, rotated
 from .test_programs import PROGRAMS
 
 KINDS = ("gradient", "pullback", "call")
@@ -116,17 +116,13 @@ def check(tape: Tape) -> MemoryPlan:
     return plan
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_invariants_of_programs(name: str) -> None:
+@pytest.mark.parametrize(("name", "kind"), rotated(PROGRAMS, [*KINDS, "gradient that preserves"]))
+def test_invariants_of_programs(name: str, kind: str) -> None:
     f, args, _ = PROGRAMS[name]
-    traced = trace(f, args)
-    for kind in KINDS:
-        check(entry_tape(traced, kinds.KINDS[kind], False))
-    check(entry_tape(traced, kinds.KINDS["gradient"], True))
+    check(entry_tape(trace(f, args), kinds.KINDS[kind.split()[0]], "preserves" in kind))
 
 
-@settings(deadline=None, derandomize=True, database=None, max_examples=80, suppress_health_check=list(HealthCheck))
-@given(programs(statements=9))
+@drawn(programs(statements=9), few=20, many=200)
 def test_invariants_of_random_programs(source: str) -> None:
     x, a = np.linspace(-1, 1, 6), np.linspace(-1, 2, 12).reshape(4, 3)
     try:

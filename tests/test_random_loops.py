@@ -23,7 +23,7 @@ from planned_ad.trace import Trace, trace
 
 from .oracle import Shadows, compiled, interpreted, shadow_leaves, slope
 from .random_loop_programs import arguments, function_of, write_program
-from .sweeps import sweep
+from .sweeps import left_out, sweep
 from .tracing_oracle import perturbed_by_nothing as copied
 from .tracing_oracle import replay
 
@@ -33,7 +33,7 @@ NOT_YET: frozenset[str] = frozenset()  # constructs with known bugs
 NO_BOUND = "known only at run time"  # what is kept in a loop whose length has no bound: refused
 NO_NUMBER = "range(), a slice bound or a count needs the number"
 UNROLLED_ALL = 1 << 30
-MOST_UNROLLED = 10  # of 50
+MOST_UNROLLED = 0.2  # of all
 
 
 @st.composite
@@ -180,19 +180,20 @@ def program_of(seed: int, lines: int = 40) -> str:
     return write_program(random.Random(seed).randint, NOT_YET, lines=lines)
 
 
-@pytest.mark.parametrize("seed", sweep(range(40), slice(11, 20)))
+@pytest.mark.parametrize("seed", sweep(range(40), slice(12, 16)))
 def test_random_loops(seed: int) -> None:
     check(program_of(seed, lines=22))
 
 
-def test_most_loops_stay_loops() -> None:
+@pytest.mark.parametrize("seeds", [range(10), left_out(range(10, 50))], ids=str)
+def test_most_loops_stay_loops(seeds: range) -> None:
     """At most a few programs have a loop that is recorded iteration by iteration, although it need not be."""
     unrolled = {}
-    for seed in range(50):
+    for seed in seeds:
         symbolic = trace_of(program_of(seed, lines=22))
         if symbolic is not None and symbolic.unrolled:
             unrolled[seed] = [found.reason for found in symbolic.unrolled]
-    assert len(unrolled) <= MOST_UNROLLED, unrolled
+    assert len(unrolled) <= MOST_UNROLLED * len(seeds), unrolled
 
 
 @pytest.mark.long

@@ -14,7 +14,7 @@ from planned_ad.errors import UnsupportedError
 from . import random_loop_programs
 from .nested_oracle import ORDERS, check_second_derivatives
 from .random_programs import function_of, programs
-from .sweeps import sweep
+from .sweeps import drawn, sweep
 from .test_random_loops import NO_BOUND, is_finite, program_of, run, trace_of
 from .test_random_programs import arguments
 
@@ -50,13 +50,12 @@ def check_loops(seed: int, lines: int, **options) -> None:
         raise
 
 
-@settings(COMMON, max_examples=10)
-@given(programs())
+@drawn(programs(), few=4, many=40)
 def test_short_programs(source: str) -> None:
     check_program(source)
 
 
-@pytest.mark.parametrize("seed", sweep(range(4), slice(3)))
+@pytest.mark.parametrize("seed", sweep(range(4), slice(2)))
 def test_random_loops(seed: int) -> None:
     check_loops(seed, 14, orders=ORDERS[seed % 2 : 4 : 2] if seed % 3 else ORDERS)
 

@@ -19,6 +19,7 @@ from .oracle import (
     slope,
 )
 from .random_programs import function_of, programs
+from .sweeps import drawn
 from .tracing_oracle import perturbed_by_nothing as copied
 
 COMMON = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
@@ -82,21 +83,18 @@ def check_differences(f, traced, args: tuple, expected: dict) -> None:
     np.testing.assert_allclose(actual, fine, rtol=1e-5, atol=1e-5)
 
 
-@settings(COMMON, max_examples=15)
-@given(programs())
+@drawn(programs(), few=6, many=60)
 def test_short_programs(source: str) -> None:
     check(source, 0)
 
 
-@settings(COMMON, max_examples=8)
-@given(programs())
+@drawn(programs(), few=4, many=40)
 def test_other_layouts(source: str) -> None:
     for layout in (1, 2):
         check(source, layout)
 
 
-@settings(COMMON, max_examples=12)
-@given(programs(**LARGE))
+@drawn(programs(**LARGE), few=6, many=60)
 def test_larger_arrays(source: str) -> None:
     check(source, 3)
 

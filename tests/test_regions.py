@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
@@ -29,7 +28,7 @@ from planned_ad.regions.regions import (
     show,
 )
 
-examples = settings(max_examples=150, deadline=None, derandomize=True)
+from .sweeps import drawn
 
 
 def view_of(array: np.ndarray) -> View:
@@ -122,8 +121,7 @@ def chains(draw: DrawFn) -> tuple[View, View]:
 # One view.
 
 
-@examples
-@given(arrays())
+@drawn(arrays(), few=50, many=500)
 def test_show_is_the_numpy_view(array: np.ndarray) -> None:
     view = view_of(array)
     memory = np.arange(200)
@@ -132,45 +130,39 @@ def test_show_is_the_numpy_view(array: np.ndarray) -> None:
     assert shown.size == 0 or np.shares_memory(shown, memory)
 
 
-@examples
-@given(views)
+@drawn(views, few=50, many=500)
 def test_bounds_are_the_least_and_greatest_address(view: View) -> None:
     if view.size:
         found = addresses(view)
         assert view.bounds() == (found.min(), found.max())
 
 
-@examples
-@given(views)
+@drawn(views, few=50, many=500)
 def test_is_injective_is_never_wrong(view: View) -> None:
     if is_injective(view):
         assert np.unique(addresses(view)).size == view.size
 
 
-@examples
-@given(arrays(steps=0), st.data())
+@drawn(arrays(steps=0), st.data(), few=50, many=500)
 def test_is_injective_knows_slices_and_transposes(base: np.ndarray, data) -> None:
     part = base[tuple(data.draw(slices(n)) for n in base.shape)] if base.ndim else base
     assert is_injective(view_of(np.asarray(part).T))
 
 
-@examples
-@given(views, st.integers(0, 70))
+@drawn(views, st.integers(0, 70), few=50, many=500)
 def test_covers_is_exact(view: View, size: int) -> None:
     for extent in (view.size, size):
         truth = sorted(addresses(view).reshape(-1).tolist()) == list(range(extent))
         assert covers(view, extent) == truth
 
 
-@examples
-@given(pairs())
+@drawn(pairs(), few=50, many=500)
 def test_same_layout_is_exact(pair: tuple[View, View]) -> None:
     a, b = pair
     assert same_layout(a, b) == (a.shape == b.shape and np.array_equal(addresses(a), addresses(b)))
 
 
-@examples
-@given(views)
+@drawn(views, few=50, many=500)
 def test_is_identity_is_exact(view: View) -> None:
     truth = np.array_equal(addresses(view), np.arange(view.size).reshape(view.shape))
     assert is_identity(view, view.shape) == (truth and (view.offset == 0 or view.size > 0))
@@ -188,8 +180,7 @@ def test_contiguous_is_row_major(shape: tuple[int, ...]) -> None:
 # A view of a view.
 
 
-@examples
-@given(chains())
+@drawn(chains(), few=50, many=500)
 def test_compose_shows_the_same_elements(chain: tuple[View, View]) -> None:
     outer, inner = chain
     composed = compose(outer, inner)
@@ -205,14 +196,12 @@ def sliced(draw: DrawFn) -> tuple[View, View]:
     return view_of(outer), view_of(np.asarray(inner).T)
 
 
-@examples
-@given(sliced())
+@drawn(sliced(), few=50, many=500)
 def test_compose_finds_slices_and_transposes(chain: tuple[View, View]) -> None:
     assert compose(*chain) is not None
 
 
-@examples
-@given(chains())
+@drawn(chains(), few=50, many=500)
 def test_decompose_maps_indices(chain: tuple[View, View]) -> None:
     outer, inner = chain
     axes = decompose(inner, outer.shape)
@@ -224,8 +213,7 @@ def test_decompose_maps_indices(chain: tuple[View, View]) -> None:
         assert flat == addresses(inner)[index]
 
 
-@examples
-@given(arrays(injective=True))
+@drawn(arrays(injective=True), few=50, many=500)
 def test_inverse_undoes(array: np.ndarray) -> None:
     """`u[inverse]` undoes `v[view]`, for any shape of `v`."""
     view = view_of(array)
@@ -245,14 +233,12 @@ def rearranged(draw: DrawFn) -> tuple[View, tuple[int, ...]]:
     return view_of(np.flip(array, flipped)), shape
 
 
-@examples
-@given(rearranged())
+@drawn(rearranged(), few=50, many=500)
 def test_inverse_finds_transposes_and_reversals(case: tuple[View, tuple[int, ...]]) -> None:
     assert inverse(*case) is not None
 
 
-@examples
-@given(rearranged(), st.booleans())
+@drawn(rearranged(), st.booleans(), few=50, many=500)
 def test_inverse_finds_split_and_joined_axes(case: tuple[View, tuple[int, ...]], join: bool) -> None:
     shape = case[1]
     joined = (math.prod(shape[:2]), *shape[2:])
@@ -268,8 +254,7 @@ def test_inverse_finds_a_transposed_and_joined_axis() -> None:
     assert inverse(View(0, (3, 4), (1, 3)), (2, 2, 3)) == View(0, (2, 2, 3), (2, 1, 4))
 
 
-@examples
-@given(rearranged(), arrays())
+@drawn(rearranged(), arrays(), few=50, many=500)
 def test_permuted_shows_through(case: tuple[View, tuple[int, ...]], other: np.ndarray) -> None:
     """Where `through` puts target index `i` at flat position p of `shape`, the result shows target[i] at p."""
     through, shape = case
@@ -299,8 +284,7 @@ def layouts(draw: DrawFn) -> tuple[View, View, View]:
     return view_of(part), view_of(source), view_of(target)
 
 
-@examples
-@given(layouts())
+@drawn(layouts(), few=50, many=500)
 def test_remap_follows_the_array_to_another_layout(case: tuple[View, View, View]) -> None:
     view, source, target = case
     moved = remap(view, source, target)
@@ -313,8 +297,7 @@ def test_remap_follows_the_array_to_another_layout(case: tuple[View, View, View]
 # Two regions.
 
 
-@examples
-@given(pairs())
+@drawn(pairs(), few=50, many=500)
 def test_overlap_is_exact_without_loop_indices(pair: tuple[View, View]) -> None:
     a, b = pair
     truth = bool(np.intersect1d(addresses(a), addresses(b)).size)
@@ -323,15 +306,13 @@ def test_overlap_is_exact_without_loop_indices(pair: tuple[View, View]) -> None:
     assert not overlap(Region(0, a), Region(1, b))
 
 
-@examples
-@given(pairs())
+@drawn(pairs(), few=50, many=500)
 def test_overlap_below_address_zero(pair: tuple[View, View]) -> None:
     a, b = (View(v.offset - 50, v.shape, v.strides) for v in pair)
     assert overlap(Region(0, a), Region(0, b)) == bool(np.intersect1d(addresses(a), addresses(b)).size)
 
 
-@examples
-@given(pairs())
+@drawn(pairs(), few=50, many=500)
 def test_contains_is_never_wrong(pair: tuple[View, View]) -> None:
     a, b = pair
     if contains(Region(0, a), Region(0, b)):
@@ -339,8 +320,7 @@ def test_contains_is_never_wrong(pair: tuple[View, View]) -> None:
     assert not contains(Region(0, a), Region(1, b))
 
 
-@examples
-@given(pairs())
+@drawn(pairs(), few=50, many=500)
 def test_the_whole_contains_every_part(pair: tuple[View, View]) -> None:
     whole = contiguous((200,))
     assert contains(Region(0, whole), Region(0, pair[0]))
@@ -353,8 +333,7 @@ def moving(view: View, step: int) -> View:
     return View(view.offset + step * loop_index(0), view.shape, view.strides)
 
 
-@examples
-@given(pairs(), st.integers(-4, 4), st.integers(-4, 4))
+@drawn(pairs(), st.integers(-4, 4), st.integers(-4, 4), few=50, many=500)
 def test_overlap_in_a_loop_is_never_missed(pair: tuple[View, View], first: int, second: int) -> None:
     a, b = moving(pair[0], first), moving(pair[1], second)
     claimed = overlap(Region(0, a), Region(0, b))
@@ -363,15 +342,13 @@ def test_overlap_in_a_loop_is_never_missed(pair: tuple[View, View], first: int, 
         assert claimed or not np.intersect1d(*here).size
 
 
-@examples
-@given(pairs(), st.integers(-4, 4))
+@drawn(pairs(), st.integers(-4, 4), few=50, many=500)
 def test_overlap_of_regions_that_move_together_is_exact(pair: tuple[View, View], step: int) -> None:
     a, b = (moving(v, step) for v in pair)
     assert overlap(Region(0, a), Region(0, b)) == overlap(Region(0, pair[0]), Region(0, pair[1]))
 
 
-@examples
-@given(chains(), st.integers(0, 3))
+@drawn(chains(), st.integers(0, 3), few=50, many=500)
 def test_show_and_compose_inside_a_loop(chain: tuple[View, View], i: int) -> None:
     outer, inner = chain
     composed = compose(moving(outer, 3), inner)
@@ -380,8 +357,14 @@ def test_show_and_compose_inside_a_loop(chain: tuple[View, View], i: int) -> Non
         np.testing.assert_array_equal(shown, addresses(outer).reshape(-1)[addresses(inner)] + 3 * i)
 
 
-@examples
-@given(st.lists(st.integers(-5, 5), min_size=4, max_size=4), st.integers(-3, 3), st.integers(-9, 9), st.integers(-9, 9))
+@drawn(
+    st.lists(st.integers(-5, 5), min_size=4, max_size=4),
+    st.integers(-3, 3),
+    st.integers(-9, 9),
+    st.integers(-9, 9),
+    few=50,
+    many=500,
+)
 def test_affine_arithmetic(c: list[int], factor: int, i: int, j: int) -> None:
     indices = {0: i, 1: j}
     a, b = c[0] + c[1] * loop_index(0), c[2] + c[3] * loop_index(1)

@@ -12,6 +12,7 @@ from planned_ad.tape.interpret import GuardBroken
 from planned_ad.trace import trace
 
 from . import replaced_programs, set_and_deleted_programs
+from .sweeps import name_of, rotated
 from .tracing_oracle import replay
 
 X = np.linspace(1, 2, 24)
@@ -24,8 +25,7 @@ def points() -> list[np.ndarray]:
     return [X, once, both, X[::-1].copy()]
 
 
-@pytest.mark.parametrize("unroll", [0, 100])
-@pytest.mark.parametrize("f", set_and_deleted_programs.PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("f", "unroll"), rotated(set_and_deleted_programs.PROGRAMS, [0, 100]), ids=name_of)
 def test_what_is_set_and_deleted(f: Callable, unroll: int) -> None:
     found = trace(f, (X,), unroll=unroll)
     for x in points():
@@ -33,8 +33,7 @@ def test_what_is_set_and_deleted(f: Callable, unroll: int) -> None:
             np.testing.assert_allclose(replay(found, x.copy())[0], f(x), rtol=1e-12)
 
 
-@pytest.mark.parametrize("unroll", [0, 100])
-@pytest.mark.parametrize("f", replaced_programs.PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("f", "unroll"), rotated(replaced_programs.PROGRAMS, [0, 100]), ids=name_of)
 def test_what_is_replaced(f: Callable, unroll: int) -> None:
     found = trace(f, (X, np.array([99, 99])), unroll=unroll)
     for when in ([99, 99], [8, 13], [8, 99], [0, 3]):

@@ -20,6 +20,7 @@ from planned_ad.trace import Trace, trace
 
 from .oracle import assert_close, check_gradient, memories_for, shadows_in
 from .random_programs import function_of
+from .sweeps import left_out, rotated
 
 LABELS = np.random.default_rng(3).integers(0, 5, 23)
 
@@ -109,10 +110,13 @@ PROGRAMS = [softmax, log_likelihood, rotation, in_place, normalised, looked_up, 
 IN_LOOPS = [descended, stepped, repeated]
 
 
-@pytest.fixture(params=[(64, 3), (200, 0), (700, 0)], ids=["rows first", "rows last", "larger blocks"])
+BLOCKS = {"rows first": (64, 3), "rows last": (200, 0), "larger blocks": (700, 0)}
+
+
+@pytest.fixture(params=BLOCKS)
 def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """Everything is worth it, in blocks of a few rows."""
-    nbytes, pays = request.param
+    nbytes, pays = BLOCKS[request.param]
     for name, number in dict(WORTH=1, BLOCK_NBYTES=nbytes, PAYS=pays, LANES=2, LINE=1, MOST_NBYTES=1 << 30).items():
         monkeypatch.setattr(row_blocks, name, number)
     yield nbytes
@@ -144,7 +148,7 @@ def assert_same(f: Callable, *args: np.ndarray, kind: str = "gradient", **option
 
 
 @pytest.mark.parametrize("rows", [22, 23])
-@pytest.mark.parametrize("f", PROGRAMS)
+@pytest.mark.parametrize(("f", "small"), rotated(PROGRAMS, BLOCKS), indirect=["small"])
 def test_the_same_numbers(f: Callable, rows: int, small: int) -> None:
     parted = assert_same(f, *arguments(f, rows))
     assert any(isinstance(op, Loop) for op in parted.operations) or small > 500  # then hardly anything is saved
@@ -167,7 +171,7 @@ def test_compiled(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "rows at a time" in str(plan.explain()) or f is stepped
 
 
-@pytest.mark.parametrize("seed, count", [(5, 12), pytest.param(6, 100, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seed, count", [(5, 4), left_out((5, 12)), left_out((6, 100))])
 def test_random_programs(small: int, seed: int, count: int) -> None:
     rng, loops = np.random.default_rng(seed), 0
     for _ in range(count):

@@ -16,10 +16,10 @@ from planned_ad.trace import trace
 from .interpreted_plans import InterpretedPlan
 from .lists_in_turn_programs import IN_TURN, OTHERS_IN_TURN
 from .run_time_list_programs import LOOPS, PROGRAMS, sum_of_some
+from .sweeps import name_of, rotated
 
 
-@pytest.mark.parametrize("unroll", [0, 16])
-@pytest.mark.parametrize("f", [*PROGRAMS, *IN_TURN, *OTHERS_IN_TURN], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("f", "unroll"), rotated([*PROGRAMS, *IN_TURN, *OTHERS_IN_TURN], [0, 16]), ids=name_of)
 def test_lists_of_a_length_that_is_data(f: Callable, unroll: int) -> None:
     """Compiled where one trace serves for all inputs, and loops are loops."""
     rng = np.random.default_rng(0)
@@ -29,7 +29,7 @@ def test_lists_of_a_length_that_is_data(f: Callable, unroll: int) -> None:
         plan = planned_ad.compile(f, (x,), unroll=unroll, check=False)
     else:
         plan = InterpretedPlan(f, x, unroll=unroll)
-    for _ in range(8 if is_loop else 3):
+    for _ in range(5 if is_loop else 2):
         x, step = rng.normal(size=18), 1e-7 * direction
         assert plan(x) == pytest.approx(f(x), rel=1e-12)
         slope = (f(x + step) - f(x - step)) / 2e-7

@@ -9,6 +9,8 @@ import pytest
 
 import planned_ad
 
+from .sweeps import name_of, rotated
+
 
 def read_before_and_after(x):
     a = x.copy()
@@ -44,8 +46,11 @@ def flags(x):
     return total
 
 
-@pytest.mark.parametrize("options", [{}, {"unroll": 0}, {"on_branch": "record"}], ids=str)
-@pytest.mark.parametrize("f", [read_before_and_after, on_one_side, in_a_loop, flags], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("f", "options"),
+    rotated([read_before_and_after, on_one_side, in_a_loop, flags], [{}, {"unroll": 0}, {"on_branch": "record"}]),
+    ids=name_of,
+)
 def test_in_place(f: Callable, options: dict) -> None:
     rng = np.random.default_rng(0)
     plan = planned_ad.compile(f, (rng.random(4),), check=False, **options)

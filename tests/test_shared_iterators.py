@@ -15,6 +15,7 @@ import planned_ad
 from planned_ad.trace import trace
 
 from .interpreted_plans import with_loops_compiled
+from .sweeps import name_of, rotated
 
 W = np.arange(1.0, 7.0)
 
@@ -327,20 +328,18 @@ FLAT = (
 )
 
 
-@pytest.mark.parametrize("unroll", [0, 16])
-@pytest.mark.parametrize("length", [6, 24])
-@pytest.mark.parametrize("f", SHARED, ids=lambda f: f.__name__)
-def test_items_go_to_who_asks(f: Callable, length: int, unroll: int) -> None:
+@pytest.mark.parametrize(("f", "setting"), rotated(SHARED, [(6, 0), (24, 16), (6, 16), (24, 0)]), ids=name_of)
+def test_items_go_to_who_asks(f: Callable, setting: tuple[int, int]) -> None:
+    length, unroll = setting
     rng = np.random.default_rng(0)
     plan = with_loops_compiled(f, rng.random(length), unroll)
     for x in (rng.random(length), rng.random(length)):
         np.testing.assert_allclose(plan(x), f(x), rtol=1e-12)
 
 
-@pytest.mark.parametrize("unroll", [0, 16])
-@pytest.mark.parametrize("order", "CF")
-@pytest.mark.parametrize("f", FLAT, ids=lambda f: f.__name__)
-def test_flat_is_an_iterator_and_a_place(f: Callable, order: str, unroll: int) -> None:
+@pytest.mark.parametrize(("f", "setting"), rotated(FLAT, [("C", 0), ("F", 16), ("C", 16), ("F", 0)]), ids=name_of)
+def test_flat_is_an_iterator_and_a_place(f: Callable, setting: tuple[str, int]) -> None:
+    order, unroll = setting
     rng = np.random.default_rng(0)
     first, second, third = (np.asarray(rng.random((2, 3)), order=order) for _ in range(3))
     plan = with_loops_compiled(f, first, unroll)

@@ -19,6 +19,7 @@ from planned_ad.tape.verify import verify
 from planned_ad.trace import trace
 
 from .oracle import assert_close, check_gradient, memories_for
+from .sweeps import left_out
 
 RNG = np.random.default_rng(5)
 N = 70
@@ -101,9 +102,9 @@ def test_nothing_is_made_along_them():
     assert plan_memory(tape).workspace_nbytes <= 6 * N * 8 + 64 * 6  # neither distances nor differences
 
 
-@pytest.mark.parametrize("f", (rotation, products))
-def test_gradients(f):
-    check_gradient(lambda x, y: np.sum(f(x, y) ** 2), *arguments())
+@pytest.mark.parametrize(("f", "every_call"), [(rotation, True), (products, False), left_out((products, True))])
+def test_gradients(f, every_call):
+    check_gradient(lambda x, y: np.sum(f(x, y) ** 2), *arguments(), every_call=every_call)
 
 
 @pytest.mark.parametrize(
@@ -133,8 +134,11 @@ def test_an_empty_array_on_one_side_of_a_branch() -> None:
     np.testing.assert_allclose(plan.gradient(x, y)[0], 2.0 * x * np.where(y > 0.5, 4.0, 1.0))
 
 
-@pytest.mark.parametrize("subscripts", ["nij,njk->nik", "nij,jk->nik", "nji,njk->nki"])
-def test_small_products_of_a_batch_are_written_out(subscripts: str) -> None:
+OF_A_BATCH = [("nij,jk->nik", True), ("nij,njk->nik", False), ("nji,njk->nki", False)]
+
+
+@pytest.mark.parametrize(("subscripts", "every_call"), [*OF_A_BATCH, *(left_out((s, True)) for s, _ in OF_A_BATCH[1:])])
+def test_small_products_of_a_batch_are_written_out(subscripts: str, every_call: bool) -> None:
     """A vector holds the same element of many matrices; the rows of one do not fill any."""
     first, second = subscripts.split("->")[0].split(",")
     a, b = (RNG.random([N if c == "n" else 4 for c in part]) for part in (first, second))
@@ -146,7 +150,7 @@ def test_small_products_of_a_batch_are_written_out(subscripts: str) -> None:
     written = write_out_short_axes(tape)
     assert written is not tape
     assert all(v.shape in ((), (N,), (4, 4), (4,)) for op in walk(written.operations) for v in op.outputs)
-    check_gradient(f, a, b)
+    check_gradient(f, a, b, every_call=every_call)
 
 
 def test_products_of_long_and_narrow_matrices_stay() -> None:

@@ -20,6 +20,7 @@ from planned_ad.tape.tape import Branch, Loop, walk
 from planned_ad.trace import trace
 
 from . import random_loop_programs, random_programs
+from .sweeps import drawn
 from .tracing_oracle import perturbed_by_nothing as copied
 
 COMMON = settings(deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
@@ -115,16 +116,14 @@ def check_changes(f, args, argnums) -> None:
     assert column == found.shape[1]
 
 
-@settings(COMMON, max_examples=60)
-@given(random_programs.programs())
+@drawn(random_programs.programs(), few=20, many=200)
 def test_random_programs(source):
     rng = np.random.default_rng(2)
     args = (rng.normal(size=6), rng.normal(size=(4, 3)), 0.4, np.array([2, 0, 2]))
     check_changes(random_programs.function_of(returning_arrays(source)), args, (0, 1, 2))
 
 
-@settings(COMMON, max_examples=12)
-@given(st.integers(0, 10**6))
+@drawn(st.integers(0, 10**6), few=4, many=40)
 def test_random_loops(seed):
     rng = np.random.default_rng(seed)
     source = random_loop_programs.write_program(lambda low, high: int(rng.integers(low, high + 1)), frozenset(), 2)

@@ -13,6 +13,7 @@ from planned_ad.tape.tape import Loop, walk
 from planned_ad.trace import trace
 
 from .recorded_loops import loops_of, recorded
+from .sweeps import rotated
 from .tracing_oracle import assert_same, replay
 
 
@@ -252,9 +253,10 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("unroll", [0, 16, 300])
-@pytest.mark.parametrize("f, loops", OTHERS)
-def test_what_is_left_behind(f: Callable, loops: int, unroll: int) -> None:
+@pytest.mark.parametrize(("program", "unroll"), rotated(OTHERS, [0, 16, 300]))
+def test_what_is_left_behind(program: tuple[Callable, int], unroll: int) -> None:
+    f, loops = program
+
     def inputs(seed: int) -> list[np.ndarray]:
         rng = np.random.default_rng(seed)
         x = rng.random(24)

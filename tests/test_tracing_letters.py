@@ -12,6 +12,7 @@ from planned_ad.trace import trace
 
 from .interpreted_plans import InterpretedPlan
 from .recorded_loops import loops_of, recorded
+from .sweeps import name_of, rotated
 
 DNA, OTHER = "GATTACAGATTCCAGATACCAGGT", "CATXACGAATTXAGGATCCAAGTX"
 WEIGHT, PLACE = {"A": 0.1, "C": 0.2, "G": 0.3, "T": 0.4}, {"A": 0, "C": 2, "G": 1, "T": 3}
@@ -253,8 +254,7 @@ UNROLLED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("unroll", [0, 1, 16, 300])
-@pytest.mark.parametrize("f", [*ROLLED, *UNROLLED], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(("f", "unroll"), rotated([*ROLLED, *UNROLLED], [0, 1, 16, 300]), ids=name_of)
 def test_it_is_what_python_computes(f: Callable, unroll: int) -> None:
     recorded(f, vector(), unroll=unroll)
 

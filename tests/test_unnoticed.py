@@ -17,6 +17,8 @@ from planned_ad.errors import BoundsError, TraceError, UnsupportedError
 from planned_ad.python.liveness import reads_of
 from planned_ad.trace import trace
 
+from .sweeps import name_of, rotated
+
 State = enum.Enum("State", "WAIT DONE")
 LOW, HIGH = np.linspace(-0.9, 0.2, 7), np.linspace(-0.7, 0.9, 7)
 
@@ -134,8 +136,7 @@ IDENTITY = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("unroll", [0, 300])
-@pytest.mark.parametrize("f", IDENTITY)
+@pytest.mark.parametrize(("f", "unroll"), rotated(IDENTITY, [0, 300]), ids=name_of)
 def test_identity(f, unroll):
     for first, second in ((LOW, HIGH), (HIGH, LOW)):
         plan = planned_ad.compile(f, first, unroll=unroll)

@@ -177,14 +177,21 @@ def measured(name: str, *peers: str) -> dict[str, float]:
     return dict(zip(("planned_ad", *peers), times))
 
 
-def in_child(module: str, *words: str, one_processor: bool = True, timeout: float | None = None) -> dict:
-    """What `python -m benchmarks.MODULE WORDS` prints last; `one_processor`: run on one of them, with one thread.
+def in_child(
+    module: str,
+    *words: str,
+    package: str = "benchmarks",
+    python: str = sys.executable,
+    one_processor: bool = True,
+    timeout: float | None = None,
+) -> dict:
+    """What `python -m PACKAGE.MODULE WORDS` prints last; `one_processor`: run on one of them, with one thread.
 
     Raises `RuntimeError` if it fails, and `subprocess.TimeoutExpired` after `timeout` seconds.
     """
     environment = dict(os.environ, JAX_PLATFORMS="cpu", JAX_ENABLE_X64="1")
     child = subprocess.run(
-        [sys.executable, "-m", f"benchmarks.{module}", *words],
+        [python, "-m", f"{package}.{module}", *words],
         env=environment | ONE_THREAD if one_processor else environment,
         cwd=Path(__file__).parents[1],
         capture_output=True,
@@ -192,7 +199,7 @@ def in_child(module: str, *words: str, one_processor: bool = True, timeout: floa
         timeout=timeout,
     )
     if child.returncode != 0:
-        raise RuntimeError(f"benchmarks.{module} {' '.join(words)}\n{child.stderr}")
+        raise RuntimeError(f"{package}.{module} {' '.join(words)}\n{child.stderr}")
     return json.loads(child.stdout.splitlines()[-1])
 
 

@@ -30,7 +30,8 @@ Requires a verified tape; ensures the same operations up to the turn, and after 
 
 What the user wrote keeps the numbers that NumPy gives. An adjoint is the sweep's own arithmetic: there a product with
 the reciprocal, off by one rounding, is as good, and takes a quarter of the time, which counts where each iteration of a
-loop waits for the one before.
+loop waits for the one before. What is compared there stays as it is: of what the primal has computed, and the sweep
+computes again, the adjoint of an extremum asks which numbers are equal to it.
 
 Of a number that is known at run time only, the reciprocal is that of the number times a power of two, which the
 numerator is multiplied by as well: 1, but where the reciprocal itself would leave the range of normal numbers.
@@ -62,7 +63,7 @@ def multiply_by_reciprocals(tape: Tape) -> Tape:
     builder = rebuilt(tape)
     made = {value.id: op for op in walk(tape.operations) for value in op.outputs}
     around = {value.id for op in tape.operations[: tape.turn] for value in op.outputs}
-    dividing = _Dividing(builder, made)
+    dividing = _Dividing(builder, made, decisive_values(reverse))
     swept = dividing.block(reverse, around, {}, False)
     return replace(tape, operations=(*tape.operations[: tape.turn], *dividing.numbers, *swept))
 
@@ -81,6 +82,7 @@ class _Dividing:
 
     builder: TapeBuilder
     made: dict[int, Operation]
+    decisive: frozenset[int]
     constants: dict[int, Reciprocal | None] = field(default_factory=dict)
     numbers: list[Operation] = field(default_factory=list)  # the reciprocals of constants, before the sweep
 
@@ -95,16 +97,19 @@ class _Dividing:
                 if op.blocks:
                     inside = in_loop or isinstance(op, Loop)
                     for inner in itertools.chain.from_iterable(map(walk, op.blocks)):
-                        if is_division(inner) and self.divisor(inner).id in defined:
+                        if self.may_round(inner) and self.divisor(inner).id in defined:
                             self.find(inner, known, inside)
                     self.builder.emit(op.with_blocks(*(self.block(b, defined, known, inside) for b in op.blocks)))
-                elif is_division(op):
+                elif self.may_round(op):
                     self.divide(op, self.find(op, known, in_loop and self.divisor(op).id in around))
                 else:
                     self.builder.emit(op)
                 defined.update(value.id for value in op.outputs)
 
         return self.builder.recorded(write)
+
+    def may_round(self, op: Operation) -> TypeGuard[Apply]:
+        return is_division(op) and op.out.id not in self.decisive
 
     def divisor(self, op: Apply) -> Value:
         """What is divided by, once."""
@@ -172,6 +177,17 @@ class _Dividing:
         if isinstance(made, Apply) and made.primitive == "view" and made.operands[0].shape == factor.shape:
             return self.builder.view(factor, made.params["view"])
         return factor
+
+
+def decisive_values(operations: Iterable[Operation]) -> frozenset[int]:
+    """The values from which a truth, an integer or an extremum is computed: what a choice may hang on."""
+    found: set[int] = set()
+    for op in reversed([op for outer in operations for op in walk((outer,))]):
+        if isinstance(op, Apply) and (
+            op.out.id in found or op.out.dtype.kind != "f" or op.primitive in ("reduce_max", "reduce_min")
+        ):
+            found.update(v.id for v in op.operands)
+    return frozenset(found)
 
 
 def is_division(op: Operation) -> TypeGuard[Apply]:

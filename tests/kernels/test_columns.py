@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import planned_ad
+from tests import sweeps
 
 
 def lengths(x):
@@ -52,8 +53,7 @@ def triangle(x):
 WIDTHS = {lengths: 3, pairs: 2, quads: 4, some_only: 3, rotated: 3, in_place: 3, triangle: 3}
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("rows", [1, 7, 8, 16, 37])
+@pytest.mark.parametrize(("rows", "dtype"), sweeps.rotated([1, 7, 8, 16, 37], [np.float64, np.float32]))
 @pytest.mark.parametrize("function", WIDTHS, ids=lambda f: f.__name__)
 def test_gradients(function, rows, dtype):
     x = np.random.default_rng(rows).normal(size=(rows, WIDTHS[function])).astype(dtype)

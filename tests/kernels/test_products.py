@@ -20,7 +20,7 @@ def library_steps(plan, kind="call"):
     return [s for s in plan._variants[0].entry(kind).memory.steps if isinstance(s, LibraryStep)]
 
 
-@pytest.mark.parametrize("dtype, size", sweep(itertools.product((np.float64, np.float32), SIZES), slice(0, 8)))
+@pytest.mark.parametrize("dtype, size", sweep(itertools.product((np.float64, np.float32), SIZES), slice(0, 8, 2)))
 def test_every_order_of_axes(dtype, size):
     m, k, n = size
     a, b = RNG.normal(size=(m, k)).astype(dtype), RNG.normal(size=(k, n)).astype(dtype)

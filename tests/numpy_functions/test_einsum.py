@@ -6,11 +6,11 @@ import math
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planned_ad.tape.tape import Apply
 from planned_ad.trace import trace
+from tests.sweeps import drawn
 from tests.tracing_oracle import check
 
 LENGTHS = {"i": 2, "j": 3, "k": 4, "l": 1}
@@ -37,10 +37,9 @@ def subscripts(draw):
     return text, shapes
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
-@given(subscripts())
-def test_random(drawn) -> None:
-    text, shapes = drawn
+@drawn(subscripts(), few=80, many=800)
+def test_random(found: tuple[str, list[tuple[int, ...]]]) -> None:
+    text, shapes = found
     rng = np.random.default_rng(0)
     arrays = [np.asarray(rng.normal(size=shape)) for shape in shapes]
     check(lambda arrays: np.einsum(text, *arrays), arrays)

@@ -11,8 +11,9 @@ from planned_ad.errors import PlannedADError, SingularMatrixError
 from planned_ad.tape.tape import Loop, walk
 from planned_ad.trace import trace
 from tests.malloc import count_in_subprocess
-from tests.nested_oracle import check_second_derivatives
+from tests.nested_oracle import ORDERS, check_second_derivatives
 from tests.oracle import check_gradient
+from tests.sweeps import left_out
 from tests.tracing_oracle import assert_same, check, replay
 
 from .cases import CASES
@@ -28,10 +29,13 @@ SECOND = [
 BY_NAME = {case.name: case for case in CASES}
 
 
+@pytest.mark.parametrize("of_all", [False, left_out(True)])
 @pytest.mark.parametrize("name", SECOND)
-def test_second_derivatives_in_all_modes(name: str) -> None:
-    case = BY_NAME[f"linalg.{name}"]
-    check_second_derivatives(weighted(case.function), case.arguments, unroll=None)
+def test_second_derivatives_in_all_modes(name: str, of_all: bool) -> None:
+    """Forward over reverse mode beside another order, or all."""
+    case, other = BY_NAME[f"linalg.{name}"], ORDERS[1 + SECOND.index(name) % 3]
+    orders = ORDERS if of_all else (ORDERS[0], other)
+    check_second_derivatives(weighted(case.function), case.arguments, orders, unroll=None)
 
 
 # Errors: a call of a plan raises what NumPy raises, with the line, and writes nothing.

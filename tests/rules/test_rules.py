@@ -5,6 +5,8 @@ Derivatives of `view` and `gather` are not rows' adjoints; they are tested with 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from planned_ad.tape.builder import TapeBuilder
 from planned_ad.tape.interpret import Interpreter
 from planned_ad.tape.tape import Load, Store, Value
 
+from ..sweeps import left_out
 from ..tolerances import assert_derivative, assert_same
 from .cases import CASES, Case
 from .matrix_cases import FACTORED
@@ -167,17 +170,31 @@ def test_adjoint_reads_what_needs_says(name: str) -> None:
     assert found == [set(names) for names in rule.needs]
 
 
+def by_one_operand(cases: list[tuple[Case, int]]) -> list[tuple[Case, int]]:
+    """Each case with the adjoint of one operand, of another one from case to case."""
+    operands: dict[int, list[int]] = {}
+    for case, k in cases:
+        operands.setdefault(id(case), []).append(k)
+    turns = {case: own[number % len(own)] for number, (case, own) in enumerate(operands.items())}
+    return [(case, k) for case, k in cases if turns[id(case)] == k]
+
+
+of_operands = pytest.mark.parametrize("chosen", [by_one_operand, left_out(list)], ids=["one", "all"])
+
+
+@of_operands
 @names
-def test_adjoint_is_linear_in_the_cotangent(name: str) -> None:
-    for case, k in derivatives(name):
+def test_adjoint_is_linear_in_the_cotangent(name: str, chosen: Callable) -> None:
+    for case, k in chosen(derivatives(name)):
         first, second = cotangent(case, 1), cotangent(case, 2)
         separate = Adjoint(case, k, first).value - 3 * Adjoint(case, k, second).value
         assert_same(Adjoint(case, k, first - 3 * second).value, separate, case.evaluate().dtype)
 
 
+@of_operands
 @names
-def test_adjoint_in_float32(name: str) -> None:
-    for case, k in derivatives(name):
+def test_adjoint_in_float32(name: str, chosen: Callable) -> None:
+    for case, k in chosen(derivatives(name)):
         narrow, ct = case.cast(np.float32), cotangent(case).astype(np.float32)
         adjoint = Adjoint(narrow, k, ct).value
         assert adjoint.dtype == np.float32

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planned_ad.differentiate.reverse import reverse
@@ -13,10 +12,10 @@ from planned_ad.tape.interpret import array_of, interpret, memory_of
 from planned_ad.tape.tape import Value
 from planned_ad.tape.verify import verify
 
+from ..sweeps import drawn
 from ..test_regions import addresses, arrays, view_of
 
 FLOAT = np.dtype(np.float64)
-examples = settings(max_examples=150, deadline=None, derandomize=True)
 
 
 def weighted_gradient(x: np.ndarray, weights: np.ndarray, function) -> np.ndarray:
@@ -40,8 +39,7 @@ def bases_and_views(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
     return base, draw(arrays(base))
 
 
-@examples
-@given(bases_and_views())
+@drawn(bases_and_views(), few=50, many=500)
 def test_view(case: tuple[np.ndarray, np.ndarray]) -> None:
     base, array = case
     view = view_of(array)
@@ -52,8 +50,7 @@ def test_view(case: tuple[np.ndarray, np.ndarray]) -> None:
     np.testing.assert_allclose(gradient, expected.reshape(base.shape), rtol=1e-14)
 
 
-@examples
-@given(st.integers(0, 4), st.booleans())
+@drawn(st.integers(0, 4), st.booleans(), few=50, many=500)
 def test_gather(count: int, two_axes: bool) -> None:
     rng = np.random.default_rng(count)
     indices = [rng.integers(0, 3, count) for _ in range(1 + two_axes)]

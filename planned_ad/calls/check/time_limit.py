@@ -9,11 +9,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 ASLEEP = 10  # times as long may pass as it may run
 SHORTEST = 0.001  # seconds between two looks
 AGAIN = 0.05  # seconds, until code that has caught the exception gets it once more
+IMPORTS = "<frozen importlib"  # the files of Python's own import system
+COMPILERS = frozenset({"numba", "llvmlite"})
 
 
 class OutOfTime(BaseException):
@@ -25,10 +28,12 @@ class TimeLimit:
 
     Python looks for such an exception between its instructions: one long call of NumPy's ends first. It may come at any
     point of `end` too, which is called once more then, and uses plain locks, that no exception leaves halfway.
+    Imports and Numba's compilations end first as well: what they have left halfway would stay so in this process.
     """
 
     def __init__(self, seconds: float):
         self.seconds, self.target = seconds, threading.get_ident()
+        self.caller: FrameType | None = sys._getframe(1)
         self.begun = used_by(self.target)
         self.is_over = False
         self.running, self.lock = threading.Lock(), threading.Lock()
@@ -46,9 +51,19 @@ class TimeLimit:
                 if left > 0 and time.monotonic() < ends:
                     seconds = max(left, SHORTEST)
                     continue
-                if not self.is_over:
+                if not self.is_over and not self.is_making_what_stays():
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.target), ctypes.py_object(OutOfTime))
             seconds = AGAIN
+
+    def is_making_what_stays(self) -> bool:
+        """Whether the thread is importing a module, or compiling a function for all who call it later."""
+        frame = sys._current_frames().get(self.target)
+        while frame is not None and frame is not self.caller:  # which may itself be part of an import
+            name = str(frame.f_globals.get("__name__"))
+            if frame.f_code.co_filename.startswith(IMPORTS) or name.partition(".")[0] in COMPILERS:
+                return True
+            frame = frame.f_back
+        return False
 
     def end(self) -> None:
         """From here on nothing is raised; what is on its way comes now.
@@ -57,7 +72,7 @@ class TimeLimit:
         """
         self.is_over = True
         with self.lock:
-            pass
+            self.caller = None  # which has this in a variable
         for _ in range(10):
             pass
         if self.running.locked():

@@ -7,7 +7,7 @@
 >>> def lower_half(a, c):
 ...     for i in range(64):
 ...         c[i, :i] = a[:i] @ a[i]
->>> tape = simplify(primal(trace(lower_half, (np.zeros((64, 40)), np.zeros((64, 64)))).tape))
+>>> tape = simplify(primal(trace(lower_half, (np.zeros((64, 80)), np.zeros((64, 64)))).tape))
 >>> (loop,) = tape.operations
 >>> (cut,) = cuts_of(tape.buffers, loop, ())
 >>> str(cut.growth.extent), cut.growth.rows, cut.growth.least, cut.growth.most
@@ -32,7 +32,7 @@ from ...tape.tape import Apply, Buffer, Constant, IndexValue, Load, Loop, Operat
 
 LEAST_ROWS = 32  # of a triangle that is cut
 LEAST_DEPTH = 8  # multiplications for each number of the triangle
-LEAST_WORK = 1 << 15  # multiplications in all
+LEAST_WORK = 1 << 18  # multiplications in all: with fewer, nobody would wait for the code of all pieces
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,31 +7,31 @@
 >>> def lower_half(a, c):
 ...     for i in range(64):
 ...         c[i, :i] += a[:i] @ a[i]
->>> tape = trace(lower_half, (np.zeros((64, 40)), np.zeros((64, 64)))).tape
+>>> tape = trace(lower_half, (np.zeros((64, 80)), np.zeros((64, 64)))).tape
 >>> print(brief(tape))
 for i0 in range(0, 64, 1):
-    v0: float64[(i0), 40] = a[0:i0, :]
-    v1: float64[40] = a[i0, :]
+    v0: float64[(i0), 80] = a[0:i0, :]
+    v1: float64[80] = a[i0, :]
     v2: float64[(i0)] = contract(v0, v1, a_labels=(0, 1), b_labels=(1,), out_labels=(0,))
     v3: float64[(i0)] = c[i0, 0:i0]
     v4: float64[(i0)] = add(v3, v2)
     c[i0, 0:i0] = v4
 >>> print(brief(vectorise(tape)))
-v10: float64[32, 40] = a[0:32, :]
-v11: float64[32, 40] = a[32:64, :]
+v10: float64[32, 80] = a[0:32, :]
+v11: float64[32, 80] = a[32:64, :]
 v12: float64[32, 32] = contract(v10, v11, a_labels=(0, 1), b_labels=(2, 1), out_labels=(2, 0))
 v13: float64[32, 32] = c[32:64, 0:32]
 v14: float64[32, 32] = add(v13, v12)
 c[32:64, 0:32] = v14
-v25: float64[2, 16, 40] = a{+0 [2, 16, 40] by [1280, 40, 1]}
-v26: float64[2, 16, 40] = a{+640 [2, 16, 40] by [1280, 40, 1]}
+v25: float64[2, 16, 80] = a{+0 [2, 16, 80] by [2560, 80, 1]}
+v26: float64[2, 16, 80] = a{+1280 [2, 16, 80] by [2560, 80, 1]}
 v27: float64[2, 16, 16] = contract(v25, v26, a_labels=(3, 0, 1), b_labels=(3, 2, 1), out_labels=(3, 2, 0))
 v28: float64[2, 16, 16] = c{+1024 [2, 16, 16] by [2080, 64, 1]}
 v29: float64[2, 16, 16] = add(v28, v27)
 c{+1024 [2, 16, 16] by [2080, 64, 1]} = v29
 for i5 in range(0, 15, 1):
-    v35: float64[4, (i5 + 1), 40] = a{+0 [4, (i5 + 1), 40] by [640, 40, 1]}
-    v36: float64[4, 40] = a[i5 + 1:i5 + 50:16, :]
+    v35: float64[4, (i5 + 1), 80] = a{+0 [4, (i5 + 1), 80] by [1280, 80, 1]}
+    v36: float64[4, 80] = a[i5 + 1:i5 + 50:16, :]
     v37: float64[4, (i5 + 1)] = contract(v35, v36, a_labels=(2, 0, 1), b_labels=(2, 1), out_labels=(2, 0))
     v38: float64[4, (i5 + 1)] = c{+64*i5 + 64 [4, (i5 + 1)] by [1040, 1]}
     v39: float64[4, (i5 + 1)] = add(v38, v37)

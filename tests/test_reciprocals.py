@@ -1,0 +1,51 @@
+"""Divisions of the reverse sweep as products: not where the last bit says which number is the greatest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import planned_ad
+
+from .oracle import check_gradient
+
+RNG = np.random.default_rng(0)
+ROWS = 24
+
+
+def greatest(w, v):
+    total = 0.0
+    for i in range(ROWS):
+        total += np.max(w[i, : i + 1] / np.sqrt(20)) * v[i, 0]
+    return total
+
+
+def greatest_at_run_time(w, v):
+    total = 0.0
+    for i in range(ROWS):
+        total += np.min(w[i, : i + 1] / v[i, 0])
+    return total
+
+
+def causal_attention(w, v):
+    out = np.zeros_like(v)
+    for i in range(ROWS):
+        s = w[i, : i + 1] / np.sqrt(20)
+        s = np.exp(s - s.max())
+        s /= s.sum()
+        out[i] = s @ v[: i + 1]
+    return np.sum(np.sin(out))
+
+
+@pytest.mark.parametrize("f", [greatest, greatest_at_run_time, causal_attention])
+def test_extrema_of_quotients(f: Callable) -> None:
+    check_gradient(f, RNG.normal(size=(ROWS, ROWS)), 2.0 + RNG.random((ROWS, 5)), every_call=False)
+
+
+def test_each_extremum_has_one_place() -> None:
+    w, v = RNG.normal(size=(ROWS, ROWS)), np.ones((ROWS, 5))
+    dw, _ = planned_ad.compile(greatest, (w, v)).gradient(w, v)
+    assert ((dw != 0.0).sum(axis=1) == 1).all()
+    np.testing.assert_allclose(dw.sum(axis=1), 1.0 / np.sqrt(20))
