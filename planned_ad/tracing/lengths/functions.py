@@ -44,7 +44,7 @@ class VaryingCalls:
         if of is DATA:
             args, kwargs = ragged_padded.as_data(recorder, args), ragged_padded.as_data(recorder, kwargs)
         if function in ELEMENTWISE and not has_varying(kwargs.values()):
-            mapped = run_time_elementwise.mapped if of is DATA else ragged_padded.mapped
+            mapped = run_time_elementwise.mapped if of is DATA else ragged_padded.mapped_filled
             if of is DATA or function is not np.where:
                 return mapped(recorder, function, args, kwargs)
         implementation = FUNCTIONS.get(function)
@@ -108,7 +108,7 @@ def basis_of(*arrays: Any) -> Basis:
 def _reduction(function: Any) -> Callable[..., Any]:
     def called(recorder: Recorder, a: VaryingArray, axis: Any = None, *, keepdims: bool = False) -> Any:
         if type(a) is RaggedArray and function is np.prod:
-            found = ragged_padded.product(a, axis)
+            found = ragged_padded.product_along(a, axis)
         else:
             found = basis_of(a).reduced(a, function, axis)
         if not keepdims:
@@ -185,7 +185,7 @@ def _each(of_moved: Callable[..., Any], of_data: Callable[..., Any] | None) -> C
 
 def _as_data(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of elements in order, which takes any length as data."""
-    return _each(lambda a, *args, **kwargs: function(ragged_padded.of_run_time_length(a), *args, **kwargs), function)
+    return _each(lambda a, *args, **kwargs: function(ragged_padded.as_run_time(a), *args, **kwargs), function)
 
 
 def _array(recorder: Recorder, a: VaryingArray, dtype: Any = None) -> Any:
@@ -193,9 +193,9 @@ def _array(recorder: Recorder, a: VaryingArray, dtype: Any = None) -> Any:
 
 
 JOINING: dict[Any, Callable[..., Any]] = {
-    np.concatenate: ragged_joined.concatenate,
-    np.hstack: ragged_joined.hstack,
-    np.append: ragged_joined.append,
+    np.concatenate: ragged_joined.ragged_concatenate,
+    np.hstack: ragged_joined.ragged_hstack,
+    np.append: ragged_joined.ragged_append,
 }
 FUNCTIONS: dict[Any, Callable[..., Any]] = JOINING | {
     function: _reduction(function) for function in (np.sum, np.prod, np.any, np.all, np.max, np.min)

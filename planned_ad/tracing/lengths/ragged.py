@@ -250,7 +250,7 @@ def maker(number: float) -> Any:
     return made
 
 
-def positions(recorder: Recorder, extent: int) -> Any:
+def places_below(recorder: Recorder, extent: int) -> Any:
     """The integers below an extent, in order."""
     return seen(recorder.concrete(np.arange(int(extent))), View(0, (extent,), (1,)))
 
@@ -262,7 +262,7 @@ def ranged(recorder: Recorder, start: Any, stop: Any = None, step: Any = 1, dtyp
     if step not in (1, -1) or first is None or end is None or dtype not in (None, int, np.int64):
         raise refused(recorder, "makes, with such a step or type,", MOVED)
     length = (end - first) * step
-    return positions(recorder, ragged(recorder.scopes.capacity(length), length)) * step + start
+    return places_below(recorder, ragged(recorder.scopes.capacity(length), length)) * step + start
 
 
 MAKERS: dict[Any, Any] = {np.arange: ranged, np.zeros: maker(0.0), np.ones: maker(1.0), np.empty: maker(0.0)}

@@ -16,10 +16,10 @@ from ...regions.affine import exact
 from ..record.promotion import INT
 from ..record.recorder import Recorder
 from ..values.loop_index import index_of
-from .ragged import RaggedArray, positions, reduced, where
+from .ragged import RaggedArray, places_below, reduced, where
 
 
-def extreme_at(a: RaggedArray, axis: Any = None, *, extremum: Callable[..., Any], keepdims: bool = False) -> Any:
+def ragged_extreme_at(a: RaggedArray, axis: Any = None, *, extremum: Callable[..., Any], keepdims: bool = False) -> Any:
     """`numpy.argmax` (of `numpy.max`) and `numpy.argmin` (of `numpy.min`)."""
     recorder, shape = a.recorder, a.view.shape
     if axis is not None and not -a.ndim <= axis < a.ndim:
@@ -33,7 +33,7 @@ def extreme_at(a: RaggedArray, axis: Any = None, *, extremum: Callable[..., Any]
         best = best | np.isnan(a)
     places: Any = 0
     for k in axes:
-        own = positions(recorder, shape[k])
+        own = places_below(recorder, shape[k])
         beside = tuple(slice(None) if j == k else None for j in range(a.ndim))
         places = places * index_of(recorder, exact(shape[k])) + own[beside]
     last = math.prod(int(shape[k]) for k in axes) - 1
@@ -61,5 +61,5 @@ def has_elements(recorder: Recorder, extents: list[int]) -> bool:
     return not unknown
 
 
-argmax = functools.partial(extreme_at, extremum=np.max)
-argmin = functools.partial(extreme_at, extremum=np.min)
+argmax = functools.partial(ragged_extreme_at, extremum=np.max)
+argmin = functools.partial(ragged_extreme_at, extremum=np.min)

@@ -13,7 +13,7 @@ from .ragged import RaggedArray, seen
 from .varying import MOVED, refused
 
 
-def concatenate(recorder: Recorder, arrays: Any, axis: Any = 0) -> Any:
+def ragged_concatenate(recorder: Recorder, arrays: Any, axis: Any = 0) -> Any:
     """`numpy.concatenate`."""
     parts = [a if type(a) is RaggedArray else recorder.array(recorder.value_of(a)) for a in arrays]
     if axis is None or any(type(a) is RaggedArray and a.ndim != parts[0].ndim for a in parts):
@@ -40,14 +40,18 @@ def concatenate(recorder: Recorder, arrays: Any, axis: Any = 0) -> Any:
     return seen(found, View(0, tuple(shape), strides))
 
 
-def hstack(recorder: Recorder, arrays: Any) -> Any:
+def ragged_hstack(recorder: Recorder, arrays: Any) -> Any:
     """`numpy.hstack`."""
     arrays = [np.atleast_1d(a) if not np.ndim(a) else a for a in arrays]
-    return concatenate(recorder, arrays, 0 if np.ndim(arrays[0]) == 1 else 1)
+    return ragged_concatenate(recorder, arrays, 0 if np.ndim(arrays[0]) == 1 else 1)
 
 
-def append(recorder: Recorder, array: Any, values: Any, axis: Any = None) -> Any:
+def ragged_append(recorder: Recorder, array: Any, values: Any, axis: Any = None) -> Any:
     """`numpy.append`."""
     if axis is None and (np.ndim(array) > 1 or np.ndim(values) > 1):
         raise refused(recorder, "joins, as one line,", MOVED)
-    return hstack(recorder, (array, values)) if axis is None else concatenate(recorder, (array, values), axis)
+    return (
+        ragged_hstack(recorder, (array, values))
+        if axis is None
+        else ragged_concatenate(recorder, (array, values), axis)
+    )

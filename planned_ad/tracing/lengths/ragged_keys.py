@@ -24,7 +24,7 @@ from ..values.python_errors import is_caught
 from .keys import takes_all
 from .moving_keys import place, puts_in_front, split
 from .ragged import RaggedArray, common_shape, seen, where
-from .ragged_padded import leading, padded
+from .ragged_padded import filled_up, leading_part
 from .varying import MOVED, VaryingArray, refused
 
 
@@ -42,7 +42,7 @@ def shown(array: Any, key: Any) -> Any:
     found = seen_for(array, view, rest)
     if rest is None:
         return found
-    return chosen(found, rest) if type(found) is RaggedArray else found[rest]
+    return chosen_of(found, rest) if type(found) is RaggedArray else found[rest]
 
 
 def put(array: Any, key: Any, value: Any) -> None:
@@ -56,14 +56,14 @@ def put(array: Any, key: Any, value: Any) -> None:
     view, rest = split(array, key)
     target = seen_for(array, view, rest)
     if rest is None:
-        put_whole(target, value)
+        put_all(target, value)
     elif type(target) is RaggedArray:
         put_chosen(target, rest, value)
     else:
         target[rest] = value
 
 
-def put_whole(target: Any, value: Any) -> None:
+def put_all(target: Any, value: Any) -> None:
     """`target[...] = value`, unless it is the very same, as where `A[i] += y` ends."""
     if not (type(value) is type(target) and target.storage.is_same(value.storage) and value.layout == target.layout):
         shape = target.view.shape if type(target) is RaggedArray else target.shape
@@ -100,16 +100,16 @@ class Chosen:
         return (*rest[: self.place], *self.common, *rest[self.place :])
 
 
-def chosen(array: RaggedArray, key: tuple[Any, ...]) -> Any:
+def chosen_of(array: RaggedArray, key: tuple[Any, ...]) -> Any:
     """`array[key]` for a key with a part for each axis, some of which are traced or index arrays."""
     recorder = array.recorder
     axis = masked_axis(array, key)
     if axis is not None:
-        return padded(array, 0)[(*key[:axis], padded(key[axis], False))]
-    parts = parts_of(array, key)
+        return filled_up(array, 0)[(*key[:axis], filled_up(key[axis], False))]
+    parts = index_parts(array, key)
     if not any(map(is_several, parts)):
-        return shown_at(array, parts)
-    found = elements(array, parts)
+        return shown_by_data(array, parts)
+    found = elements_chosen(array, parts)
     front = array.storage.read(recorder, found.view, None)  # type: ignore[arg-type]
     value = recorder.apply("gather", front, *found.indices)
     return recorder.result(moved_axes(recorder, value, 0, found.place, len(found.common)))
@@ -122,19 +122,12 @@ def put_chosen(array: RaggedArray, key: tuple[Any, ...], value: Any) -> None:
     if axis is not None:
         put_where(array, axis, key[axis], value)
         return
-    parts = parts_of(array, key)
+    parts = index_parts(array, key)
     if not any(map(is_several, parts)):
-        target = shown_at(array, parts, is_view=True)
-        if (
-            type(value) is not type(target)
-            or not target.storage.is_same(value.storage)
-            or value.layout != target.layout
-        ):
-            shape = target.view.shape if type(target) is RaggedArray else target.shape
-            target.write(fitting(recorder, value, array.dtype, shape))
+        put_all(shown_by_data(array, parts, is_view=True), value)
         return
     storage.check_writeable(storage.base, recorder.builder.line)
-    found = elements(array, parts)
+    found = elements_chosen(array, parts)
     new = recorder.builder.broadcast(fitting(recorder, value, array.dtype, found.shape), found.shape)
     new = moved_axes(recorder, new, found.place, 0, len(found.common))
     storage.scatter(recorder, found.view, found.indices, new)
@@ -156,9 +149,9 @@ def masked_axis(array: RaggedArray, key: tuple[Any, ...]) -> int | None:
 def put_where(array: RaggedArray, axis: int, mask: RaggedArray, value: Any) -> None:
     """`array[mask] = value` along an axis."""
     if issubclass(type(value), VaryingArray) or np.size(value) != 1:
-        found = padded(array, 0)
-        found[(*(slice(None),) * axis, padded(mask, False))] = value
-        array.write(leading(found, array.view.shape).read())
+        found = filled_up(array, 0)
+        found[(*(slice(None),) * axis, filled_up(mask, False))] = value
+        array.write(leading_part(found, array.view.shape).read())
         return
     condition = mask[(slice(None), *(None,) * (array.ndim - axis - 1))]
     recorder = array.recorder
@@ -166,7 +159,7 @@ def put_where(array: RaggedArray, axis: int, mask: RaggedArray, value: Any) -> N
     array.write(recorder.value_of(where(recorder, condition, number, array)))
 
 
-def parts_of(array: RaggedArray, key: tuple[Any, ...]) -> list[Any]:
+def index_parts(array: RaggedArray, key: tuple[Any, ...]) -> list[Any]:
     """The parts of a key as slices that take all, integers and index arrays."""
     recorder = array.recorder
     varying = [k for k, part in enumerate(key) if type(part) is RaggedArray]
@@ -183,12 +176,12 @@ def is_several(part: Any) -> bool:
     return bool(getattr(part, "ndim", 0))
 
 
-def shown_at(array: RaggedArray, parts: list[Any], is_view: bool = False) -> Any:
+def shown_by_data(array: RaggedArray, parts: list[Any], is_view: bool = False) -> Any:
     """The view that traced integers show; an element as a number, unless `is_view`."""
     recorder, storage, view = array.recorder, array.storage, array.view
     at = [k for k, part in enumerate(parts) if type(part) is not slice]
     rest = [k for k, part in enumerate(parts) if type(part) is slice]
-    indices = tuple(within(recorder, recorder.value_of(parts[k], INT), view.shape[k], k) for k in at)
+    indices = tuple(index_below(recorder, recorder.value_of(parts[k], INT), view.shape[k], k) for k in at)
     extents, strides = tuple(view.shape[k] for k in at), tuple(view.strides[k] for k in at)
     if type(storage) is MovingStorage:
         indices, extents, strides = storage.indices + indices, storage.extents + extents, storage.strides + strides
@@ -200,12 +193,12 @@ def shown_at(array: RaggedArray, parts: list[Any], is_view: bool = False) -> Any
     return seen(RaggedArray(recorder, moving, view), left)
 
 
-def elements(array: RaggedArray, parts: list[Any]) -> Chosen:
+def elements_chosen(array: RaggedArray, parts: list[Any]) -> Chosen:
     """What index arrays choose."""
     recorder, view = array.recorder, array.view
     at = [k for k, part in enumerate(parts) if type(part) is not slice]
     rest = [k for k, part in enumerate(parts) if type(part) is slice]
-    indices = [within(recorder, recorder.value_of(parts[k], INT), view.shape[k], k) for k in at]
+    indices = [index_below(recorder, recorder.value_of(parts[k], INT), view.shape[k], k) for k in at]
     common = common_shape([index.shape for index in indices], recorder)
     order = [*at, *rest]
     front = View(view.offset, tuple(view.shape[k] for k in order), tuple(view.strides[k] for k in order))
@@ -213,7 +206,7 @@ def elements(array: RaggedArray, parts: list[Any]) -> Chosen:
     return Chosen(front, spread, common, 0 if puts_in_front(parts) else at[0])
 
 
-def within(recorder: Recorder, index: Value, extent: int, axis: int) -> Value:
+def index_below(recorder: Recorder, index: Value, extent: int, axis: int) -> Value:
     """An index, or an array of them, counted from 0, with a guard that it is in range; until then it is cut off."""
     if not isinstance(extent, Ragged):
         return in_range(recorder, index, extent, axis)

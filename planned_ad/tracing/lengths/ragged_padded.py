@@ -21,14 +21,14 @@ from .run_time_arrays import RunTimeArray
 from .sources import Memory
 
 
-def padded(a: RaggedArray, number: Any) -> Any:
+def filled_up(a: RaggedArray, number: Any) -> Any:
     """The elements with `number` behind them, as an array of integer extents: the most that its own may be."""
     found = a.recorder.concrete(np.full(tuple(map(int, a.view.shape)), number, a.dtype))
-    leading(found, a.view.shape).write(a.read())
+    leading_part(found, a.view.shape).write(a.read())
     return found
 
 
-def leading(array: Any, shape: tuple[int, ...]) -> Any:
+def leading_part(array: Any, shape: tuple[int, ...]) -> Any:
     """The view of the first elements along each axis, as many as `shape` says."""
     layout = array.layout
     return seen(array, View(layout.offset, shape, layout.strides))
@@ -52,28 +52,30 @@ def in_lines(function: Callable[..., Any], behind: Callable[[np.dtype], Any], de
     """A function that gives as many elements as it takes, those of each line from that one and those before, or all."""
 
     def called(a: RaggedArray, axis: Any = default) -> Any:
-        found = a.recorder.call(function, (padded(a, behind(a.dtype)),), {"axis": line_of(a, axis)})
-        return leading(found, a.view.shape)
+        found = a.recorder.call(function, (filled_up(a, behind(a.dtype)),), {"axis": line_of(a, axis)})
+        return leading_part(found, a.view.shape)
 
     return called
 
 
-def mapped(recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def mapped_filled(
+    recorder: Recorder, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """A function of elements."""
     shape = common_shape([recorder.value_of(item).shape for item in args if np.ndim(item)], recorder)
-    found = recorder.call(function, tuple(padded(a, 1) if type(a) is RaggedArray else a for a in args), kwargs)
-    return leading(found, shape)
+    found = recorder.call(function, tuple(filled_up(a, 1) if type(a) is RaggedArray else a for a in args), kwargs)
+    return leading_part(found, shape)
 
 
-def product(a: RaggedArray, axis: Any) -> Any:
+def product_along(a: RaggedArray, axis: Any) -> Any:
     """`numpy.prod`."""
     recorder, shape = a.recorder, a.view.shape
-    line = None if axis is None else line_of(a, axis)
-    found = recorder.call(np.prod, (padded(a, 1),), {"axis": line})
-    return found if line is None else leading(found, (*shape[:line], *shape[line + 1 :]))
+    line = a.ndim if axis is None else line_of(a, axis)
+    found = recorder.call(np.prod, (filled_up(a, 1),), {"axis": None if axis is None else line})
+    return leading_part(found, (*shape[:line], *shape[line + 1 :])) if found.ndim else found
 
 
-def of_run_time_length(a: RaggedArray) -> RunTimeArray:
+def as_run_time(a: RaggedArray) -> RunTimeArray:
     """The elements as an array whose length is data."""
     recorder, shape = a.recorder, a.view.shape
     along = [k for k, extent in enumerate(shape) if type(extent) is not int]
@@ -83,7 +85,7 @@ def of_run_time_length(a: RaggedArray) -> RunTimeArray:
     count = recorder.builder.index_value(exact(shape[axis]))
     if recorder.scopes.bounds(exact(shape[axis]))[0] < 0:
         count = recorder.apply("maximum", count, recorder.constant(0, INT))
-    found = padded(a, 0)
+    found = filled_up(a, 0)
     front = found.transpose([axis, *(k for k in range(a.ndim) if k != axis)])
     return RunTimeArray(recorder, Memory(front, 0, 1), RunTime(count, int(shape[axis])), axis, front.shape[1:], a.dtype)
 
@@ -92,7 +94,7 @@ def as_data(recorder: Recorder, items: Any) -> Any:
     """Arguments with such arrays among them as arrays whose length is data, to meet others of these."""
     kind = type(items)
     if kind is RaggedArray:
-        return of_run_time_length(items)
+        return as_run_time(items)
     if kind is tuple or kind is list:
         return kind(as_data(recorder, item) for item in items)
     return {name: as_data(recorder, item) for name, item in items.items()} if kind is dict else items

@@ -36,7 +36,7 @@ from .held import (
     taken_apart,
     zero_like,
 )
-from .letters import CODE, Letters, all_texts, is_text
+from .letters import CODE, Letters, all_texts, may_be_text
 from .none_or_number import PARTS, NoneOrNumber
 from .state import State
 from .stored_forms import KINDS, Array, Number
@@ -202,7 +202,7 @@ class Joiner:
             return self.join_lists(name, old, new)
         if NoneOrNumber in (type(old), type(new)):
             return self.join_optional(name, old, new)
-        if is_text(old) and is_text(new) and recorder.scopes.decisions.letters is not False:
+        if may_be_text(old) and may_be_text(new) and recorder.scopes.decisions.letters is not False:
             letters = Letters(all_texts(old, new), is_chosen=True)
             return Items(letters, CODE, (self.number(name, letters.code_of(old), INT, True),))
         parts, others = taken_apart(old), taken_apart(new)

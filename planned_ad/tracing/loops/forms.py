@@ -40,7 +40,7 @@ from ..values.number_types import types_in
 from ..values.scalar_tracer import ScalarTracer
 from .form import Allocate, HandedOn, NotCarried, Stores, scaled_index
 from .held import is_number, memory_of, number_type, optional_parts, put_together, same, taken_apart
-from .letters import CODE, Letters, all_texts, is_text
+from .letters import CODE, Letters, all_texts, may_be_text
 from .none_or_number import PARTS, NoneOrNumber, optional
 from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
@@ -91,7 +91,7 @@ def texts_of(form: HandedOn) -> tuple[str | None, ...] | None:
     """The texts that something of this form may be; None where it is no text."""
     if isinstance(form, Items):
         return form.kind.texts if isinstance(form.kind, Letters) else None
-    return all_texts(form.value) if isinstance(form, Unchanged) and is_text(form.value) else None
+    return all_texts(form.value) if isinstance(form, Unchanged) and may_be_text(form.value) else None
 
 
 def form_of_letters(letters: Letters, form: HandedOn) -> HandedOn:

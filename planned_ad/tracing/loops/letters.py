@@ -45,7 +45,7 @@ class Letters:
     def code_of(self, value: Any) -> Any:
         """The place of a text among these; None where it is none of them."""
         if type(value) is not Letter:
-            return self.texts.index(value) if is_text(value) and value in self.texts else None
+            return self.texts.index(value) if may_be_text(value) and value in self.texts else None
         others = value.letters.texts
         if others == self.texts[: len(others)]:
             return value.code
@@ -140,7 +140,7 @@ for _name in (*vars(str), *ASKED_FOR):
         _asking(_name)
 
 
-def is_text(value: Any) -> bool:
+def may_be_text(value: Any) -> bool:
     """Whether it may take turns with texts, of which data say which one."""
     return value is None or type(value) in (str, Letter)
 

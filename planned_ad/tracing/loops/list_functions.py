@@ -48,7 +48,10 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         if recorder.is_array(items) and items.ndim == 1 and len(items) > recorder.unroll:
             return listed_numbers(recorder, items, site, kind)
         if not is_generator_expression(items):
-            return followed(recorder, kind(items), site)
+            made = kind(items)
+            if kind is list:
+                recorder.copied_lists.add(id(made))
+            return followed(recorder, made, site)
         return collected_items(recorder, items, site, kind)
 
     def show(items: Any) -> Any:

@@ -298,7 +298,7 @@ class Pairs:
         return first, second
 
 
-def accumulate(recorder: Recorder, items: Any, func: Any = None, *, initial: Any = None) -> Any:
+def accumulate_(recorder: Recorder, items: Any, func: Any = None, *, initial: Any = None) -> Any:
     """`itertools.accumulate`: sums and products of the elements of an array are scans."""
     scan = SCANS.get(func)
     is_axis = issubclass(type(items), TracedArray) and not items.is_known and items.ndim == 1
@@ -310,7 +310,7 @@ def accumulate(recorder: Recorder, items: Any, func: Any = None, *, initial: Any
 class Totals:
     """The items of `itertools.accumulate`: those of a scan, or item by item, each with what there is in memory then."""
 
-    def __init__(self, recorder: Recorder, items: TracedArray, scan: Any, join: Callable[[Any, Any], Any]):
+    def __init__(self, recorder: Recorder, items: Any, scan: Any, join: Callable[[Any, Any], Any]):
         self.recorder, self.items, self.join = recorder, items, join
         self.found, self.version = recorder.call(scan, (items,), {}), items.storage.root.version
         self.last: tuple[int, Any] = (-1, None)  # the item that was fetched last
@@ -388,7 +388,7 @@ SEQUENCES: dict[Any, Callable[..., Any]] = {
     np.ndindex: ndindex,
     np.ndenumerate: ndenumerate,
     np.nditer: nditer,
-    itertools.accumulate: accumulate,
+    itertools.accumulate: accumulate_,
     itertools.islice: islice,
     itertools.pairwise: pairwise,
     itertools.product: product,

@@ -323,7 +323,7 @@ def insert(recorder, arr, obj, values, axis=None):
     if is_one:
         shape = (*a.shape[:axis], values.shape[axis], *a.shape[axis + 1 :])
         values = recorder.array(broadcast(recorder, recorder.value_of(values, a.dtype), shape))
-        order = positions.with_inserted(recorder, obj, a.shape[axis], shape[axis], axis)
+        order = positions.places_with_inserted(recorder, obj, a.shape[axis], shape[axis], axis)
         return np.take(concatenate(recorder, (a, values), axis), order, axis)
     slots = np.arange(a.shape[axis])[obj] if isinstance(obj, slice) else np.asarray(obj)
     count = np.count_nonzero(slots) if slots.dtype == bool else slots.size
@@ -341,7 +341,7 @@ def insert(recorder, arr, obj, values, axis=None):
 def delete(recorder, arr, obj, axis=None):
     if positions.is_one_traced(recorder, obj):
         a, axis = _lined(recorder, arr, axis)
-        rest = np.take(a, positions.without(recorder, obj, a.shape[axis], axis), axis)
+        rest = np.take(a, positions.places_without(recorder, obj, a.shape[axis], axis), axis)
         return rest.copy("F") if a.flags.fnc else rest
     a, axis = _static_position(recorder, "delete", arr, obj, axis)
     rest = a[_at(a.ndim, axis, np.delete(np.arange(a.shape[axis]), obj))]

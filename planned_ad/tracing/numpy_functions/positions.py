@@ -25,14 +25,14 @@ def is_one_traced(recorder: Recorder, place: object) -> bool:
     return recorder.is_scalar(place) and not place.is_known and place.dtype.kind in "iu"  # type: ignore[attr-defined]
 
 
-def without(recorder: Recorder, place: Any, count: int, axis: int) -> Any:
+def places_without(recorder: Recorder, place: Any, count: int, axis: int) -> Any:
     """The positions below `count` other than `place`."""
     taken = recorder.result(in_range(recorder, recorder.value_of(place, INT), count, axis))
     rest = np.arange(count - 1)
     return positions_below(recorder, rest + (rest >= taken), count)
 
 
-def with_inserted(recorder: Recorder, place: Any, count: int, more: int, axis: int) -> Any:
+def places_with_inserted(recorder: Recorder, place: Any, count: int, more: int, axis: int) -> Any:
     """The positions below `count`, with the `more` that follow them put in before `place`."""
     counted = np.where(place < 0, place + count, place)
     before = recorder.result(

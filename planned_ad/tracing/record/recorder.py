@@ -93,6 +93,7 @@ class Recorder:
         self.verified: set[Site] = set()  # loops of which several passes have been compared
         self.tabled: dict[Site, Line] = {}  # loops whose items are made of plain numbers
         self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
+        self.copied_lists: set[int] = set()  # of these, what `list` has made of other things
         self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
         self.rows_given: set[Site] = set()  # those of which the program has seen rows, or copies
         self.gives_truths = False  # whether the program holds truths of Python that only a plan knows
@@ -431,7 +432,8 @@ class Recorder:
         """Whether a list of numbers is written to, or has others than integers, of which none shapes the trace."""
         if not self.holds_numbers(items):
             return False
-        return not self.holds_integers(items) or any(is_written_in(f, items) for f in user_frames(sys._getframe(1)))
+        is_table = id(items) in self.copied_lists or self.holds_integers(items)
+        return not is_table or any(is_written_in(f, items) for f in user_frames(sys._getframe(1)))
 
     def holds_numbers(self, items: Any) -> bool:
         """Whether a list has numbers as items, traced or not, or such lists."""
