@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+import numpy as np
+
 from ..rules.table import RULES
 from ..tape.tape import Apply, Constant, IndexValue, Operation, Value
 
@@ -19,6 +21,8 @@ FEW = 8  # elements: their sum costs no more than keeping it
 COPY_FROM = 4.0  # an array of this cost is read from where the program has stored it
 ONCE = 1.5  # a number of this cost is computed once for many elements; a single operation or read, for each
 WASTE = 1 << 20  # bytes for iterations that need not run: beyond them a value is computed again, whatever it costs
+JUMPS = ("floor", "ceil", "trunc", "rint", "rint_product", "sign", "copysign", "floor_divide", "remainder")
+EXTREMA_ALONG = ("reduce_max", "reduce_min")
 # What gives the very same bits again: arithmetic may be contracted otherwise in other surroundings.
 SELECTIONS = ("negative", "absolute", "minimum", "maximum", "where", "sign", "floor", "ceil", "trunc", "rint", "cast")
 
@@ -56,6 +60,12 @@ def evaluated_parts(op: Operation, operands: Iterable[Parts]) -> Parts:
 def is_short(op: Apply, parts: Parts) -> bool:
     """Whether evaluating all `parts` of what `op` makes costs no more than keeping it."""
     return sum(parts.values()) <= (ARRAY_LIMIT if op.out.shape else SCALAR_LIMIT)
+
+
+def hangs_on_a_bit(primitive: str, dtype: np.dtype) -> bool:
+    """Whether the last bit of an operand may decide what a primitive gives: a truth, an integer, another step, or which
+    numbers are equal to an extremum, as its adjoint asks."""
+    return dtype.kind != "f" or primitive in JUMPS or primitive in EXTREMA_ALONG
 
 
 def rounds_nothing(op: Apply) -> bool:

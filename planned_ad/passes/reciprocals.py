@@ -30,8 +30,8 @@ Requires a verified tape; ensures the same operations up to the turn, and after 
 
 What the user wrote keeps the numbers that NumPy gives. An adjoint is the sweep's own arithmetic: there a product with
 the reciprocal, off by one rounding, is as good, and takes a quarter of the time, which counts where each iteration of a
-loop waits for the one before. What is compared there stays as it is: of what the primal has computed, and the sweep
-computes again, the adjoint of an extremum asks which numbers are equal to it.
+loop waits for the one before. What is compared or rounded down there stays as it is: of what the primal has computed,
+and the sweep computes again, the adjoint of an extremum asks which numbers are equal to it.
 
 Of a number that is known at run time only, the reciprocal is that of the number times a power of two, which the
 numerator is multiplied by as well: 1, but where the reciprocal itself would leave the range of normal numbers.
@@ -47,6 +47,7 @@ from typing import TypeGuard
 
 import numpy as np
 
+from ..analysis.cost import hangs_on_a_bit
 from ..regions.regions import is_ragged
 from ..tape.builder import TapeBuilder, rebuilt
 from ..tape.tape import Apply, Constant, Loop, Operation, Tape, Value, walk
@@ -180,12 +181,10 @@ class _Dividing:
 
 
 def decisive_values(operations: Iterable[Operation]) -> frozenset[int]:
-    """The values from which a truth, an integer or an extremum is computed: what a choice may hang on."""
+    """The values whose last bit may decide something."""
     found: set[int] = set()
     for op in reversed([op for outer in operations for op in walk((outer,))]):
-        if isinstance(op, Apply) and (
-            op.out.id in found or op.out.dtype.kind != "f" or op.primitive in ("reduce_max", "reduce_min")
-        ):
+        if isinstance(op, Apply) and (op.out.id in found or hangs_on_a_bit(op.primitive, op.out.dtype)):
             found.update(v.id for v in op.operands)
     return frozenset(found)
 

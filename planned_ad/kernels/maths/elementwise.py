@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from ...analysis.cost import hangs_on_a_bit
 from ...planning.schedule import Compute, Item, Reduce
 from ..llvm.types import constant, register_type, value_unless
 from . import vector_functions as vecmath
@@ -42,18 +43,17 @@ BITWISE = {
 
 
 def decisive_items(items: Sequence[Item]) -> frozenset[int]:
-    """The items of a nest from which a Boolean, an integer or an extremum is computed: what a choice may hang on.
+    """The items of a nest whose last bit may decide what is computed from them.
 
-    The adjoint of an extremum asks which elements are equal to it.
     Contracted or not as the code around them happens to be, they could decide one way in the primal and another way
     where the reverse sweep computes them again. Rounded one by one they decide as NumPy does, everywhere.
     """
     found: set[int] = set()
     for number in range(len(items) - 1, -1, -1):
         item = items[number]
-        if isinstance(item, Compute) and (number in found or item.dtype.kind != "f"):
+        if isinstance(item, Compute) and (number in found or hangs_on_a_bit(item.primitive, item.dtype)):
             found.update(item.operands)
-        elif isinstance(item, Reduce) and item.operation in ("reduce_max", "reduce_min"):
+        elif isinstance(item, Reduce) and hangs_on_a_bit(item.operation, item.dtype):
             found.add(item.source)
     return frozenset(found)
 
