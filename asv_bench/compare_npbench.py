@@ -3,7 +3,7 @@
 Value and gradient of a weighted sum of the results, by all floating arrays: of the kernel in plain NumPy (`npbench/`),
 by planned_ad, and of an expert's port to JAX (`npbench/ports/`). Each figure is the least of several fresh processes
 that take turns, all on one processor with one thread, in time of that processor. `jax by ours` is JAX's time by ours:
-above 1, planned_ad is faster; `compile`, up to the first result, is ours by JAX's. Values and gradients have to agree.
+above 1, planned_ad is faster; `compile`, up to a first gradient, is ours by JAX's. Values and gradients have to agree.
 
 Where JAX is in another environment: `--jax-python /path/to/its/python`. Where there is none, its columns are empty.
 """
