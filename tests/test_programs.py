@@ -130,7 +130,7 @@ def test_gradient(name: str) -> None:
     check_gradient(f, *args, **options, every_call=False)
 
 
-@pytest.mark.parametrize("name", sweep(PROGRAMS, slice(0, None, 6)))
+@pytest.mark.parametrize("name", sweep(PROGRAMS, slice(0, None, 9)))
 def test_every_call(name: str) -> None:
     f, args, _ = PROGRAMS[name]
     check_every_call(compiled(f, *args), f, args)

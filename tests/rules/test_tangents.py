@@ -13,6 +13,7 @@ from planned_ad.rules.algebra import Symbol
 from planned_ad.tape.builder import TapeBuilder
 from planned_ad.tape.interpret import Interpreter
 
+from ..sweeps import left_out
 from ..tolerances import SAME, assert_derivative, assert_same
 from .cases import CASES, Case
 from .matrix_cases import FACTORED
@@ -63,9 +64,10 @@ def floating_cases(name: str) -> list[Case]:
 
 # The cotangents of others are added in place by reverse.py; the next test compares them with differences.
 @pytest.mark.parametrize("name", [name for name in ROWS if name not in BY_KIND])
-def test_tangent_agrees_with_the_adjoints(name: str) -> None:
+@pytest.mark.parametrize("every", [2, left_out(1)])
+def test_tangent_agrees_with_the_adjoints(name: str, every: int) -> None:
     """`<ct, tangent(t)> = sum_k <adjoint_k(ct), t_k>`, with and without each of the tangents."""
-    for case in floating_cases(name):
+    for case in floating_cases(name)[::every]:
         ct, full = cotangent(case), directions(case)
         adjoints = {k: Adjoint(case, k, ct).value for k in full if case.rule.adjoints[k] is not None}
         for chosen in subsets(full):
@@ -91,9 +93,10 @@ def test_tangent_agrees_with_finite_differences(name: str) -> None:
                 assert_derivative(actual, differences(case, k, ct, direction))
 
 
+@pytest.mark.parametrize("every", [3, left_out(1)])
 @names
-def test_tangent_in_float32(name: str) -> None:
-    for case in floating_cases(name):
+def test_tangent_in_float32(name: str, every: int) -> None:
+    for case in floating_cases(name)[::every]:
         narrow = case.cast(np.float32)
         given = {k: t.astype(np.float32) for k, t in directions(case).items()}
         wide = {k: t.astype(np.float64) for k, t in given.items()}
