@@ -148,11 +148,11 @@ class Placement:
         return self.new_step(Nest(domain=domain, sweep=self.sweep))
 
     def goes_along(self, nest: Nest) -> bool:
-        """Whether a nest runs along an axis that suits what the next operation reads."""
+        """Whether a nest runs along an axis that suits what the next operation reads, or writes."""
         if len(nest.domain) < 2 or math.prod(nest.domain) < LARGE or not self.along:
             return True
-        reads = (item.view for item in nest.items if isinstance(item, Read))
-        axes = frozenset().union(*map(axes_along, reads))
+        views = (item.view for item in nest.items if isinstance(item, Read | Write))
+        axes = frozenset().union(*map(axes_along, views))
         return not axes or not axes.isdisjoint(self.along)
 
     def nest(self, step: int) -> Nest:
@@ -173,9 +173,8 @@ class Placement:
         for value, view in operands:
             for leaf in self.anchors.leaves(value, view, self.position):
                 first = max(first, self.after_leaf(leaf, domain))
-                loaded = leaf.source.region.view if isinstance(leaf.source, Loaded) else None
-                shown = leaf.view if loaded is None else compose(loaded, leaf.view)
-                along |= axes_along(shown) if shown is not None and len(domain) > 1 else set()
+                shown = leaf.source.region.view if isinstance(leaf.source, Loaded) else leaf.view
+                along |= axes_along(shown) if len(domain) > 1 else frozenset()
         self.along = frozenset(along)
         return first
 

@@ -27,7 +27,7 @@ from ..tape.tape import (
     Value,
 )
 from .anchors import Anchors, operand_view
-from .placement import Placement
+from .placement import Placement, axes_along
 from .schedule import BranchStep, GatherRead, GuardStep, LibraryStep, LoopStep, Memory, Reduce, Step, Write
 
 
@@ -148,6 +148,7 @@ def place_library(out: Placement, op: Apply) -> None:
 def place_store(out: Placement, op: Store) -> None:
     domain, view = op.region.shape, over(op.value, op.region.shape)
     first = max(out.first_step(((op.value, view),), domain), out.order.after(op.region, domain, write=True))
+    out.along |= axes_along(op.region.view)
     if out.tape.buffers[op.region.buffer].visible:
         first = max(first, out.barrier)
     step = out.nest_for(domain, first)
