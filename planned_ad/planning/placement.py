@@ -22,7 +22,8 @@ result#1 = r0
 Requires decided anchors; ensures steps in which every access finds what the program means.
 
 Operations are placed in program order. For each, the first step that it may be in follows from what it reads
-and writes; it joins the earliest later nest over the same domain. So elementwise chains fuse, and reverse
+and writes; it joins the earliest later nest over the same domain (where arrays are large, one that runs along the
+axis along which its own lie). So elementwise chains fuse, and reverse
 work that needs only intact inputs joins the nest of its primal. Scalar code forms one block per sweep.
 """
 
