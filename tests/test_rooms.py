@@ -198,6 +198,19 @@ def test_a_call_that_needs_more_room_is_right(f: Callable, count: int, scale: fl
     assert len(plan._variants) == 1
 
 
+def test_there_is_room_for_what_the_check_has_seen(narrow: None) -> None:
+    """Nothing is compiled a second time for the example's own length."""
+    start = far(N)
+    checked = planned_ad.compile(roots, start, unroll=0)
+    assert dict(checked.explain().checked.iterations)  # counted
+    variant = checked._variants[0]
+    gradient = checked.gradient(start)
+    assert variant.room > 1 and checked._variants == [variant]
+    unchecked = compiled(roots, start)
+    np.testing.assert_array_equal(gradient, unchecked.gradient(start))
+    assert unchecked._variants[0].room == variant.room
+
+
 def test_gradients_with_more_room_against_differences(narrow: None) -> None:
     plan = compiled(roots, near(N))
     plan.gradient(far(N))

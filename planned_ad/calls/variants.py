@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..caching.folders import belonging_to
-from ..differentiate.keep.rooms import MORE
+from ..differentiate.keep.rooms import MORE, times_enough
 from ..errors import PlannedADError
 from ..planning.schedule import guard_steps
 from ..python.garbage import seldom_collected
@@ -261,7 +261,8 @@ def added(
     for refuse in plan._asked.values():
         refuse(traced)
     limits = plan._options["preserve_args"], plan._options["memory_limit"], plan._options["threads"]
-    variant = Variant(traced, checked, *limits, plan._slow_path, plan, watch, stored=stored)
+    room = times_enough(traced.tape, dict(checked.iterations))
+    variant = Variant(traced, checked, *limits, plan._slow_path, plan, watch, room, stored)
     plan._variants.append(variant)
     return variant
 

@@ -48,12 +48,15 @@ class LoopInterpreter(Interpreter):
         The buffers that the tape writes to.
     ways : dict
         Of each branch that was met, by identity, it and the ways that runs have taken: see `taken`.
+    iterations : dict
+        Of each loop whose length data decide, by index, how many iterations all of its runs have had together.
     """
 
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, **options)
         self.written: Container[int] = frozenset()
         self.ways: dict[int, tuple[Branch, list[int]]] = {}
+        self.iterations: dict[int, int] = {}
 
     def step(self, op: Operation) -> None:
         if isinstance(op, Branch):
@@ -114,6 +117,7 @@ class TapeInterpreter(LoopInterpreter):
         self.indices.clear()
         for _, ways in self.ways.values():
             ways[LAST] = 0
+        self.iterations.clear()
         for id, memory in self.memories.items():
             known = self.buffers[id].array
             if id in memories:
@@ -246,17 +250,27 @@ class LoopCode:
             self.add(depth, f"if {trips} > {most}: raise ValueError('a loop runs more often than there is room for')")
             if op.step < 0:
                 start = f"{start} + ({most} - {trips}) * {op.step}"
+            self.counted(op, trips, depth)
         index = f"i{op.index}"
         self.add(depth, f"for {index} in range({start}, {start} + ({trips}) * {op.step}, {op.step}):")
         self.bound.append(op.index)
         if while_flag(op) is not None:
             load, branch = op.body
             self.operation(load, depth + 1)
-            self.add(depth + 1, f"if not v{branch.predicate.id}: break")  # type: ignore[attr-defined]
+            self.add(depth + 1, f"if not v{branch.predicate.id}:")  # type: ignore[attr-defined]
+            self.counted(op, f"({index} - ({start})) * {op.step}", depth + 2)
+            self.add(depth + 2, "break")
             self.block(branch.blocks[0], depth + 1)
+            self.add(depth, "else:")
+            self.counted(op, trips, depth + 1)
         else:
             self.block(op.body, depth + 1)
         self.bound.pop()
+
+    def counted(self, op: Loop, run: str, depth: int) -> None:
+        """So many iterations more; `run`: those of the run that ends here."""
+        self.names["iterations"] = self.interpreter.iterations
+        self.add(depth, f"iterations[{op.index}] = iterations.get({op.index}, 0) + {run}")
 
     def branch(self, op: Branch, depth: int) -> None:
         taken = self.name("b", self.interpreter.taken(op))

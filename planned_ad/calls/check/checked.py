@@ -55,6 +55,8 @@ class Checked:
         Whether loops were unrolled since they made a difference; `fallbacks` says which.
     seconds : float
         How long it took.
+    iterations : tuple of (int, int)
+        Of each loop whose length data decide, its index, and how many iterations it has had: so many need room.
     """
 
     compared: tuple[str, ...] = ()
@@ -62,6 +64,7 @@ class Checked:
     others: int = 0
     unrolled: bool = False
     seconds: float = 0.0
+    iterations: tuple[tuple[int, int], ...] = ()
 
     def __str__(self) -> str:
         found = [*self.compared, *([f"not compared: {self.left_out}"] if self.left_out else [])]
@@ -91,6 +94,7 @@ class Comparison:
         self.noise: list[Any] | None = None  # of each pair, where it was needed
         self.running = ""
         self.others = 0  # inputs that were compared beside these
+        self.iterations: dict[int, int] = {}  # of each loop whose length data decide, by index
         self.interpreter: TapeInterpreter | None = None  # of a tape that may take other ways, for other inputs too
 
     def difference(self, seconds: float | None) -> Difference | None:
@@ -209,6 +213,8 @@ class Comparison:
         else:
             self.interpreter = TapeInterpreter(self.trace.tape, memories)
         results = self.interpreter.results()
+        for index, count in self.interpreter.iterations.items():
+            self.iterations[index] = max(count, self.iterations.get(index, 0))
         if is_kept:  # and so its memory
             results = [np.array(result) for result in results]
             memories = {id: memory.copy() for id, memory in self.interpreter.memories.items() if id in memories}
@@ -339,7 +345,10 @@ class Comparison:
             for pair in self.pairs
             if pair.name.startswith("the result") or pair.name in written
         ]
-        return Checked(compared=tuple(compared), others=self.others, unrolled=unrolled, seconds=seconds)
+        most = tuple(self.iterations.items())
+        return Checked(
+            compared=tuple(compared), others=self.others, unrolled=unrolled, seconds=seconds, iterations=most
+        )
 
 
 class Outcome:

@@ -112,7 +112,8 @@ def with_its_function(
 
 def of_function(traced: Trace, found: Checked) -> Checked:
     """What is known of a derivative where this is known of its function."""
-    return replace(found, compared=tuple(f"{traced.name}: {what}" for what in found.compared), unrolled=False)
+    compared = tuple(f"{traced.name}: {what}" for what in found.compared)
+    return replace(found, compared=compared, unrolled=False, iterations=())  # of other loops
 
 
 def unrolled(

@@ -138,6 +138,14 @@ def capacities(tape: Tape, times: int) -> dict[int, int]:
     return found
 
 
+def times_enough(tape: Tape, iterations: Mapping[int, int]) -> int:
+    """How many times as much room does where loops, by index, run so often; 1 where nothing is known of them."""
+    times = 1
+    while iterations and any(room < iterations.get(index, 0) for index, room in capacities(tape, times).items()):
+        times *= MORE
+    return times
+
+
 def widest(loop: Loop) -> int:
     """Bytes of the largest value in a loop."""
     return max((value.nbytes for op in walk(loop.body) for value in op.outputs), default=0)

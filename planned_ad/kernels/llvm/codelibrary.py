@@ -36,6 +36,9 @@ class Optimization:
     and 7 % off the time to compile, and ``slp_vectorize`` added 34 % and 63 %; neither changed the number of
     instructions. Code without loops that only checks and calls is as fast by five passes, in a quarter of the time:
     what the whole pipeline does to it is mostly to number values, over and over, in search of what it can leave out.
+    Where a block has very many loads and stores, functions are simplified one by one, which is all but the end of the
+    pipeline: there loads are sought that the iteration before has stored, by a comparison of each access with each
+    other one, half of the time. Short bodies gain by that (a recurrence in its own array runs in half of the time).
     """
 
     level: int = 3
@@ -47,6 +50,7 @@ class Optimization:
 
 LITTLE = Optimization(level=2, loop_vectorize=False, loop_unroll=False)
 ONLY_CHECKS = Optimization(level=2, loop_vectorize=False, loop_unroll=False, only_checks=True)
+MANY_ACCESSES = 64  # in one block
 
 
 REGISTERED: dict[str, Callable[[str], str]] = {}  # by the prefix of symbols, what registers one with LLVM by the rest
@@ -101,7 +105,7 @@ class MachineCode(NamedTuple):
         with llvm.create_context() as context, llvm.parse_assembly(text, context) as parsed:
             parsed.triple, parsed.data_layout = llvm.get_process_triple(), str(machine.target_data)
             parsed.verify()
-            _optimize(parsed, machine, optimization)
+            _optimize(parsed, machine, optimization, most_accesses(text) >= MANY_ACCESSES)
             return cls(machine.emit_object(parsed), parsed.as_bitcode())
 
 
@@ -246,7 +250,12 @@ def _empty_engine() -> llvm.ExecutionEngine:
     return engine
 
 
-def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, wanted: Optimization) -> None:
+def most_accesses(text: str) -> int:
+    """Loads and stores of the block of a module that has the most."""
+    return max(block.count(" = load ") + block.count("  store ") for block in text.split(":\n"))
+
+
+def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, wanted: Optimization, one_by_one: bool) -> None:
     """One pipeline in place of Numba's three.
 
     Numba optimises each function, then the module cheaply, then the module fully: the earlier two bring reference
@@ -260,6 +269,7 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, wanted: Optim
         options.slp_vectorization = wanted.slp_vectorize
         options.loop_unrolling = wanted.loop_unroll
         builder = llvm.create_pass_builder(machine, options)
+        parts: list[llvm.ModuleRef | llvm.ValueRef] = [module]
         if wanted.only_checks and hasattr(newpassmanagers.ModulePassManager, "add_new_gvn_pass"):
             passes = llvm.create_new_module_pass_manager()
             passes.add_sroa_pass()
@@ -267,9 +277,12 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, wanted: Optim
             passes.add_new_gvn_pass()
             passes.add_instruction_combine_pass()
             passes.add_simplify_cfg_pass()
+        elif one_by_one and not wanted.loop_vectorize and not wanted.slp_vectorize:
+            passes, parts = builder.getFunctionPassManager(), [f for f in module.functions if not f.is_declaration]
         else:
             passes = builder.getModulePassManager()
-        passes.run(module, builder)
+        for part in parts:
+            passes.run(part, builder)
         # `passes.close()` would forget 140 KB in the llvmlite that has this base class, which comes after another.
         getattr(newpassmanagers, "NewPassManager", type(passes))._dispose(passes)
         passes.detach()
