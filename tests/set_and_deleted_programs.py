@@ -342,6 +342,32 @@ def lazy_name(x):
     return t
 
 
+def name_caught_around(x):
+    t = 0.0
+    try:
+        for k in range(n):
+            if x[k] > 2.5:
+                best = 2.0 * x[k]
+            t += x[k] * best
+    except UnboundLocalError:
+        t = x[0] - 1.0
+    return t
+
+
+def name_caught_each_time(x):
+    t = 0.0
+    for k in range(n):
+        if x[k] > 2.5:
+            best = 2.0 * x[k]
+        try:
+            best
+        except NameError:
+            t += x[k]
+        else:
+            t += 2.0 * x[k]
+    return t
+
+
 def lazy_slot(x):
     class A:
         __slots__ = ("s",)
@@ -514,6 +540,8 @@ PROGRAMS = (
     lazy_glob,
     lazy_local,
     lazy_name,
+    name_caught_around,
+    name_caught_each_time,
     lazy_slot,
     deleted,
     bool_slot_meth,

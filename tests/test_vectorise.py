@@ -460,7 +460,23 @@ def one_side_stores():
     return b.primal()
 
 
-CHOICES = [guarded_root, three_ways, one_side_stores]
+def one_number_in_each_element():
+    """for i: c[:] = x * x[i]; if x[i] > 0: c[:] = x[i]; s += sum(c) * x[i]"""
+    b = Program()
+    x, c, s = b.argument("x", N), b.local("c", N), b.local("s")
+    b.store(s.whole, b.constant(0.0))
+    with b.loop(0, N) as i:
+        u, v = b.load(at(x, i)), b.load(s.whole)
+        b.store(c.whole, b.apply("multiply", b.load(x.whole), u))
+        with b.side() as then:
+            b.store(c.whole, u)
+            total = b.apply("reduce_sum", b.load(c.whole), axes=(0,))
+            b.store(s.whole, b.apply("add", v, b.apply("multiply", total, u)))
+        b.branch(b.apply("greater", u, b.constant(0.0)), then, [])
+    return b.primal(b.load(s.whole))
+
+
+CHOICES = [guarded_root, three_ways, one_side_stores, one_number_in_each_element]
 
 
 @pytest.mark.parametrize("program", CHOICES, ids=lambda p: p.__name__)

@@ -12,6 +12,7 @@ import functools
 import signal
 import time
 import traceback
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -64,13 +65,17 @@ class TooSlow(BaseException):
 
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise `TooSlow` at the next line of Python after so many seconds of work, whatever else the machine does."""
+    """Raise `TooSlow` at the next line of Python after so many seconds of work, whatever else the machine does.
 
-    def stop(*_: object) -> None:
-        raise TooSlow
+    Where that is one of Hypothesis's callback of the garbage collector, which loses exceptions: a little later.
+    """
+
+    def stop(_: int, frame: types.FrameType | None) -> None:
+        if frame is None or frame.f_code.co_name != "gc_callback":
+            raise TooSlow
 
     before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds, 0.1)
     try:
         yield
     finally:

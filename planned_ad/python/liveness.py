@@ -138,6 +138,15 @@ def catches_anywhere(code: types.CodeType, error: type[Exception]) -> bool:
     return any(catches(code, target, kinds) for _, _, target in handlers(code))
 
 
+def is_missed(frame: types.FrameType, name: str) -> bool:
+    """Whether the function, or one of those that wait for it, may handle that a variable of it has no value."""
+    code, error = frame.f_code, UnboundLocalError
+    kinds = frozenset(kind.__name__ for kind in error.__mro__)
+    reads = [i.offset for i in instructions_of(code) if is_load(i, name)]
+    targets = (t for start, end, t in handlers(code) if any(start <= place < end for place in reads))
+    return any(catches(code, target, kinds) for target in targets) or is_in_users_try(frame, error)
+
+
 @functools.lru_cache(1024)
 def catches(code: types.CodeType, target: int, kinds: frozenset[str]) -> bool:
     """Whether an error with one of these names that comes to the handler there is handled: by it, or further out.

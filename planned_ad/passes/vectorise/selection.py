@@ -129,10 +129,14 @@ class _Selecting:
             self.keep(op)
 
     def forward(self, op: Load, value: Value) -> None:
+        self.rename(op, value)
+        self.forwarded[op.region.buffer] += 1
+
+    def rename(self, op: Load, value: Value) -> None:
+        """`value` for what `op` loads; a number that was stored in each element is as many of them."""
         if value.shape != op.out.shape:
             value = self.builder.broadcast(value, op.out.shape)
         self.names[op.out.id] = value
-        self.forwarded[op.region.buffer] += 1
 
     def keep(self, op: Operation) -> None:
         for value in op.outputs:
@@ -249,7 +253,7 @@ class _Side:
             case Constant() | IndexValue():
                 self.walk.keep(op)
             case Load():
-                self.walk.names[op.out.id] = self.current(op.region, op)
+                self.walk.rename(op, self.current(op.region, op))
             case Apply():
                 self.walk.keep(self.guarded(op))
             case Store(accumulate=True):

@@ -11,6 +11,7 @@ import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ...python.liveness import is_missed
 from ...regions.affine import Extent, affine, exact
 from ...tape.tape import Buffer, Loop, Operation, Value, walk
 from ..lengths.run_time_counts import limited
@@ -204,14 +205,15 @@ class LoopTrace:
         """What to raise where a variable is read that only some iterations may have given a value; None where it stays.
 
         Of the function's own variables, which hold nothing before the loop, the trace starts again with None in them:
-        what reads them needs a number, and where there is none the function has an error too.
+        what reads them needs a number, and where there is none the function has an error too, which nothing handles.
         """
         scopes = self.recorder.scopes
         known = scopes.decisions.unset.setdefault(self.site, set())
         if known is None:  # that has been tried
             return None
         key = (id(self.frame), "local", name)
-        if name not in self.frame.f_code.co_varnames or key in self.origin.values or name in known:
+        is_own = name in self.frame.f_code.co_varnames and key not in self.origin.values
+        if not is_own or name in known or is_missed(self.frame, name):
             return None
         known.add(name)
         self.recorder.watch.off()
