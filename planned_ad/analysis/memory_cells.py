@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,9 +42,13 @@ class Cells:
             return None
         if self.cuts is None:
             return View(view.offset - self.buffer.low, view.shape, view.strides)
-        box = box_of(view, self.axes)
-        assert box is not None
+        box = self.box(view)
         return tuple(slice(bisect_left(cut, a), bisect_left(cut, b)) for cut, (a, b) in zip(self.cuts, box))
+
+    def box(self, view: View) -> Box:
+        found = None if self.axes is None else box_of(view, self.axes)
+        assert found is not None, "no region that has cut this buffer"
+        return found
 
     def part(self, states: np.ndarray, view: View) -> np.ndarray:
         """The states of the cells that `view` shows (writable, no copy)."""
@@ -53,20 +57,19 @@ class Cells:
     def reach(self, states: np.ndarray, view: View) -> tuple[int, int] | None:
         """For a view of neighbours: the first and one past the last that is in a true cell, of those it shows."""
         part = self.part(states, view)
-        if self.cuts is None:
+        if not self.cuts:
             flat, edges = part, range(len(part) + 1)
         else:
-            box = box_of(view, self.axes)
-            assert box is not None
-            moving = [k for k, (a, b) in enumerate(box) if b - a > 1]
-            if len(moving) != 1 or part.size != part.shape[moving[0]]:
+            box = self.box(view)
+            axis, *inner = [k for k, (a, b) in enumerate(box) if b - a > 1] or [len(box) - 1]
+            if part.size != part.shape[axis]:
                 return None
-            (axis,) = moving
             start, stop = box[axis]
             flat = part.ravel()
             places = self.cuts[axis]
             within = places[bisect_left(places, start) : bisect_left(places, stop) + 1]
-            edges = [place - start for place in within]  # type: ignore[assignment]
+            unit = math.prod(box[k][1] - box[k][0] for k in inner)
+            edges = [(place - start) * unit for place in within]  # type: ignore[assignment]
         true = np.flatnonzero(flat)
         return (edges[true[0]], edges[true[-1] + 1]) if true.size else None
 
@@ -102,45 +105,83 @@ def leaves(operations: Iterable[Operation], loops: tuple[Loop, ...]) -> Iterator
 
 
 def cut(buffer: Buffer, views: Iterable[View]) -> Cells:
+    views = [view for view in views if view.size]
     axes = axes_of(buffer.view)
-    boxes = [box_of(view, axes) for view in views if view.size]
-    known = [box for box in boxes if box is not None]
-    if axes is None or len(known) < len(boxes) or (not axes.axes and buffer.span != 1):
+    if axes is None or (not axes.axes and buffer.span != 1):
+        return Cells(buffer, None, None)
+    others = [view for view in views if box_of(view, axes) is None]
+    axes = finer(axes, {abs(stride) for view in others for stride in view.strides}) if others else axes
+    boxes = [box for box in (box_of(view, axes) for view in views) if box is not None]
+    if len(boxes) < len(views):
         return Cells(buffer, None, None)
     cuts = tuple(
-        tuple(sorted({0, extent, *(place for box in known for place in box[k])}))
+        tuple(sorted({0, extent, *(place for box in boxes for place in box[k])}))
         for k, (_, extent, _) in enumerate(axes.axes)
     )
     return Cells(buffer, axes, cuts)
 
 
-def box_of(view: View, axes: Axes | None) -> Box | None:
-    """What `view` shows as an interval along each axis; None where that is no such box."""
-    if axes is None or not isinstance(view.offset, int):
+def finer(axes: Axes, strides: Iterable[int]) -> Axes:
+    """The axes of a buffer, cut in two wherever one of these strides goes along an axis in whole steps.
+
+    >>> finer(Axes(0, ((0, 10, 144), (1, 144, 1))), {12, 1})
+    Axes(low=0, axes=((0, 10, 144), (1, 12, 12), (1, 12, 1)))
+    """
+    found: list[tuple[int, int, int]] = []
+    for k, extent, stride in axes.axes:
+        steps, end = [abs(stride)], extent * abs(stride)
+        for step in sorted(strides):
+            if steps[-1] < step < end and step % steps[-1] == 0 and end % step == 0:
+                steps.append(step)
+        found += reversed([(k, above // step, step) for step, above in zip(steps, (*steps[1:], end))])
+    return Axes(axes.low, tuple(found))
+
+
+def box_of(view: View, axes: Axes) -> Box | None:
+    """What `view` shows as an interval along each axis; None where that is no such box.
+
+    >>> box_of(View(20, (3, 2, 5), (10, 5, 1)), Axes(0, ((0, 8, 10), (1, 10, 1))))
+    ((2, 5), (0, 10))
+    """
+    if not isinstance(view.offset, int):
         return None
-    moves: Counter[int] = Counter()  # steps along each stride; two axes of one stride add up
-    rest = view.offset - axes.low
-    for n, stride in zip(view.shape, view.strides):
-        moves[abs(stride)] += n - 1
-        rest += min(0, stride) * (n - 1)
-    if is_whole(axes, rest, moves):
-        return tuple((0, extent) for _, extent, _ in axes.axes)
-    box = []
-    for _, extent, stride in axes.axes:
+    rest = view.offset - axes.low + sum(min(0, s) * (n - 1) for n, s in zip(view.shape, view.strides))
+    runs = joined((abs(s), n) for n, s in zip(view.shape, view.strides) if s and n > 1)
+    starts = []
+    for _, _, stride in axes.axes:
         start, rest = divmod(rest, abs(stride))
-        stop = start + 1 + moves.pop(abs(stride), 0)
-        if start < 0 or stop > extent:
+        starts.append(start)
+    if rest:
+        return None
+    box: list[tuple[int, int]] = []
+    for k in reversed(range(len(starts))):
+        extent, stride = axes.axes[k][1], abs(axes.axes[k][2])
+        outer = abs(axes.axes[k - 1][2]) if k else math.inf
+        length, along = 1, [run for run in runs if run[0] < outer]
+        runs = [run for run in runs if run[0] >= outer]
+        for step, count in along:
+            if step % stride or step // stride > length:
+                return None
+            whole, left = divmod(step * count, extent * stride)
+            if whole > 1 or (whole and left):  # it goes on along the axis around this one
+                if left or outer != extent * stride or (extent * stride) % step:
+                    return None
+                runs.append((int(outer), whole))
+                count = extent * stride // step
+            length += step // stride * (count - 1)
+        box.append((starts[k], starts[k] + length))
+        runs.sort()
+        if starts[k] < 0 or box[-1][1] > extent:
             return None
-        box.append((start, stop))
-    return None if rest or any(n for stride, n in moves.items() if stride) else tuple(box)
+    return tuple(reversed(box)) if not runs else None
 
 
-def is_whole(axes: Axes, start: int, moves: Mapping[int, int]) -> bool:
-    """Whether neighbours in memory, from the first to the last element, are meant."""
-    size = math.prod(extent for _, extent, _ in axes.axes)
-    return (
-        start == 0
-        and moves.get(1, 0) == size - 1
-        and sum(n for s, n in moves.items() if s) == size - 1
-        and (1 + sum((extent - 1) * abs(stride) for _, extent, stride in axes.axes) == size)
-    )
+def joined(runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Runs of elements, (step, count), shortest steps first; runs of runs that leave nothing out are one."""
+    found: list[tuple[int, int]] = []
+    for step, count in sorted(runs):
+        if found and step == math.prod(found[-1]):
+            found[-1] = found[-1][0], found[-1][1] * count
+        else:
+            found.append((step, count))
+    return found

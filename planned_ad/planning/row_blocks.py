@@ -36,7 +36,6 @@ row. (Polyhedral compilers do the same: fusion, the outer loop tiled, arrays con
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
@@ -86,13 +85,15 @@ def in_row_blocks(tape: Tape) -> tuple[Tape, tuple[BlockedRows, ...]]:
     Requires a simplified tape; ensures the same numbers (sums reassociated).
     """
     notes: list[BlockedRows] = []
+    kept = kept_values(tape)
     for _ in range(AGAIN):
         large = [path for path, block in blocks_of(tape.operations) if is_large(block)]
         forms = ((form, path) for path in large for form in (*with_loads_inside(tape, path), tape))
-        found = next(filter(None, itertools.starmap(with_rows_in_a_loop, forms)), None)
+        ways = (with_rows_in_a_loop(f, kept if f is tape else kept_values(f), path) for f, path in forms)
+        found = next(filter(None, ways), None)
         if found is None:
             break
-        tape, note = found
+        tape, kept, note = found
         notes.append(note)
     return tape, tuple(notes)
 
@@ -127,9 +128,13 @@ def with_block_at(operations: tuple[Operation, ...], path: Path, block: tuple[Op
     return (*operations[:position], op.with_blocks(*blocks), *operations[position + 1 :])
 
 
-def with_rows_in_a_loop(tape: Tape, path: Path) -> tuple[Tape, BlockedRows] | None:
-    """The tape with the rows of one class of axes of a block in a loop; None where no class is worth it."""
-    kept = kept_values(tape)
+def with_rows_in_a_loop(
+    tape: Tape, kept: frozenset[int], path: Path
+) -> tuple[Tape, frozenset[int], BlockedRows] | None:
+    """The tape with the rows of one class of axes of a block in a loop, and what it keeps; None where none is worth it.
+
+    `kept`: the values that have memory of their own before.
+    """
     before = whole_nbytes(tape, kept)
     inner = tape
     if path:
@@ -150,10 +155,11 @@ def with_rows_in_a_loop(tape: Tape, path: Path) -> tuple[Tape, BlockedRows] | No
             operations = with_block_at(tape.operations, path, parted.operations)
             turn = tape.turn if path else parted.turn
             changed = drop_dead(replace(tape, buffers=parted.buffers, operations=operations, turn=turn))
-            less = before - whole_nbytes(changed, kept_values(changed))
+            keeps = kept_values(changed)
+            less = before - whole_nbytes(changed, keeps)
             if less >= WORTH:
                 line = blocks.at(Place.ROWS)[0].line
-                return changed, BlockedRows(rows=blocks.extent, together=blocks.count(), nbytes=less, line=line)
+                return changed, keeps, BlockedRows(rows=blocks.extent, together=blocks.count(), nbytes=less, line=line)
     return None
 
 
@@ -207,7 +213,10 @@ def ways_to_part(tape: Tape, shared: SharedAxes, kept: frozenset[int], is_inner:
         for _ in range(PHASES if nbytes >= WORTH else 0):
             blocks = RowBlocks(tape, shared, root, extent, kept, made, before, is_inner)
             yield blocks
-            before |= blocks.rowwise.axes.keys() | blocks.rowwise.totals.keys()
+            found = blocks.rowwise.axes.keys() | blocks.rowwise.totals.keys()
+            if found <= before:
+                break
+            before |= found
 
 
 class RowBlocks:
