@@ -19,6 +19,7 @@ Three mechanisms carry this:
 import builtins
 import collections
 import functools
+import importlib
 import sys
 import threading
 import types
@@ -244,6 +245,10 @@ class Namespace:
         self.modules.asked[module.__name__] = None
         return self.shadow(module, name)
 
+    def _import_module(self, name: str, package: str | None = None) -> Any:
+        module = importlib.import_module(name, package)
+        return self.modules[module.__name__] if module.__name__ in self.modules else module
+
     def _see(self, obj: Any, name: str) -> Any:
         """The shadow of `obj`, remembered but perhaps still to be filled."""
         if type(obj) in _ATOMS:
@@ -288,6 +293,8 @@ class Namespace:
             return f
         if is_user_function(f):
             return self._copy_code(f, self.shadow_globals(f.__globals__))
+        if f is importlib.import_module:
+            return self._import_module
         if is_user_function(getattr(f, "__wrapped__", None)):
             # Decorated by the standard library (contextlib.contextmanager): its code stays, its closure changes.
             return self._copy_code(f, f.__globals__)

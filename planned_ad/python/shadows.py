@@ -76,6 +76,8 @@ class Shadowing(Protocol):
 
     def attribute(self, module: types.ModuleType, name: str) -> object: ...
 
+    def shadow_globals(self, real: dict[str, Any]) -> dict[str, Any]: ...
+
 
 def is_library(module_name: str, file: str | None = None) -> bool:
     """Whether a module belongs to a library whose code is never copied.
@@ -197,7 +199,8 @@ class ShadowModules(collections.abc.Mapping[str, Any]):
 class ShadowModule(types.ModuleType):
     """A module as traced code sees it: each attribute is shadowed when first read; a write stays here.
 
-    One that the module's own `__getattr__` makes is made by the shadow of that.
+    One that the module's own `__getattr__` makes is made by the shadow of that. What a module of the user's has are the
+    globals that its functions see.
     """
 
     def __init__(self, namespace: Shadowing, real: types.ModuleType):
@@ -208,12 +211,31 @@ class ShadowModule(types.ModuleType):
 
     def __getattr__(self, name: str) -> object:
         namespace, real, asked = self.__dict__["__planned_ad_shadow__"]
+        names = globals_of(self)
+        if names is not None and name in names:
+            if not dict.__contains__(names, name):
+                names[name] = self.read_first(name)
+            return names[name]
         if name not in vars(real) and name[:2] != "__" and is_user_function(vars(real).get("__getattr__")):
             asked.update({name: None, "__getattr__": None})
             make: Callable[[str], object] = self.read_first("__getattr__")  # type: ignore[assignment]
             return namespace.shadow(make(name), f"{real.__name__}.{name}")
         value = self.__dict__[name] = self.read_first(name)
         return value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        names = globals_of(self)
+        if names is None:
+            super().__setattr__(name, value)
+        else:
+            names[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        names = globals_of(self)
+        if names is None or not dict.__contains__(names, name):
+            super().__delattr__(name)
+        else:
+            del names[name]
 
     def read_first(self, name: str) -> object:
         """What an attribute is that nobody has written to."""
@@ -225,6 +247,15 @@ class ShadowModule(types.ModuleType):
 
     def __repr__(self) -> str:
         return repr(self.__dict__["__planned_ad_shadow__"][1])
+
+
+def globals_of(shadow: ShadowModule) -> ShadowGlobals | None:
+    """What the functions of a module of the user's see, which is what it has; None for one of a library."""
+    if "__planned_ad_shadow__" not in shadow.__dict__:  # it is being made
+        return None
+    namespace, real, _ = shadow.__dict__["__planned_ad_shadow__"]
+    names = namespace.shadow_globals(vars(real))
+    return names if names.is_users else None
 
 
 class ShadowClass(type):

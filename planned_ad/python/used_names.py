@@ -21,8 +21,16 @@ FOR_ANY = frozenset({"AttributeError", "NameError"})
 ITEM_ATTRIBUTES = frozenset({"items", "values", "keys", "popitem", "deepcopy", "update", "format", "join", "chain"})
 ITEM_FUNCTIONS = frozenset(
     {"dict", "list", "tuple", "set", "frozenset", "sorted", "len", "sum", "max", "min", "any", "all", "map", "filter",
-     "zip", "enumerate", "iter", "reversed", "reduce", "format", "str", "repr", "locals", "globals", "chain"}
+     "zip", "enumerate", "iter", "reversed", "reduce", "format", "str", "repr", "locals", "globals", "chain", "chr",
+     "ascii", "hex", "bin", "oct", "next"}
 )  # fmt: skip
+# And with one of these attributes, strings that do not occur in it.
+TEXT_ATTRIBUTES = frozenset(dir(str)) - frozenset(dir(tuple)) | {
+    "name", "__name__", "__qualname__", "__module__", "group", "groups", "groupdict", "load", "loads", "dumps",
+    "substitute", "safe_substitute", "getvalue", "read", "readline", "readlines", "strftime", "isoformat", "decode",
+    "hex", "most_common", "total", "elements", "subtract",
+}  # fmt: skip
+SHORT = 16  # letters of a string whose letters may be names
 # What is asked for under a name that does not occur, by instructions and by functions.
 ASKED_BY = {
     "__match_args__": {"MATCH_CLASS"},
@@ -31,6 +39,11 @@ ASKED_BY = {
 MAKES_STRINGS = frozenset({"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "BUILD_STRING"})
 UNPACKS = frozenset({"DICT_MERGE", "DICT_UPDATE", "LIST_EXTEND"})
 COMPARISONS = frozenset({"COMPARE_OP", "CONTAINS_OP"})
+COMPARING = frozenset(  # functions and methods that compare what they are given
+    {"max", "min", "sorted", "sort", "index", "count", "remove", "heappush", "heappop", "heapify", "heapreplace",
+     "heappushpop", "nlargest", "nsmallest", "merge", "bisect", "bisect_left", "bisect_right", "insort", "insort_left",
+     "insort_right", "groupby", "PriorityQueue"}
+)  # fmt: skip
 NO_DICT = frozenset(
     {"LOAD_CONST", "BINARY_OP", "UNARY_NEGATIVE", "BUILD_TUPLE", "BUILD_LIST"}
 )  # what makes a right side
@@ -69,9 +82,22 @@ class UsedNames:
         """Whether the code may read items of dicts by keys that do not occur in it."""
         return any(map(makes_keys, self._every))
 
+    def may_be_key(self, key: str) -> bool:
+        """Whether a string occurs, or is two that do, or a letter of a short one."""
+        pairs = ((key[:k], key[k:]) for k in range(1, len(key)))
+        return key in self.names or key in self._letters or any(self._strings.issuperset(pair) for pair in pairs)
+
+    @functools.cached_property
+    def _strings(self) -> frozenset[str]:
+        return self.texts.union(text for code in self._every for text in strings(code.co_consts))
+
+    @functools.cached_property
+    def _letters(self) -> frozenset[str]:
+        return frozenset("".join(text for text in self._strings if len(text) <= SHORT))
+
     @functools.cached_property
     def compares(self) -> bool:
-        return not COMPARISONS.isdisjoint(self._opcodes)
+        return not (COMPARISONS.isdisjoint(self._opcodes) and COMPARING.isdisjoint(self.names))
 
     @functools.cached_property
     def _opcodes(self) -> frozenset[str]:
@@ -130,6 +156,8 @@ def makes_keys(code: types.CodeType) -> bool:
         if instruction.opname in MAKES_STRINGS | UNPACKS:
             return True
         if instruction.argval in (ITEM_FUNCTIONS if instruction.opname == "LOAD_GLOBAL" else ITEM_ATTRIBUTES):
+            return True
+        if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and instruction.argval in TEXT_ATTRIBUTES:
             return True
         if instruction.opname == "GET_ITER" and before not in CALLS:
             return True

@@ -66,6 +66,14 @@ def is_written_by_user(cls: type) -> bool:
     return issubclass(cls, (*OPAQUE_BASES, type, tuple)) and is_traced(cls.__module__, file)
 
 
+def is_generated(method: object) -> bool:
+    """Whether a method is one that `dataclasses` or `collections.namedtuple` makes for a class."""
+    f = getattr(method, "__wrapped__", method)
+    if type(f) is not types.FunctionType:
+        return False
+    return f.__code__.co_filename == "<string>" or is_library(f.__globals__.get("__name__", ""))
+
+
 def has_copies(kind: type) -> bool:
     """Whether traced code sees copies of the instances of a class: see `namespace`."""
     real = real_class(kind)

@@ -32,6 +32,7 @@ from .libraries import (
     has_copies,
     has_hidden_parts,
     is_fixed,
+    is_generated,
     is_made_there,
     is_written_by_user,
     library_keeps_parts,
@@ -381,7 +382,9 @@ class Walk:
             return False
         if name in OF_CREATION:
             return self.is_used(cls.__name__)
-        return name not in OF_COMPARISONS or self.names.compares
+        if name in OF_COMPARISONS and self.names.compares:
+            return True
+        return name not in OF_COMPARISONS | OF_CONTAINERS or not is_generated(method)
 
     def visit_instance(self, obj: Any, path: str) -> None:
         """An instance of a class of the user's, or of a named tuple."""
@@ -444,8 +447,9 @@ class Walk:
         is_ordered = isinstance(items, collections.OrderedDict)
         keys = list(collections.OrderedDict.__iter__(items) if is_ordered else dict.keys(items))
         whole = any(type(key) is not str for key in keys) or self.names.any_item
-        whole = whole or not any(key in self.names.names for key in keys)
-        chosen = keys if whole else [key for key in keys if key in self.names.names]
+        whole = whole or (isinstance(items, collections.Counter) and self.names.compares)
+        chosen = keys if whole else list(filter(self.names.may_be_key, keys))
+        whole, chosen = whole or not chosen, chosen or keys
         if whole and len(keys) > MOST_ITEMS:
             self.see(path, ("dict", Same(items)), f"{len(keys)} items", False)
             self.note(f"the items of `{path}` ({len(keys)}) are not compared")
@@ -472,10 +476,9 @@ class Walk:
 
 VISITORS: dict[type, Callable[[Walk, Any, str], None]] = {}  # of kinds that traced code sees copies of: see `visitors`
 AS_IT_IS: dict[type, Callable[[Walk, Any, str], None]] = {}  # and of those that it sees themselves
-NOT_CALLED = frozenset(
-    {"__init_subclass__", "__del__", "__repr__", "__hash__", "__reduce__", "__getstate__", "__getnewargs__"}
-)
+NOT_CALLED = frozenset({"__init_subclass__", "__del__", "__getnewargs__"})
 OF_CREATION = frozenset({"__init__", "__new__", "__post_init__"})
+OF_CONTAINERS = frozenset({"__hash__", "__repr__", "__reduce__", "__getstate__"})  # and of copies, which call them
 OF_COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
 
 

@@ -10,6 +10,7 @@ import array
 import collections
 import contextlib
 import contextvars
+import ctypes
 import enum
 import functools
 import gc
@@ -65,6 +66,11 @@ def visit_namespace(walk: Walk, obj: types.SimpleNamespace, path: str) -> None:
     walk.attributes(vars(obj), path)
 
 
+def visit_defaultdict(walk: Walk, items: collections.defaultdict, path: str) -> None:
+    walk.slot(items, vars(collections.defaultdict)["default_factory"], f"{path}.default_factory")
+    walk.visit_dict(items, path)
+
+
 def visit_deque(walk: Walk, items: Iterable[Any], path: str) -> None:
     walk.compare_in_python(f"`{path}`, a {type(items).__name__}")
     walk.visit_items(items, path)
@@ -78,7 +84,8 @@ def visit_cached(walk: Walk, f: Any, path: str) -> None:
 def visit_bytes(walk: Walk, held: Any, path: str) -> None:
     """Numbers in memory of Python's own."""
     walk.row(watchtable.NEVER)
-    walk.see(path, ("bytes", len(held), bytes(held)), f"{len(held)} items")
+    found = bytes(held)
+    walk.see(path, ("bytes", len(found), found), f"{len(found)} bytes")
 
 
 def visit_environment(walk: Walk, environment: Any, path: str) -> None:
@@ -244,7 +251,7 @@ VISITORS |= {
     collections.deque: visit_deque,
     dict: Walk.visit_dict,
     collections.OrderedDict: Walk.visit_dict,
-    collections.defaultdict: Walk.visit_dict,
+    collections.defaultdict: visit_defaultdict,
     set: Walk.visit_set,
     ShadowModule: lambda walk, obj, path: None,
 }
@@ -254,6 +261,10 @@ AS_IT_IS |= {
     bytearray: visit_bytes,
     memoryview: visit_bytes,
     array.array: visit_bytes,
+    ctypes.Array: visit_bytes,
+    ctypes.Structure: visit_bytes,
+    ctypes.Union: visit_bytes,
+    type(ctypes.c_int()).__mro__[1]: visit_bytes,
     int: visit_base_value(int),
     float: visit_base_value(float),
     complex: visit_base_value(complex),

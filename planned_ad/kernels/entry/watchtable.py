@@ -92,7 +92,7 @@ def length_of(items: dict) -> Row:
 
 def size_of_class(cls: type) -> Row:
     """How many attributes a class itself has: one that is added may hide what its instances have."""
-    return length_of(next(d for d in gc.get_referents(vars(cls)) if type(d) is dict))  # of which `vars` is a view
+    return length_of(next(d for d in gc.get_referents(vars(cls)) if isinstance(d, dict)))  # of which `vars` is a view
 
 
 def layout_of(array: np.ndarray) -> list[Row]:

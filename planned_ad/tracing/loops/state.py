@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ...python.frames import user_frame
-from ...python.shadows import ShadowClass, ShadowGlobals, ShadowModule, is_user_class, set_class_attribute
+from ...python.shadows import ShadowClass, ShadowGlobals, ShadowModule, globals_of, is_user_class, set_class_attribute
 from ...python.structure import attributes_of
 from ..record.lost_variables import Lost
 from ..record.traced import TracedArray
@@ -331,7 +331,9 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
                 leads = isinstance(value, ShadowModule | type | types.ModuleType)
                 yield None if leads else Place(obj, name, "item"), value
     elif kind is ShadowModule or issubclass(kind, type):
-        if kind is not ShadowModule:
+        if kind is ShadowModule:
+            yield None, globals_of(obj)
+        else:
             yield None, kind
             for base in obj.__mro__[1:]:
                 yield None, base if isinstance(base, ShadowClass) else None
