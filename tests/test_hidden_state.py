@@ -425,7 +425,7 @@ def test_late_effects_of_hidden_state(name: str) -> None:
     assert traced.unrolled or name in (*ROLLED, "object array", "proxy", "descriptor")
 
 
-@pytest.mark.parametrize("name", ["namespace", "bytearray", "in_a_queue"])
+@pytest.mark.parametrize("name", ["namespace", "bytearray"])
 def test_it_takes_the_look_to_see_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(State, "changed_contents", lambda *args: "")
     f = PROGRAMS[name]

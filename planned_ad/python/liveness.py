@@ -24,6 +24,7 @@ NOTICED = {  # how many values these take, all of which notice
     "BINARY_OP": 2, "COMPARE_OP": 2, "BINARY_SUBSCR": 2, "BINARY_SLICE": 3, "STORE_SLICE": 4, "UNARY_NEGATIVE": 1,
     "UNARY_INVERT": 1, "LOAD_ATTR": 1, "LOAD_METHOD": 1, "GET_ITER": 1, "UNPACK_SEQUENCE": 1, "FORMAT_SIMPLE": 1,
 }  # fmt: skip
+CALLS = ("PRECALL", "CALL")  # which take as many as they say, with a function and what it is bound to
 
 
 def may_be_read(frame: types.FrameType, name: str, after_loop: bool | None = None) -> bool:
@@ -41,6 +42,16 @@ def may_be_read(frame: types.FrameType, name: str, after_loop: bool | None = Non
     if instruction.opname == "FOR_ITER" and after_loop is not None:
         start = {numbers[instruction.argval]} if after_loop else {here + 1}
     return not start.isdisjoint(reads_of(code, name))
+
+
+def is_read_unnoticed(code: types.CodeType, name: str) -> bool:
+    """Whether a function, or one in it, reads a variable where a stand-in is not noticed."""
+    if not ASKS_FOR_NAMES.isdisjoint(code.co_names):
+        return True
+    instructions = instructions_of(code)
+    if any(is_load(i, name) and not is_noticed(instructions, k) for k, i in enumerate(instructions)):
+        return True
+    return any(is_read_unnoticed(inner, name) for inner in code.co_consts if isinstance(inner, types.CodeType))
 
 
 @functools.lru_cache(256)
@@ -63,6 +74,8 @@ def reads_of(code: types.CodeType, name: str, noticed: bool = False) -> frozense
     instructions = instructions_of(code)
     loads = (k for k, i in enumerate(instructions) if is_load(i, name))
     live = {k for k in loads if noticed or not is_noticed(instructions, k)}
+    if any(is_read_unnoticed(inner, name) for inner in code.co_consts if isinstance(inner, types.CodeType)):
+        live |= {k for k, i in enumerate(instructions) if i.opname == "LOAD_CLOSURE" and i.argval == name}
     stores = {k for k, i in enumerate(instructions) if i.opname in STORES and i.argval == name}
     before: dict[int, list[int]] = {}
     for k, following in enumerate(successors(code)):
@@ -92,6 +105,9 @@ def is_noticed(instructions: tuple[dis.Instruction, ...], k: int) -> bool:
         taken = NOTICED.get(instruction.opname)
         if taken is not None and taken >= depth:
             return True
+        if instruction.opname in CALLS and (instruction.arg or 0) + 2 < depth:  # of what has been loaded since
+            depth -= (instruction.arg or 0) + 1 if instruction.opname == "CALL" else 0
+            continue
         if taken is None and not instruction.opname.startswith("LOAD_") and instruction.opname != "CACHE":
             return False
         depth += dis.stack_effect(instruction.opcode, instruction.arg, jump=False)

@@ -16,7 +16,6 @@ Three mechanisms carry this:
   functions, self-referring objects and long linked structures need neither special cases nor a deep Python stack.
 """
 
-import builtins
 import collections
 import functools
 import importlib
@@ -140,7 +139,7 @@ class Namespace:
             **dict.fromkeys((dict, collections.OrderedDict, collections.defaultdict), self._copy_dict),
             set: self._copy_set,
         }
-        self.builtins: dict[str, Any] = ShadowBuiltins(replacements, HELPERS, self._import)
+        self.builtins: dict[str, Any] = ShadowBuiltins(replacements, HELPERS, self.modules.load)
 
     def shadow(self, obj: Any, name: str = "") -> Any:
         """What traced code sees in place of `obj`, which the user knows as `name`."""
@@ -231,24 +230,6 @@ class Namespace:
             return self.shadow(value, path)
         return value
 
-    def _import(
-        self,
-        name: str,
-        globals: Mapping[str, object] | None = None,
-        locals: Mapping[str, object] | None = None,
-        fromlist: tuple[str, ...] = (),
-        level: int = 0,
-    ) -> Any:
-        # The import system reads `__package__` and `__spec__` of the globals past `__missing__`.
-        real = globals.real if isinstance(globals, ShadowGlobals) else globals
-        module = builtins.__import__(name, real, locals, fromlist, level)
-        self.modules.asked[module.__name__] = None
-        return self.shadow(module, name)
-
-    def _import_module(self, name: str, package: str | None = None) -> Any:
-        module = importlib.import_module(name, package)
-        return self.modules[module.__name__] if module.__name__ in self.modules else module
-
     def _see(self, obj: Any, name: str) -> Any:
         """The shadow of `obj`, remembered but perhaps still to be filled."""
         if type(obj) in _ATOMS:
@@ -294,7 +275,7 @@ class Namespace:
         if is_user_function(f):
             return self._copy_code(f, self.shadow_globals(f.__globals__))
         if f is importlib.import_module:
-            return self._import_module
+            return self.modules.load_by_name
         if is_user_function(getattr(f, "__wrapped__", None)):
             # Decorated by the standard library (contextlib.contextmanager): its code stays, its closure changes.
             return self._copy_code(f, f.__globals__)

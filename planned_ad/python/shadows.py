@@ -6,6 +6,7 @@ import ctypes
 import enum
 import functools
 import gc
+import importlib
 import os
 import sys
 import types
@@ -194,6 +195,26 @@ class ShadowModules(collections.abc.Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(sys.modules)
+
+    def load(
+        self,
+        name: str,
+        globals: Mapping[str, object] | None = None,
+        locals: Mapping[str, object] | None = None,
+        fromlist: tuple[str, ...] = (),
+        level: int = 0,
+    ) -> Any:
+        """As `__import__`."""
+        # The import system reads `__package__` and `__spec__` of the globals past `__missing__`.
+        real = globals.real if isinstance(globals, ShadowGlobals) else globals
+        module = builtins.__import__(name, real, locals, fromlist, level)
+        self.asked[module.__name__] = None
+        return self.namespace.shadow(module, name)
+
+    def load_by_name(self, name: str, package: str | None = None) -> Any:
+        """As `importlib.import_module`."""
+        module = importlib.import_module(name, package)
+        return self.get(module.__name__, module)
 
 
 class ShadowModule(types.ModuleType):

@@ -140,7 +140,7 @@ class LoopTrace:
                 for key, (place, _) in self.origin.values.items()
                 if key in self.carries
             }
-            name = unnoticed([*made.values(), *begun.values()], after_loop=False)
+            name = unnoticed([*made.values(), *begun.values()], after_loop=False, before=self.origin)
             if name:
                 raise self.refuse_lost(name, f"reads `{name}`, {DIFFERS}")
             write_state(made | self.origin.values | begun)

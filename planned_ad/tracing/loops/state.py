@@ -35,7 +35,7 @@ PLAIN, LONG = {float, int, bool, str}, 4096  # what lists are compared as a whol
 CALLABLE = (
     types.FunctionType, types.MethodType, types.BuiltinMethodType, types.MethodWrapperType, functools.partial,
 )  # fmt: skip
-LIBRARIES = ("collections", "contextlib", "functools")  # whose objects are followed as the program's own are
+LIBRARIES = ("collections", "contextlib", "functools", "queue")  # whose objects are followed as the program's own are
 LEAD_NOWHERE = frozenset((*ATOMS, ScalarTracer, LoopIndex))  # what most variables hold
 OF_SHADOWS = ("__real_class__", "__shadow_mro__", "__shadows_below__")  # which traced code does not see
 SETTABLE: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()  # what `_has_attributes` says of classes
@@ -58,7 +58,7 @@ class Place:
             return f"len({self.owner.label})"
         if self.kind in ("attribute", "class"):
             return f"{(self.owner if self.kind == 'class' else type(self.owner)).__name__}.{self.key}"
-        return f"[{self.key!r}]" if self.kind == "item" else "a variable of an enclosing function"
+        return f"[{self.key!r}]" if self.kind == "item" else str(self.key)
 
     def write(self, value: Any) -> None:
         """Assign; local variables are written by `write_locals`, a frame at a time."""
@@ -308,9 +308,9 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
             yield None, obj.__annotations__
         for name, value in vars(obj).items():
             yield Place(obj, name, "attribute"), value
-        for cell in obj.__closure__ or ():
+        for cell, name in zip(obj.__closure__ or (), obj.__code__.co_freevars):
             try:
-                yield Place(cell, 0, "cell"), cell.cell_contents
+                yield Place(cell, name, "cell"), cell.cell_contents
             except ValueError:
                 continue
     elif kind in (types.MethodType, types.BuiltinMethodType, types.MethodWrapperType):
@@ -395,7 +395,7 @@ def met_in_loop(namespace: Any, made: dict[Key, tuple[Place, Any]]) -> dict[Key,
     found = {}
     for key, place in places.items():
         obj = real.get(id(place.owner))
-        held = {0: obj.cell_contents} if isinstance(obj, types.CellType) else attributes_of(obj)
+        held = {place.key: obj.cell_contents} if isinstance(obj, types.CellType) else attributes_of(obj)
         if place.key in held:
             found[key] = (place, namespace.shadow(held[place.key], place.name))
     return found

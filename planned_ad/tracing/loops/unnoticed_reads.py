@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+import types
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from ...python.liveness import may_be_read
+from ...python.liveness import is_read_unnoticed, may_be_read
+from ...python.shadows import is_user_frame
 from ..record.lost_variables import Lost
 from ..values.identity import asks
 from ..values.scalar_tracer import ScalarTracer
 from .held import taken_apart
-from .state import Place
+from .state import Place, State
 
 
-def unnoticed(values: Iterable[tuple[Place, Any]], after_loop: bool | None = None) -> str:
+def unnoticed(values: Iterable[tuple[Place, Any]], after_loop: bool | None = None, before: State | None = None) -> str:
     """The name of such a variable, among those that are about to be written; empty where there is none.
 
-    Of variables of a running function, the code is asked; what else holds something is read from anywhere.
+    Of variables of a running function, the code is asked; what else holds something is read from anywhere. `before`:
+    what there is beside what is written, where functions that are not in it are gone.
     """
     for place, value in values:
-        if (has_lost(value) or is_truth_asked_for(place, value)) and may_be_reached(place, after_loop):
+        if (has_lost(value) or is_truth_asked_for(place, value)) and may_be_reached(place, after_loop, before):
             return place.name
     return ""
 
@@ -37,10 +42,30 @@ def is_truth_asked_for(place: Place, value: Any) -> bool:
     return value.recorder.scopes.decisions.truths or asks(place.owner.f_code)
 
 
-def may_be_reached(place: Place, after_loop: bool | None) -> bool:
+def may_be_reached(place: Place, after_loop: bool | None, before: State | None) -> bool:
     if place.kind == "local":
         return may_be_read(place.owner, place.key, after_loop)
+    if place.kind == "cell":
+        return cell_may_be_read(place, after_loop, before)
     return not type(place.owner).__module__.startswith("planned_ad.")  # what is ours knows stand-ins
+
+
+def cell_may_be_read(place: Place, after_loop: bool | None, before: State | None) -> bool:
+    """Of a variable that functions share: by those that are running, or by the others when they are called."""
+    cell, name = place.owner, place.key
+    frame: types.FrameType | None = sys._getframe()
+    while frame is not None:
+        variables = (*frame.f_code.co_cellvars, *frame.f_code.co_freevars)
+        if is_user_frame(frame) and name in variables and may_be_read(frame, name, after_loop):
+            return True
+        frame = frame.f_back
+    holders = gc.get_referrers(cell)
+    if any(isinstance(holder, types.GeneratorType | types.CoroutineType) for holder in holders):
+        return True
+    closures = [holder for holder in holders if type(holder) is tuple]
+    functions = [f for closure in closures for f in gc.get_referrers(closure) if type(f) is types.FunctionType]
+    known = before.led_to | {id(value) for _, value in before.values.values()} if before is not None else None
+    return any(is_read_unnoticed(f.__code__, name) for f in functions if known is None or id(f) in known)
 
 
 def has_lost(value: Any) -> bool:

@@ -42,6 +42,7 @@ from .floating_point_errors import error_replacements
 from .library_functions import adopted, adopting, is_library_function
 from .made_later import Later, MadeLater, later
 from .number_methods import number_method_replacements
+from .queues import queue_replacements
 from .scalar_types import scalar_types
 from .sorting import sorting_replacements
 from .stand_ins import identity_replacements, in_place_of, kind_of, ndarray, with_classes
@@ -85,6 +86,7 @@ def _made_later(implemented: int) -> dict[int, Later]:
         **cmath_replacements(),
         **number_method_replacements(),
         **draw_replacements(),
+        **queue_replacements(),
         **later(SEQUENCES, _sequence_in_place_of),
     }
 
