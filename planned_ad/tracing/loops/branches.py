@@ -29,6 +29,7 @@ from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, ta
 from .form import HandedOn
 from .forms import Nothing
 from .held import memory_of, same
+from .hidden_state import iterator_over
 from .leaving_tests import follow_test
 from .lists_in_turn import take_turns
 from .place_names import place_names
@@ -52,6 +53,7 @@ class Branches:
     loop: RecordedLoop
     nodes: dict[tuple[tuple[int, bool], ...], Node] = field(default_factory=dict)
     in_short_loops: set[int] = field(default_factory=set)  # of the nodes, by identity
+    taken_by: dict[types.FrameType, str] = field(default_factory=dict)  # of generators, an iterator in C
     active: list[Active] = field(default_factory=list)
     ordinal: int = 0
     generation: int = 0
@@ -66,6 +68,7 @@ class Branches:
         self.ordinal, self.unknown = 0, False
         self.active.clear()
         self.met.clear()
+        self.taken_by.clear()
 
     def forget(self) -> None:
         """The body begins from another state than before: no side is as it was."""
@@ -442,6 +445,11 @@ class Branches:
                 splits.follow_raise(self.recorder, frame, [(a.site, a.extent) for a in sides])
             for active in sides:
                 self.follow_return(active)
+        elif event == "return" and any(active.frame is frame for active in self.active):
+            if frame not in self.taken_by:
+                self.taken_by[frame] = iterator_over(frame)
+            if self.taken_by[frame]:
+                raise self.refused(f"yields to `{self.taken_by[frame]}`, which counts, on one side of a test")
 
     def follow_return(self, active: Active) -> None:
         """The function that tested has returned: its side goes on to the end of the caller's statement."""

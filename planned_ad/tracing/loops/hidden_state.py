@@ -139,6 +139,18 @@ def is_iterator(kind: Any) -> bool:
     return steps and not issubclass(kind, io.IOBase)
 
 
+def iterator_over(frame: types.FrameType) -> str:
+    """The kind of iterator in C that takes the items of the generator which runs in `frame`; empty if there is none."""
+    generators = (g for g in gc.get_referrers(frame) if type(g) is types.GeneratorType and g.gi_frame is frame)
+    for generator in generators:
+        holders = gc.get_referrers(generator)
+        holders += [outer for holder in holders if type(holder) is tuple for outer in gc.get_referrers(holder)]
+        for kind in map(type, holders):
+            if is_iterator(kind) and kind is not types.GeneratorType:
+                return kind.__name__
+    return ""
+
+
 @functools.cache
 def is_stateful(kind: Any) -> bool:
     """Whether it is a class in C whose objects move on, as nobody can see: a hash, a scanner, a compressor."""
