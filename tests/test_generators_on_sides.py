@@ -32,6 +32,15 @@ def above_or_twice(x):
             yield 2 * v
 
 
+def through(x):
+    yield from above(x)
+
+
+def twice(x):
+    for v in above(x):
+        yield 2.0 * v
+
+
 def numbered(take: Callable) -> Callable:
     """A sum of items, each times its number."""
 
@@ -63,6 +72,8 @@ PROGRAMS = {
     "chain": numbered(lambda items: enumerate(itertools.chain([1.0], items))),
     "filter": numbered(lambda items: enumerate(filter(lambda v: v < 0.9, items))),
     "by hand": by_hand,
+    "yield from": lambda x: sum(k * v for k, v in enumerate(through(x))),
+    "of another": lambda x: sum(k * v for k, v in enumerate(twice(x))),
     "pairwise": lambda x: sum(a * b for a, b in itertools.pairwise(above(x))),
     "two by two": lambda x: sum(a * b for a, b in zip(*[above(x)] * 2)),
     "two of them": lambda x: sum(a * b for a, b in zip(above(x), above_or_twice(x))),

@@ -7,6 +7,7 @@ the rest of the body is recorded the same whichever side was taken. Passes go on
 
 from __future__ import annotations
 
+import itertools
 import sys
 import types
 from collections.abc import Iterator
@@ -446,10 +447,12 @@ class Branches:
             for active in sides:
                 self.follow_return(active)
         elif event == "return" and any(active.frame is frame for active in self.active):
-            if frame not in self.taken_by:
-                self.taken_by[frame] = iterator_over(frame)
-            if self.taken_by[frame]:
-                raise self.refused(f"yields to `{self.taken_by[frame]}`, which counts, on one side of a test")
+            found = self.taken_by.get(frame)
+            if found is None:
+                around = itertools.takewhile(lambda f: f.f_code.co_flags & GENERATOR, running(frame))
+                found = self.taken_by[frame] = next(filter(None, map(iterator_over, around)), "")
+            if found:
+                raise self.refused(f"yields to `{found}`, which counts, on one side of a test")
 
     def follow_return(self, active: Active) -> None:
         """The function that tested has returned: its side goes on to the end of the caller's statement."""
