@@ -355,6 +355,7 @@ def test_beside_the_function(found):
 def test_machine_code_is_found_by_its_text(folder, monkeypatch):
     """Also where a trace is not: of a function that is frozen, say."""
     monkeypatch.setattr(codelibrary, "RECENT", codelibrary.Recent(0))  # the disk alone
+    planned_ad.compile(lambda x: np.sum(x) * 3.0, X)  # with what all plans share
     with mock.patch.object(MachineCode, "made", side_effect=MachineCode.made) as made:
         planned_ad.compile(by_factor, X, frozen="FACTOR")
         assert made.call_count == 1

@@ -7,6 +7,7 @@ import dataclasses
 import enum
 import importlib
 import re
+import string
 import sys
 import types
 
@@ -53,16 +54,47 @@ def test_computed_keys(name: str) -> None:
     follows(plan, f)
 
 
-def test_keys_that_occur_are_all_that_is_compared_where_nothing_makes_others() -> None:
-    settings = {"alpha": 1.0, "steps": 0}
+ELSEWHERE = {
+    "of three": (lambda x, c: c["beta"] * c["al" + FIRST[:0] + SECOND], "alpha"),
+    "a slice": (lambda x, c: c["beta"] * c["alphabet"[:5]], "alpha"),
+    "backwards": (lambda x, c: c["beta"] * c["ahpla"[::-1]], "alpha"),
+    "of a module": (lambda x, c: c["beta"] * c[string.ascii_lowercase[0]], "a"),
+    "of an array": (lambda x, c: c["beta"] * c[COLUMNS[0]], "alpha"),
+    "of a dtype": (lambda x, c: c["beta"] * c[x.dtype.kind], "f"),
+}
+COLUMNS = np.array(["alpha", "beta"])
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_keys_that_come_from_elsewhere(name: str) -> None:
+    factor, key = ELSEWHERE[name]
+    settings = {"alpha": 1.0, "beta": 2.0, "a": 3.0, "f": 4.0}
+
+    def f(x):
+        return np.sum(x) * factor(x, settings)
+
+    plan = planned_ad.compile(f, X)
+    settings[key] += 1.0
+    follows(plan, f)
+
+
+def test_what_changes_without_a_difference_is_not_compared_any_more() -> None:
+    settings = {"alpha": 1.0, "steps": 0, "log": [], "model": object()}
 
     def f(x):
         return np.sum(x) * settings["alpha"]
 
     plan = planned_ad.compile(f, X)
-    settings["steps"] += 1
+    for step in range(4):
+        settings["steps"] += 1
+        settings["log"].append(step)
+        settings["model"] = object()
+        follows(plan, f)
+        assert plan.explain().variants == 1
+    assert sum("made no difference" in note for note in plan.explain().frozen) == 2
+    settings["alpha"] = 3.0
     follows(plan, f)
-    assert plan.explain().variants == 1
+    assert plan.explain().variants == 2
 
 
 class Weighted:

@@ -39,7 +39,7 @@ from ..tape.guards import (
     too_many_branches,
 )
 from ..tape.interpret import memory_of
-from ..tape.tape import Guard
+from ..tape.tape import Constant, Guard, walk
 from ..trace import Trace
 from ..tracing.record.scopes import Site, Unrolled
 from .check.checked import DIFFERS, Checked
@@ -228,10 +228,25 @@ def add_variant(
             return whole
     plan._unrolled |= {site: loop for site, loop in traced.decisions.unrolled.items() if loop.reason == DIFFERS}
     found = found if check or checked is None else checked
+    for variant in plan._variants if not known else ():
+        if is_same_program(variant.trace, traced) and variant.watch.passes_over():
+            return variant
     if request is not None:
         with belonging_to(file_of(plan._f)):
             stored = put_trace(request, traced, found, watch)
     return added(plan, traced, found, watch, stored)
+
+
+def is_same_program(a: Trace, b: Trace) -> bool:
+    """Whether two traces of a function are alike, whatever each has found outside."""
+
+    def parts(traced: Trace) -> tuple[object, ...]:
+        constants = [op.data.tobytes() for op in walk(traced.tape.operations) if isinstance(op, Constant)]
+        captured = [id(buffer.array) for buffer in traced.tape.buffers]
+        results = [(kind, what if kind == "value" else id(what)) for kind, what in traced.result_leaves]
+        return str(traced.tape), constants, captured, results, traced.result_kinds
+
+    return parts(a) == parts(b)
 
 
 def traced_and_watched(
@@ -330,7 +345,7 @@ def replay(
                 run_on_copies(plan._f, call)  # which raises it with numbers in it, not with what stands for them
             raise
         if plan._variants[0] not in (*tried, found):
-            put_first(plan, plan._variants[-1:])
+            put_first(plan, [found])
         if "kernel" in plan.__dict__:
             plan.kernel._extend()
     return result

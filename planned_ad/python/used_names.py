@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import re
 import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -62,7 +63,8 @@ class UsedNames:
     @functools.cached_property
     def names(self) -> frozenset[str]:
         """Names of attributes, globals and strings."""
-        found = self.texts.union(n for code in self._every for n in (*code.co_names, *strings(code.co_consts)))
+        found = self._strings.union(n for code in self._every for n in code.co_names)
+        found |= {name for text in self._strings if "{" in text for name in re.findall(r"\.(\w+)", text)}  # of formats
         return found.union(name for name, words in ASKED_BY.items() if words & (found | self._opcodes))
 
     @functools.cached_property

@@ -74,6 +74,11 @@ def is_generated(method: object) -> bool:
     return f.__code__.co_filename == "<string>" or is_library(f.__globals__.get("__name__", ""))
 
 
+def may_be_hidden(name: str, value: object) -> bool:
+    """Whether an instance may get an attribute of its own in the place of this one of its class: a method, a flag."""
+    return not name.startswith("__") and not hasattr(type(value), "__set__")
+
+
 def has_copies(kind: type) -> bool:
     """Whether traced code sees copies of the instances of a class: see `namespace`."""
     real = real_class(kind)

@@ -36,6 +36,7 @@ from .libraries import (
     is_made_there,
     is_written_by_user,
     library_keeps_parts,
+    may_be_hidden,
 )
 from .told import PLAIN, is_plain, number_key, shown, shown_object, where
 
@@ -88,6 +89,7 @@ class Walk:
         self.is_raw = False  # whether traced code sees the objects themselves, instead of copies
         self._met: dict[bool, dict[int, object]] = {False: {}, True: {}}
         self.fixed: list[object] = []  # of libraries
+        self.others: set[str] = set()  # items whose keys do not occur in code
 
     @property
     def met(self) -> dict[int, object]:
@@ -444,12 +446,13 @@ class Walk:
         self.visit_items(list.__iter__(items), path)
 
     def visit_dict(self, items: dict, path: str) -> None:
+        """Items under names that occur in code are looked into; of the others it is known what they are."""
         is_ordered = isinstance(items, collections.OrderedDict)
         keys = list(collections.OrderedDict.__iter__(items) if is_ordered else dict.keys(items))
         whole = any(type(key) is not str for key in keys) or self.names.any_item
         whole = whole or (isinstance(items, collections.Counter) and self.names.compares)
-        chosen = keys if whole else list(filter(self.names.may_be_key, keys))
-        whole, chosen = whole or not chosen, chosen or keys
+        used = keys if whole else list(filter(self.names.may_be_key, keys))
+        whole, used = whole or not used, used or keys
         if whole and len(keys) > MOST_ITEMS:
             self.see(path, ("dict", Same(items)), f"{len(keys)} items", False)
             self.note(f"the items of `{path}` ({len(keys)}) are not compared")
@@ -457,12 +460,27 @@ class Walk:
         self.row(watchtable.length_of(items))
         if whole and is_ordered:
             self.compare_in_python(f"`{path}`, an OrderedDict")
+        chosen = used if len(keys) > MOST_ITEMS else keys
         plain = (number_key(key) if type(key) in (float, *PLAIN) else Same(key) for key in chosen)
         self.see(path, ("keys", tuple(plain)), "items", False)
+        looked_into = set(used) if not whole else ()
         for key in chosen:
             if type(key) not in (float, *PLAIN):
                 self.visit(key, f"a key of {path}")
-            self.item(items, key, f"{path}[{key!r}]", in_order=whole)
+            if whole or key in looked_into:
+                self.item(items, key, f"{path}[{key!r}]", in_order=len(chosen) == len(keys))
+            else:
+                self.other_item(items, key, f"{path}[{key!r}]")
+
+    def other_item(self, items: dict, key: str, path: str) -> None:
+        """An item whose key does not occur in code, which may make it of others: what it is, but not what is in it."""
+        if self.is_frozen(path):
+            return
+        value = dict.__getitem__(items, key)
+        self.others.add(path)
+        self.row(watchtable.item(items, key, value, in_order=True))
+        found = number_key(value) if is_plain(value) else ("object", Same(value))
+        self.see(path, found, shown(value) if is_plain(value) else shown_object(value), False)
 
     def visit_set(self, items: set, path: str) -> None:
         if len(items) > MOST_ITEMS or not watchtable.sets_hold():
@@ -480,8 +498,3 @@ NOT_CALLED = frozenset({"__init_subclass__", "__del__", "__getnewargs__"})
 OF_CREATION = frozenset({"__init__", "__new__", "__post_init__"})
 OF_CONTAINERS = frozenset({"__hash__", "__repr__", "__reduce__", "__getstate__"})  # and of copies, which call them
 OF_COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
-
-
-def may_be_hidden(name: str, value: object) -> bool:
-    """Whether an instance may get an attribute of its own in the place of this one of its class: a method, a flag."""
-    return not name.startswith("__") and not hasattr(type(value), "__set__")

@@ -38,6 +38,7 @@ class Watch:
     _names: UsedNames = field(default_factory=UsedNames)
     _seen: list[Sighting] = field(default_factory=list)
     _notes: tuple[str, ...] = ()
+    _passed: dict[str, None] = field(default_factory=dict)  # items that have changed, and made no difference
     _complete: tuple[int, bool] | None = None  # of that version
     _walked: int = 0  # the version that was walked
 
@@ -45,7 +46,7 @@ class Watch:
         self._look()
 
     def _walk(self, names: UsedNames) -> Walk:
-        walk = Walk(names, self.outside.is_frozen, self.outside.constants)
+        walk = Walk(names, lambda path: path in self._passed or self.outside.is_frozen(path), self.outside.constants)
         for names_of, keys in self.outside.read.values():
             walk.globals(names_of, keys)
         for root, name in self.outside.roots:
@@ -105,6 +106,20 @@ class Watch:
         self._seen = walk.seen
         return True
 
+    def passes_over(self) -> bool:
+        """Whether all that has changed are items of dicts whose keys do not occur in code: they are not compared then.
+
+        To be asked where a trace with what they are now is the same as the one with what they were.
+        """
+        walk = self._walk(self._names)
+        old, new = ({s.path: s.key for s in seen} for seen in (self._seen, walk.seen))
+        changed = [path for path in {**old, **new} if old.get(path) != new.get(path)]
+        if not walk.others.issuperset(changed):
+            return False
+        self._passed |= dict.fromkeys(changed)
+        self._seen = [sighting for sighting in self._seen if sighting.path not in self._passed]
+        return self.holds()
+
     def changes(self) -> Iterator[str]:
         """What is another value now, for messages: the name, its line, what it was and is."""
         old = {s.path: s for s in self._seen}
@@ -159,4 +174,6 @@ class Watch:
     def notes(self) -> tuple[str, ...]:
         """What is not checked, and why."""
         self._look()
-        return tuple(f"{name} is taken for constant (frozen=)" for name in self.outside.frozen) + self._notes
+        frozen = [f"{name} is taken for constant (frozen=)" for name in self.outside.frozen]
+        passed = [f"`{path}` has changed, and that made no difference: it is not compared" for path in self._passed]
+        return (*frozen, *passed, *self._notes)
