@@ -219,3 +219,33 @@ def test_joined_parts_that_are_needed_together(f):
 
     tape = drop_dead(rewrite(trace(g, (np.ones(50),)).tape))
     assert sums_by_parts(tape) is tape
+
+
+def parts_of_new_arrays(x, c):
+    w = np.sin(c)
+    for _ in range(20):
+        if x[0] > 0.2:
+            x = np.concatenate([(x * w)[:3], x[3:] * 0.9])
+        else:
+            x = np.concatenate([(x + w)[:3], x[3:] * 0.8])
+    return np.sum(x**2)
+
+
+def parts_in_place(x, c):
+    for _ in range(20):
+        if x[0] > 0.2:
+            x[1:4] = (x * c)[:3]
+        else:
+            x[1:4] = (x + c)[:3]
+        x[0] = 0.7 * x[0] + 0.1 * x[3]
+    return np.sum(x**2)
+
+
+@pytest.mark.parametrize("f", [parts_of_new_arrays, parts_in_place], ids=lambda f: f.__name__)
+def test_a_side_has_its_own_parts_of_what_is_made_before(f):
+    """Of what comes before a branch each side looks at the same part."""
+    x, c, step = 0.5 + 0.3 * np.sin(np.arange(6.0)), np.linspace(0.5, 1, 6), 1e-6
+    plan = planned_ad.compile(f, (x, c))
+    slopes = [(f(x.copy(), c + d) - f(x.copy(), c - d)) / (2 * step) for d in step * np.eye(6)]
+    np.testing.assert_allclose(plan(x.copy(), c), f(x.copy(), c), rtol=1e-12)
+    np.testing.assert_allclose(plan.gradient(x.copy(), c)[1], slopes, rtol=1e-6, atol=1e-8)

@@ -54,14 +54,12 @@ class Narrowing:
                 if isinstance(op, Apply):
                     self.made[op.out.id], self.places[op.out.id] = op, number
                 self.users.update({v.id for v in (op.steering if op.blocks else op.inputs)})
-        self.seen: dict[tuple[int, View], Value] = {}
+        self.seen: dict[tuple[int, int, View], Value] = {}  # by the number of a block: elsewhere they may not be known
         self.place = 0  # the block that is written
 
     def write(self, op: Operation) -> None:
         if op.blocks:
-            self.seen.clear()  # values of a block are seen only in it
             self.builder.emit(self.builder.with_written_blocks(op, self.write))
-            self.seen.clear()
             return
         inner = self.shown_in_part(op)
         if inner is None:
@@ -91,9 +89,10 @@ class Narrowing:
         """An operand of an elementwise operation, as a view of its result shows it."""
         if not value.shape:
             return value
-        if (value.id, view) not in self.seen:
-            self.seen[value.id, view] = self.show(value, view)
-        return self.seen[value.id, view]
+        key = self.place, value.id, view
+        if key not in self.seen:
+            self.seen[key] = self.show(value, view)
+        return self.seen[key]
 
     def show(self, value: Value, view: View) -> Value:
         inner = self.beside(value, self.place)
