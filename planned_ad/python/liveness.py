@@ -123,13 +123,36 @@ def successors(code: types.CodeType) -> list[set[int]]:
         is_last = instruction.opname in LEAVES | JUMPS
         following = set() if is_last or k + 1 == len(instructions) else {k + 1}
         if instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs:
-            following.add(numbers[instruction.argval])
+            jumps = known_jump(instructions, k)
+            following = following if jumps is False else {*following, numbers[instruction.argval]}
+            following -= {k + 1} if jumps else set()
         found.append(following)
     for start, end, target in handlers(code):
         for k, instruction in enumerate(instructions):
             if start <= instruction.offset < end:
                 found[k].add(numbers[target])
     return found
+
+
+def known_jump(instructions: tuple[dis.Instruction, ...], k: int) -> bool | None:
+    """Whether a jump is taken that tests a variable to which a truth has just been assigned: `while not accepted`."""
+    name = instructions[k].opname
+    if not name.startswith("POP_JUMP") or not name.endswith(("IF_TRUE", "IF_FALSE")):
+        return None
+    wanted, tested = name.endswith("IF_TRUE"), k - 1
+    while instructions[tested].opname in ("UNARY_NOT", "TO_BOOL"):
+        wanted ^= instructions[tested].opname == "UNARY_NOT"
+        tested -= 1
+    if instructions[tested].opname != "LOAD_FAST":
+        return None
+    for j in range(tested, 0, -1):
+        instruction, before = instructions[j], instructions[j - 1]
+        if instruction.opname == "STORE_FAST" and instruction.argval == instructions[tested].argval:
+            is_known = before.opname == "LOAD_CONST" and type(before.argval) is bool
+            return before.argval is wanted if is_known else None
+        if instruction.is_jump_target or instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs:
+            return None
+    return None
 
 
 def is_in_users_try(frame: types.FrameType | None, error: type[BaseException] | None = None) -> bool:

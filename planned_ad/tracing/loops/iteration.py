@@ -9,7 +9,7 @@ import math
 import operator
 import sys
 import types
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,9 +19,11 @@ from ...python.source import Line, current_line
 from ...regions.affine import Affine, exact, ragged
 from ...tape.tape import Operation
 from ..lengths.elements import Length, RunTime
+from ..record.lost_variables import Lost
 from ..record.scopes import Site, Unrolled
 from ..values.loop_index import index_of
 from .loops import LoopTrace
+from .state import write_locals
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -280,6 +282,8 @@ class LoopIterator:
             shortest = 0
         if together and length - first - last > shortest:
             self.begin, self.end = first, length - last
+            if first and not self.position:
+                write_none(frame, decisions.unset.get(site) or ())
         elif together and length - first - last > 1:
             recorder.unrolling[id(self)] = site, length
         elif length > recorder.unroll and is_user_frame(frame) and not is_followed and self.position and not is_text:
@@ -293,6 +297,12 @@ class LoopIterator:
         if self.loop is not None and self.loop.scope in scopes.open and not scopes.restarting:  # by break or return
             self.loop.left_early()
             scopes.pending = True
+
+
+def write_none(frame: types.FrameType, names: Iterable[str]) -> None:
+    """Have these variables of a running function be None that have no value."""
+    held = frame.f_locals
+    write_locals(frame, {name: None for name in names if name not in held or type(held[name]) is Lost})
 
 
 def asking_statement() -> tuple[types.FrameType, int] | None:

@@ -210,14 +210,26 @@ class LoopTrace:
         scopes = self.recorder.scopes
         known = scopes.decisions.unset.setdefault(self.site, set())
         if known is None:  # that has been tried
-            return None
+            return self.begun_with_one()
         key = (id(self.frame), "local", name)
         is_own = name in self.frame.f_code.co_varnames and key not in self.origin.values
-        if not is_own or name in known or is_missed(self.frame, name):
+        if name in known:  # it is no number
+            again = self.begun_with_one()
+            known.difference_update((name,) if again else ())
+            return again
+        if not is_own or is_missed(self.frame, name):
             return None
         known.add(name)
         self.recorder.watch.off()
         return scopes.restart()
+
+    def begun_with_one(self) -> BaseException | None:
+        """What to raise for a first iteration by itself, which gives variables their values where its test is known."""
+        scopes = self.recorder.scopes
+        if self.exits is None or scopes.decisions.first.get(self.site):
+            return None
+        self.recorder.watch.off()
+        return scopes.peel(self.scope, first=1)
 
     def refuse_lost(self, name: str, reason: str) -> BaseException:
         """As `begun_without`, or that the loop is unrolled."""
