@@ -61,7 +61,7 @@ from .split_tape import KeptLayout
 
 RELEASE_GIL_AT = 100_000.0  # operations: some tens of microseconds
 # Loops are emitted as vectors, and unrolled where that pays: LLVM need not look for either (a quarter of its time).
-OPTIMIZATION = Optimization(level=3, loop_vectorize=False, slp_vectorize=False, loop_unroll=False)
+OPTIMIZATION = Optimization(level=1, loop_vectorize=False, slp_vectorize=False, loop_unroll=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

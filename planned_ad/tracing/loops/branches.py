@@ -449,7 +449,9 @@ class Branches:
         elif event == "return" and any(active.frame is frame for active in self.active):
             found = self.taken_by.get(frame)
             if found is None:
-                around = itertools.takewhile(lambda f: f.f_code.co_flags & GENERATOR, running(frame))
+                ours = self.recorder.consumers  # which take items one by one
+                generators = itertools.takewhile(lambda f: f.f_code.co_flags & GENERATOR, running(frame))
+                around = itertools.takewhile(lambda f: f not in ours, generators)
                 found = self.taken_by[frame] = next(filter(None, map(iterator_over, around)), "")
             if found:
                 raise self.refused(f"yields to `{found}`, which counts, on one side of a test")
