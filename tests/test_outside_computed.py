@@ -223,3 +223,24 @@ def module_that_gets_and_loses_a_name(x):
 @pytest.mark.parametrize("unroll", [0, 100])
 def test_a_module_has_what_its_functions_see(f, unroll: int) -> None:
     follows(planned_ad.compile(f, X, unroll=unroll, check=False), f)
+
+
+def test_dicts_of_one_name_are_told_apart() -> None:
+    """What makes no difference in one may make one in the other."""
+
+    def made(name):
+        settings = {"alpha": 1.0, "beta": 2.0}
+        return (lambda x: np.sum(x) * settings["alpha"]) if name == "alpha" else (
+            lambda x: x[0] * settings["beta"]
+        ), settings
+
+    (first, settings), (second, others) = made("alpha"), made("beta")
+
+    def f(x):
+        return first(x) + (second(x) if others["beta"] > 2.5 else x[1])
+
+    plan = planned_ad.compile(f, X)
+    settings["beta"] = others["beta"] = 2.25
+    follows(plan, f)
+    settings["beta"] = others["beta"] = 3.0
+    follows(plan, f)

@@ -24,8 +24,8 @@ import numpy as np
 from ...python.shadows import is_library
 from ...python.used_names import nested
 from ...tape.found_outside import Outside
-from .sightings import Same, Walk
-from .told import PLAIN, shown_object
+from .sightings import Walk
+from .told import PLAIN, Same, shown_object
 
 
 class NotPortable(Exception):

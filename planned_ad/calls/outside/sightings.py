@@ -13,8 +13,7 @@ import enum
 import functools
 import types
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,7 @@ from .libraries import (
     library_keeps_parts,
     may_be_hidden,
 )
-from .told import PLAIN, is_plain, number_key, shown, shown_object, where
+from .told import PLAIN, Same, Sighting, is_plain, number_key, shown, shown_object, where
 
 MOST_ITEMS = 512  # of a container: of one with more, the items are not looked at
 MOST_ROWS = 4096
@@ -46,38 +45,21 @@ MOST_SEEN = 8 * MOST_ROWS  # a walk goes no further then
 FIELDS = ("__name__", "__qualname__", "__doc__", "__annotations__")  # of functions, where code asks for them
 
 
-class Same:
-    """An object that is equal to itself only."""
-
-    __slots__ = ("object",)
-
-    def __init__(self, object: object):
-        self.object = object
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Same and other.object is self.object
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-@dataclass(frozen=True, slots=True)
-class Sighting:
-    """What is found somewhere: `key` is compared, `shown` is for messages."""
-
-    path: str
-    key: tuple
-    shown: str
-    is_checked: bool = True
-
-
 class Walk:
     """One walk. `rows` for the table; `seen` in order; `notes` on what is not looked at; `codes` of functions met.
 
     `lasting`: rows of what nobody changes while a plan is in use, the names of modules and of built-in functions.
+    `passed`: places of items that are not looked at.
     """
 
-    def __init__(self, names: UsedNames, is_frozen: Callable[[str], bool], constants: Mapping[int, Any]):
-        self.names, self.is_frozen, self.constants = names, is_frozen, constants
+    def __init__(
+        self,
+        names: UsedNames,
+        is_frozen: Callable[[str], bool],
+        constants: Mapping[int, Any],
+        passed: Container[tuple[int, str]] = (),
+    ):
+        self.names, self.is_frozen, self.constants, self.passed = names, is_frozen, constants, passed
         self.rows: list[Row] = []
         self.lasting: list[Row] = []
         self.seen: list[Sighting] = []
@@ -89,7 +71,6 @@ class Walk:
         self.is_raw = False  # whether traced code sees the objects themselves, instead of copies
         self._met: dict[bool, dict[int, object]] = {False: {}, True: {}}
         self.fixed: list[object] = []  # of libraries
-        self.others: set[str] = set()  # items whose keys do not occur in code
 
     @property
     def met(self) -> dict[int, object]:
@@ -460,7 +441,10 @@ class Walk:
         self.row(watchtable.length_of(items))
         if whole and is_ordered:
             self.compare_in_python(f"`{path}`, an OrderedDict")
-        chosen = used if len(keys) > MOST_ITEMS else keys
+        chosen = keys
+        if len(keys) > MOST_ITEMS:
+            self.note(f"of the items of `{path}` ({len(keys)}), those whose keys do not occur in code are not compared")
+            chosen = used
         plain = (number_key(key) if type(key) in (float, *PLAIN) else Same(key) for key in chosen)
         self.see(path, ("keys", tuple(plain)), "items", False)
         looked_into = set(used) if not whole else ()
@@ -474,13 +458,13 @@ class Walk:
 
     def other_item(self, items: dict, key: str, path: str) -> None:
         """An item whose key does not occur in code, which may make it of others: what it is, but not what is in it."""
-        if self.is_frozen(path):
+        place = id(items), key
+        if self.is_frozen(path) or place in self.passed:
             return
         value = dict.__getitem__(items, key)
-        self.others.add(path)
         self.row(watchtable.item(items, key, value, in_order=True))
-        found = number_key(value) if is_plain(value) else ("object", Same(value))
-        self.see(path, found, shown(value) if is_plain(value) else shown_object(value), False)
+        found, text = (number_key, shown) if is_plain(value) else (lambda obj: ("object", Same(obj)), shown_object)
+        self.seen.append(Sighting(path, found(value), text(value), False, place))
 
     def visit_set(self, items: set, path: str) -> None:
         if len(items) > MOST_ITEMS or not watchtable.sets_hold():

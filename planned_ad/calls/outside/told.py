@@ -1,4 +1,4 @@
-"""How what is found outside is told in messages, and numbers and texts are compared: by type and bits."""
+"""What is found outside: how it is told in messages, and compared; numbers and texts by type and bits."""
 
 from __future__ import annotations
 
@@ -6,11 +6,40 @@ import fractions
 import os
 import struct
 import types
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 PLAIN = (int, bool, str, bytes, type(None), type(...), slice, range, fractions.Fraction)
+
+
+class Same:
+    """An object that is equal to itself only."""
+
+    __slots__ = ("object",)
+
+    def __init__(self, object: object):
+        self.object = object
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Same and other.object is self.object
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What is found somewhere: `key` is compared, `shown` is for messages.
+
+    `place`: of an item of a dict whose key does not occur in code, the identity of the dict, and the key.
+    """
+
+    path: str
+    key: tuple
+    shown: str
+    is_checked: bool = True
+    place: tuple[int, str] | None = None
 
 
 def where(f: types.FunctionType) -> str:

@@ -28,8 +28,8 @@ from ...kernels.entry import watchtable
 from ...python.caches import entries_of
 from ...python.shadows import ShadowModule, is_user_class, real_class, referent_of
 from .libraries import is_fixed, is_library_value, is_made_there
-from .sightings import AS_IT_IS, VISITORS, Same, Walk
-from .told import is_plain, number_key
+from .sightings import AS_IT_IS, VISITORS, Walk
+from .told import Same, is_plain, number_key
 
 NamedPair = collections.namedtuple("NamedPair", "first second")
 NEVER_CHANGE = (np.dtype, np.generic, enum.Enum, BaseException)

@@ -22,7 +22,8 @@ from ...kernels.entry.watchtable import WatchTable
 from ...python.used_names import UsedNames, lines_of
 from ...tape.found_outside import Outside
 from .portraits import NotPortable, Portrait, portrait_of, require_complete
-from .sightings import Sighting, Walk
+from .sightings import Walk
+from .told import Sighting
 from .visitors import found_in_cache
 
 ASK_FOR_ERRORS = frozenset({"FloatingPointError", "geterr", "geterrcall"})
@@ -38,7 +39,7 @@ class Watch:
     _names: UsedNames = field(default_factory=UsedNames)
     _seen: list[Sighting] = field(default_factory=list)
     _notes: tuple[str, ...] = ()
-    _passed: dict[str, None] = field(default_factory=dict)  # items that have changed, and made no difference
+    _passed: dict[tuple[int, str], str] = field(default_factory=dict)  # items that have changed without a difference
     _complete: tuple[int, bool] | None = None  # of that version
     _walked: int = 0  # the version that was walked
 
@@ -46,7 +47,7 @@ class Watch:
         self._look()
 
     def _walk(self, names: UsedNames) -> Walk:
-        walk = Walk(names, lambda path: path in self._passed or self.outside.is_frozen(path), self.outside.constants)
+        walk = Walk(names, self.outside.is_frozen, self.outside.constants, self._passed)
         for names_of, keys in self.outside.read.values():
             walk.globals(names_of, keys)
         for root, name in self.outside.roots:
@@ -112,12 +113,11 @@ class Watch:
         To be asked where a trace with what they are now is the same as the one with what they were.
         """
         walk = self._walk(self._names)
-        old, new = ({s.path: s.key for s in seen} for seen in (self._seen, walk.seen))
-        changed = [path for path in {**old, **new} if old.get(path) != new.get(path)]
-        if not walk.others.issuperset(changed):
+        if [s.key for s in self._seen if s.place is None] != [s.key for s in walk.seen if s.place is None]:
             return False
-        self._passed |= dict.fromkeys(changed)
-        self._seen = [sighting for sighting in self._seen if sighting.path not in self._passed]
+        old, new = ({s.place: s for s in seen if s.place is not None} for seen in (self._seen, walk.seen))
+        self._passed |= {place: s.path for place, s in new.items() if place in old and old[place].key != s.key}
+        self._seen = [s for s in self._seen if s.place not in self._passed]
         return self.holds()
 
     def changes(self) -> Iterator[str]:
@@ -175,5 +175,7 @@ class Watch:
         """What is not checked, and why."""
         self._look()
         frozen = [f"{name} is taken for constant (frozen=)" for name in self.outside.frozen]
-        passed = [f"`{path}` has changed, and that made no difference: it is not compared" for path in self._passed]
+        passed = [
+            f"`{path}` has changed, and that made no difference: it is not compared" for path in self._passed.values()
+        ]
         return (*frozen, *passed, *self._notes)
