@@ -42,6 +42,7 @@ CASES = {
     "scaled": (lambda x: (2.0 * ARRAY * x[0] / x[1] - ARRAY) @ x, X6),
     "entries": (lambda x: ARRAY.multiply(x).sum() + ARRAY[1:3] @ x + ARRAY.sum() + ARRAY[1, 2], X6),
     "dense": (lambda x: ARRAY.toarray() @ x + ARRAY.sum(axis=1) + SQUARE.diagonal(), X6),
+    "sums of lines": (lambda x: (sp.diags(np.asarray(SQUARE.sum(axis=1)).ravel()) - SQUARE) @ x * SQUARE.sum(0).A1, X5),
     "made inside": (lambda x: (sp.diags([np.ones(4), -2 * np.ones(5)], [-1, 0]) + SQUARE) @ x, X5),
     "kron": (lambda x: sp.kron(sp.eye(2), SQUARE) @ np.concatenate([x, x]), X5),
     "coordinates": (lambda v, x: sp.coo_matrix((v, (ROWS, COLUMNS)), shape=(5, 5)) @ x, NUMBERS, X5),

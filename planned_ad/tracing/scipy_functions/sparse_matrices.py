@@ -223,6 +223,9 @@ class SparseStandIn(LibraryObject):
         if axis is None:
             return np.sum(self.data)
         if isinstance(self.pattern, scipy.sparse.spmatrix):
+            if self.is_known:
+                return self.plain().sum(axis)
+            require_numbers(self.recorder, [self._data])
             raise unsupported("sum(axis) of a sparse matrix, which gives a numpy.matrix", "use A @ numpy.ones(n)")
         return (self.T if axis in (0, -2) else self) @ np.ones(self.shape[0] if axis in (0, -2) else self.shape[1])
 
