@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import statistics
@@ -359,3 +360,27 @@ def test_messages_of_errors_that_are_caught() -> None:
         trace(reads_the_message, (EXAMPLES[0],))
     check(reads_the_message, EXAMPLES[1])
     check(shows_the_message, EXAMPLES[0])
+
+
+def test_an_event_loop_asks_for_names_of_tasks():
+    """In the result of which there are traced numbers: it makes a text of the task where the signals are looked at."""
+
+    def f(x):
+        async def main():
+            total = 0.0
+            for i in range(20):
+                await asyncio.sleep(0)
+                total = 0.9 * total + x[i]
+            return total
+
+        return asyncio.run(main())
+
+    def descent(x):
+        y = x.copy()
+        for _ in range(3):
+            y = y - 0.01 * planned_ad.grad(f)(y)
+        return np.sum(y * y)
+
+    x = np.linspace(0.0, 1.0, 20)
+    for g in (f, descent, f):
+        assert np.isclose(planned_ad.compile(g, x, unroll=0)(x), g(x))

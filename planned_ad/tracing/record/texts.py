@@ -10,7 +10,7 @@ from typing import Any
 from ...python.shadows import is_user_frame
 from ...python.shown_text import is_only_shown
 
-OURS = "planned_ad."
+FOR_MESSAGES = ("planned_ad.", "asyncio.")  # modules, whose texts of values decide nothing
 
 
 def text_of(traced: Any, name: str, specification: str = "", text: Callable[[Any], str] | None = None) -> str:
@@ -26,9 +26,9 @@ def text_of(traced: Any, name: str, specification: str = "", text: Callable[[Any
 
 
 def is_for_us(frame: types.FrameType | None) -> bool:
-    """Whether code of ours asks, for a message."""
+    """Whether code of ours asks, for a message, or an event loop, for the name of a task."""
     while frame is not None and not is_user_frame(frame):
-        if str(frame.f_globals.get("__name__")).startswith(OURS):
+        if str(frame.f_globals.get("__name__")).startswith(FOR_MESSAGES):
             return True
         frame = frame.f_back
     return False
