@@ -57,7 +57,8 @@ def full_name(function: Callable) -> str:
 
 def is_public(function: Callable) -> bool:
     """Whether people write it; what is behind other functions is not listed."""
-    return not function.__name__.startswith("_") and "pypocketfft" not in (getattr(function, "__module__", None) or "")
+    module = getattr(function, "__module__", None) or ""
+    return not function.__name__.startswith("_") and not module.endswith(("pypocketfft", "pyduccfft"))
 
 
 def listed(names: Iterable[str]) -> str:

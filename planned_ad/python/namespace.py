@@ -32,6 +32,7 @@ from .caches import copy_of_cached
 from .comprehensions import HELPERS, rewritten
 from .made import MadeOf
 from .shadows import (
+    VENDORED,
     ShadowBuiltins,
     ShadowClass,
     ShadowGlobals,
@@ -48,7 +49,8 @@ from .shadows import (
 )
 from .used_names import names_in_class_bodies
 
-ARRAY_API = "scipy._lib.array_api_compat.numpy"  # NumPy as SciPy sees it: since NumPy 2 the same functions
+# NumPy as SciPy sees it: since NumPy 2 the same functions.
+ARRAY_API = frozenset(f"{holder}array_api_compat.numpy" for holder in VENDORED)
 _ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), slice})
 # `__init_subclass__` has run for the real class and must not register a shadow; `__del__` would release things twice.
 _NOT_COPIED = frozenset({"__dict__", "__weakref__", "__slots__", "__init_subclass__", "__del__"})
@@ -254,7 +256,7 @@ class Namespace:
         if isinstance(obj, type):
             return self._copy_class(obj, name)
         if isinstance(obj, types.ModuleType):
-            if obj.__name__ == ARRAY_API:
+            if obj.__name__ in ARRAY_API:
                 return self._see(np, "numpy")
             if self._on_module is not None:
                 self._on_module()

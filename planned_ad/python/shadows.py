@@ -20,6 +20,7 @@ CONTROL = "planned_ad.control"
 PROTOCOLS = frozenset({"__array_ufunc__", "__array_function__"})  # which NumPy calls with functions of its own
 _LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad", "pandas", "matplotlib", "sympy"})
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
+VENDORED = ("scipy._lib.", "scipy._external.")  # where SciPy keeps other packages: up to 1.17, and since
 # Modules of libraries that are Python all through, whose functions and classes are traced as the user's are.
 PURE_PYTHON = (
     "numpy.fft",
@@ -31,9 +32,10 @@ PURE_PYTHON = (
     "numpy.polynomial",
     "scipy._lib._array_api",
     "scipy._lib._util",
-    "scipy._lib.array_api_compat.numpy._aliases",
-    "scipy._lib.array_api_extra",
+    *(f"{holder}array_api_compat.numpy._aliases" for holder in VENDORED),
+    *(f"{holder}array_api_extra" for holder in VENDORED),
     "scipy.fft._basic_backend",
+    "scipy.fft._duccfft",
     "scipy.fft._pocketfft",
     "scipy.fft._realtransforms_backend",
     "scipy.fftpack",

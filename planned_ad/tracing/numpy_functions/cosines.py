@@ -11,11 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.fft._pocketfft import pypocketfft
 
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
-from .fourier import half_of_reals, listed, of_pairs, reals_of_half
+from .fourier import half_of_reals, listed, of_pairs, reals_of_half, scipys
 
 DELTA = {("dct", 1): -1, ("dst", 1): 1}  # of the extent, in the length of the period
 HALF = np.sqrt(0.5)
@@ -178,11 +177,11 @@ def real_to_real(recorder: Recorder, name: str, a: Any, type: int, axes: Any, in
     return out
 
 
-@implements(pypocketfft.dct)
+@implements(scipys.dct)
 def dct(recorder, a, type, axes=None, inorm=0, out=None, nthreads=1, ortho=None):
     return real_to_real(recorder, "dct", a, type, axes, inorm, out, ortho)
 
 
-@implements(pypocketfft.dst)
+@implements(scipys.dst)
 def dst(recorder, a, type, axes=None, inorm=0, out=None, nthreads=1, ortho=None):
     return real_to_real(recorder, "dst", a, type, axes, inorm, out, ortho)

@@ -14,7 +14,6 @@ import numpy as np
 import scipy.fft
 import scipy.linalg
 from scipy.fft import _basic_backend, _realtransforms_backend
-from scipy.fft._pocketfft import pypocketfft
 
 from ...rules.fourier import with_extent
 from ...tape.tape import Value
@@ -25,6 +24,10 @@ from ..record.recorder import Recorder
 from .support import axes_of, axis_of, broadcast, constant
 
 numpys: Any = np.fft._pocketfft  # type: ignore[attr-defined]
+try:
+    from scipy.fft._duccfft import pyduccfft as scipys  # from SciPy 1.18
+except ImportError:
+    from scipy.fft._pocketfft import pypocketfft as scipys
 Implementation = Callable[..., Any]
 
 
@@ -161,19 +164,19 @@ def listed(axes: Any, ndim: int) -> list[int]:
     return list(axes_of(axes, ndim)) if axes is None else [axis_of(k, ndim) for k in axes]
 
 
-@of_any(pypocketfft.c2c)
+@of_any(scipys.c2c)
 def c2c(recorder, a, axes=None, forward=True, inorm=0, out=None, nthreads=1):
     axes = listed(axes, a.ndim)
     return delivered(recorder, complex_transform(recorder, a, axes, forward, scale_of(inorm, a, axes)), out)
 
 
-@of_any(pypocketfft.r2c)
+@of_any(scipys.r2c)
 def r2c(recorder, a, axes=None, forward=True, inorm=0, out=None, nthreads=1):
     axes = listed(axes, a.ndim)
     return delivered(recorder, real_transform(recorder, a, axes, forward, scale_of(inorm, a, axes)), out)
 
 
-@of_any(pypocketfft.c2r)
+@of_any(scipys.c2r)
 def c2r(recorder, a, axes=None, lastsize=0, forward=True, inorm=0, out=None, nthreads=1):
     axes = listed(axes, a.ndim)
     n = lastsize or 2 * a.shape[axes[-1]] - 1

@@ -11,6 +11,7 @@ import scipy.linalg
 import scipy.special
 from numpy._core._multiarray_umath import _array_converter  # type: ignore[attr-defined]
 
+from ...python.shadows import VENDORED
 from ..numpy_functions.ranks import rankdata
 from ..record.dispatch import CALLERS, FUNCTIONS
 from .bottleneck_functions import of_bottleneck
@@ -18,8 +19,7 @@ from .bottleneck_functions import of_bottleneck
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
-HOLDERS = ("", "scipy._lib.", "sklearn.externals.")
-HELPERS = "scipy._lib.array_api_compat.common._helpers"
+HOLDERS = ("", *VENDORED, "sklearn.externals.")
 
 
 class ArrayConverter:
@@ -106,9 +106,10 @@ class OfEachType:
 def compiled_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, formulas in place of some compiled functions of SciPy, and of its helpers."""
     found: dict[int, object] = {}
-    apply_where = getattr(sys.modules.get("scipy._lib.array_api_extra"), "apply_where", None)
-    if apply_where is not None:
-        found[id(apply_where)] = applied_where
+    for package in VENDORED:
+        apply_where = getattr(sys.modules.get(f"{package}array_api_extra"), "apply_where", None)
+        if apply_where is not None:
+            found[id(apply_where)] = applied_where
     rank = getattr(sys.modules.get("scipy.stats"), "rankdata", None)
     if rank is not None:
         found[id(rank)] = functools.partial(ranked, recorder, rank)
@@ -156,9 +157,9 @@ def library_replacements(recorder: Recorder) -> dict[int, object]:
         real = getattr(sys.modules.get(f"{package}array_api_compat.numpy.linalg"), "solve", None)
         if real is not None:
             found[id(real)] = functools.partial(solved_equations, recorder)
-    helpers = sys.modules.get(HELPERS)
-    for name, answer in (("is_numpy_array", is_array), ("is_writeable_array", is_writeable)):
-        real = getattr(helpers, name, None)
-        if real is not None:
-            found[id(real)] = answer
+        helpers = sys.modules.get(f"{package}array_api_compat.common._helpers")
+        for name, answer in (("is_numpy_array", is_array), ("is_writeable_array", is_writeable)):
+            real = getattr(helpers, name, None)
+            if real is not None:
+                found[id(real)] = answer
     return found

@@ -9,13 +9,18 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
+import warnings
 from collections.abc import Callable
+
+import scipy
+
+SCIPY = tuple(int(part) for part in scipy.__version__.split(".")[:2])
 
 FILES = {
     "scipy.interpolate": (
         "piecewise_polynomials",
         "b_splines",
-        "fitpack",
+        "fitpack_by_c" if SCIPY >= (1, 18) else "fitpack_by_f2py",
         "grids",
         "lapack",
         "radial_basis",
@@ -45,7 +50,10 @@ def register_loaded() -> bool:
     """Fill `dispatch.FUNCTIONS` for the modules that are imported by now; whether there were new ones."""
     found = [module for module in _later if module in sys.modules]
     for module in found:
-        for register in _later[module]:
-            register()
-        del _later[module]
+        for register in _later.pop(module):
+            try:
+                register()
+            except (ImportError, AttributeError) as error:  # compiled functions that another version has not
+                found_no = f"planned_ad does not know SciPy {scipy.__version__}: {error}"
+                warnings.warn(f"{found_no}. Some functions of {module} have no rules.", stacklevel=2)
     return bool(found)

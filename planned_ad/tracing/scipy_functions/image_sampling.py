@@ -19,6 +19,7 @@ from ..numpy_functions.order import positions_below
 from ..numpy_functions.support import FLOAT, unsupported
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
+from . import SCIPY
 from .b_splines import b_splines_at
 from .image_filters import (
     CONSTANT,
@@ -71,11 +72,12 @@ def forward_start(c: Any, z: float, n: int, mode: int) -> Any:
     """The sum over all that lies before the first element, with powers of z."""
     powers = z ** np.arange(n)
     if mode in (REFLECT, NEAREST):
-        # The last term that SciPy adds holds the sum so far in the place of the first element.
         weights = powers + z**n * powers[::-1]
-        weights[0], weights[-1] = 1.0, z**n
+        if SCIPY < (1, 18):  # whose last term holds the sum so far in the place of the first element
+            weights[0], weights[-1] = 1.0, z**n
         turned = c @ weights
-        turned = turned + powers[-1] * (c[..., -1] + z**n * turned)
+        if SCIPY < (1, 18):
+            turned = turned + powers[-1] * (c[..., -1] + z**n * turned)
         return c[..., 0] + turned * z / (1 - z ** (2 * n))
     if mode == GRID_WRAP:
         return (c[..., 0] + c[..., 1:] @ powers[:0:-1]) / (1 - z**n)
