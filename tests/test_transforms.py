@@ -11,8 +11,21 @@ from concurrent.futures import ThreadPoolExecutor
 import numba
 import numpy as np
 import pytest
+import scipy.special
 
-from planned_ad import grad, hessian, hvp, jacobian, jvp, linearize, stop_gradient, value_and_grad, vjp
+from planned_ad import (
+    checkpoint,
+    grad,
+    hessian,
+    hvp,
+    jacobian,
+    jvp,
+    linearize,
+    stop_gradient,
+    value_and_grad,
+    vectorize,
+    vjp,
+)
 from planned_ad.errors import ArgumentError, NotDifferentiableError, TraceError
 
 from .nested_oracle import fourth_order
@@ -401,6 +414,28 @@ def test_kinds_of_functions() -> None:
     assert grad(math.exp)(0.0) == 1.0
     with pytest.raises(ArgumentError, match=r"planned_ad\.grad takes a function, not int"):
         grad(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("f", [np.sum, np.prod, np.linalg.norm, scipy.special.logsumexp, np.max])
+def test_a_function_of_a_library_in_traced_code(f) -> None:
+    """What traced code sees in its place is of that trace."""
+
+    def by_name(x):
+        inner = grad(f)(x) @ x + np.sum(vectorize(f)(np.outer(x, x))) + checkpoint(f)(x)
+        return inner + vjp(f)(x)[1](2.0) @ x + jvp(f)(x, x)[1]
+
+    def by_lambda(x):
+        g = lambda x: f(x)  # noqa: E731
+        inner = grad(g)(x) @ x + np.sum(vectorize(g)(np.outer(x, x))) + g(x)
+        return inner + vjp(g)(x)[1](2.0) @ x + jvp(g)(x, x)[1]
+
+    np.testing.assert_allclose(grad(by_name)(X), grad(by_lambda)(X), rtol=1e-12)
+
+
+def test_a_function_of_math_in_traced_code() -> None:
+    assert grad(lambda t: sum(grad(f)(t) for f in (math.exp, np.sin, math.sqrt)))(4.0) == pytest.approx(
+        math.exp(4.0) - math.sin(4.0) - 1 / 32, rel=1e-14
+    )
 
 
 def test_recursion() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,12 @@ planned_ad.jacobian(3)
 
 
 def mypy(*arguments: str) -> list[str]:
-    """The errors that mypy finds, with the settings of `pyproject.toml`, so that it shares a cache with `make lint`."""
+    """The errors that mypy finds with the settings of `pyproject.toml`, for the version of Python that runs."""
     from mypy import api
 
-    out, trouble, _ = api.run([*arguments, "--config-file", str(ROOT / "pyproject.toml"), "--no-error-summary"])
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    settings = ["--config-file", str(ROOT / "pyproject.toml"), "--python-version", version, "--no-error-summary"]
+    out, trouble, _ = api.run([*arguments, *settings])
     assert not trouble
     return [line for line in out.splitlines() if ": error:" in line]
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..differentiate.transposition import pullback_tape, pushforward_tape
 from ..errors import TraceError, UnsupportedError
+from ..python.made import function_behind
 from ..python.source import Line
 from ..python.structure import Structure
 from ..python.type_variables import Arguments, Decorated, Given
@@ -35,6 +36,7 @@ class CustomFunction(Generic[Arguments, Given]):
     """
 
     def __init__(self, function: Callable[Arguments, Given], parameters_of: Any = None):
+        function = function_behind(function)
         self.function = function
         self.__name__: str = getattr(function, "__name__", type(function).__name__)
         functools.update_wrapper(self, function, updated=())

@@ -19,7 +19,7 @@ from ..compiling import default_options
 from ..errors import ArgumentError, NotDifferentiableError, PlannedADError
 from ..plan import Plan
 from ..python import options as checks
-from ..python.made import MadeOf
+from ..python.made import MadeOf, function_behind
 from ..python.shadows import ShadowGlobals
 from ..python.structure import Structure, flatten
 from ..python.type_variables import Arguments, Given
@@ -57,6 +57,7 @@ class Transformed(MadeOf, Generic[Arguments, Given]):
             raise ArgumentError(f"planned_ad.{self.name}: has_aux is True or False, not {checks.shown(has_aux)}")
         chosen = checks.numbers_of("argnums", argnums)
         argnums = chosen if isinstance(argnums, tuple | list) else chosen[0]
+        function = function_behind(function)
         self.function, self.argnums, self.has_aux = function, argnums, has_aux
         self.__name__ = self.__qualname__ = f"{self.name}({getattr(function, '__name__', type(function).__name__)})"
         self.__doc__ = f"The {self.name} of {getattr(function, '__name__', 'a function')}."

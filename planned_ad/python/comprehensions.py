@@ -23,6 +23,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from .exit_syntax import EXITS, Exits
+from .instructions import instructions_of, reads_item_at, reads_items
 
 COLLECTED, DISPLAY = "__planned_ad_collected__", "__planned_ad_display__"
 ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
@@ -30,7 +31,6 @@ ITEM, ROW = "__planned_ad_item__", "__planned_ad_row__"
 KINDS = ("list", "tuple")
 PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 BUILD_LIST, IS_OP, LOAD_CONST = (dis.opmap[name] for name in ("BUILD_LIST", "IS_OP", "LOAD_CONST"))
-SUBSCRIPT = dis.opmap.get("BINARY_SUBSCR", dis.opmap["BINARY_OP"])
 SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
 FUTURE = functools.reduce(
     int.__or__, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -120,25 +120,25 @@ def _is_concerned(code: types.CodeType) -> bool:
 @functools.lru_cache(maxsize=4096)
 def asks_for_none(code: types.CodeType) -> bool:
     """Whether it, or a function in it, asks with `is` or by a pattern whether something is None."""
-    before = collections.deque[bool](maxlen=3)  # whether None was loaded
-    for instruction in dis.get_instructions(code):
+    before = collections.deque[bool](maxlen=2)  # whether None was loaded, perhaps for one call
+    for instruction in instructions_of(code):
         name = instruction.opname
         if "IF_NONE" in name or "IF_NOT_NONE" in name or (name == "IS_OP" and any(before)):
             return True
-        if name != "EXTENDED_ARG":
+        if name not in ("EXTENDED_ARG", "PRECALL"):
             before.append(name == "LOAD_CONST" and instruction.argval is None)
     return any(map(asks_for_none, _inner(code)))
 
 
 def reads_an_item(frame: types.FrameType) -> bool:
     """Whether a frame is reading something by an index or key."""
-    return frame.f_code.co_code[frame.f_lasti] == SUBSCRIPT
+    return reads_item_at(frame.f_code, frame.f_lasti)
 
 
 @functools.lru_cache(maxsize=4096)
 def _asks_for_items(code: types.CodeType) -> bool:
     """Whether it, or a function in it, reads something by an index or key."""
-    return SUBSCRIPT in code.co_code[::2] or any(map(_asks_for_items, _inner(code)))
+    return reads_items(code) or any(map(_asks_for_items, _inner(code)))
 
 
 def _inner(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -11,6 +11,7 @@ import dis
 import functools
 import types
 
+from .instructions import instructions_of, numbers_of
 from .shadows import ShadowGlobals
 
 STORES = {"STORE_FAST", "STORE_DEREF", "STORE_NAME", "DELETE_FAST", "DELETE_DEREF", "DELETE_NAME"}
@@ -35,7 +36,7 @@ def may_be_read(frame: types.FrameType, name: str, after_loop: bool | None = Non
     code = frame.f_code
     if not ASKS_FOR_NAMES.isdisjoint(code.co_names):
         return True
-    numbers = {i.offset: k for k, i in enumerate(instructions_of(code))}
+    numbers = numbers_of(code)
     here = numbers[frame.f_lasti]
     instruction = instructions_of(code)[here]
     start = {here}
@@ -54,18 +55,12 @@ def is_read_unnoticed(code: types.CodeType, name: str) -> bool:
     return any(is_read_unnoticed(inner, name) for inner in code.co_consts if isinstance(inner, types.CodeType))
 
 
-@functools.lru_cache(256)
-def instructions_of(code: types.CodeType) -> tuple[dis.Instruction, ...]:
-    return tuple(dis.get_instructions(code))
-
-
 def is_live(frame: types.FrameType, name: str) -> bool:
     """Whether a variable may be read before it is assigned, by this function or one in it."""
     code = frame.f_code
     if name in code.co_cellvars or not ASKS_FOR_NAMES.isdisjoint(code.co_names):
         return True
-    here = next(k for k, i in enumerate(instructions_of(code)) if i.offset == frame.f_lasti)
-    return here in reads_of(code, name, noticed=True)
+    return numbers_of(code)[frame.f_lasti] in reads_of(code, name, noticed=True)
 
 
 @functools.lru_cache(1024)
@@ -91,15 +86,12 @@ def reads_of(code: types.CodeType, name: str, noticed: bool = False) -> frozense
 
 
 def is_load(instruction: dis.Instruction, name: str) -> bool:
-    found = instruction.argval
-    is_named = name in found if isinstance(found, tuple) else found == name
-    return instruction.opname.startswith(("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_NAME")) and is_named
+    loads = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_NAME")
+    return instruction.argval == name and instruction.opname.startswith(loads)
 
 
 def is_noticed(instructions: tuple[dis.Instruction, ...], k: int) -> bool:
     """Whether what is loaded goes straight to an instruction that notices a stand-in."""
-    if isinstance(instructions[k].argval, tuple):  # two are loaded at once
-        return False
     depth = 1  # of the stack, from what is loaded on
     for instruction in instructions[k + 1 :]:
         taken = NOTICED.get(instruction.opname)
@@ -108,7 +100,7 @@ def is_noticed(instructions: tuple[dis.Instruction, ...], k: int) -> bool:
         if instruction.opname in CALLS and (instruction.arg or 0) + 2 < depth:  # of what has been loaded since
             depth -= (instruction.arg or 0) + 1 if instruction.opname == "CALL" else 0
             continue
-        if taken is None and not instruction.opname.startswith("LOAD_") and instruction.opname != "CACHE":
+        if taken is None and not instruction.opname.startswith(("LOAD_", "PUSH_NULL")):
             return False
         depth += dis.stack_effect(instruction.opcode, instruction.arg, jump=False)
     return False
@@ -117,7 +109,7 @@ def is_noticed(instructions: tuple[dis.Instruction, ...], k: int) -> bool:
 def successors(code: types.CodeType) -> list[set[int]]:
     """For each instruction the numbers of those that may follow, where an exception is raised too."""
     instructions = instructions_of(code)
-    numbers = {i.offset: k for k, i in enumerate(instructions)}
+    numbers = numbers_of(code)
     found: list[set[int]] = []
     for k, instruction in enumerate(instructions):
         is_last = instruction.opname in LEAVES | JUMPS
@@ -193,7 +185,7 @@ def catches(code: types.CodeType, target: int, kinds: frozenset[str]) -> bool:
     By an `except`, whose clauses are looked at one after the other, or by what a `with` enters.
     """
     instructions = instructions_of(code)
-    numbers = {i.offset: k for k, i in enumerate(instructions)}
+    numbers = numbers_of(code)
     here, loaded, visited = numbers[target] + 1, set[str](), {target}
     clause = here  # where the last one begins
     while here < len(instructions):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -22,6 +23,14 @@ class MadeOf:
     def told(self) -> dict[str, Any]:
         """What it was told, by name."""
         raise NotImplementedError
+
+
+STANDS_FOR = "__planned_ad_stands_for__"
+
+
+def function_behind(f: Any) -> Any:
+    """The library's function that a function which traced code sees stands for; any other is itself."""
+    return vars(f).get(STANDS_FOR, f) if type(f) is types.FunctionType else f
 
 
 def first_function(f: Any) -> Any:

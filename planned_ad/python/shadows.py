@@ -53,6 +53,7 @@ PURE_PYTHON = (
     "scipy.special._spfun_stats",
     "scipy.stats._axis_nan_policy",
     "scipy.stats._continuous_distns",
+    "scipy.stats._correlation",
     "scipy.stats._covariance",
     "scipy.stats._discrete_distns",
     "scipy.stats._entropy",

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from .exit_syntax import has, is_followed
+from .instructions import instructions_of
 
 IDENTITY = "is in a function that asks with `is` for the identity of arrays"
 GENERATOR = 0x20  # the flag of code that yields
@@ -265,7 +266,7 @@ def while_statements(code: types.CodeType) -> tuple[WhileLines, ...]:
     lines = linecache.getlines(code.co_filename)
     if not any("while" in line for line in lines[min(numbers, default=1) - 1 : max(numbers, default=0)]):
         return ()
-    instructions = {i.offset: i for i in dis.get_instructions(code)}
+    instructions = {i.offset: i for i in instructions_of(code)}
     back = [i for i in instructions.values() if i.opcode in dis.hasjrel and i.argval <= i.offset]
     ends = [i for jump in back for i in (jump, instructions.get(jump.argval))]
     jumps = {i.positions.lineno for i in ends if i is not None and i.positions is not None}

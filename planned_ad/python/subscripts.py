@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import linecache
 import re
 import types
 from typing import Any
+
+from .instructions import instructions_of
 
 ROOT = re.compile(r"[^\W\d]\w*")
 DEEPEST = 3  # containers and objects on the way from a name to what is assigned to
@@ -17,7 +18,7 @@ DEEPEST = 3  # containers and objects on the way from a name to what is assigned
 def roots_written(code: types.CodeType) -> frozenset[str] | None:
     """The first names in what the code assigns items of; None where its source is not at hand."""
     found = set()
-    for instruction in dis.get_instructions(code):
+    for instruction in instructions_of(code):
         if instruction.opname != "STORE_SUBSCR":
             continue
         place = instruction.positions

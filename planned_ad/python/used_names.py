@@ -9,6 +9,7 @@ import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from .instructions import instructions_of
 from .source import Line
 
 # Code with one of these may read attributes whose names do not occur in it.
@@ -36,6 +37,7 @@ SHORT = 16  # letters of a string whose letters may be names
 ASKED_BY = {
     "__match_args__": {"MATCH_CLASS"},
     "__dataclass_fields__": {"fields", "asdict", "astuple", "replace"},
+    "__replace__": {"replace"},
 }
 MAKES_STRINGS = frozenset({"FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "BUILD_STRING"})
 UNPACKS = frozenset({"DICT_MERGE", "DICT_UPDATE", "LIST_EXTEND"})
@@ -48,7 +50,7 @@ COMPARING = frozenset(  # functions and methods that compare what they are given
 NO_DICT = frozenset(
     {"LOAD_CONST", "BINARY_OP", "UNARY_NEGATIVE", "BUILD_TUPLE", "BUILD_LIST"}
 )  # what makes a right side
-READS_GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+READS_GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX", "PRECALL"})
 
 
@@ -126,7 +128,7 @@ def nested(code: types.CodeType) -> Iterator[types.CodeType]:
 @functools.lru_cache(maxsize=1024)
 def globals_in(code: types.CodeType) -> tuple[str, ...]:
     """The names that code reads of its globals."""
-    found = [i.argval for inner in nested(code) for i in dis.get_instructions(inner) if i.opname in READS_GLOBALS]
+    found = [i.argval for inner in nested(code) for i in instructions_of(inner) if i.opname in READS_GLOBALS]
     return tuple(dict.fromkeys(found))
 
 
@@ -154,7 +156,7 @@ def makes_keys(code: types.CodeType) -> bool:
     if any("%" in text for text in strings(code.co_consts)):
         return True
     before = ""
-    for instruction in dis.get_instructions(code):
+    for instruction in instructions_of(code):
         if instruction.opname in MAKES_STRINGS | UNPACKS:
             return True
         if instruction.argval in (ITEM_FUNCTIONS if instruction.opname == "LOAD_GLOBAL" else ITEM_ATTRIBUTES):
@@ -175,7 +177,7 @@ def lines_of(codes: Iterable[types.CodeType], names: Iterable[str]) -> list[Line
     for name in names:
         found = []
         for code in every:
-            for instruction in dis.get_instructions(code):
+            for instruction in instructions_of(code):
                 number = instruction.positions.lineno if instruction.positions else None
                 if instruction.argval == name and number:
                     found.append(Line(file=code.co_filename, number=number, function=code.co_name))

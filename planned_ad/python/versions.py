@@ -1,4 +1,4 @@
-"""What a report of a mistake should say: versions of Python and the libraries, and the processor."""
+"""The versions of Python and the libraries, and the processor: what a report of a mistake should say."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import platform
 import sys
 
 import llvmlite.binding as llvm
+import numpy as np
+import scipy
 
+# Of libraries whose functions differ from one to the next.
+NUMPY, SCIPY = (tuple(int(part) for part in library.__version__.split(".")[:2]) for library in (np, scipy))
 LIBRARIES = ("planned_ad", "numpy", "numba", "llvmlite", "scipy")
 
 

@@ -42,7 +42,7 @@ def with_extent(shape: Shape, behind: int, extent: int) -> Shape:
 
 def numbers_of(pairs: np.ndarray) -> np.ndarray:
     """The complex numbers that pairs are."""
-    return memory_as_complex(np.ascontiguousarray(pairs))
+    return memory_as_complex(pairs.copy())  # whose strides are those of its shape, where there is one element too
 
 
 def shape_of_numbers(name: str, operands: Sequence, behind: int, pairs: bool) -> Shape:

@@ -128,6 +128,25 @@ def slots_with_a_toggle(x):
 
 
 @OBJECTS.add()
+def attributes_of_what_it_holds_while_it_is_made(x):
+    class Labelled:
+        __slots__ = ("values",)
+
+        def __init__(self, values):
+            if any(v is None for v in values):
+                raise ValueError(values)
+            self.values = values
+
+        def __getattr__(self, name):
+            return getattr(self.values, name)
+
+    total = 0.0
+    for v in x:
+        total += Labelled([v, 2 * v]).values[1] * x[0]
+    return total
+
+
+@OBJECTS.add()
 def inherited_state_with_super(x):
     class Base:
         def __init__(self):

@@ -32,12 +32,12 @@ def programme(found: Any) -> Any:
 
 
 PROGRAMS: dict[str, Callable[..., Any]] = {
-    "kstest": lambda x: scipy.stats.kstest(x, "norm", (0.1, 1.2)).statistic * x,
+    "kstest": lambda x: scipy.stats.kstest(x, scipy.stats.norm.cdf, (0.1, 1.2)).statistic * x,
     "kstest of a function": lambda x: scipy.stats.kstest(x, lambda v: 1 / (1 + np.exp(-v)), alternative="less")[0],
-    "its probability": lambda x: scipy.stats.kstest(x, "norm", (0.1, 1.2)).pvalue * x,
+    "its probability": lambda x: scipy.stats.kstest(x, scipy.stats.norm.cdf, (0.1, 1.2)).pvalue * x,
     "on one side": lambda x: scipy.stats.ks_1samp(x, scipy.stats.norm.cdf, (), "greater").pvalue * x,
     "in the limit": lambda x: sum(scipy.stats.kstest(x, "norm", (), 20, "two-sided", "asymp")) * x,
-    "approximately": lambda x: scipy.stats.kstest(x, "norm", (0.8, 1.0), method="approx").pvalue * x,
+    "approximately": lambda x: scipy.stats.kstest(x, scipy.stats.norm.cdf, (0.8, 1.0), method="approx").pvalue * x,
     "its location": lambda x: scipy.stats.ks_1samp(x, scipy.stats.norm.cdf).statistic_location,
     "kstest of two": lambda x: scipy.stats.kstest(x, Y).statistic_location,
     "ks_2samp": lambda x: (lambda d, p: (d + p) * x)(*scipy.stats.ks_2samp(x, Y)),

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from ...python.instructions import instructions_of
 from ...python.shadows import is_library
 from ...python.used_names import nested
 from ...tape.found_outside import Outside
@@ -104,8 +105,8 @@ def makes_sets(code: types.CodeType) -> bool:
         return True
     if not any(type(constant) is frozenset for constant in code.co_consts):
         return False
-    steps = list(dis.get_instructions(code))
-    return any(type(a.argval) is frozenset and b.opname != "CONTAINS_OP" for a, b in itertools.pairwise(steps))
+    pairs = itertools.pairwise(instructions_of(code))
+    return any(type(a.argval) is frozenset and b.opname != "CONTAINS_OP" for a, b in pairs)
 
 
 def is_written_in_python(cls: type) -> bool:

@@ -288,6 +288,6 @@ class Copy(Copier):
         match item:
             case Region():
                 return self.placed(item)
-            case (Operation(), *_):
+            case tuple() if item and isinstance(item[0], Operation):
                 return self.block(item)
         return super().renamed(item)

@@ -346,7 +346,8 @@ def var(recorder, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, **
     gap = a - np.mean(a, axis=axis, keepdims=True)
     size = gap.real * gap.real + gap.imag * gap.imag
     count = a.size if axis is None else np.prod([a.shape[k] for k in np.atleast_1d(axis)])
-    total = np.sum(size, axis=axis, keepdims=bool(keepdims) and keepdims is not np._NoValue)
+    keeps: Any = bool(keepdims) and keepdims is not np._NoValue
+    total = np.sum(size, axis=axis, keepdims=keeps)
     return into(recorder, np.positive, out, total / (count - ddof), True, "same_kind")
 
 

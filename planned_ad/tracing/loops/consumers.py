@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dis
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ...python.instructions import instructions_of
 from ..record.recorder import Recorder
 
 
@@ -25,7 +25,7 @@ def is_generator_expression(items: Any) -> bool:
 def assigns(code: types.CodeType) -> bool:
     """Whether a generator expression binds a variable of the function around, by `:=`."""
     stores = ("STORE_DEREF", "STORE_GLOBAL", "STORE_NAME")
-    return any(instruction.opname in stores for instruction in dis.get_instructions(code))
+    return any(instruction.opname in stores for instruction in instructions_of(code))
 
 
 def joined(recorder: Recorder, items: Any, start: Any, join: Callable[[Any, Any], Any], last: Any = None) -> Any:

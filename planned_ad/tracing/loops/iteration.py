@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...python.frames import as_written
+from ...python.instructions import instructions_of
 from ...python.shadows import is_user_frame
 from ...python.source import Line, current_line
 from ...regions.affine import Affine, exact, ragged
@@ -332,7 +333,7 @@ def is_asked_by(iterator: LoopIterator | NestedIterator, frame: types.FrameType)
 @functools.lru_cache(maxsize=256)
 def fetching_instructions(code: types.CodeType) -> dict[int, int]:
     """From each instruction that asks for the iterator of a `for` statement to the one that fetches the items."""
-    instructions = [i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"]
+    instructions = [i for i in instructions_of(code) if i.opname != "EXTENDED_ARG"]
     pairs = itertools.pairwise(instructions)
     return {a.offset: b.offset for a, b in pairs if (a.opname, b.opname) == ("GET_ITER", "FOR_ITER")}
 
@@ -354,7 +355,7 @@ def is_statement(frame: types.FrameType, consumers: Container[types.FrameType]) 
 def for_statements(code: types.CodeType) -> dict[tuple[types.CodeType, int], tuple[str, ...]]:
     """The places in `code` where a `for` statement fetches the next item, with the variables that it assigns."""
     found = {}
-    instructions = list(dis.get_instructions(code))
+    instructions = instructions_of(code)
     for k, instruction in enumerate(instructions):
         if instruction.opname != "FOR_ITER":
             continue
@@ -366,12 +367,6 @@ def for_statements(code: types.CodeType) -> dict[tuple[types.CodeType, int], tup
             elif following.opname in ("STORE_FAST", "STORE_DEREF", "STORE_NAME"):
                 names.append(str(following.argval))
                 wanted -= 1
-            elif following.opname == "STORE_FAST_LOAD_FAST":
-                names.append(following.argval[0])
-                wanted -= 1
-            elif following.opname == "STORE_FAST_STORE_FAST":
-                names += list(following.argval)
-                wanted -= 2
             else:
                 break
             if wanted <= 0:
@@ -385,7 +380,7 @@ def for_statements(code: types.CodeType) -> dict[tuple[types.CodeType, int], tup
     return found
 
 
-def _is_inlined_comprehension(instructions: list[dis.Instruction], k: int) -> bool:
+def _is_inlined_comprehension(instructions: tuple[dis.Instruction, ...], k: int) -> bool:
     """Whether a FOR_ITER belongs to a comprehension that runs in the frame of its function (Python 3.12 on)."""
     return any(i.opname == "LOAD_FAST_AND_CLEAR" for i in instructions[max(k - 8, 0) : k])
 

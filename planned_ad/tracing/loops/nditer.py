@@ -50,7 +50,8 @@ class NdIterator:
         self.operands = tuple(v if recorder.is_array(v) else recorder.call(np.asarray, (v,), {}) for v in operands)
         # NumPy's own, over nothing, knows the order in which it goes.
         likes = [np.lib.stride_tricks.as_strided(np.zeros(1, v.dtype), v.shape, v.strides) for v in self.operands]
-        real: Any = np.nditer(likes, [*{*flags, "multi_index"}], [[READS]] * len(likes))  # type: ignore[list-item]
+        reads: Any = [[READS]] * len(likes)
+        real: Any = np.nditer(likes, [*{*flags, "multi_index"}], reads)  # type: ignore[list-item]
         self.shape, self.ndim, self.itersize = real.shape, real.ndim, real.itersize
         self.has_multi_index = "multi_index" in flags
         self.places: list[tuple[int, ...]] = []

@@ -358,12 +358,16 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
             yield None, value
     if _has_attributes(kind):
         yield None, kind
-        for key, value in vars(obj).items() if hasattr(obj, "__dict__") else ():
+        # Past a `__getattr__` of the user's, which an object half made may not bear.
+        for key, value in object.__getattribute__(obj, "__dict__").items() if kind.__dictoffset__ else ():
             yield Place(obj, key, "attribute"), value
         for cls in kind.__mro__:
             for key in named_slots(cls):
-                if key in vars(cls) and hasattr(obj, key):
-                    yield Place(obj, key, "attribute"), getattr(obj, key)
+                try:
+                    value = vars(cls)[key].__get__(obj)
+                except AttributeError:  # not assigned yet
+                    continue
+                yield Place(obj, key, "attribute"), value
 
 
 def is_ours(f: types.FunctionType) -> bool:

@@ -16,6 +16,7 @@ from numpy.linalg._linalg import EighResult, EigResult, QRResult, SVDResult
 
 from ...errors import UnsupportedError
 from ...python.complex_parts import PART, WHOLE
+from ...python.versions import NUMPY
 from ...regions.regions import View, c_strides
 from ...rules.complex_decompositions import pair_shapes
 from ...rules.decompositions import qr_shapes, svd_shapes
@@ -103,16 +104,21 @@ def real_or_complex(recorder: Recorder, a: Any, w: ComplexTracer, kind: Any, fou
     return in_precision(found, kind)
 
 
+def as_numpy_gives(recorder: Recorder, a: Any, w: ComplexTracer, kind: Any, found: ComplexTracer) -> Any:
+    """From NumPy 2.5 on complex, whatever the values are."""
+    return real_or_complex(recorder, a, w, kind, found) if NUMPY < (2, 5) else in_precision(found, kind)
+
+
 @of_any(np.linalg.eig)
 def eig(recorder, a):
     w, v, kind = general_eigen(recorder, a)
-    return EigResult(*(real_or_complex(recorder, a, w, kind, found) for found in (w, v)))
+    return EigResult(*(as_numpy_gives(recorder, a, w, kind, found) for found in (w, v)))
 
 
 @of_any(np.linalg.eigvals)
 def eigvals(recorder, a):
     w, _, kind = general_eigen(recorder, a)
-    return real_or_complex(recorder, a, w, kind, w)
+    return as_numpy_gives(recorder, a, w, kind, w)
 
 
 @of_any(scipy.linalg.eig)
@@ -154,7 +160,8 @@ def roots(recorder, p):
     if n > 1:
         np.fill_diagonal(matrix[1:], 1.0)
     matrix[0] = -p[1:] / p[0]
-    found = eigvals(recorder, matrix)
+    w, _, kind = general_eigen(recorder, matrix)
+    found = real_or_complex(recorder, matrix, w, kind, w)
     return np.concatenate([found, np.zeros(zeros, found.dtype)]) if zeros else found
 
 

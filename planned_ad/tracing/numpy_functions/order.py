@@ -109,7 +109,8 @@ def extremum_at(recorder: Recorder, a: Any, axis: int | None, keepdims: Any, ext
     if a.dtype.kind == "f":
         best = best | np.isnan(a)
     places = np.arange(count).reshape([-1 if k == axis else 1 for k in range(a.ndim)])
-    found = np.min(np.where(best, places, count - 1), axis=axis, keepdims=bool(keepdims) and keepdims is not NO_VALUE)
+    keeps: Any = bool(keepdims) and keepdims is not NO_VALUE
+    found = np.min(np.where(best, places, count - 1), axis=axis, keepdims=keeps)
     if whole and keepdims is not NO_VALUE and keepdims:
         found = found.reshape((1,) * given.ndim)
     return positions_below(recorder, found, count)

@@ -100,7 +100,8 @@ def _extremum(recorder, primitive, a, axis, out, keepdims, initial):
     if value.size == 0 and 0 in (value.shape[k] for k in axes_of(axis, len(value.shape))):
         if initial is NO_VALUE:
             raise ValueError("zero-size array to reduction operation max or min, which has no identity; pass initial=")
-        empty = np.zeros(value.shape, value.dtype).sum(axis, keepdims=keepdims is not NO_VALUE and bool(keepdims))
+        keeps: Any = keepdims is not NO_VALUE and bool(keepdims)
+        empty = np.zeros(value.shape, value.dtype).sum(axis, keepdims=keeps)
         start = recorder.value_of(initial, value.dtype)
         return deliver(recorder, broadcast(recorder, start, np.shape(empty)), out)
     result = _joined(recorder, primitive, reduced(recorder, primitive, value, axis, keepdims), initial)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from ...python.versions import SCIPY
 from ...rules.systems import order_of_factors
 from ...tape.tape import Value
 from ..record.dispatch import implements
@@ -147,9 +148,11 @@ def cholesky(recorder, a, lower=False, overwrite_a=False, check_finite=True):
 
 @implements(scipy.linalg.cho_factor)
 def cho_factor(recorder, a, lower=False, overwrite_a=False, check_finite=True):
-    """The factor; what SciPy leaves in the other triangle is the matrix."""
+    """The factor; what SciPy leaves in the other triangle is the matrix, from 1.18 on zeros."""
     (own,) = matrices(recorder, a)
     factor = systems.cholesky(recorder, recorder.array(own), upper=not lower)
+    if SCIPY >= (1, 18):
+        return factor, lower
     other = _triangle(recorder, own, not lower, 1)
     return factor + other, lower
 
@@ -362,7 +365,7 @@ def lstsq(recorder, a, b, cond=None, overwrite_a=False, overwrite_b=False, check
     eps = float(np.finfo(recorder.result_type(a, b)).eps) if recorder.result_type(a, b).kind == "f" else 2.0**-52
     x, residuals, rank, s = numpys.lstsq(recorder, a, b, eps if cond is None else cond)
     if np.ndim(b) == 1 and residuals.shape == (1,):
-        residuals = residuals[0]
+        residuals = residuals[0] if SCIPY < (1, 18) else residuals.reshape(())
     return x, residuals, rank, s
 
 

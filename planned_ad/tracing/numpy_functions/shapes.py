@@ -108,7 +108,8 @@ def _at_least(function: Callable[..., Any]) -> Callable[..., Any]:
     return expand
 
 
-atleast_1d, atleast_2d, atleast_3d = map(_at_least, (np.atleast_1d, np.atleast_2d, np.atleast_3d))
+NUMPYS: tuple[Callable[..., Any], ...] = (np.atleast_1d, np.atleast_2d, np.atleast_3d)
+atleast_1d, atleast_2d, atleast_3d = map(_at_least, NUMPYS)
 
 
 @implements(np.real)

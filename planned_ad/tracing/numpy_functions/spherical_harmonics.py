@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ...python.versions import SCIPY
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
 from .special import known_order
@@ -64,6 +65,7 @@ if hasattr(special, "sph_harm_y"):  # from SciPy 1.15 on
         n, m = known_degree_and_order(recorder, "scipy.special.sph_harm_y", n, m)
         if diff_n:
             raise unsupported("scipy.special.sph_harm_y with diff_n", "differentiate it")
-        (theta, _), (phi, _) = with_precision(recorder, theta), with_precision(recorder, phi)
+        (theta, own), (phi, other) = with_precision(recorder, theta), with_precision(recorder, phi)
         sign = 1.0 if m >= 0 else (-1.0) ** m
-        return (sign * harmonic(n, abs(m), theta) * np.exp(1j * m * phi))[()]
+        found = sign * harmonic(n, abs(m), theta) * np.exp(1j * m * phi)
+        return (found if SCIPY < (1, 18) else found.astype(np.result_type(own, other, np.complex64)))[()]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dis
 import functools
 import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
+from ...python.instructions import instructions_of
 from ...python.shadows import ShadowGlobals
 from ...python.used_names import globals_in
 from ..record.recorder import Recorder
@@ -40,4 +40,4 @@ def evaluated_replacements(recorder: Recorder) -> dict[int, object]:
 def is_plain_code(code: types.CodeType) -> bool:
     """Whether it has no loops and no functions, which are traced by their source."""
     has_code = any(isinstance(constant, types.CodeType) for constant in code.co_consts)
-    return not has_code and all(i.opname not in ("FOR_ITER", "JUMP_BACKWARD") for i in dis.get_instructions(code))
+    return not has_code and all(i.opname not in ("FOR_ITER", "JUMP_BACKWARD") for i in instructions_of(code))

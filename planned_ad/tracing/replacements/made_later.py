@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...python.made import STANDS_FOR
 from ..record.recorder import Recorder
 
 
@@ -32,7 +34,10 @@ class MadeLater(dict[int, Any]):
     def __getitem__(self, key: int) -> Any:
         value = super().__getitem__(key)
         if type(value) is Later:
-            value = self[key] = value.make(self.recorder, value.__wrapped__)
+            real, value = value.__wrapped__, value.make(self.recorder, value.__wrapped__)
+            if type(value) is types.FunctionType:
+                vars(value).setdefault(STANDS_FOR, real)
+            self[key] = value
         return value
 
     def get(self, key: int, default: Any = None) -> Any:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import scipy
 
-SCIPY = tuple(int(part) for part in scipy.__version__.split(".")[:2])
+from ...python.versions import SCIPY
 
 FILES = {
     "scipy.interpolate": (

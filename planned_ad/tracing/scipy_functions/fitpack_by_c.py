@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...python.versions import SCIPY
 from ..record.dispatch import implements
 from .b_splines import known_numbers
-from .fitpack import compiled, spline_derivative, fitted, fitted_on_grid, integral, periodic
+from .fitpack import compiled, fitted, fitted_on_grid, integral, periodic, spline_derivative
 from .intervals import traced_arrays
+
+if SCIPY < (1, 18):
+    raise ImportError("for SciPy from 1.18 on")
 
 
 @implements(compiled.splder)

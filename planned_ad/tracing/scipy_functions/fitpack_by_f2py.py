@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...python.versions import SCIPY
 from ..numpy_functions.support import unsupported
 from ..record.dispatch import implements
 from .b_splines import by_matrix, interpolating, known_numbers
-from .fitpack import SMOOTHING, compiled, spline_derivative, fitted, fitted_on_grid, integral, padded, periodic
+from .fitpack import SMOOTHING, compiled, fitted, fitted_on_grid, integral, padded, periodic, spline_derivative
 from .intervals import traced_arrays
+
+if SCIPY >= (1, 18):
+    raise ImportError("for SciPy up to 1.17")
 
 
 @implements(compiled.splder)

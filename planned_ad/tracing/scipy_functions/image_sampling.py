@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import _nd_image
 
+from ...python.versions import SCIPY
 from ..numpy_functions.order import positions_below
 from ..numpy_functions.support import FLOAT, unsupported
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
-from . import SCIPY
 from .b_splines import b_splines_at
 from .image_filters import (
     CONSTANT,

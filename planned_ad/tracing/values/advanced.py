@@ -144,7 +144,7 @@ def _with_truths_as_axes(array: TracedArray, key: tuple[Any, ...]) -> tuple[Trac
     if not places:
         return array, key
     axes = [_first_axis(array, key, place) + k for k, place in enumerate(places)]
-    view = array.recorder.seen(array, np.expand_dims(array.geometry, axes))
+    view = array.recorder.seen(array, np.expand_dims(array.geometry, tuple(axes)))
     return view, tuple(np.zeros(int(part), np.int64) if _is_truth(part) else part for part in key)
 
 

@@ -10,7 +10,7 @@ import types
 from typing import Any
 
 from ...python.frames import user_frame
-from ...python.liveness import instructions_of
+from ...python.instructions import instructions_of
 from ...python.shadows import is_user_function
 from ..record.recorder import Recorder
 
@@ -59,5 +59,5 @@ def asks(code: types.CodeType) -> bool:
 @functools.lru_cache(maxsize=4096)
 def is_tested_at_once(code: types.CodeType, place: int) -> bool:
     """Whether what the instruction at this place gives is only tested: `if a < b`, `not a < b`."""
-    following = (i.opname for i in instructions_of(code) if i.offset > place and i.opname != "CACHE")
+    following = (i.opname for i in instructions_of(code) if i.offset > place)
     return dis.opname[code.co_code[place]] == "COMPARE_OP" and next(following, "").startswith(TESTS)

@@ -1,0 +1,69 @@
+"""The instructions of a function in one vocabulary, that of Python 3.11, whatever the version that runs.
+
+Later versions join two instructions (`LOAD_FAST_LOAD_FAST`), tell apart what was one (`LOAD_FAST_BORROW`,
+`LOAD_SMALL_INT`), or give another more to do (`BINARY_OP` reads items from 3.14 on).
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from collections.abc import Iterator
+
+PARTS = {  # of instructions that are two; each part is of one of the two names
+    "LOAD_FAST_LOAD_FAST": ("LOAD_FAST", "LOAD_FAST"),
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": ("LOAD_FAST", "LOAD_FAST"),
+    "STORE_FAST_LOAD_FAST": ("STORE_FAST", "LOAD_FAST"),
+    "STORE_FAST_STORE_FAST": ("STORE_FAST", "STORE_FAST"),
+}
+SAME = {"LOAD_FAST_BORROW": "LOAD_FAST", "LOAD_FAST_CHECK": "LOAD_FAST", "LOAD_SMALL_INT": "LOAD_CONST"}
+DO_NOTHING = frozenset({"CACHE", "NOT_TAKEN"})
+READS_ITEMS = dis.opmap.get("BINARY_SUBSCR", dis.opmap["BINARY_OP"])
+SUBSCRIPT = next((k for k, (name, _) in enumerate(dis._nb_ops) if name == "NB_SUBSCR"), None)  # type: ignore[attr-defined]
+
+
+@functools.lru_cache(1024)
+def instructions_of(code: types.CodeType) -> tuple[dis.Instruction, ...]:
+    """Two parts of one instruction have the same offset."""
+    return tuple(part for one in dis.get_instructions(code) for part in _parts(code, one))
+
+
+def _parts(code: types.CodeType, one: dis.Instruction) -> Iterator[dis.Instruction]:
+    name = SAME.get(one.opname, one.opname)
+    if name in DO_NOTHING:
+        return
+    if name in PARTS:
+        for opname, argval in zip(PARTS[name], one.argval):
+            yield _named(code, one._replace(opcode=dis.opmap[opname], arg=0, argval=argval), opname)
+            one = one._replace(label=None)  # type: ignore[call-arg]  # jumps lead to the first part
+    elif name == "BINARY_OP" and one.arg == SUBSCRIPT:
+        yield one._replace(opname="BINARY_SUBSCR")
+    else:
+        yield _named(code, one, name)
+
+
+def _named(code: types.CodeType, one: dis.Instruction, name: str) -> dis.Instruction:
+    """From 3.13 on cells are loaded, to make functions of them, as variables are."""
+    if name == "LOAD_FAST" and one.argval in code.co_cellvars + code.co_freevars:
+        name = "LOAD_CLOSURE"
+    return one if name == one.opname else one._replace(opname=name)
+
+
+@functools.lru_cache(1024)
+def numbers_of(code: types.CodeType) -> dict[int, int]:
+    """From the offset of each instruction to its number in `instructions_of`; of its first part, where it is two."""
+    return {i.offset: k for k, i in reversed([*enumerate(instructions_of(code))])}
+
+
+def reads_item_at(code: types.CodeType, place: int) -> bool:
+    """Whether the instruction at this offset reads something by an index or key."""
+    operation, operand = code.co_code[place : place + 2]
+    return operation == READS_ITEMS and (SUBSCRIPT is None or operand == SUBSCRIPT)
+
+
+def reads_items(code: types.CodeType) -> bool:
+    """Whether one of its instructions reads something by an index or key."""
+    if READS_ITEMS not in code.co_code[::2]:
+        return False
+    return SUBSCRIPT is None or any(i.opname == "BINARY_SUBSCR" for i in instructions_of(code))
