@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ..calls.kernel_functions import KernelFunction
 from ..errors import DtypeError, ShapeError
@@ -18,12 +19,14 @@ from .plain_plans import PlainOperand, PlainPlan
 from .xla_handler import XLAHandler
 
 HANDLERS: list[XLAHandler] = []  # XLA never forgets one
+PLATFORM = "cpu"  # where XLA calls plans itself
 
 
 def jax_function(plan: Plan, mode: str = "reverse") -> Callable[..., jax.Array]:
-    """The function of a plan, of JAX's arrays on the CPU.
+    """The function of a plan, of JAX's arrays.
 
-    XLA calls the plan's machine code, without Python. `vmap` runs it once for each item.
+    On the CPU XLA calls the plan's machine code, without Python. `vmap` runs it once for each item. From another device
+    the host is called, by `jax.pure_callback`: arrays go there and back.
 
     Parameters
     ----------
@@ -130,7 +133,12 @@ class Calls:
     def value_and_gradient(self) -> Callable[..., list]:
         plain = self.plain
         kernel, outputs = plain.plan.kernel.value_and_gradient, [*self.active, plain.result]
-        return foreign(kernel, self.operands, outputs, lambda *x: plain.value_and_gradients(*plain.with_static(x)))
+
+        def found(*x: Any) -> list:
+            value, gradients = plain.value_and_gradients(*plain.with_static(x))
+            return [*gradients, value]
+
+        return foreign(kernel, self.operands, outputs, found)
 
     @functools.cached_property
     def pushforward(self) -> Callable[..., list]:
@@ -160,17 +168,31 @@ class Calls:
 def foreign(
     kernel: KernelFunction, inputs: Sequence[PlainOperand], outputs: Sequence[PlainOperand], learn: Callable[..., Any]
 ) -> Callable[..., list]:
-    """A kernel as an operation of XLA, whose outputs are a list."""
+    """A kernel as an operation of XLA, whose outputs are a list; on other devices than the CPU by `learn`, in Python."""
     handler = XLAHandler(kernel, inputs, outputs, learn)
+    results = [jax.ShapeDtypeStruct(operand.shape, operand.dtype) for operand in outputs]
     HANDLERS.append(handler)
     jax.ffi.register_ffi_target(handler.symbol, jax.ffi.pycapsule(ctypes.c_void_p(handler.address)), platform="cpu")
+
+    def compiled(*args: Any) -> list:
+        return list(jax.ffi.ffi_call(handler.symbol, results, vmap_method="broadcast_all")(*args))
+
+    def in_python(*args: Any) -> list:
+        given = (float(v) if operand.kind == "float" else np.array(v) for operand, v in zip(inputs, args))
+        found = learn(*given)
+        found = found if isinstance(found, tuple | list) else [found]
+        return [np.asarray(part, operand.dtype) for part, operand in zip(found, outputs)]
+
+    def by_host(*args: Any) -> list:
+        return list(jax.pure_callback(in_python, results, *args, vmap_method="sequential"))
 
     def call(*args: Any) -> list:
         args = tuple(map(jnp.asarray, args))
         for operand, value in zip(inputs, args):
             check(operand, value)
-        results = [jax.ShapeDtypeStruct(operand.shape, operand.dtype) for operand in outputs]
-        return list(jax.ffi.ffi_call(handler.symbol, results, vmap_method="broadcast_all")(*args))
+        if jax.default_backend() == PLATFORM:
+            return compiled(*args)
+        return list(jax.lax.platform_dependent(*args, **{PLATFORM: compiled}, default=by_host))
 
     return call
 

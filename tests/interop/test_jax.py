@@ -48,6 +48,20 @@ def test_values_and_two_derivatives(f) -> None:
         jax.tree.map(close, own, other)
 
 
+def test_other_devices_call_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here the CPU stands for one."""
+    monkeypatch.setattr("planned_ad.interop.jax.PLATFORM", "cuda")
+    f = jax_function(planned_ad.compile(rosenbrock, X))
+    for derivative in (jax.value_and_grad, lambda g: jax.grad(lambda x: jax.grad(g)(x) @ W)):
+        jax.tree.map(close, jax.jit(derivative(f))(X), jax.jit(derivative(in_jax))(X))
+    rows = np.stack([X, X + 0.5])
+    close(jax.vmap(jax.grad(f))(rows), jax.vmap(jax.grad(in_jax))(rows))
+    f = jax_function(planned_ad.compile(rosenbrock, X), mode="forward")
+    jax.tree.map(close, jax.jit(lambda x: jax.jvp(f, (x,), (W,)))(X), jax.jvp(in_jax, (X,), (W,)))
+    f = jax_function(planned_ad.compile(likelihood, (X, 0.5)))
+    close(jax.jit(f)(X, 0.25), likelihood(X, 0.25))
+
+
 def test_a_loss_of_an_array_and_a_number() -> None:
     f = jax_function(planned_ad.compile(likelihood, (X, 0.5)))
 

@@ -1,7 +1,7 @@
 """Where CPython and NumPy keep what a call checks, verified before it is believed.
 
 Machine code that checks an argument reads these fields directly. The offsets are those of the standard 64-bit builds of
-CPython 3.11 to 3.13 and of NumPy 2; they are part of both projects' binary interfaces (``PyArrayObject_fields``,
+CPython 3.11 to 3.14 and of NumPy 2; they are part of both projects' binary interfaces (``PyArrayObject_fields``,
 ``PyArray_Descr``, ``PyListObject``, ``PyTupleObject``, ``PyBytesObject``, ``PyFloatObject``). Free-threaded and debug
 builds put other fields first, so `supported` reads known objects through the offsets, and everything that depends on
 them asks it.
@@ -17,7 +17,8 @@ import numpy as np
 OBJECT_TYPE = 8
 SEQUENCE_LENGTH = 16
 LIST_ITEMS = 24  # a pointer to the items
-TUPLE_ITEMS = 24  # the items themselves; the same in subclasses without further slots, such as namedtuples
+# The items themselves, from 3.14 on behind their hash; the same in subclasses without further slots (namedtuples).
+TUPLE_ITEMS = 24 if sys.version_info < (3, 14) else 32
 DICT_LENGTH = 16
 BYTES_VALUE = 32
 FLOAT_VALUE = 16  # also of a numpy.float64 scalar

@@ -54,7 +54,7 @@ def uses_of(steps: Iterable[Step]) -> Iterator[Use]:
                 yield from uses_of_items(step)
             case LibraryStep():
                 yield from (Use(memory, view) for memory, view, _ in step.operands)
-                yield Use(step.result, None, True)
+                yield Use(step.result, step.target, True, step.accumulate)
             case BranchStep():
                 yield Use(step.memory, step.view)
             case LoopStep() if step.count is not None:
