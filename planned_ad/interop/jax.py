@@ -168,7 +168,7 @@ class Calls:
 def foreign(
     kernel: KernelFunction, inputs: Sequence[PlainOperand], outputs: Sequence[PlainOperand], learn: Callable[..., Any]
 ) -> Callable[..., list]:
-    """A kernel as an operation of XLA, whose outputs are a list; on other devices than the CPU by `learn`, in Python."""
+    """A kernel as an operation of XLA, whose outputs are a list; elsewhere than on the CPU `learn`, by the host."""
     handler = XLAHandler(kernel, inputs, outputs, learn)
     results = [jax.ShapeDtypeStruct(operand.shape, operand.dtype) for operand in outputs]
     HANDLERS.append(handler)

@@ -478,7 +478,9 @@ class Walk:
 
 VISITORS: dict[type, Callable[[Walk, Any, str], None]] = {}  # of kinds that traced code sees copies of: see `visitors`
 AS_IT_IS: dict[type, Callable[[Walk, Any, str], None]] = {}  # and of those that it sees themselves
-NOT_CALLED = frozenset({"__init_subclass__", "__del__", "__getnewargs__", "__replace__"})
+NOT_CALLED = frozenset(
+    {"__init_subclass__", "__del__", "__getnewargs__", "__replace__", "__annotate__", "__annotate_func__"}
+)
 OF_CREATION = frozenset({"__init__", "__new__", "__post_init__"})
 OF_CONTAINERS = frozenset({"__hash__", "__repr__", "__reduce__", "__getstate__"})  # and of copies, which call them
 OF_COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"})
