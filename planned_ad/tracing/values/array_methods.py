@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from abc import abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -189,3 +189,10 @@ class ArrayMethods(TracedArray, Operators):
     def __imatmul__(self, other: Any) -> Self:
         self[...] = self @ other
         return self
+
+
+SEQUENCE = 1 << 5  # the flag of a class that `case [a, b]` takes; of what is registered with the one here
+MATCHED_AS_SEQUENCE: Any = ABCMeta("MATCHED_AS_SEQUENCE", (), {"__abc_tpflags__": SEQUENCE})
+
+if np.ndarray.__flags__ & SEQUENCE:  # from NumPy 2.5 on
+    MATCHED_AS_SEQUENCE.register(ArrayMethods)
