@@ -60,6 +60,7 @@ from .specs import call_spec
 from .split_tape import KeptLayout
 
 RELEASE_GIL_AT = 100_000.0  # operations: some tens of microseconds
+LONG_AT = 20_000.0  # operations: some microseconds
 # Loops are emitted as vectors, and unrolled where that pays: LLVM need not look for either (a quarter of its time).
 OPTIMIZATION = Optimization(level=1, loop_vectorize=False, slp_vectorize=False, loop_unroll=False)
 
@@ -290,13 +291,14 @@ def compiled_parts(
     parameters = parameters_of(trace, row, tape)
     passed = [p for p in parameters if p.is_passed]
     buffers = tuple(id for p in (*passed, *(p for p in parameters if not p.is_passed)) for id in p.ids)
-    spec = call_spec(trace, row, parameters, kept)
+    spec, operations = call_spec(trace, row, parameters, kept), flops(memory.steps)
     spec = replace(
         spec,
         fixed=fixed_ranges(tape),
         workspace_nbytes=workspace_nbytes(memory),
         sparse=fills_sparsely(tape.operations),
-        release_gil=flops(memory.steps) > RELEASE_GIL_AT,
+        release_gil=operations > RELEASE_GIL_AT,
+        is_long=operations > LONG_AT,
         watch=None if watch is None or watch.table is None else watch,
     )
     emit = emission(memory, buffers, {} if kept is None else kept.offsets_in(tape))

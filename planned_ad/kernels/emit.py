@@ -377,7 +377,7 @@ def renamed(item: Item, names: dict[int, int]) -> Item:
 
 
 def flops(steps: Sequence[Step]) -> float:
-    """Rough operations of one call: decides whether the kernel releases the GIL."""
+    """Rough operations of one call: decides whether it releases the GIL, and how its checks are compiled."""
     total = 0.0
     for step in steps:
         if isinstance(step, Nest):

@@ -36,6 +36,7 @@ from tests.malloc import count_in_subprocess
 
 INT32, DOUBLE = ir.IntType(32), ir.DoubleType()
 Pair = namedtuple("Pair", "left right")
+KIND = {"is_long": False}
 
 
 def emit_doubling(builder, context, leaves, workspace):
@@ -46,6 +47,12 @@ def emit_doubling(builder, context, leaves, workspace):
     with builder.if_then(builder.not_(broken)):
         builder.store(builder.fadd(number, number), target)
     return builder.zext(broken, INT32)
+
+
+@pytest.fixture(params=["short", "long"], autouse=True)
+def kind_of_kernel(request, monkeypatch):
+    """Each test with checks that LLVM has optimised, and with checks as they were written."""
+    monkeypatch.setitem(KIND, "is_long", request.param == "long")
 
 
 class SlowPath:
@@ -60,7 +67,7 @@ class SlowPath:
 
 
 def build(arguments, slow_path=None, *, emit=emit_doubling, fast_path=True, optimization=None, **rest):
-    spec = CallSpec(arguments=tuple(arguments), **rest)
+    spec = CallSpec(arguments=tuple(arguments), **KIND | rest)
     slow_path = slow_path or SlowPath()
     how = {"optimization": optimization, "fast_path": fast_path}
     return make_builtin("gradient", "Fill dx.", "(x, dx, /)", spec, emit, slow_path, **how)
@@ -541,7 +548,7 @@ mostly_right = st.tuples(
 @pytest.fixture(scope="module")
 def arbiter():
     slow = SlowPath()
-    spec = CallSpec(arguments=SPECS, disjoint=((0, 1),))
+    spec = CallSpec(arguments=SPECS, disjoint=((0, 1),), **KIND)
     return slow, spec, make_builtin("f", "", "(*a)", spec, emit_nothing, slow).function
 
 

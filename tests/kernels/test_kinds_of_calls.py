@@ -33,6 +33,7 @@ SPECS = {
     "watched": replace(GRADIENT, watch=AnyWatch()),
     "unlocked": replace(GRADIENT, release_gil=True),
     "unlocked without memory": replace(GRADIENT, release_gil=True, workspace_nbytes=0),
+    "long": replace(GRADIENT, is_long=True),
     "forms": replace(GRADIENT, forms=Forms(names=("x", "dx"), made=((1, NewArray(DX, True)),))),
     "other shape": replace(GRADIENT, arguments=(ArraySpec.of(np.zeros((2, 2))), DX)),
     "numbers": CallSpec(arguments=(FloatSpec(), StaticSpec(value=1)), result=FloatResult(0), outputs=1),

@@ -19,6 +19,7 @@ from ..llvm.builder import TerseBuilder
 from ..llvm.types import align_stack, value_unless
 from ..nests.overlaps import overlap_bits
 from . import headers, watchtable
+from .arrayemit import check_of, flags_of, numbers_of
 from .callspec import (
     ANY_TYPES,
     AnySpec,
@@ -35,7 +36,7 @@ from .callspec import (
     StaticSpec,
 )
 from .forms import SIGNATURE
-from .objectemit import DOUBLE, INT32, INT64, POINTER, VOID, ObjectEmitter, Path, as_signed
+from .objectemit import DOUBLE, INT32, INT64, POINTER, VOID, ObjectEmitter, Path
 
 
 def emit_kernel_function(module: ir.Module, symbol: str, spec: CallSpec) -> ir.Function:
@@ -242,38 +243,15 @@ class CallEmitter(ObjectEmitter):
         builder.position_at_end(same)
 
     def _check_array(self, spec: ArraySpec, array: ir.Value) -> None:
-        builder = self.builder
-        self._require(self._has_type(array, np.ndarray))
-        flags = headers.FLAG_ALIGNED | (headers.FLAG_WRITEABLE if spec.writeable else 0)
-        set_flags = builder.and_(self._field(array, headers.ARRAY_FLAGS, INT32), INT32(flags))
-        ndim = self._field(array, headers.ARRAY_NDIM, INT32)
-        self._require_zero([builder.xor(set_flags, INT32(flags)), builder.xor(ndim, INT32(len(spec.shape)))])
-        self._check_dtype(spec.dtype, array)
-        if spec.shape:
-            shape = self._field(array, headers.ARRAY_SHAPE, POINTER)
-            strides = self._field(array, headers.ARRAY_STRIDES, POINTER)
-            expected = [(shape, axis, extent) for axis, extent in enumerate(spec.shape)]
-            expected += [(strides, axis, stride) for axis, _, stride in spec.used_strides]
-            self._require_zero(
-                [builder.xor(self._field(start, 8 * axis, INT64), self._integer(n)) for start, axis, n in expected]
-            )
+        builder, row = self.builder, self._constants(numbers_of(spec))
+        check = check_of(self.module, spec, written_out=not self.spec.is_long)
+        kinds = [self._object(np.ndarray), self._object(np.dtype(spec.dtype.char))]
+        self._require(builder.call(check, [array, *kinds, flags_of(spec), row]))
         data = self._field(array, headers.ARRAY_DATA, POINTER)
         self.pointers.append(data)
         low, high = spec.byte_range
         start = builder.ptrtoint(data, INT64)
         self.ranges.append((builder.add(start, self._integer(low)) if low else start, high - low))
-
-    def _check_dtype(self, dtype: np.dtype, array: ir.Value) -> None:
-        """Nearly every array has NumPy's own dtype object; one that was unpickled has an equal one."""
-        builder = self.builder
-        descr = self._field(array, headers.ARRAY_DESCR, POINTER)
-        own, equal = self._block("dtype.own"), self._block("dtype.equal")
-        is_own = builder.icmp_signed("==", descr, self._object(np.dtype(dtype.char)))
-        self.module.expect(builder.cbranch(is_own, own, equal), True)
-        builder.position_at_end(equal)
-        word = builder.and_(self._field(descr, headers.DESCR_WORD, INT64), INT64(as_signed(headers.DESCR_WORD_MASK)))
-        builder.cbranch(builder.icmp_signed("==", word, INT64(headers.descr_word(dtype))), own, self.slow)
-        builder.position_at_end(own)
 
     def _check_float(self, value: ir.Value) -> None:
         builder = self.builder

@@ -26,6 +26,7 @@ from numba.core.registry import cpu_target
 from ..llvm.addresses import Referent, TableModule, plain_address, take_apart
 from ..llvm.builder import TerseBuilder
 from ..llvm.codelibrary import (
+    AS_WRITTEN,
     ONLY_CHECKS,
     CodeLibrary,
     Compiled,
@@ -182,7 +183,7 @@ def _emitted_entry(spec: CallSpec) -> Compiled:
     CallEmitter(module, ENTRY, spec).emit()
     text, referents = str(module), module.referents
     take_apart(module)
-    return Compiled(MachineCode.of(text, ONLY_CHECKS), referents)
+    return Compiled(MachineCode.of(text, AS_WRITTEN if spec.is_long else ONLY_CHECKS), referents)
 
 
 ENTRY = "planned_ad.call"

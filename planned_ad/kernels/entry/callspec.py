@@ -293,6 +293,8 @@ class CallSpec:
         whether a call may touch little of it, here and there.
     release_gil : bool
         let other Python threads run during the kernel.
+    is_long : bool
+        the kernel takes microseconds, beside which a few nanoseconds for checks are nothing.
     watch : Watch, optional
         what else has to be as it was.
     forms : Forms, optional
@@ -307,6 +309,7 @@ class CallSpec:
     workspace_nbytes: int = 0
     sparse: bool = False
     release_gil: bool = False
+    is_long: bool = False
     watch: "Watch | None" = field(default=None, compare=False)
     forms: Forms | None = None
     leaves: tuple[ArraySpec | FloatSpec, ...] = field(init=False, compare=False, repr=False)

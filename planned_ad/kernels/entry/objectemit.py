@@ -35,7 +35,37 @@ BYTES = INT64(headers.BYTES_VALUE)
 Path = tuple[int, ...]  # where something is in the arguments: the position of one, of an item in it, ...
 
 
-class ObjectEmitter:
+class CheckEmitter:
+    """A function that reads fields of objects, and goes to its block `slow` where one is not what it has to be."""
+
+    def __init__(self, module: TableModule, function: ir.Function) -> None:
+        self.module, self.function = module, function
+        self.builder = TerseBuilder(function.append_basic_block("entry"))
+        self.slow = self._block("slow")
+
+    def _require(self, condition: ir.Value) -> None:
+        """Go on where `condition` holds, and to the slow path where not."""
+        block = self._block("checked")
+        self.module.expect(self.builder.cbranch(condition, block, self.slow), True)
+        self.builder.position_at_end(block)
+
+    def _require_zero(self, words: list[ir.Value]) -> None:
+        """Go on where all `words` are zero: several comparisons for one branch."""
+        if words:
+            union = words[0]
+            for word in words[1:]:
+                union = self.builder.or_(union, word)
+            self._require(self.builder.icmp_signed("==", union, union.type(0)))
+
+    def _field(self, value: ir.Value, offset: int, kind: ir.Type) -> ir.Value:
+        address = self.builder.gep(value, [INT64(offset)])
+        return self.builder.load(self.builder.bitcast(address, kind.as_pointer()))
+
+    def _block(self, name: str) -> ir.Block:
+        return self.function.append_basic_block(name)
+
+
+class ObjectEmitter(CheckEmitter):
     """A function, ``PyObject* symbol(self, args, nargs, kwnames)``, as far as its objects go.
 
     It leaves by one of two ways: `exit`, with what it returns, or `slow`, where its call is handed on.
@@ -43,12 +73,10 @@ class ObjectEmitter:
 
     def __init__(self, module: TableModule, symbol: str) -> None:
         signature = ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), INT64, POINTER])
-        self.module = module
-        self.function = ir.Function(module, signature, symbol)
-        self.builder = TerseBuilder(self.function.append_basic_block("entry"))
+        super().__init__(module, ir.Function(module, signature, symbol))
         table = self.builder.gep(self._field(self.function.args[0], headers.TUPLE_ITEMS, POINTER), [BYTES])
         module.table = self.builder.bitcast(table, INT64.as_pointer())
-        self.slow, self.exit = self._block("slow"), self._block("exit")
+        self.exit = self._block("exit")
         self.returned = TerseBuilder(self.exit).phi(POINTER)
         self.made: list[ir.Value] = []  # cells of references that are dropped at the end
         self.seen: dict[Path, ir.Value] = {}  # arguments and what is in them; of a float, the copy of its number
@@ -191,24 +219,6 @@ class ObjectEmitter:
 
     # Building blocks --------------------------------------------------------------------------------------------------
 
-    def _require(self, condition: ir.Value) -> None:
-        """Go on where `condition` holds, and to the slow path where not."""
-        block = self._block("checked")
-        self.module.expect(self.builder.cbranch(condition, block, self.slow), True)
-        self.builder.position_at_end(block)
-
-    def _require_zero(self, words: list[ir.Value]) -> None:
-        """Go on where all `words` are zero: several comparisons for one branch."""
-        if words:
-            union = words[0]
-            for word in words[1:]:
-                union = self.builder.or_(union, word)
-            self._require(self.builder.icmp_signed("==", union, union.type(0)))
-
-    def _field(self, value: ir.Value, offset: int, kind: ir.Type) -> ir.Value:
-        address = self.builder.gep(value, [INT64(offset)])
-        return self.builder.load(self.builder.bitcast(address, kind.as_pointer()))
-
     def _has_type(self, value: ir.Value, wanted: type) -> ir.Value:
         return self.builder.icmp_signed("==", self._field(value, headers.OBJECT_TYPE, POINTER), self._object(wanted))
 
@@ -230,9 +240,6 @@ class ObjectEmitter:
 
     def _decref(self, value: ir.Value) -> None:
         self.builder.call(self._c_api("Py_DecRef", VOID, [POINTER]), [value])
-
-    def _block(self, name: str) -> ir.Block:
-        return self.function.append_basic_block(name)
 
     def _c_api(self, name: str, result: ir.Type, arguments: list[ir.Type]) -> ir.Function:
         known = self.module.globals.get(name)
