@@ -10,7 +10,7 @@ import pytest
 from llvmlite import ir
 
 import planned_ad
-from planned_ad.kernels.llvm.builder import POINTERS_HAVE_TYPES, TerseBuilder
+from planned_ad.kernels.llvm.builder import TerseBuilder
 from planned_ad.kernels.llvm.types import I64, POINTER, splat
 from planned_ad.kernels.maths.notation import F64
 
@@ -86,7 +86,6 @@ def test_what_another_block_has_said_is_said_again(function: ir.Function) -> Non
     assert written(function).count("add") == 2
 
 
-@pytest.mark.skipif(POINTERS_HAVE_TYPES, reason="this LLVM's pointers have types")
 def test_pointers_are_only_called_others(function: ir.Function) -> None:
     builder, pointer = builder_of(function), function.args[0]
     number = builder.bitcast(pointer, F64.as_pointer())

@@ -10,10 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import llvmlite.binding as llvm
 from llvmlite import ir
-
-POINTERS_HAVE_TYPES = llvm.llvm_version_info[0] < 17  # those of llvmlite do, whatever LLVM says
 
 
 class Retyped(ir.values.NamedValue):
@@ -54,7 +51,7 @@ class TerseBuilder(ir.IRBuilder):
 
     def bitcast(self, value: ir.Value, typ: ir.Type, name: str = "") -> ir.Value:
         pointers = isinstance(value.type, ir.PointerType) and isinstance(typ, ir.PointerType)
-        if POINTERS_HAVE_TYPES or not pointers:
+        if not pointers:
             return super().bitcast(value, typ, name)
         pointer = value.pointer if isinstance(value, Retyped) else value
         return pointer if pointer.type == typ else Retyped(pointer, typ)

@@ -34,13 +34,15 @@ class Optimization:
 
     The defaults suit loop nests as others write them. What is emitted here has its loops as vectors, and little is left
     to find: over 36 of NPBench's kernels ``level=1`` took 5 % off the time to compile, and code ran in 0.995 of the
-    time. On straight-line kernels of 1,000 and 3,000 statements ``slp_vectorize`` added 34 % and 63 % to it. Code
-    without loops that only checks and calls is as fast by five passes, in a quarter of the time: what the whole
-    pipeline does to it is mostly to number values, over and over, in search of what it can leave out. `as_written` takes
-    an eighth of that again (3 ms for 800 lines), and 4 to 30 ns more a call: for kernels that take microseconds. Where a block has
-    very many loads and stores, functions are simplified one by one, which is all but the end of the pipeline: there
-    loads are sought that the iteration before has stored, by a comparison of each access with each other one, half of
-    the time. Short bodies gain by that (a recurrence in its own array runs in half of the time).
+    time. On straight-line kernels of 1,000 and 3,000 statements ``slp_vectorize`` added 34 % and 63 % to it.
+
+    Code without loops that `only_checks` and calls is as fast by five passes, in a quarter of the time: what the whole
+    pipeline does to it is mostly to number values, over and over, in search of what it can leave out. `as_written`
+    takes an eighth of that again (3 ms for 800 lines), and 4 to 30 ns more a call: for kernels that take microseconds.
+
+    Where a block has very many loads and stores, functions are simplified one by one, which is all but the end of the
+    pipeline: there loads are sought that the iteration before has stored, by a comparison of each access with each
+    other one, half of the time. Short bodies gain by that (a recurrence in its own array runs in half of the time).
     """
 
     level: int = 3
@@ -266,41 +268,30 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, wanted: Optim
     Numba optimises each function, then the module cheaply, then the module fully: the earlier two bring reference
     counts together so that pairs can be removed. Emitted kernels have no reference counts.
     """
-    newpassmanagers = getattr(llvm, "newpassmanagers", None)
-    if newpassmanagers is not None:
-        options = llvm.create_pipeline_tuning_options()
-        options.speed_level = wanted.level
-        options.loop_vectorization = wanted.loop_vectorize
-        options.slp_vectorization = wanted.slp_vectorize
-        options.loop_unrolling = wanted.loop_unroll
-        builder = llvm.create_pass_builder(machine, options)
-        parts: list[llvm.ModuleRef | llvm.ValueRef] = [module]
-        if wanted.only_checks and hasattr(newpassmanagers.ModulePassManager, "add_new_gvn_pass"):
-            passes = llvm.create_new_module_pass_manager()
-            passes.add_always_inliner_pass()
-            passes.add_sroa_pass()
-            passes.add_simplify_cfg_pass()
-            passes.add_new_gvn_pass()
-            passes.add_instruction_combine_pass()
-            passes.add_simplify_cfg_pass()
-        elif one_by_one and not wanted.loop_vectorize and not wanted.slp_vectorize:
-            passes, parts = builder.getFunctionPassManager(), [f for f in module.functions if not f.is_declaration]
-        else:
-            passes = builder.getModulePassManager()
-        for part in parts:
-            passes.run(part, builder)
-        # `passes.close()` would forget 140 KB in the llvmlite that has this base class, which comes after another.
-        getattr(newpassmanagers, "NewPassManager", type(passes))._dispose(passes)
-        passes.detach()
-        return
-    manager, builder = llvm.create_module_pass_manager(), llvm.create_pass_manager_builder()  # before llvmlite 0.45
-    builder.opt_level = wanted.level
-    builder.loop_vectorize = wanted.loop_vectorize
-    builder.slp_vectorize = wanted.slp_vectorize
-    builder.disable_unroll_loops = not wanted.loop_unroll
-    machine.add_analysis_passes(manager)
-    builder.populate(manager)
-    manager.run(module)
+    options = llvm.create_pipeline_tuning_options()
+    options.speed_level = wanted.level
+    options.loop_vectorization = wanted.loop_vectorize
+    options.slp_vectorization = wanted.slp_vectorize
+    options.loop_unrolling = wanted.loop_unroll
+    builder = llvm.create_pass_builder(machine, options)
+    parts: list[llvm.ModuleRef | llvm.ValueRef] = [module]
+    if wanted.only_checks:
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_new_gvn_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
+    elif one_by_one and not wanted.loop_vectorize and not wanted.slp_vectorize:
+        passes, parts = builder.getFunctionPassManager(), [f for f in module.functions if not f.is_declaration]
+    else:
+        passes = builder.getModulePassManager()
+    for part in parts:
+        passes.run(part, builder)
+    # `passes.close()` would forget 140 KB in the llvmlite that has this base class, which comes after another.
+    llvm.newpassmanagers.NewPassManager._dispose(passes)
+    passes.detach()
 
 
 def compiled_module(
