@@ -21,7 +21,7 @@ from .form import HandedOn
 from .forms import Count, Items, Moving, Unchanged, moved
 from .held import MUTABLE, is_made_of_arrays, put_together, taken_apart
 from .letters import Letters
-from .none_or_number import NoneOrNumber
+from .none_or_value import NoneOrValue
 from .stored_forms import Array, Number
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Leaving:
         if parts[0] is ComplexArray and not value.is_known:
             value.storage.settle(recorder)
         items = [self.survivor(item) for item in parts[2]]
-        is_one = is_made_of_arrays(parts[0]) or parts[0] is NoneOrNumber or isinstance(parts[0], Letters)
+        is_one = is_made_of_arrays(parts[0]) or parts[0] is NoneOrValue or isinstance(parts[0], Letters)
         if is_one:  # put together when the loop is over
             forms = (item if isinstance(item, HandedOn) else Unchanged(item) for item in items)
             return Items(parts[0], parts[1], tuple(forms))

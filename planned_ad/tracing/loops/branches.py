@@ -290,7 +290,7 @@ class Branches:
 
     def choose(self, active: Active, now: State, places: dict[Key, Place]) -> None:
         """Find the forms in which the places come out of the branch."""
-        recorder, node = self.recorder, active.node
+        recorder, node, apart = self.recorder, active.node, self.loop.apart
         for key, place in places.items():
             value = now.values.get(key, (place, ABSENT))[1]
             old = active.entry.values.get(key, (place, ABSENT))[1]
@@ -298,7 +298,7 @@ class Branches:
             node.names[key, active.outcome] = recorder.copies.names_in(value)
             reason = cannot_be_chosen(recorder, value, now)
             if not isinstance(form, Nothing):
-                node.chosen[key] = Nothing(reason) if reason else choose(recorder, place, form, value, old)
+                node.chosen[key] = Nothing(reason) if reason else choose(recorder, apart, place, form, value, old)
             if node.chosen[key] is not form:
                 self.generation += 1
 

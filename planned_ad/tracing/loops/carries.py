@@ -29,6 +29,7 @@ from .held import (
     described,
     is_alone,
     is_number,
+    is_plain_array,
     memory_of,
     number_type,
     optional_parts,
@@ -37,7 +38,7 @@ from .held import (
     zero_like,
 )
 from .letters import CODE, Letters, all_texts, may_be_text
-from .none_or_number import PARTS, NoneOrNumber
+from .none_or_value import PARTS, NoneOrValue
 from .state import State
 from .stored_forms import KINDS, Array, Number
 from .traced_list import Segment, TracedList
@@ -122,6 +123,9 @@ class NextArray(Array, Handed):
             raise NotCarried("hands on an array that is in a list")
         return super().leave(recorder, value, index)
 
+    def leave_nothing(self, recorder: Recorder) -> Stores:
+        return []  # the iteration before has left something
+
 
 @dataclass(kw_only=True)
 class NextRows(Rows, Handed):
@@ -200,7 +204,7 @@ class Joiner:
             return Unchanged(old)
         if TracedList in (type(old), type(new)) and not written_alike(recorder, old, new):
             return self.join_lists(name, old, new)
-        if NoneOrNumber in (type(old), type(new)):
+        if NoneOrValue in (type(old), type(new)):
             return self.join_optional(name, old, new)
         if may_be_text(old) and may_be_text(new) and recorder.scopes.decisions.letters is not False:
             letters = Letters(all_texts(old, new), is_chosen=True)
@@ -226,14 +230,17 @@ class Joiner:
         raise NotCarried(f"`{name}` is {described(old)} first and {described(new)} then")
 
     def join_optional(self, name: str, old: Any, new: Any) -> HandedOn:
-        """Of None or a number, in one of them, or of None and then a number."""
-        held = next((value.held for value in (new, old) if type(value) is NoneOrNumber), new)
+        """Of None or something else, in one of them, or of None and then a number."""
+        held = next((value.held for value in (new, old) if type(value) is NoneOrValue), new)
         if type(held) is Lost:
             return Nothing()
-        parts, others = (optional_parts(value, zero_like(held)) for value in (old, new))
+        filler = self.recorder.concrete(np.zeros(held.shape, held.dtype)) if is_plain_array(held) else zero_like(held)
+        parts, others = (optional_parts(value, filler) for value in (old, new))
         if parts is None or others is None:
             return Nothing()
-        return Items(NoneOrNumber, PARTS, tuple(self.join(name, a, b) for a, b in zip(parts, others)))
+        found = Items(NoneOrValue, PARTS, tuple(self.join(name, a, b) for a, b in zip(parts, others)))
+        self.initial = [(buffer, 0 if value is filler else value) for buffer, value in self.initial]
+        return found
 
     def join_numbers(self, name: str, old: Any, new: Any) -> HandedOn:
         first, then = expression_of(old), expression_of(new)

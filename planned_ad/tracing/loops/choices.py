@@ -11,12 +11,13 @@ from ...python.complex_parts import ComplexArray, kind_of_parts
 from ...regions.regions import contiguous
 from ...tape.tape import Buffer
 from ..record.aliases import Copy
-from ..record.blocks import Block, Made
+from ..record.blocks import Block
 from ..record.lost_variables import BEHIND
 from ..values.array_tracer import ArrayTracer
 from .form import HandedOn
 from .forms import Nothing, Unchanged, joined
 from .held import MUTABLE, is_alone, memory_of, taken_apart
+from .none_or_value import NoneOrValue
 from .state import Place, State
 from .stored_forms import Array
 from .traced_list import TracedList
@@ -27,8 +28,11 @@ if TYPE_CHECKING:
 ABSENT = object()  # the value of a variable that a side has not assigned
 
 
-def choose(recorder: Recorder, place: Place, form: HandedOn | None, value: Any, old: Any) -> HandedOn:
-    """The form in which a changed variable comes out of the branch: `form` where that fits what a side leaves."""
+def choose(recorder: Recorder, apart: Block, place: Place, form: HandedOn | None, value: Any, old: Any) -> HandedOn:
+    """The form in which a changed variable comes out of the branch: `form` where that fits what a side leaves.
+
+    Its memory belongs to the block `apart`, which is in front of the loop around.
+    """
     if value is ABSENT:
         return Nothing()
     if form is None:
@@ -36,7 +40,7 @@ def choose(recorder: Recorder, place: Place, form: HandedOn | None, value: Any, 
     found = joined(form, Unchanged(value))
 
     def allocate(dtype: np.dtype, shape: tuple[int, ...]) -> Buffer:
-        with recorder.scopes.beside(Block(Made())):  # kept in the form
+        with recorder.scopes.beside(apart):
             return recorder.builder.new_buffer("local", place.name, dtype, contiguous(shape))
 
     return Nothing() if found is None else found.placed(allocate)
@@ -68,6 +72,8 @@ def arrays_in(value: Any) -> Iterator[ArrayTracer]:
         yield value.pairs
     elif type(value) is TracedList and value.is_written:
         yield value.memory
+    elif type(value) is NoneOrValue and value.is_array:
+        yield value.held
     elif type(value) is tuple:  # the items of lists and dicts are places of their own
         for item in value:
             yield from arrays_in(item)

@@ -16,7 +16,7 @@ from .iteration import Holder, Sequence, once
 from .leaving_tests import follow_exits
 from .letters import refuse_letters
 from .list_room import make_room
-from .none_or_number import refuse_nones
+from .none_or_value import refuse_nones
 from .run_time_lists import of_run_time_length
 from .traced_list import TracedList
 from .while_loops import test_while

@@ -9,7 +9,7 @@ A form says what the things have in common that take turns in one place, and hol
 | `Number` | a scalar | a number in memory | a column of numbers |
 | `Array` | an array | memory of its own, a copy | a column of arrays |
 | `Moving` | a view that moves evenly | the view at the index | |
-| `Items` | a tuple, list or dict; None or a number | item by item | a column for each item |
+| `Items` | a tuple, list or dict; None or something else | item by item | a column for each item |
 | `Rows` | a list that a loop has filled | its rows in memory | lists one after the other in one column |
 | `written_lists.Written` | a list of numbers to which loops write | as the array that is its memory | |
 | `Nothing` | what cannot be told | a stand-in that refuses to be read | |
@@ -41,7 +41,7 @@ from ..values.scalar_tracer import ScalarTracer
 from .form import Allocate, HandedOn, NotCarried, Stores, scaled_index
 from .held import is_number, memory_of, number_type, optional_parts, put_together, same, taken_apart
 from .letters import CODE, Letters, all_texts, may_be_text
-from .none_or_number import PARTS, NoneOrNumber, optional
+from .none_or_value import PARTS, NoneOrValue, optional
 from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
 
@@ -67,14 +67,14 @@ def joined(a: HandedOn | None, b: HandedOn | None, *, exact: bool = False) -> Ha
 
 
 def as_optional(a: HandedOn, b: HandedOn) -> tuple[HandedOn, HandedOn]:
-    """Two forms, of which one is that of None and the other that of a number, as forms of what may be either."""
+    """Two forms, of which one is that of None and the other of a number or array, as forms of what may be either."""
     parts, others = optional_form(a), optional_form(b)
-    if parts is None or others is None or (is_form_of_number(a) and is_form_of_number(b)):
+    if parts is None or others is None or (is_form_of_held(a) and is_form_of_held(b)):
         return a, b
     held = parts[1] or others[1]
     if held is None:
         return a, b
-    one, other = (Items(NoneOrNumber, PARTS, (found[0], found[1] or held)) for found in (parts, others))
+    one, other = (Items(NoneOrValue, PARTS, (found[0], found[1] or held)) for found in (parts, others))
     return (a if isinstance(a, Items) else one), other
 
 
@@ -102,18 +102,21 @@ def form_of_letters(letters: Letters, form: HandedOn) -> HandedOn:
 
 
 def optional_form(form: HandedOn) -> tuple[HandedOn, HandedOn | None] | None:
-    """Of None, a number, or what is either: the forms of whether there is a number, and of that."""
+    """Of None, a number or array, or what is either: the forms of whether there is one, and of that."""
     if isinstance(form, Items):
-        return (form.items[0], form.items[1]) if form.kind is NoneOrNumber else None
+        return (form.items[0], form.items[1]) if form.kind is NoneOrValue else None
     if isinstance(form, Unchanged) and form.value is None:
         return Unchanged(False), None
-    if isinstance(form, Unchanged) and type(form.value) is NoneOrNumber:
+    if isinstance(form, Unchanged) and type(form.value) is NoneOrValue:
         return Unchanged(form.value.present), Unchanged(form.value.held)
-    return (Unchanged(True), form) if is_form_of_number(form) else None
+    return (Unchanged(True), form) if is_form_of_held(form) else None
 
 
-def is_form_of_number(form: HandedOn) -> bool:
-    return isinstance(form, Number | Count) or (isinstance(form, Unchanged) and is_number(form.value))
+def is_form_of_held(form: HandedOn) -> bool:
+    """Whether something of this form is a number, or an array."""
+    if isinstance(form, Unchanged):
+        return is_number(form.value) or type(form.value) is ArrayTracer
+    return isinstance(form, Number | Count | Array)
 
 
 @dataclass(eq=False)
@@ -264,18 +267,20 @@ class Items(HandedOn):
 
     def begin(self, recorder: Recorder, index: int, name: str) -> Any:
         items = [part.begin(recorder, index, name) for part in self.items]
-        if self.kind is NoneOrNumber:
+        if self.kind is NoneOrValue:
             return optional(recorder, name, *items)
         return put_together(self.kind, self.keys, items)
 
     def leave(self, recorder: Recorder, value: Any, index: int) -> Stores:
+        if value is None and self.kind is NoneOrValue and isinstance(self.items[1], Array):
+            return self.items[0].leave(recorder, False, index) + self.items[1].leave_nothing(recorder)
         parts = self.parts_of(value)
         if parts is None:
             raise NotCarried
         return [store for form, part in zip(self.items, parts) for store in form.leave(recorder, part, index)]
 
     def parts_of(self, value: Any) -> list[Any] | None:
-        if self.kind is NoneOrNumber:
+        if self.kind is NoneOrValue:
             held = self.items[1]
             return optional_parts(value, held.value if isinstance(held, Unchanged) else 0)
         if isinstance(self.kind, Letters):

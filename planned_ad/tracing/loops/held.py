@@ -14,7 +14,7 @@ from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
 from .letters import CODE, Letter, Letters
-from .none_or_number import PARTS, NoneOrNumber
+from .none_or_value import PARTS, NoneOrValue
 from .state import State, held_by_callers
 
 MUTABLE = (list, dict)  # which stay the objects that they are: each of their items is a place of its own
@@ -44,7 +44,7 @@ def taken_apart(value: Any) -> Parts | None:
         return kind, tuple(range(len(value))), list(value)
     if kind is dict:
         return kind, tuple(value), list(value.values())
-    if kind is NoneOrNumber:
+    if kind is NoneOrValue:
         return kind, PARTS, [value.present, value.held]
     if kind is Letter:
         return value.letters, CODE, [value.code]
@@ -64,8 +64,8 @@ def put_together(kind: Any, keys: tuple[Any, ...], items: list[Any]) -> Any:
         return kind.made(items[0])
     if is_complex_kind(kind):
         return whole_of_parts(kind, items)
-    if kind is NoneOrNumber:
-        return NoneOrNumber(next(item.recorder for item in items if hasattr(item, "recorder")), *items)
+    if kind is NoneOrValue:
+        return NoneOrValue(next(item.recorder for item in items if hasattr(item, "recorder")), *items)
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
 
 
@@ -86,12 +86,17 @@ def number_type(value: Any) -> tuple[np.dtype, bool]:
 
 
 def optional_parts(value: Any, filler: Any) -> list[Any] | None:
-    """Of None, a number, or what is either: whether there is a number, and that; None of anything else."""
+    """Of None, a number or array, or what is either: whether there is one, and that; None of anything else."""
     if value is None:
         return [False, filler]
-    if type(value) is NoneOrNumber:
+    if type(value) is NoneOrValue:
         return [value.present, value.held]
-    return [True, value] if is_number(value) else None
+    return [True, value] if is_number(value) or is_plain_array(value) else None
+
+
+def is_plain_array(value: Any) -> bool:
+    """Whether `value` is a traced array of real numbers."""
+    return type(value) is ArrayTracer
 
 
 def zero_like(number: Any) -> Any:

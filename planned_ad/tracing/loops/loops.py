@@ -30,7 +30,7 @@ from .letters import has_letters
 from .list_growth import Growth
 from .lists_in_turn import is_dead, take_turns
 from .loop_aliases import LoopCopies
-from .none_or_number import NoneOrNumber
+from .none_or_value import NoneOrValue
 from .passes import Comparison
 from .recorded_loop import WaysOut
 from .state import Key, Place, State, capture, met_in_loop, was_assigned, write_state
@@ -286,7 +286,7 @@ class LoopTrace:
                 continue
             try:
                 with self.recorder.scopes.beside(self.apart):
-                    is_set = key in self.unset and (is_number(new) or type(new) is NoneOrNumber)
+                    is_set = key in self.unset and (is_number(new) or type(new) is NoneOrValue)
                     join = self.joiner.join_optional if is_set else self.joiner.join
                     self.carries[key] = join(place.name, old, new)
             except NotCarried as problem:
@@ -303,7 +303,8 @@ class LoopTrace:
         scopes.open.append(scope)
         with scopes.before(self.depth):
             for buffer, initial in self.joiner.initial:
-                recorder.builder.store(buffer.whole, recorder.value_of(initial, buffer.dtype))
+                value = recorder.value_of(initial, buffer.dtype)
+                recorder.builder.store(buffer.whole, recorder.builder.broadcast(value, buffer.whole.view.shape))
             self.growth.prepare()
         scopes.open.pop()
         scopes.absorb(scope)
@@ -363,7 +364,8 @@ class LoopTrace:
         finished = {key: (place, leaving.finished(value, place.name)) for key, (place, value) in after.items()}
         for key in self.unset & finished.keys():
             place, value = finished[key]
-            finished[key] = place, value.assigned() if type(value) is NoneOrNumber else self.lost(place.name)
+            is_known = type(value) is NoneOrValue and not value.is_array
+            finished[key] = place, value.assigned() if is_known else self.lost(place.name)
         name = unnoticed(finished.values(), after_loop=True)
         if name:
             raise self.refuse_lost(name, f"leaves `{name}`, {DIFFERS}, for what comes after it")

@@ -150,7 +150,8 @@ class State:
 
     def arrays(self) -> list[Any]:
         """The traced arrays that variables hold, and those in which lists lie."""
-        held = [value for _, value in self.values.values()]
+        found = [value for _, value in self.values.values()]
+        held = [value.held if getattr(type(value), "may_be_none", False) else value for value in found]
         lists = [value.memory for value in held if getattr(type(value), "is_traced_list", False) and value.is_written]
         return [value for value in held if issubclass(type(value), TracedArray)] + lists
 

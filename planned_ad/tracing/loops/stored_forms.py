@@ -164,6 +164,12 @@ class Array(InMemory):
         assert self.buffer is not None
         return [(self.buffer, value.read())]
 
+    def leave_nothing(self, recorder: Recorder) -> Stores:
+        """Where there is no array, and something has to lie here."""
+        assert self.buffer is not None
+        zero = recorder.constant(0, self.dtype)
+        return [(self.buffer, recorder.builder.broadcast(zero, self.shape))]
+
     def item(self, owner: TracedList | None, row: Any) -> Any:
         assert self.memory is not None
         return self.memory[(row, ...)]

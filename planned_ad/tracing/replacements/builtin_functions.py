@@ -21,7 +21,7 @@ from ..complex.pairs import complex_from
 from ..lengths.varying import VaryingArray
 from ..loops.consumers import assigns, is_generator_expression, joined
 from ..loops.list_in_trace import is_traced_list
-from ..loops.none_or_number import decided
+from ..loops.none_or_value import decided
 from ..loops.sequences import Range
 from ..loops.side_effects import SideEffects
 from ..record.recorder import Recorder

@@ -18,7 +18,7 @@ from ..lengths.elements import Length, RunTime
 from ..loops.consumers import is_generator_expression, joined
 from ..loops.iteration import Sequence
 from ..loops.list_in_trace import is_traced_list
-from ..loops.none_or_number import decided
+from ..loops.none_or_value import decided
 from ..loops.run_time_lists import RunTimeList
 from ..loops.sequences import sequence_of
 from ..record.promotion import INT

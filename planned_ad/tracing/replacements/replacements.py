@@ -18,7 +18,7 @@ from ..lengths import masks as _masks  # noqa: F401 (registers keys)
 from ..lengths.ragged import MAKERS
 from ..loops.exits import exit_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
-from ..loops.none_or_number import decided
+from ..loops.none_or_value import decided
 from ..loops.sequences import SEQUENCES
 from ..loops.tables import item_replacements
 from ..record.dispatch import FUNCTIONS, HANDLERS, standing_in

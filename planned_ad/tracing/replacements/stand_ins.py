@@ -19,7 +19,7 @@ from ...errors import UnsupportedError
 from ...python.comprehensions import is_none, itself
 from ...python.shadows import ShadowClass, real_class
 from ..loops.letters import Letter
-from ..loops.none_or_number import NoneOrNumber, decided
+from ..loops.none_or_value import NoneOrValue, decided
 from ..record.recorder import Recorder
 from ..values.array_classes import ClassArray
 from ..values.number_types import is_of, told_apart
@@ -49,7 +49,7 @@ class StandIn(type):
         return made
 
     def __instancecheck__(cls, instance: object) -> bool:
-        if type(instance) is NoneOrNumber:
+        if type(instance) is NoneOrValue:
             return isinstance(instance.decided(), cls)
         if type(instance) is ScalarTracer and instance.types:
             return is_of(instance.recorder, instance.types, lambda kind: issubclass(kind, cls.__wrapped__))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..loops.none_or_number import decided
+from ..loops.none_or_value import decided
 from ..record.recorder import Recorder
 from ..record.traced import Traced
 

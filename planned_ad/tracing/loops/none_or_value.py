@@ -1,14 +1,16 @@
-"""Variables that hold None on some ways and a number on others: `best = None`, until an iteration finds one.
+"""Variables that hold None on some ways and something else on others: `best = None`, until an iteration finds one.
 
-In memory that is a truth, whether there is a number, and the number. Where the program asks `best is None`, which
+In memory that is a truth, whether there is a number or array, and that. Where the program asks `best is None`, which
 `python.comprehensions` has written so that it comes here, that is a test of data, and on its sides the variables hold
-None, or the number itself. What else is done with it needs a number: calls in which there is none raise what the
-function does.
+None, or the thing itself. What else is done with it needs that: calls in which there is none raise what the function
+does.
 """
 
 from __future__ import annotations
 
+import operator
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...python.comprehensions import asks_for_none
@@ -18,8 +20,10 @@ from ...python.shadows import is_user_frame
 from ...python.statements import while_part
 from ...tape.guards import RAISES
 from ..record.lost_variables import Lost
+from ..record.storage import Storage
+from ..record.traced import Traced, TracedArray
 from ..values.indexing import KEYS, Keys
-from ..values.operators import Arithmetic
+from ..values.operators import BINARY, Arithmetic
 from ..values.scalar_tracer import ScalarTracer
 from .state import Key, Place, capture, write_state
 
@@ -29,14 +33,15 @@ if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
 PARTS = ("present", "held")
-MISSING = "None is used as a number"
+MISSING = "None is used as a number or an array"
 UNASSIGNED = "a variable is read to which nothing has been assigned"
 
 
-class NoneOrNumber(Arithmetic):
-    """None, or a number."""
+class NoneOrValue(Arithmetic):
+    """None, or a number or an array of real numbers."""
 
     __slots__ = ("held", "present", "recorder")
+    may_be_none = True
 
     def __init__(self, recorder: Recorder, present: Any, held: Any):
         self.recorder, self.present, self.held = recorder, present, held
@@ -46,7 +51,7 @@ class NoneOrNumber(Arithmetic):
         return self.decided().__class__ if is_user_frame(sys._getframe(1)) else type(self)
 
     def decided(self) -> Any:
-        """None, or the number: a test of data, after which all variables hold what it is."""
+        """None, or what there is instead: a test of data, after which all variables hold what it is."""
         frame, scopes = user_frame(sys._getframe(1)), self.recorder.scopes
         if scopes.depth and frame is not None and while_part(frame) is not None:
             reason = "asks in a `while` statement whether a variable is None, which data decide"
@@ -62,13 +67,13 @@ class NoneOrNumber(Arithmetic):
                 return bool(active.outcome)
         return bool(self.present)
 
-    def number(self) -> Any:
-        """The number, which there has to be."""
+    def needed(self, error: type[Exception] = TypeError) -> Any:
+        """The number or array, which there has to be: with None the program would meet this `error`."""
         scopes = self.recorder.scopes
-        if not scopes.depth or is_in_users_try(sys._getframe(1), TypeError):
+        if not scopes.depth or is_in_users_try(sys._getframe(1), error):
             found = self.decided()
             if found is None:
-                raise TypeError("unsupported operand: 'NoneType'")
+                raise error("unsupported for 'NoneType'")
             return found
         scopes.require_after(self.recorder.value_of(self.present), RAISES, MISSING)
         self.put_in_place(self.held)
@@ -99,27 +104,59 @@ class NoneOrNumber(Arithmetic):
                 break
         write_state(places)
 
-    # As of a number.
+    # As of what it is where it is not None.
 
     def traced(self) -> Any:
-        found = self.number()
+        found = self.needed()
         return found.traced() if issubclass(type(found), Arithmetic) else found
 
     def read(self) -> Any:
-        return self.recorder.value_of(self.number())
+        return self.recorder.value_of(self.needed())
 
     def operand(self) -> Any:
         return self.traced().operand()
 
     def sources(self) -> Iterator[Any]:
         for part in (self.present, self.held):
-            if type(part) is ScalarTracer:
+            if issubclass(type(part), Traced):
                 yield from part.sources()
+
+    def storages(self) -> Iterator[Storage]:
+        if self.is_array:
+            yield from self.held.storages()
+
+    @property
+    def is_array(self) -> bool:
+        return issubclass(type(self.held), TracedArray)
 
     def __getattr__(self, name: str) -> Any:
         if not is_user_frame(sys._getframe(1)):  # only what the program asks for is a test
             raise AttributeError(name)
-        return getattr(self.decided(), name)
+        return getattr(self.decided() if hasattr(None, name) else self.needed(AttributeError), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in NoneOrValue.__slots__:
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self.needed(AttributeError), name, value)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return self.recorder.call(function, args, kwargs)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.needed()[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.needed()[key] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.needed())
+
+    def __len__(self) -> int:
+        return len(self.needed())
+
+    def __contains__(self, item: object) -> bool:
+        return item in self.needed()
 
     def __bool__(self) -> bool:
         return bool(self.decided())
@@ -134,13 +171,13 @@ class NoneOrNumber(Arithmetic):
         return hash(self.decided())
 
     def __index__(self) -> int:
-        return self.number().__index__()  # type: ignore[no-any-return]
+        return self.needed().__index__()  # type: ignore[no-any-return]
 
     def __float__(self) -> float:
-        return float(self.number())
+        return float(self.needed())
 
     def __int__(self) -> int:
-        return int(self.number())
+        return int(self.needed())
 
     def __format__(self, specification: str) -> str:
         return format(self.decided(), specification)
@@ -151,16 +188,28 @@ class NoneOrNumber(Arithmetic):
     __repr__ = __str__
 
 
+def _on_what_it_is(operation: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self, other):
+        return operation(self.needed(), other)
+
+    return method
+
+
+for _name in (*(f"i{name}" for name in BINARY if name != "divmod"), "ipow", "matmul", "imatmul"):
+    setattr(NoneOrValue, f"__{_name}__", _on_what_it_is(getattr(operator, _name)))
+NoneOrValue.__rmatmul__ = lambda self, other: operator.matmul(other, self.needed())  # type: ignore[attr-defined]
+
+
 def decided(obj: Any) -> Any:
-    """Anything, but None or a number where it may be either."""
-    return obj.decided() if type(obj) is NoneOrNumber else obj
+    """Anything, but None or what there is where it may be either."""
+    return obj.decided() if type(obj) is NoneOrValue else obj
 
 
 def has_either(recorder: Recorder, key: Any, value: Any) -> bool:
     """Whether a key has None or a number in it, as one of its parts or as a bound of a slice."""
     for part in key if type(key) is tuple else (key,):
         bounds = (part.start, part.stop, part.step) if type(part) is slice else (part,)
-        if NoneOrNumber in map(type, bounds):
+        if NoneOrValue in map(type, bounds):
             return True
     return False
 
@@ -171,7 +220,7 @@ def key_with_numbers(key: Any) -> Any:
         return tuple(map(key_with_numbers, key))
     if type(key) is slice:
         return slice(decided(key.start), decided(key.stop), decided(key.step))
-    return key.number() if type(key) is NoneOrNumber else key
+    return key.needed() if type(key) is NoneOrValue else key
 
 
 def put_at(array: Any, key: Any, value: Any) -> None:
@@ -191,7 +240,7 @@ def optional(recorder: Recorder, name: str, present: Any, held: Any) -> Any:
     if not decisions.nones or type(held) is Lost:
         return Lost(recorder, name)
     recorder.gives_nones = True
-    found = NoneOrNumber(recorder, present, held)
+    found = NoneOrValue(recorder, present, held)
     return found if recorder.scopes.depth else found.decided()
 
 
