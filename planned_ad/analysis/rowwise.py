@@ -106,6 +106,8 @@ class Rowwise:
             if place is Place.AFTER:
                 self.after.update(v.id for v in op.outputs)
                 self.guarded |= decides(op)
+            if isinstance(op, Apply):
+                continue
             for touch in self.touches_of(position, op, place):
                 self.touches[place].setdefault(touch.region.buffer, []).append(touch)
 
@@ -174,6 +176,8 @@ class Rowwise:
 
     def may_go_before(self, position: int, op: Operation) -> bool:
         """Whether it may overtake all on rows and after that came before it."""
+        if isinstance(op, Apply):
+            return True
         new = list(self.touches_of(position, op, Place.BEFORE))
         return not any(clash(one, other) for place in (Place.ROWS, Place.AFTER) for one, other in self.met(new, place))
 
@@ -413,7 +417,7 @@ class OutOfOrder(Exception):
 
 
 def decides(op: Operation) -> bool:
-    return any(isinstance(inner, Guard) for inner in walk((op,)))
+    return isinstance(op, Guard) or any(isinstance(inner, Guard) for block in op.blocks for inner in walk(block))
 
 
 def clash(one: RowAccess, other: RowAccess) -> bool:

@@ -61,6 +61,10 @@ class SharedAxes:
         found = [axis for axis in range(len(value.shape)) if self.root(value, axis) == root]
         return found[0] if len(found) == 1 else None
 
+    def axes_in(self, root: AxisOf) -> frozenset[AxisOf]:
+        """The axes of values that are in a class."""
+        return frozenset(axis for axis in self._members.get(root, [root]) if axis[0] >= 0)
+
     def root_of_memory(self, buffer: int, stride: int) -> AxisOf:
         """The name of the class of what runs through a buffer by that stride."""
         return self._root((-1 - buffer, stride))

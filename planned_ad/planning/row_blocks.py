@@ -144,8 +144,9 @@ def with_rows_in_a_loop(
     written = frozenset(region.buffer for op in inner.operations for region in op.writes)
     local = frozenset(id for id in written if not tape.buffers[id].visible)
     found: list[RowBlocks] = []
+    tried: set[tuple[frozenset[AxisOf], int]] = set()
     for through in dict.fromkeys((written, local, frozenset[int]())):
-        found += ways_to_part(inner, SharedAxes(walk(inner.operations), through), kept, is_inner=bool(path))
+        found += ways_to_part(inner, SharedAxes(walk(inner.operations), through), kept, bool(path), tried)
     for blocks in sorted(found, key=lambda blocks: -blocks.saved):
         if blocks.saved >= WORTH:
             try:
@@ -194,8 +195,10 @@ def whole_nbytes(tape: Tape, kept: Container[int]) -> int:
     return values + sum(tape.buffers[id].nbytes for id in used if not tape.buffers[id].visible)
 
 
-def ways_to_part(tape: Tape, shared: SharedAxes, kept: frozenset[int], is_inner: bool) -> Iterator[RowBlocks]:
-    """The tape parted along the axes that have most bytes."""
+def ways_to_part(
+    tape: Tape, shared: SharedAxes, kept: frozenset[int], is_inner: bool, tried: set[tuple[frozenset[AxisOf], int]]
+) -> Iterator[RowBlocks]:
+    """The tape parted along the axes that have most bytes, but those that have been `tried` before."""
     weights: Counter[tuple[AxisOf, int]] = Counter()
     for op in walk(tape.operations):
         if isinstance(op, Apply) and op.out.id in kept:
@@ -208,8 +211,13 @@ def ways_to_part(tape: Tape, shared: SharedAxes, kept: frozenset[int], is_inner:
                 weights[shared.root_of_memory(buffer.id, stride), n] += buffer.nbytes
     enclosed = ((k, op) for k, whole in enumerate(tape.operations) for op in walk((whole,)))
     made = {v.id: (k, op) for k, op in enclosed for v in op.outputs}
+    needed = needed_before(tape.operations)
     for (root, extent), nbytes in weights.most_common(CLASSES):
-        before = needed_before(tape.operations)
+        key = shared.axes_in(root), extent
+        if key in tried:
+            continue
+        tried.add(key)
+        before = needed
         for _ in range(PHASES if nbytes >= WORTH else 0):
             blocks = RowBlocks(tape, shared, root, extent, kept, made, before, is_inner)
             yield blocks

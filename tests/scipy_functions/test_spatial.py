@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy
 from scipy import spatial
 from scipy.spatial import distance as ds
 from scipy.spatial.transform import RigidTransform, Rotation, Slerp
 
 from planned_ad.errors import PlannedADError, UnsupportedError
+from planned_ad.python.versions import SCIPY
 from planned_ad.trace import trace
 from tests.tracing_oracle import check
 from tests.verdicts import examine
@@ -85,7 +85,7 @@ ROTATIONS = {
 }
 
 
-@pytest.mark.skipif(tuple(map(int, scipy.__version__.split(".")[:2])) < (1, 17), reason="is all compiled there")
+@pytest.mark.skipif(SCIPY < (1, 17), reason="is all compiled there")
 @pytest.mark.parametrize("name", mostly_long(ROTATIONS, "quat", "euler", "apply", "found outside", "product"))
 def test_rotations(name: str) -> None:
     check_orders(*ROTATIONS[name], order=2 if name in ("rotvec", "apply") else 1)

@@ -117,7 +117,8 @@ def scipy_symbol(name: str) -> str:
     """Register SciPy's function with LLVM, once a process; the symbol under which it is then called."""
     from scipy.special import cython_special
 
-    capsule = cython_special.__pyx_capi__[CAPSULES[name]]
+    capsules = cython_special.__pyx_capi__
+    capsule = capsules.get(CAPSULES[name]) or capsules[name]  # one that has no variants yet (`stdtr` before SciPy 1.17)
     get_name = ctypes.pythonapi.PyCapsule_GetName
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
     signature = get_name(capsule)

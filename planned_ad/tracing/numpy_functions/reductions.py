@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...python.versions import NUMPY
 from ...rules.reductions import start_of
 from ...tape.tape import Value
 from ..record.dispatch import WITH_FUNCTION, implements
 from ..record.recorder import Recorder
+from ..values.scalar_tracer import ScalarTracer
 from . import shapes
 from .joining import concatenate
 from .support import (
@@ -159,7 +161,10 @@ def all_(recorder, a, axis=None, out=None, keepdims=NO_VALUE, *, where=NO_VALUE)
 def count_nonzero(recorder, a, axis=None, *, keepdims=False):
     value = cast(recorder, cast(recorder, recorder.value_of(a), BOOL), np.int64)
     like = without_axes(geometry(recorder, a), axis, keepdims)
-    return recorder.result(reduced(recorder, "reduce_sum", value, axis, keepdims), like)
+    found = recorder.result(reduced(recorder, "reduce_sum", value, axis, keepdims), like)
+    if NUMPY < (2, 3) and axis is None and not keepdims:
+        return ScalarTracer(recorder, found.value, is_python=True)
+    return found
 
 
 # Means. NumPy adds integers up as float64.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+from ...python.versions import SCIPY
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
 from .support import FLOAT, asarray, cast, floating, unsupported
@@ -50,7 +51,9 @@ def comb(recorder, N, k, *, exact=False, repetition=False):
     if exact:
         raise unsupported("scipy.special.comb with exact=True", "leave it out")
     N, k = (asarray(recorder, v) for v in (N, k))
-    if repetition:
+    if repetition and SCIPY < (1, 17):
+        N = N + k - 1
+    elif repetition:
         return np.where((k == 0) & (N >= 0), 1.0, scipy.special.binom(N + k - 1, k))[()]
     inside = (k <= N) & (N >= 0) & (k >= 0)
     return np.where(inside, scipy.special.binom(np.where(inside, N, 1), np.where(inside, k, 0)), 0.0)[()]
