@@ -28,11 +28,13 @@ which no vector runs is turned over first.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
 from ..regions.regions import View, c_strides, contiguous, is_ragged
+from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.tape import Apply, Load, Operation, Tape, Value, walk
 
@@ -47,22 +49,24 @@ def lower_products(tape: Tape) -> Tape:
 
     The same tape when there is nothing to lower. What repeats may leave a smaller contraction: lower that again.
     """
-    views = shown_through(tape)
+    views, made = shown_through(tape), made_for_one_use(tape)
     products = [op for op in walk(tape.operations) if isinstance(op, Apply) and op.primitive == "contract"]
-    if all(form_for(views, op) is None for op in products):
+    if all(form_for(views, made, op) is None for op in products):
         return tape
     builder = rebuilt(tape)
 
     def write(op: Operation) -> None:
         if isinstance(op, Apply) and op.primitive == "contract":
-            (form_for(views, op) or TapeBuilder.emit)(builder, op)
+            (form_for(views, made, op) or TapeBuilder.emit)(builder, op)
         else:
             builder.emit(builder.with_written_blocks(op, write))
 
     return written_anew(tape, builder, write)
 
 
-def form_for(views: Mapping[int, View], op: Apply) -> Callable[[TapeBuilder, Apply], None] | None:
+def form_for(
+    views: Mapping[int, View], made: Mapping[int, Apply], op: Apply
+) -> Callable[[TapeBuilder, Apply], None] | None:
     """How a contraction is written in a form that serves it better; None where it is served as it is."""
     if has_ragged_axis(op):
         return lower
@@ -71,7 +75,7 @@ def form_for(views: Mapping[int, View], op: Apply) -> Callable[[TapeBuilder, App
     if not worth_a_call(op):
         return lower
     number = turned(views, op)
-    return None if number is None else partial(turn_over, number)
+    return None if number is None else partial(turn_over, number, made)
 
 
 def has_ragged_axis(op: Apply) -> bool:
@@ -88,6 +92,14 @@ def shown_through(tape: Tape) -> dict[int, View]:
             assert isinstance(view, View)
             found[op.out.id] = view
     return found
+
+
+def made_for_one_use(tape: Tape) -> dict[int, Apply]:
+    """What makes the values that are computed number by number, and used once."""
+    uses = Counter(v.id for v in tape.results)
+    uses.update(v.id for op in walk(tape.operations) for v in (op.steering if op.blocks else op.inputs))
+    applied = (op for op in walk(tape.operations) if isinstance(op, Apply) and uses[op.out.id] == 1)
+    return {op.out.id: op for op in applied if RULES[op.primitive].kind == "elementwise"}
 
 
 def repeated_labels(views: Mapping[int, View], value: Value, labels: tuple[int, ...]) -> tuple[int, ...]:
@@ -166,8 +178,8 @@ def turned(views: Mapping[int, View], op: Apply) -> int | None:
     return None if strides[both[number].index(along)] == 1 else number
 
 
-def turn_over(number: int, builder: TapeBuilder, op: Apply) -> None:
-    """The product with one operand copied, the axis along the result's rows last."""
+def turn_over(number: int, made: Mapping[int, Apply], builder: TapeBuilder, op: Apply) -> None:
+    """The product with one operand copied, or computed, with the axis along the result's rows last."""
     params = op.params
     builder.line = op.line
     operands, labels = list(op.operands), [params["a_labels"], params["b_labels"]]
@@ -176,7 +188,8 @@ def turn_over(number: int, builder: TapeBuilder, op: Apply) -> None:
     own = contiguous(operands[number].shape)
     shown = View(0, tuple(own.shape[k] for k in order), tuple(own.strides[k] for k in order))
     labels[number] = tuple(labels[number][k] for k in order)
-    operands[number] = builder.apply("copy", builder.view(operands[number], shown))
+    computed = with_axes_in_order(shown, made, builder, operands[number])
+    operands[number] = computed or builder.apply("copy", builder.view(operands[number], shown))
     builder.emit(
         replace(
             op,
@@ -184,6 +197,17 @@ def turn_over(number: int, builder: TapeBuilder, op: Apply) -> None:
             parameters=(("a_labels", labels[0]), ("b_labels", labels[1]), ("out_labels", params["out_labels"])),
         )
     )
+
+
+def with_axes_in_order(shown: View, made: Mapping[int, Apply], builder: TapeBuilder, value: Value) -> Value | None:
+    """What is computed number by number, with its axes in the order that is shown; None of anything else."""
+    op = made.get(value.id)
+    if op is None or any(v.shape not in ((), value.shape) for v in op.operands):
+        return None
+    operands = [
+        with_axes_in_order(shown, made, builder, v) or builder.view(v, shown) if v.shape else v for v in op.operands
+    ]
+    return builder.apply(op.primitive, *operands, **op.params)
 
 
 def contraction(total: Apply, factors: Apply) -> Apply:

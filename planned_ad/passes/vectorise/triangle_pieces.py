@@ -26,6 +26,7 @@ from ...tape.renaming import Copier
 from ...tape.tape import Loop
 from .growing_axes import GrowingAxis
 
+LANES = 8  # of vectors
 LEAF = 16  # rows of the triangles that stay loops, at least; fewer than twice as many
 
 
@@ -90,7 +91,7 @@ def triangle_pieces(growth: GrowingAxis, new_index: Callable[[], int]) -> Iterat
     (The first row of a triangle has nothing in it.)
     """
     rows, least = growth.rows, growth.least
-    leaf = rows >> levels(rows)
+    leaf = leaf_rows(rows)
     whole = leaf << levels(rows)
 
     def inner(count: int) -> tuple[int, Extent]:
@@ -123,6 +124,14 @@ def over_blocks(count: int, rows: int, new_index: Callable[[], int]) -> tuple[Lo
         return None, 0
     loop = Loop(index=new_index(), start=0, step=1, trips=count, body=())
     return loop, loop_index(loop.index) * rows
+
+
+def leaf_rows(rows: int) -> int:
+    """Rows of the smallest triangles: whole vectors, where a triangle is left over in any case."""
+    count = levels(rows)
+    leaf = rows >> count
+    whole = leaf // LANES * LANES
+    return whole if rows - (leaf << count) > 1 and rows - (whole << count) <= whole else leaf
 
 
 def levels(rows: int) -> int:

@@ -5,6 +5,7 @@ from . import (  # noqa: F401
     complex_decompositions,
     complex_factors,
     cosines,
+    counts,
     decompositions,
     distributions,
     einsum,

@@ -13,9 +13,10 @@ from ...tape.tape import Value
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
 from .contraction import Labels, pair, single
+from .counts import count_nonzero
 from .decompositions import singular
 from .einsum import chain
-from .reductions import count_nonzero, max_, min_, reduced, sum_
+from .reductions import max_, min_, reduced, sum_
 from .support import axes_of, axis_of, deliver, floating, promoted, refuse, reshape
 
 

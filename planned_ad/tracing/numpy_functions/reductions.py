@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...python.versions import NUMPY
 from ...rules.reductions import start_of
 from ...tape.tape import Value
 from ..record.dispatch import WITH_FUNCTION, implements
 from ..record.recorder import Recorder
-from ..values.scalar_tracer import ScalarTracer
 from . import shapes
 from .joining import concatenate
 from .support import (
@@ -155,16 +153,6 @@ def all_(recorder, a, axis=None, out=None, keepdims=NO_VALUE, *, where=NO_VALUE)
     value = cast(recorder, recorder.value_of(_where(recorder, a, where, 1)), BOOL)
     like = without_axes(geometry(recorder, a), axis, keepdims)
     return deliver(recorder, reduced(recorder, "reduce_all", value, axis, keepdims), out, like)
-
-
-@implements(np.count_nonzero)
-def count_nonzero(recorder, a, axis=None, *, keepdims=False):
-    value = cast(recorder, cast(recorder, recorder.value_of(a), BOOL), np.int64)
-    like = without_axes(geometry(recorder, a), axis, keepdims)
-    found = recorder.result(reduced(recorder, "reduce_sum", value, axis, keepdims), like)
-    if NUMPY < (2, 3) and axis is None and not keepdims:
-        return ScalarTracer(recorder, found.value, is_python=True)
-    return found
 
 
 # Means. NumPy adds integers up as float64.
