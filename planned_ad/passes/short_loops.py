@@ -29,14 +29,15 @@ ensures the same numbers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..regions.affine import Affine, Extent, Ragged, exact, ragged, substitute
-from ..regions.regions import is_ragged
+from ..regions.affine import Affine, Extent, Ragged, coefficient, exact, ragged, substitute
+from ..regions.regions import View, is_ragged
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.renaming import Copier
@@ -45,6 +46,8 @@ from ..tape.tape import Apply, Constant, IndexValue, Load, Loop, Operation, Stor
 MOST_TRIPS = 16  # as of loops that are recorded one by one
 MOST_WRITTEN = 400  # operations
 LEAST_ELEMENTS = 16  # of the largest array
+LONG_ARRAY = 1 << 10  # elements beside which what a loop costs is nothing
+LARGE_ARRAY = 1 << 15  # elements of an array that does not stay near from one iteration to the next
 LONG_TRIANGLE = 1 << 10  # numbers in a row of it
 
 
@@ -101,8 +104,33 @@ def is_written_out(loop: Loop) -> bool:
         trips * len(body) <= MOST_WRITTEN
         and all(isinstance(op, Apply | Load | Store | IndexValue | Constant) for op in body)
         and largest(body) >= LEAST_ELEMENTS
+        and not is_better_apart(loop)
         and not any(is_long_triangle(op) or is_part_of_ragged(op) for op in body)
     )
+
+
+def is_better_apart(loop: Loop) -> bool:
+    """Whether iterations on long arrays have nothing to gain from one another: no result, and no large array."""
+    read = {region.buffer for op in loop.body for region in op.reads}
+    written = {region.buffer for op in loop.body for region in op.writes}
+    if largest(loop.body) < LONG_ARRAY or read & written:
+        return False
+    made = {v.id for op in loop.body for v in op.outputs}
+    still = [size_of(op.region.view) for op in loop.body if isinstance(op, Load) and not moves(op.region.view, loop)]
+    for op in loop.body:
+        if not (isinstance(op, Apply) and op.primitive == "view" and moves(op.params["view"], loop)):
+            still += [v.size for v in op.inputs if v.id not in made]
+    return max(still, default=0) < LARGE_ARRAY
+
+
+def size_of(view: View) -> int:
+    """How many elements it shows, each once."""
+    return math.prod(n for n, stride in zip(view.shape, view.strides) if stride)
+
+
+def moves(view: View, loop: Loop) -> bool:
+    """Whether a view is of another part of memory in each iteration."""
+    return isinstance(view.offset, Affine) and coefficient(view.offset, loop.index) != 0
 
 
 def is_long_triangle(op: Operation) -> bool:

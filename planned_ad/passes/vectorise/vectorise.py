@@ -47,6 +47,7 @@ from ...tape.tape import Constant, Loop, Operation, Tape, walk
 from ..dead_code import drop_dead
 from ..inline import end_of_indices
 from ..rewrite import rewrite
+from ..short_loops import MOST_TRIPS
 from .growing_products import NotCut, growing_products
 from .handed_on import loads_itself
 from .lifting import MOST_NEAR, SHORT, Lifting
@@ -127,7 +128,8 @@ class _Vectorising:
             multiplying = with_products(self.builder, loop)
             if multiplying is not loop and not streams(loop, shared):
                 loop, shared = multiplying, sharing(self.builder.buffers, multiplying, loops)
-            lifting = Lifting(self.builder, loop, shared, around, self.widest, self.shapes, of_any_size)
+            widest = MOST_NEAR if op.trips <= MOST_TRIPS else self.widest  # else written out, which is more code
+            lifting = Lifting(self.builder, loop, shared, around, widest, self.shapes, of_any_size)
             found = self.builder.recorded(lifting.write)
             found += self.builder.recorded(lambda: own.put_back(self.builder))
         except (NotIndependent, NotSelectable):

@@ -29,6 +29,7 @@ from .state import write_locals
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
+NEST_ELEMENTS, NEST_OPERATIONS = 64, 128  # of short loops in one another that are much code
 TOGETHER = 6  # times as many iterations of short loops in one another are recorded one by one as of one loop
 LEVEL = 1 << 20  # between the sites of the loops that one statement runs
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
@@ -151,6 +152,7 @@ class LoopIterator:
         self.left: LoopTrace | None = None  # a loop over it that data may have left: nobody knows where it is now
         self.operations: list[Operation] | None = None  # where texts are read: what is recorded one by one
         self.most = 0  # of these, before the trace starts again with numbers for the texts
+        self.nest: tuple[list[Operation], int] | None = None  # of short loops in one another: where it begins
         self.is_open = (
             True  # neither at its end nor in a loop of its own: it may be asked, and nobody can put that back
         )
@@ -199,8 +201,19 @@ class LoopIterator:
             raise StopIteration
         if self.operations is not None and len(self.operations) > self.most:
             raise self.recorder.scopes.give_letters()
+        if self.nest is not None and self.position:
+            self.keep_nest(*self.nest)
         self.position += 1
         return self.sequence.item(self.position - 1)
+
+    def keep_nest(self, operations: list[Operation], begun: int) -> None:
+        """Short loops in one another are loops where the first iteration has operations on arrays: it is much code."""
+        self.nest = None
+        first, recorder = operations[begun:], self.recorder
+        sizes = [v.size for op in first for v in op.outputs]
+        iterations = math.prod(length for _, length in recorder.unrolling.values())
+        if max(sizes, default=0) >= NEST_ELEMENTS and iterations * len(first) > NEST_OPERATIONS:
+            recorder.scopes.keep({site for site, _ in recorder.unrolling.values()})
 
     def refuse_left(self) -> None:
         if self.left is not None:
@@ -220,6 +233,7 @@ class LoopIterator:
         scopes = self.recorder.scopes
         if self.recorder.unrolling:  # short loops around: unrolled, they would repeat this one
             scopes.decisions.kept.update(site for site, _ in self.recorder.unrolling.values())
+            scopes.decisions.kept.add(self.site(frame))  # which then may be short enough, by itself, to be one of them
             raise scopes.restart()
         length = self.sequence.length
         trips, count = (length.most, length.count) if isinstance(length, RunTime) else (length, None)
@@ -287,6 +301,8 @@ class LoopIterator:
                 write_none(frame, decisions.unset.get(site) or ())
         elif together and length - first - last > 1:
             recorder.unrolling[id(self)] = site, length
+            if math.prod(lengths) > recorder.unroll:
+                self.nest = recorder.builder.operations, len(recorder.builder.operations)
         elif length > recorder.unroll and is_user_frame(frame) and not is_followed and self.position and not is_text:
             recorder.mark()
             reason = "is in a comprehension or generator, or its items are not fetched by a `for` statement"
