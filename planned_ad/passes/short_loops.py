@@ -116,19 +116,23 @@ def is_better_apart(loop: Loop) -> bool:
     if largest(loop.body) < LONG_ARRAY or read & written:
         return False
     made = {v.id for op in loop.body for v in op.outputs}
-    still = [size_of(op.region.view) for op in loop.body if isinstance(op, Load) and not moves(op.region.view, loop)]
+    still = [
+        elements_shown(op.region.view)
+        for op in loop.body
+        if isinstance(op, Load) and not shows_another_part(op.region.view, loop)
+    ]
     for op in loop.body:
-        if not (isinstance(op, Apply) and op.primitive == "view" and moves(op.params["view"], loop)):
+        if not (isinstance(op, Apply) and op.primitive == "view" and shows_another_part(op.params["view"], loop)):
             still += [v.size for v in op.inputs if v.id not in made]
     return max(still, default=0) < LARGE_ARRAY
 
 
-def size_of(view: View) -> int:
+def elements_shown(view: View) -> int:
     """How many elements it shows, each once."""
     return math.prod(n for n, stride in zip(view.shape, view.strides) if stride)
 
 
-def moves(view: View, loop: Loop) -> bool:
+def shows_another_part(view: View, loop: Loop) -> bool:
     """Whether a view is of another part of memory in each iteration."""
     return isinstance(view.offset, Affine) and coefficient(view.offset, loop.index) != 0
 
