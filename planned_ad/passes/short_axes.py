@@ -37,7 +37,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from ..analysis.shared_axes import AxisOf
-from ..regions.regions import Region, View, c_strides, contiguous, decompose, is_ragged
+from ..regions.regions import Region, View, c_strides, contiguous, decompose, elements_shown, is_ragged
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.tape import Apply, Constant, Load, Operation, Store, Tape, Value, walk
@@ -238,11 +238,6 @@ class ShortAxes:
                 count["left"] = max(count["left"], left)
         fits = count["written"] <= MOST_OPERATIONS and count["left"] >= LEAST
         return mixes and fits and count["work"] >= PAYS * count["moved"]
-
-
-def elements_shown(view: View) -> int:
-    """Elements that a view shows, each counted once."""
-    return math.prod(n for n, stride in zip(view.shape, view.strides) if stride)
 
 
 def labelled(op: Apply) -> Iterator[tuple[Value, tuple[int, ...]]]:

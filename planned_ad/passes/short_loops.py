@@ -29,7 +29,6 @@ ensures the same numbers.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +36,7 @@ from typing import Any
 import numpy as np
 
 from ..regions.affine import Affine, Extent, Ragged, coefficient, exact, ragged, substitute
-from ..regions.regions import View, is_ragged
+from ..regions.regions import View, elements_shown, is_ragged
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.renaming import Copier
@@ -125,11 +124,6 @@ def is_better_apart(loop: Loop) -> bool:
         if not (isinstance(op, Apply) and op.primitive == "view" and shows_another_part(op.params["view"], loop)):
             still += [v.size for v in op.inputs if v.id not in made]
     return max(still, default=0) < LARGE_ARRAY
-
-
-def elements_shown(view: View) -> int:
-    """How many elements it shows, each once."""
-    return math.prod(n for n, stride in zip(view.shape, view.strides) if stride)
 
 
 def shows_another_part(view: View, loop: Loop) -> bool:

@@ -119,6 +119,11 @@ def is_injective(view: View) -> bool:
     return True
 
 
+def elements_shown(view: View) -> int:
+    """Elements that a view shows, each counted once."""
+    return math.prod(n for n, stride in zip(view.shape, view.strides) if stride)
+
+
 def covers(view: View, size: int) -> bool:
     """Whether `view` shows every one of the `size` elements of its memory exactly once."""
     if is_ragged(view.shape):
