@@ -91,3 +91,15 @@ def test_steps_in_time_are_written_out() -> None:
 
     tape = trace(f, (np.zeros(3000),), unroll=1).tape
     assert not any(isinstance(op, Loop) for op in write_out_short_loops(tape).operations)
+
+
+def test_numbers_that_loops_count_with_are_known() -> None:
+    def f(x, y, c):
+        z = np.zeros_like(x)
+        for i in range(6):
+            for j in range(6):
+                z += c[i, j] * x**i * y**j
+        return np.sum(z)
+
+    found = trace(f, (np.ones(200), np.ones(200), np.ones((6, 6))))
+    assert not any(isinstance(op, Loop) for op in found.tape.operations)

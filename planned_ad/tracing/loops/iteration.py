@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...python.frames import as_written
+from ...python.index_uses import says_places_only
 from ...python.instructions import instructions_of
 from ...python.shadows import is_user_frame
 from ...python.source import Line, current_line
@@ -21,7 +22,7 @@ from ...regions.affine import Affine, exact, ragged
 from ...tape.tape import Operation
 from ..lengths.elements import Length, RunTime
 from ..record.lost_variables import Lost
-from ..record.scopes import Site, Unrolled
+from ..record.scopes import ShortLoop, Site, Unrolled
 from ..values.loop_index import index_of
 from .loops import LoopTrace
 from .state import write_locals
@@ -211,9 +212,9 @@ class LoopIterator:
         self.nest = None
         first, recorder = operations[begun:], self.recorder
         sizes = [v.size for op in first for v in op.outputs]
-        iterations = math.prod(length for _, length in recorder.unrolling.values())
+        iterations = math.prod(short.length for short in recorder.unrolling.values())
         if max(sizes, default=0) >= NEST_ELEMENTS and iterations * len(first) > NEST_OPERATIONS:
-            recorder.scopes.keep({site for site, _ in recorder.unrolling.values()})
+            recorder.scopes.keep({short.site for short in recorder.unrolling.values()})
 
     def refuse_left(self) -> None:
         if self.left is not None:
@@ -232,8 +233,9 @@ class LoopIterator:
         self.recorder.mark()
         scopes = self.recorder.scopes
         if self.recorder.unrolling:  # short loops around: unrolled, they would repeat this one
-            scopes.decisions.kept.update(site for site, _ in self.recorder.unrolling.values())
-            scopes.decisions.kept.add(self.site(frame))  # which then may be short enough, by itself, to be one of them
+            scopes.decisions.kept.update(short.site for short in self.recorder.unrolling.values())
+            if says_places_only(frame.f_code.co_filename, frame.f_lineno):
+                scopes.decisions.kept.add(self.site(frame))  # by itself it may be short enough to be unrolled
             raise scopes.restart()
         length = self.sequence.length
         trips, count = (length.most, length.count) if isinstance(length, RunTime) else (length, None)
@@ -290,7 +292,7 @@ class LoopIterator:
                 decisions.unrolled.setdefault(site, Unrolled(line=recorder.builder.line, reason=reason))
         is_text = has_texts and self.sequence.is_plain
         first, last = self.position + decisions.first.get(site, 0), decisions.last.get(site, 0)
-        lengths = [length, *(around for _, around in recorder.unrolling.values())]
+        lengths = [length, *(short.length for short in recorder.unrolling.values())]
         is_nest = len(lengths) > 1 and math.prod(lengths) > TOGETHER * recorder.unroll
         shortest = 1 if site in decisions.kept or is_nest else recorder.unroll
         if self.exits is not None or frame.f_code is decisions.whole:
@@ -300,8 +302,10 @@ class LoopIterator:
             if first and not self.position:
                 write_none(frame, decisions.unset.get(site) or ())
         elif together and length - first - last > 1:
-            recorder.unrolling[id(self)] = site, length
-            if math.prod(lengths) > recorder.unroll:
+            is_of_places = says_places_only(frame.f_code.co_filename, frame.f_lineno)
+            recorder.unrolling[id(self)] = ShortLoop(site, length, is_of_places)
+            is_one = all(short.says_places_only for short in recorder.unrolling.values())
+            if is_one and math.prod(lengths) > recorder.unroll:
                 self.nest = recorder.builder.operations, len(recorder.builder.operations)
         elif length > recorder.unroll and is_user_frame(frame) and not is_followed and self.position and not is_text:
             recorder.mark()

@@ -139,7 +139,7 @@ class WhilesOnIntegers:
             visit.apart += 1
             return
         if self.recorder.unrolling:  # short loops around: unrolled, they would repeat this one
-            decisions.kept.update(site for site, _ in self.recorder.unrolling.values())
+            decisions.kept.update(short.site for short in self.recorder.unrolling.values())
             raise self.recorder.scopes.restart()
         self.recorder.builder.line = current_line()
         visit.loop = CountedWhile(self.recorder, frame, visit.site, 1, None, (), lines=visit.lines)

@@ -31,7 +31,7 @@ from .number_sources import require_numbers
 from .promotion import KINDS, dtype_of, operand
 from .recording import Flow
 from .refusals import no_rule, subclass_instead
-from .scopes import Decisions, Restart, Scopes, Site
+from .scopes import Decisions, Restart, Scopes, ShortLoop, Site
 from .statement_watch import Watch
 from .storage import Storage
 from .traced import TRACERS, NotAnOperand, Traced, owning
@@ -78,7 +78,7 @@ class Recorder:
         self.max_steps = max_steps
         self.whiles: list[Any] = []  # the `while` loops being recorded
         self.scopes = Scopes(self.builder, decisions)
-        self.unrolling: dict[int, tuple[Site, int]] = {}  # short loops recorded one by one now, and their lengths
+        self.unrolling: dict[int, ShortLoop] = {}  # those that are under way, by their iterators
         self.flow = flow(self)
         self.watch = Watch(self)
         self.copies = Copies(self)
@@ -461,7 +461,7 @@ class Recorder:
                 known = self.example.number(predicate).item()
             self._outcomes[predicate.id] = known
             if what == "branch" and self.unrolling:
-                self.scopes.test_in_short_loops({site for site, _ in self.unrolling.values()})
+                self.scopes.test_in_short_loops({short.site for short in self.unrolling.values()})
             self.builder.guard(predicate, known, what, detail)
         return known
 

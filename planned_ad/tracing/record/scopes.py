@@ -12,7 +12,7 @@ import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import TraceError
 from ...python.comprehensions import reads_an_item
@@ -27,6 +27,14 @@ from .builder import RecordingBuilder
 from .ids import SIDES
 
 Site = tuple[types.CodeType, int]  # a loop: its code and the instruction that fetches the next item
+
+
+class ShortLoop(NamedTuple):
+    """A loop that is recorded iteration by iteration, since it has few."""
+
+    site: Site
+    length: int
+    says_places_only: bool  # whether what it counts with are places of arrays, and no numbers
 
 
 class Restart(BaseException):
