@@ -9,6 +9,7 @@ from planned_ad.differentiate.reverse import reverse
 from planned_ad.passes.boxes import Box, cut_boxes
 from planned_ad.passes.gather_form import gather_form
 from planned_ad.passes.pipeline import simplify
+from planned_ad.passes.short_loops import write_out_short_loops
 from planned_ad.tape.interpret import array_of, interpret, memory_of
 from planned_ad.tape.tape import Store, walk
 from planned_ad.trace import trace
@@ -123,7 +124,7 @@ def test_boxes_are_cut_at_one_anothers_boundaries():
 def test_many_boxes_are_copies_with_rims(name):
     """As many passes over the shadow as there are groups, however many shifts; one memory for copies of one form."""
     f, x = PROGRAMS[name]
-    before = simplify(reverse(trace(f, (x,)).tape))
+    before = simplify(reverse(write_out_short_loops(trace(f, (x,)).tape)))
     after = gather_form(before)
     rims = [b for b in after.buffers if b.label.startswith("rim_")]
     passes = [sum(isinstance(op, Store) and op.accumulate for op in walk(t.operations)) for t in (before, after)]

@@ -36,7 +36,7 @@ def says_places_only(file: str, line: int) -> bool:
         if made <= names:
             break
         names |= made
-    uses = Uses(names)
+    uses = OtherUses(names)
     for statement in loops[0].body:
         uses.visit(statement)
     return not uses.found
@@ -67,7 +67,7 @@ def _is_of(value: ast.expr, names: set[str]) -> bool:
     return bool(read & names) and all(isinstance(part, INTEGERS) for part in parts)
 
 
-class Uses(ast.NodeVisitor):
+class OtherUses(ast.NodeVisitor):
     """Looks for other uses of some names than in subscripts, in bounds of `range` and in what is assigned to them."""
 
     def __init__(self, names: set[str]) -> None:
