@@ -39,6 +39,7 @@ from ..passes.repeated_factors import products_of_repeated
 from ..passes.rewrite import rewrite
 from ..passes.short_axes import write_out_short_axes
 from ..passes.short_loops import write_out_short_loops
+from ..passes.stored_along import stored_along
 from ..passes.stored_order import in_stored_order
 from ..passes.sums_by_parts import sums_by_parts
 from ..passes.upwards import run_upwards
@@ -170,6 +171,7 @@ def finished(tape: Tape) -> Tape:
     for passed in (
         without_zero_cotangents,
         without_held_once,
+        stored_along,
         in_stored_order,
         lower_products,
         lower_products,

@@ -13,6 +13,7 @@ import numpy as np
 from ...errors import CapturedWriteError, TraceError
 from ...python.source import Line
 from ...regions.affine import Affine
+from ...regions.coordinates import follow
 from ...regions.regions import Region, View, contiguous
 from ...tape.tape import Buffer, Value
 from .recording import Recording
@@ -188,11 +189,11 @@ class Storage:
             return memory
         if self.base.flags.c_contiguous:
             return builder.view(memory, view)
-        # The value as its memory lies, so that `view` can be applied to it.
-        axes = sorted(range(self.base.ndim), key=lambda k: -whole.strides[k])
-        own = contiguous(self.base.shape)
-        in_memory = View(0, tuple(own.shape[k] for k in axes), tuple(own.strides[k] for k in axes))
-        return builder.view(builder.view(memory, in_memory), view)
+        found = follow(view, whole, contiguous(self.base.shape), recorder.scopes.ranges)
+        if found is None:
+            reason = "goes through an array that does not lie row by row in a way that is not followed"
+            raise recorder.scopes.unroll_innermost(reason, builder.line)
+        return builder.view(memory, found)
 
     def write(self, recorder: Recording, view: View, value: Value) -> None:
         """Overwrite what `view` shows with a value of its shape, or a scalar."""
