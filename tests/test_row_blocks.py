@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+import planned_ad
 from planned_ad import planner
 from planned_ad.calls.entries import entry_tape
 from planned_ad.calls.kinds import KINDS
@@ -246,3 +247,21 @@ def test_divisions_by_a_number_of_a_row_are_products_in_blocks_too() -> None:
     assert memory.blocked
     divisions = [op for op in walk(memory.tape.operations) if isinstance(op, Apply) and op.primitive == "divide"]
     assert len([op for op in divisions if op.out.size > 100]) == 1
+
+
+@pytest.mark.parametrize("rows", [2, 3])
+def test_rows_that_are_columns_of_what_is_stacked(rows: int) -> None:
+    n = 40_000
+    k = np.linspace(1.0, 2.0, n)
+
+    def f(s, v):
+        d = np.stack([s / v, s / v - v, v * k][:rows])
+        return np.sum(np.stack([s, np.exp(-k), v][:rows]) * np.exp(-d * d))
+
+    rng = np.random.default_rng(2)
+    s, v = 1.0 + rng.random((2, n))
+    plan = planned_ad.compile(f, (s, v))
+    (ds, dv), step = plan.gradient(s, v), 1e-6
+    direction = rng.random(n)
+    slope = (f(s + step * direction, v - step * direction) - f(s - step * direction, v + step * direction)) / (2 * step)
+    assert (ds - dv) @ direction == pytest.approx(slope, rel=1e-7)

@@ -383,8 +383,11 @@ class RowBlocks:
         return builder.new_buffer("local", label, value.dtype, contiguous(value.shape)).id
 
     def is_last(self) -> bool:
-        """Whether rows are so short, and so much is done with them, that several side by side fill vectors better."""
-        if self.rowwise.loops:
+        """Whether rows are so short, and so much is done with them, that several side by side fill vectors better.
+
+        Not where rows are columns of memory: they are side by side there.
+        """
+        if self.rowwise.loops or any(self.is_inner_axis(id, axis) for id, axis in self.local.items()):
             return False
         inner, work, moved = 0, 0, 0
         axes = self.rowwise.axes
@@ -402,6 +405,11 @@ class RowBlocks:
         read = {base.id for op in self.at(Place.ROWS) for base in map(self.base, op.inputs)}
         moved += sum(distinct(loads[id].region) for id in read & loads.keys() if id not in axes)
         return 1 < inner <= SHORT and work >= PAYS * moved and self.count() >= LANES
+
+    def is_inner_axis(self, id: int, axis: int) -> bool:
+        """Whether an axis of a buffer lies within another one."""
+        strides = self.tape.buffers[id].view.strides
+        return abs(strides[axis]) < max(map(abs, strides))
 
     def base(self, value: Value) -> Value:
         """What a value is a view of."""
