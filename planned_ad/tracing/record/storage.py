@@ -14,7 +14,7 @@ from ...errors import CapturedWriteError, TraceError
 from ...python.source import Line
 from ...regions.affine import Affine
 from ...regions.coordinates import follow
-from ...regions.regions import Region, View, contiguous
+from ...regions.regions import Region, View, contiguous, covers
 from ...tape.tape import Buffer, Value
 from .recording import Recording
 
@@ -189,9 +189,14 @@ class Storage:
             return memory
         if self.base.flags.c_contiguous:
             return builder.view(memory, view)
-        found = follow(view, whole, contiguous(self.base.shape), recorder.scopes.ranges)
+        own = contiguous(self.base.shape)
+        if covers(whole, self.base.size):  # the value as its memory lies, so that `view` can be applied to it
+            axes = sorted(range(self.base.ndim), key=lambda k: -whole.strides[k])
+            in_memory = View(0, tuple(own.shape[k] for k in axes), tuple(own.strides[k] for k in axes))
+            return builder.view(builder.view(memory, in_memory), view)
+        found = follow(view, whole, own, recorder.scopes.ranges)
         if found is None:
-            reason = "goes through an array that does not lie row by row in a way that is not followed"
+            reason = "goes through an array with gaps in its memory in a way that is not followed"
             raise recorder.scopes.unroll_innermost(reason, builder.line)
         return builder.view(memory, found)
 

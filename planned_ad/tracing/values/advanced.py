@@ -289,6 +289,9 @@ def axis_of(axis: int, n: int) -> str:
     return f"axis {axis} with size {n}"
 
 
+FEW = 16  # elements of a mask, at least, for each that is true, where it is better to write to these than to choose
+
+
 def gather(array: TracedArray, key: tuple[Any, ...]) -> Any:
     recorder = array.recorder
     if array.storage.is_concrete and all(not recorder.is_array(part) for part in key):
@@ -367,14 +370,16 @@ def scatter(array: TracedArray, key: tuple[Any, ...], value: Any, accumulate: bo
 
 
 def _choose(array: TracedArray, key: tuple[Any, ...], number: Value) -> bool:
-    """`x[mask] = number` for a traced mask, without asking how much of it is true."""
+    """`x[mask] = number` for a mask that is traced, or true in many places, without asking in which."""
     recorder = array.recorder
-    if len(key) != 1 or not recorder.is_array(key[0]) or key[0].dtype.kind != "b":
+    if len(key) != 1 or not (recorder.is_array(key[0]) or type(key[0]) is np.ndarray) or key[0].dtype.kind != "b":
         return False
     mask = key[0]
     if mask.shape != array.shape[: mask.ndim]:
         return False  # the error is raised elsewhere
-    choice = recorder.builder.reshape(mask.read(), mask.shape + (1,) * (array.ndim - mask.ndim))
+    if type(mask) is np.ndarray and FEW * np.count_nonzero(mask) < mask.size:
+        return False
+    choice = recorder.builder.reshape(recorder.value_of(mask), mask.shape + (1,) * (array.ndim - mask.ndim))
     choice = recorder.builder.broadcast(choice, array.shape)
     number = recorder.builder.reshape(number, ())
     if array.size:
