@@ -182,3 +182,61 @@ def test_axes_beside_one_whose_extent_differs_stay() -> None:
     tape = rewrite(vectorise(trace(f, (RNG.random((65, 65)), RNG.random((65, 80)))).tape))
     assert any(v.shape[:1] == (4,) and is_ragged(v.shape) for op in walk(tape.operations) for v in op.outputs)
     verify(write_out_short_axes(tape))
+
+
+def sums_of_windows(x):
+    total = 0.0
+    for i in range(len(x) - 9):
+        total += np.sum(x[i : i + 9]) ** 2
+    return total
+
+
+def moving_average(x):
+    y = np.zeros(len(x))
+    for i in range(4, len(x) - 4):
+        y[i] = np.mean(x[i - 4 : i + 5])
+    return np.sum(np.sin(y))
+
+
+def filtered(x):
+    y, weights = np.zeros(len(x) - 9), np.linspace(0.1, 1.0, 9)
+    for i in range(len(y)):
+        y[i] = x[i : i + 9] @ weights + np.sum(np.cos(x[i : i + 9]) * weights)
+    return np.sum(y**2)
+
+
+def spread(x):
+    return np.sum(np.lib.stride_tricks.sliding_window_view(x, 7).std(axis=-1))
+
+
+def box(x):
+    a = x.reshape(-1, 20)
+    out = np.zeros_like(a)
+    for i in range(1, len(a) - 1):
+        for j in range(1, 19):
+            out[i, j] = np.mean(a[i - 1 : i + 2, j - 1 : j + 2])
+    return np.sum(np.sin(out))
+
+
+WINDOWS = [sums_of_windows, moving_average, filtered, spread, box]
+
+
+@pytest.mark.parametrize("f", WINDOWS, ids=lambda f: f.__name__)
+def test_windows_that_overlap(f) -> None:
+    x = np.random.default_rng(3).normal(size=400)
+    check_gradient(f, x, every_call=False)
+    if f is not box:
+        tape = write_out_short_axes(vectorise(trace(f, (x,)).tape))
+        assert not any(isinstance(op, Loop) or 9 in v.shape for op in walk(tape.operations) for v in op.inputs)
+
+
+def test_long_windows_stay_as_they_are() -> None:
+    def f(x):
+        y = np.zeros(len(x) - 40)
+        for i in range(len(y)):
+            y[i] = np.sum(x[i : i + 40])
+        return np.sum(y**2)
+
+    x = np.random.default_rng(3).normal(size=400)
+    assert any(isinstance(op, Loop) for op in vectorise(trace(f, (x,)).tape).operations)
+    check_gradient(f, x, every_call=False)

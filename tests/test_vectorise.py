@@ -541,10 +541,11 @@ def test_other_branches_stay(program):
     assert_same(tape, after)
 
 
-def test_windows_that_overlap_stay_in_their_loop():
-    """for i: y[i] = sum(x[i:i + 3]): as arrays, the adjoint would scatter single elements"""
+@pytest.mark.parametrize("primitive, width", [("reduce_sum", 40), ("reduce_max", 3)])
+def test_windows_that_overlap_stay_in_their_loop(primitive, width):
+    """for i: y[i] = sum(x[i:i + width]): as arrays, the adjoint would scatter single elements"""
     b = Program()
-    x, y = b.argument("x", N + 2), b.argument("y", N)
+    x, y = b.argument("x", N + width - 1), b.argument("y", N)
     with b.loop(0, N) as i:
-        b.store(at(y, i), b.apply("reduce_sum", b.load(Region(x.id, View(i, (3,), (1,)))), axes=(0,)))
+        b.store(at(y, i), b.apply(primitive, b.load(Region(x.id, View(i, (width,), (1,)))), axes=(0,)))
     assert counted(vectorise(b.primal()), "Loop") == 1

@@ -44,6 +44,7 @@ from ..tape.tape import Apply, Constant, Load, Operation, Store, Tape, Value, wa
 from .products import extents_of
 
 LONGEST = 4  # elements of an axis that is written out
+LONGEST_WINDOW = 16  # of one along which windows overlap: their sums are sums of shifted slices
 LEAST = 64  # elements of what is left: shorter arrays fill no vectors
 PAYS = 2  # operations on numbers, at least, for each that then lies apart from its neighbours in memory
 MOST_OPERATIONS = 400  # that are written
@@ -67,8 +68,14 @@ def write_out_short_axes(tape: Tape) -> Tape:
     )
 
 
-def is_short_axis(value: Value, axis: int) -> bool:
-    return 2 <= value.shape[axis] <= LONGEST and not is_ragged(value.shape)
+def is_short_axis(value: Value, axis: int, longest: int = LONGEST_WINDOW) -> bool:
+    return 2 <= value.shape[axis] <= longest and not is_ragged(value.shape)
+
+
+def overlapping_axes(view: View) -> list[int]:
+    """The axes along which a view goes on inside of a window, where the next window begins one step further."""
+    axes = [(k, n, stride) for k, (n, stride) in enumerate(zip(view.shape, view.strides)) if n > 1 and stride]
+    return [k for k, n, stride in axes if any(m > n and other == stride for j, m, other in axes if j != k)]
 
 
 class ShortAxes:
@@ -79,6 +86,7 @@ class ShortAxes:
         self.parent: dict[AxisOf, AxisOf] = {}
         self.values = {v.id: v for op in operations for v in (*op.outputs, *op.inputs)}
         self.whole: set[AxisOf] = set()  # classes that are needed as they are
+        self.windows: set[AxisOf] = set()  # classes of windows that overlap
         self.joined = {value.id: value for value in results}  # that are put together in the end
         for op in operations:
             if not op.blocks:
@@ -107,6 +115,8 @@ class ShortAxes:
             case Load() | Constant():
                 if isinstance(op, Constant) and op.data.size > MOST_CONSTANT:
                     self.keep(op.out)
+                if isinstance(op, Load):
+                    self.windows.update((op.out.id, axis) for axis in overlapping_axes(op.region.view))
             case Store():
                 if op.value.shape and op.value.shape != op.region.shape:
                     self.keep(op.value)
@@ -155,6 +165,7 @@ class ShortAxes:
     def visit_view(self, op: Apply) -> None:
         """What moves along a short axis is short itself, and written out with it."""
         (operand,), out = op.operands, op.out
+        self.windows.update((out.id, axis) for axis in overlapping_axes(op.params["view"]))
         moves = decompose(op.params["view"], operand.shape)
         if moves is None:
             self.keep(operand)
@@ -172,11 +183,13 @@ class ShortAxes:
 
     def chosen(self) -> dict[int, tuple[int, ...]]:
         """Of each value the axes that are written out."""
-        whole = set(map(self.root, self.whole))
-        axes = {
-            id: tuple(k for k in range(len(v.shape)) if is_short_axis(v, k) and self.root((id, k)) not in whole)
-            for id, v in self.values.items()
-        }
+        whole, windows = (set(map(self.root, found)) for found in (self.whole, self.windows))
+
+        def is_chosen(value: Value, axis: int) -> bool:
+            root = self.root((value.id, axis))
+            return root not in whole and is_short_axis(value, axis, LONGEST_WINDOW if root in windows else LONGEST)
+
+        axes = {id: tuple(k for k in range(len(v.shape)) if is_chosen(v, k)) for id, v in self.values.items()}
         axes = {id: found for id, found in axes.items() if found}
         groups = self.groups(axes)
         paying = {root for root, members in groups.items() if self.pays(axes, members)}
@@ -210,7 +223,7 @@ class ShortAxes:
         for op in operations:
             value = op.value if isinstance(op, Store) else op.outputs[0]
             if isinstance(op, Load | Store):
-                count["moved"] += elements_shown(op.region.view)
+                count["moved"] += elements_moved(op.region.view)
                 if isinstance(op, Store) and value.id in axes and op.accumulate:
                     count["moved"] += elements_shown(op.region.view)
                 continue
@@ -238,6 +251,11 @@ class ShortAxes:
                 count["left"] = max(count["left"], left)
         fits = count["written"] <= MOST_OPERATIONS and count["left"] >= LEAST
         return mixes and fits and count["work"] >= PAYS * count["moved"]
+
+
+def elements_moved(view: View) -> int:
+    """Elements that a view shows, those of windows that overlap counted once."""
+    return elements_shown(view) // math.prod(view.shape[axis] for axis in overlapping_axes(view))
 
 
 def labelled(op: Apply) -> Iterator[tuple[Value, tuple[int, ...]]]:

@@ -41,6 +41,7 @@ from ...rules.table import RULES
 from ...tape.builder import TapeBuilder
 from ...tape.tape import Apply, IndexValue, Load, Loop, Operation, Scatter, Store, Value
 from ..invariants import is_total
+from ..short_axes import LONGEST_WINDOW, overlapping_axes
 from .loop_products import Factor, multiplied_only, outer_products, varying_values
 from .streaming import joins_rows, streams, upwards
 
@@ -50,6 +51,7 @@ MOST_ELEMENTS = 1 << 20  # of the array that short ones of all iterations make
 MOST_NEAR = 1 << 15  # of the array that longer ones make: what a processor keeps near
 MOST_MULTIPLIED = 1 << 23  # of the array that those make which all iterations multiply by the same matrix
 LEAST_MATRIX = 256  # elements of that
+MOST_IN_WINDOW = 32  # numbers that are summed up in windows that overlap
 LINE = 8  # numbers next to each other that memory moves together
 
 
@@ -156,10 +158,24 @@ class Lifting:
             return lifted
         return self.builder.view(lifted, View(0, whole, (1, *own)))
 
-    def over_indices(self, view: View, stride: int = 0) -> View:
+    def sums_up(self, value: Value, axes: frozenset[int]) -> bool:
+        """Whether all that is done with a value in the end is to sum it up along these axes."""
+        users = [op for op in self.loop.body for v in op.inputs if v.id == value.id]
+        return all(isinstance(op, Apply) and self.sums_in(op, value, axes) for op in users)
+
+    def sums_in(self, op: Apply, value: Value, axes: frozenset[int]) -> bool:
+        if RULES[op.primitive].kind == "elementwise":
+            return value.shape == op.out.shape and self.sums_up(op.out, axes)
+        if op.primitive == "contract":
+            own = op.params["a_labels" if op.operands[0].id == value.id else "b_labels"]
+            return not any(own[k] in op.params["out_labels"] for k in axes)
+        return op.primitive == "reduce_sum" and axes <= set(op.params["axes"])
+
+    def over_indices(self, view: View, stride: int = 0, shown: Value | None = None) -> View:
         """`view` in all iterations; `stride` is how far its memory itself moves from one to the next.
 
-        Windows that overlap are refused: their adjoint would be one of single elements.
+        Windows that overlap are refused, since their adjoint would be one of single elements; unless what is `shown` is
+        summed up along short axes in the end: `passes.short_axes` writes that out.
         """
         step = coefficient(view.offset, self.loop.index) * self.loop.step
         first = substitute(view.offset, self.loop.index, self.loop.start)
@@ -168,7 +184,13 @@ class Lifting:
             whole = View(first, (int(self.count) * view.size,), view.strides)
         moving = [(n, s) for n, s in zip(whole.shape, whole.strides) if s]
         if not is_injective(View(0, tuple(n for n, _ in moving), tuple(s for _, s in moving))):
-            raise NotIndependent("windows that overlap")
+            axes = frozenset(k - 1 for k in overlapping_axes(whole) if k)
+            lengths = [int(view.shape[k]) for k in axes]
+            is_short = (
+                max(lengths, default=LONGEST_WINDOW + 1) <= LONGEST_WINDOW and math.prod(lengths) <= MOST_IN_WINDOW
+            )
+            if shown is None or not is_short or not self.sums_up(shown, axes):
+                raise NotIndependent("windows that overlap")
         return whole
 
     def once(self, op: Operation) -> None:
@@ -192,7 +214,7 @@ class Lifting:
         (out,) = op.outputs
         match op:
             case Load():
-                value = self.builder.load(Region(op.region.buffer, self.over_indices(op.region.view)))
+                value = self.builder.load(Region(op.region.buffer, self.over_indices(op.region.view, 0, op.out)))
             case IndexValue():
                 value = self.indices(op.expression)
             case Apply():
@@ -221,7 +243,7 @@ class Lifting:
         if kind == "view":
             (operand,) = op.operands
             lifted = self.lifted.get(operand.id)
-            view = self.over_indices(params["view"], 0 if lifted is None else operand.size)
+            view = self.over_indices(params["view"], 0 if lifted is None else operand.size, op.out)
             return self.builder.view(self.fitting(lifted or self.here(operand), view), view)
         if kind == "reduce":
             params["axes"] = tuple(axis + 1 for axis in params["axes"])
