@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 
 from ..regions.affine import Affine, coefficient, exact
+from ..regions.bounds import Iterations
 from ..regions.regions import Region, View, limits, overlap
 from ..tape.tape import Apply, Buffer, Load, Loop, Operation, Scatter, Store, Value
 from .dependence import Access, Overwrites, Place
-from .enclosing import certainly_runs, spread
+from .enclosing import certainly_runs, inside, spread
 
 MOST_SEARCHES = 200  # pairs of accesses to look at closely
 EXTREMA = {"maximum": "reduce_max", "minimum": "reduce_min", "logical_and": "reduce_all"}
@@ -64,7 +65,7 @@ def sharing(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...]) -> 
     found = Sharing()
     for position, op in enumerate(loop.body):
         if isinstance(op, Store) and not op.accumulate and not moves(op.region, loop.index):
-            carry = find_carry(loop, op)
+            carry = find_carry(loop, op, around)
             if carry is not None:
                 found.carries[position] = carry
             elif certainly_runs(loop):
@@ -73,7 +74,7 @@ def sharing(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...]) -> 
     return found
 
 
-def find_carry(loop: Loop, store: Store) -> Carry | None:
+def find_carry(loop: Loop, store: Store, around: tuple[Loop, ...]) -> Carry | None:
     """The carry that ends in `store`; None where it is none."""
     loads = [op for op in loop.body if isinstance(op, Load) and op.region == store.region]
     if len(loads) != 1 or store.value.dtype.kind not in "fib":
@@ -82,7 +83,7 @@ def find_carry(loop: Loop, store: Store) -> Carry | None:
         return None
     (load,) = loads
     others = (op for op in loop.body if op is not load and op is not store)
-    if any(overlap(r, store.region) for op in others for r in (*op.reads, *op.writes)):
+    if any(may_touch(r, store.region, (*around, loop)) for op in others for r in (*op.reads, *op.writes)):
         return None
     made = {v.id: op for op in loop.body for v in op.outputs}
     uses = Counter(v.id for op in loop.body for v in op.inputs)
@@ -107,6 +108,18 @@ def find_carry(loop: Loop, store: Store) -> Carry | None:
     if uses[load.out.id] != 1 or len(kinds) != 1 or (kinds != {"add"} and not certainly_runs(loop)):
         return None
     return Carry(load, store, kinds.pop(), tuple(terms[::-1]), frozenset(links))
+
+
+def may_touch(a: Region, b: Region, loops: tuple[Loop, ...]) -> bool:
+    """Whether two regions may have an element in common in an iteration of these loops, the outermost first."""
+    if not overlap(a, b):
+        return False
+    (low, high), (least, most) = (limits(View(0, region.view.shape, region.view.strides)) for region in (a, b))
+    iterations = Iterations()
+    for loop in loops:
+        iterations = inside(iterations, loop)
+    gap = iterations.bounds(a.view.offset - b.view.offset)
+    return gap is not None and not (gap[0] + low > most or gap[1] + high < least)
 
 
 def depending(body: Sequence[Operation], source: Value) -> set[int]:
