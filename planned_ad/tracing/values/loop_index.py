@@ -166,6 +166,8 @@ class LoopIndex(Arithmetic):
 
     def __mod__(self, other: Any) -> Any:
         whole = _divided(self, other)
+        if whole is None:
+            _peel_for_one_quotient(self, other)
         return operate(self.recorder, np.remainder, self, other) if whole is None else whole[1]
 
     def __divmod__(self, other: Any) -> Any:
@@ -176,6 +178,20 @@ class LoopIndex(Arithmetic):
 
     def __rpow__(self, other: Any, modulo: Any = None) -> Any:
         return _power(self, other, True)
+
+
+def _peel_for_one_quotient(index: LoopIndex, divisor: Any) -> None:
+    """Has a few iterations at an end of a loop recorded apart, if all others then have one quotient: `(i + 1) % n`."""
+    recorder, expression = index.recorder, index.expression
+    if type(divisor) is not int or divisor <= 0 or not isinstance(expression, Affine):
+        return
+
+    def is_one(*ends: Extent) -> bool:
+        return len({bound // divisor for end in ends for bound in recorder.scopes.bounds(end)}) == 1
+
+    peeled = peel_until(recorder, expression, is_one)
+    if peeled is not None:
+        raise peeled
 
 
 def _power(index: LoopIndex, other: Any, reflected: bool) -> Any:
@@ -282,7 +298,7 @@ def _compare(index: LoopIndex, other: Any, relation: Callable[..., bool], ufunc:
     if len(found) == 1:
         return found.pop()
     recorder.flow.undecided()
-    peeled = _peel(recorder, difference, relation)
+    peeled = peel_until(recorder, difference, functools.partial(_settled, recorder, relation))
     if peeled is not None:
         raise peeled
     return operate(recorder, ufunc, index, other)
@@ -304,19 +320,21 @@ def outcomes(relation: Callable[..., bool], low: int, high: int) -> set[bool]:
     return {relation(low, 0), relation(max(low, high), 0)}
 
 
-def _peel(recorder: Recorder, difference: Affine, relation: Callable[..., bool]) -> BaseException | None:
-    """A restart with the iterations recorded apart in which a comparison comes out otherwise, where those are few."""
+def peel_until(
+    recorder: Recorder, expression: Affine, is_settled: Callable[[Extent, Extent], bool]
+) -> BaseException | None:
+    """A restart with a few iterations recorded apart, if something `is_settled` from the first to the last other one."""
     scopes = recorder.scopes
-    for index, step in reversed(difference.terms):
+    for index, step in reversed(expression.terms):
         scope = next(s for s in scopes.open if s.index == index)
         if scope.site is None or scope.loop is None or scope.loop.count is not None:
             continue
         start, stop = scope.range
-        at_first, at_last = substitute(difference, index, start), substitute(difference, index, stop)
+        at_first, at_last = substitute(expression, index, start), substitute(expression, index, stop)
         for k in range(1, PEEL_MOST + 1):
-            if _settled(recorder, relation, at_first + k * step, at_last):
+            if is_settled(at_first + k * step, at_last):
                 return scopes.peel(scope, first=k)
-            if scope.loop.exits is None and _settled(recorder, relation, at_first, at_last - k * step):
+            if scope.loop.exits is None and is_settled(at_first, at_last - k * step):
                 return scopes.peel(scope, last=k)
     return None
 
