@@ -323,7 +323,7 @@ def outcomes(relation: Callable[..., bool], low: int, high: int) -> set[bool]:
 def peel_until(
     recorder: Recorder, expression: Affine, is_settled: Callable[[Extent, Extent], bool]
 ) -> BaseException | None:
-    """A restart with a few iterations recorded apart, if something `is_settled` from the first to the last other one."""
+    """A restart with a few iterations recorded apart, if something then `is_settled` from the first to the last one."""
     scopes = recorder.scopes
     for index, step in reversed(expression.terms):
         scope = next(s for s in scopes.open if s.index == index)
