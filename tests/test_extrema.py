@@ -35,3 +35,21 @@ def test_second_derivatives_of_running_extrema():
     gradient = planned_ad.grad(f)
     expected = (gradient(x + 1e-6 * v) - gradient(x - 1e-6 * v)) / 2e-6
     np.testing.assert_allclose(planned_ad.hvp(f)(x, v), expected, rtol=1e-6, atol=1e-8)
+
+
+def test_of_a_list_of_numbers() -> None:
+    def f(x):
+        d = np.full((6, 7), 9.0)
+        d[0, 0] = 0.0
+        for i in range(5):
+            for j in range(6):
+                d[i + 1, j + 1] = abs(x[i] - x[j]) + np.min([d[i, j], d[i, j + 1], d[i + 1, j]])
+        return d[-1, -1] + np.max((0.5, x[0], x[1] ** 2)) + np.min([1, x[2]]) * np.max([x[3]])
+
+    x = np.random.default_rng(4).random(6)
+    plan = planned_ad.compile(f, x)
+    assert plan(x) == f(x)
+    slopes = [(f(x + 1e-6 * d) - f(x - 1e-6 * d)) / 2e-6 for d in np.eye(6)]
+    np.testing.assert_allclose(plan.gradient(x), slopes, atol=1e-8)
+    plan = planned_ad.compile(lambda x: np.max([x[0], x[1], np.nan]), x)
+    assert np.isnan(plan(x))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from .support import (
     elementwise,
     floating,
     geometry,
+    is_few_numbers,
     refuse,
     reshape,
     without_axes,
@@ -96,6 +98,9 @@ def prod(recorder, a, axis=None, dtype=None, out=None, keepdims=NO_VALUE, initia
 
 
 def _extremum(recorder, primitive, a, axis, out, keepdims, initial):
+    if is_few_numbers(recorder, a) and axis in (None, 0) and out is None and keepdims is initial is NO_VALUE:
+        numbers = [recorder.value_of(number, FLOAT) for number in a]
+        return recorder.result(functools.reduce(functools.partial(recorder.apply, JOIN[primitive]), numbers))
     value = recorder.value_of(a)
     if value.size == 0 and 0 in (value.shape[k] for k in axes_of(axis, len(value.shape))):
         if initial is NO_VALUE:

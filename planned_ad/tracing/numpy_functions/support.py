@@ -138,3 +138,15 @@ def sequence(obj: object) -> Sequence[Any]:
     if not hasattr(obj, "__getitem__"):
         raise TypeError('arrays to stack must be passed as a "sequence" type such as list or tuple.')
     return list(obj)  # type: ignore[call-overload]
+
+
+FEW_NUMBERS = 8  # of a list that is gone through number by number
+
+
+def is_few_numbers(recorder: Recorder, a: Any) -> bool:
+    """Whether an argument is a list of a few floats, some of which are traced."""
+    if type(a) not in (list, tuple) or len(a) > FEW_NUMBERS:
+        return False
+    traced = [number for number in a if recorder.is_scalar(number)]
+    known = [number for number in a if type(number) in (float, int, np.float64)]
+    return bool(traced) and len(traced) + len(known) == len(a) and all(v.dtype == FLOAT for v in traced)
