@@ -14,7 +14,7 @@ from planned_ad.passes.vectorise.vectorise import vectorise
 from planned_ad.planner import plan_memory
 from planned_ad.regions.regions import is_ragged
 from planned_ad.tape.interpret import interpret
-from planned_ad.tape.tape import Loop, walk
+from planned_ad.tape.tape import Apply, Loop, walk
 from planned_ad.tape.verify import verify
 from planned_ad.trace import trace
 
@@ -240,3 +240,16 @@ def test_long_windows_stay_as_they_are() -> None:
     x = np.random.default_rng(3).normal(size=400)
     assert any(isinstance(op, Loop) for op in vectorise(trace(f, (x,)).tape).operations)
     check_gradient(f, x, every_call=False)
+
+
+def test_powers_of_known_exponents_are_products() -> None:
+    def f(x, c):
+        return np.sum(((x[:, None] ** np.arange(6)) @ c) ** 2) + np.sum(
+            x[:, None] ** np.array([0.5, 2.0, -1.0]) * c[:3]
+        )
+
+    x, c = 0.5 + np.random.default_rng(3).random(100), np.linspace(-1.0, 1.0, 6)
+    check_gradient(f, x, c, every_call=False)
+    tape = rewrite(write_out_short_axes(rewrite(trace(f, (x, c)).tape)))
+    powers = [op for op in walk(tape.operations) if isinstance(op, Apply) and op.primitive == "power"]
+    assert all(op.operands[1].shape == () for op in powers)

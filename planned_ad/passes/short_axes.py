@@ -86,7 +86,8 @@ class ShortAxes:
         self.parent: dict[AxisOf, AxisOf] = {}
         self.values = {v.id: v for op in operations for v in (*op.outputs, *op.inputs)}
         self.whole: set[AxisOf] = set()  # classes that are needed as they are
-        self.windows: set[AxisOf] = set()  # classes of windows that overlap
+        self.windows: set[AxisOf] = set()  # classes of windows that overlap, and of exponents
+        self.made = {v.id: op for op in operations for v in op.outputs}
         self.joined = {value.id: value for value in results}  # that are put together in the end
         for op in operations:
             if not op.blocks:
@@ -132,6 +133,8 @@ class ShortAxes:
             for operand in op.operands:
                 if operand.shape:
                     self.along(operand, range(len(out.shape)), out)
+            if op.primitive == "power":
+                self.windows.update((out.id, axis) for axis in self.axes_of_constant(op.operands[1]))
         elif kind == "view":
             self.visit_view(op)
         elif kind == "reduce":
@@ -156,6 +159,18 @@ class ShortAxes:
         else:
             for value in (*op.operands, out):
                 self.keep(value)
+
+    def axes_of_constant(self, value: Value) -> list[int]:
+        """The axes along which known numbers are repeated to make a value: powers by each are products."""
+        op = self.made.get(value.id)
+        if (
+            not isinstance(op, Apply)
+            or op.primitive != "view"
+            or not isinstance(self.made.get(op.operands[0].id), Constant)
+        ):
+            return []
+        strides = op.params["view"].strides
+        return [axis for axis, stride in enumerate(strides) if stride] if 0 in strides else []
 
     def along(self, operand: Value, axes: Sequence[int], out: Value) -> None:
         """These axes of an operand are the axes of the result."""
