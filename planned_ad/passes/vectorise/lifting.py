@@ -52,6 +52,7 @@ MOST_NEAR = 1 << 15  # of the array that longer ones make: what a processor keep
 MOST_MULTIPLIED = 1 << 23  # of the array that those make which all iterations multiply by the same matrix
 LEAST_MATRIX = 256  # elements of that
 MOST_IN_WINDOW = 32  # numbers that are summed up in windows that overlap
+MOST_SHOWN = 512  # elements that an iteration shows of them: with more it fills vectors, and stays near, by itself
 LINE = 8  # numbers next to each other that memory moves together
 
 
@@ -189,7 +190,7 @@ class Lifting:
             is_short = (
                 max(lengths, default=LONGEST_WINDOW + 1) <= LONGEST_WINDOW and math.prod(lengths) <= MOST_IN_WINDOW
             )
-            if shown is None or not is_short or not self.sums_up(shown, axes):
+            if shown is None or not is_short or shown.size > MOST_SHOWN or not self.sums_up(shown, axes):
                 raise NotIndependent("windows that overlap")
         return whole
 
