@@ -51,7 +51,6 @@ from ..regions.regions import Region, View, c_strides, contiguous
 from ..tape.builder import rebuilt, written_anew
 from ..tape.tape import Buffer, Load, Loop, Operation, Scatter, Store, Tape
 
-CLEARLY = 2  # times as many numbers along another axis
 LEAST_ROW = 4  # numbers next to each other that are worth it
 
 
@@ -106,8 +105,9 @@ def accesses_of(operations: Sequence[Operation], times: int, ranges: Ranges) -> 
             for block in op.blocks:
                 yield from accesses_of(block, times, ranges)
         else:
+            is_filled = isinstance(op, Store) and not op.value.shape  # with one number, in any order
             for region in dict.fromkeys((*op.reads, *op.writes)):
-                yield region.buffer, Reached(region.view, times, ranges)
+                yield region.buffer, Reached(region.view, 0 if is_filled else times, ranges)
 
 
 def order_for(buffer: Buffer, accesses: Sequence[Reached]) -> tuple[int, ...] | None:
@@ -122,10 +122,10 @@ def order_for(buffer: Buffer, accesses: Sequence[Reached]) -> tuple[int, ...] | 
         moved = axes_moved(buffer, access)
         if moved is None:
             return None
-        if len(moved) == 1 and access.view.size >= LEAST_ROW:
-            along[moved[0]] += access.times * access.view.size
+        if moved and access.view.size >= LEAST_ROW:  # what goes along several axes stays beside what else lies so
+            along[moved[0] if len(moved) == 1 else len(shape) - 1] += access.times * access.view.size
     last = max(along, key=lambda axis: along[axis], default=None)
-    if last is None or last == len(shape) - 1 or along[last] < CLEARLY * along[len(shape) - 1]:
+    if last is None or along[last] <= along[len(shape) - 1]:
         return None
     return (*(axis for axis in range(len(shape)) if axis != last), last)
 
