@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...python.complex_parts import ComplexArray, kind_of_parts
-from ...regions.affine import Extent, affine
+from ...regions.affine import Extent, affine, exact
 from ..record.aliases import Standing, copy_of
 from ..record.lost_variables import Lost
 from .columns import element_form, merged, row_count, stored
@@ -88,8 +88,10 @@ class Growth:
     def _leave(self, grown: Grown) -> bool:
         loop = self.loop
         new = self.new(grown)
+        if not new and grown.column is None and self.grows_around(grown):
+            return True  # it was read, and gets longer in a loop around this one
         each = row_count(new)
-        if loop.count is not None or type(loop.whole_trips) is not int or not loop.counts_iterations or each is None:
+        if not self.is_even or each is None:
             raise grown.target.uneven()
         self._know_lists(grown, new)
         form = merged([element_form(loop.recorder, part, loop.depth) for part in new])
@@ -111,6 +113,19 @@ class Growth:
         loop.recorder.filled.add(grown.target.site)
         grown.form, grown.each, grown.column = form, each, None
         return False
+
+    def grows_around(self, grown: Grown) -> bool:
+        """Whether a loop around this one, which is to be recorded once more, may turn out to fill a list."""
+        around = [scope.loop for scope in self.loop.recorder.scopes.open if scope.loop not in (None, self.loop)]
+        found = [loop.growth.lists.get(id(grown.target)) for loop in around]
+        return any(outer is not None and outer.column is None for outer in found)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether it is known how many iterations there are, which the loops around may move."""
+        loop = self.loop
+        is_known = loop.count is None and loop.counts_iterations
+        return is_known and loop.recorder.scopes.bounds(exact(loop.whole_trips))[0] >= 0
 
     def _know_lists(self, grown: Grown, new: list[Any]) -> None:
         """What is in lists is copied: where that could be seen, or it is written to, they stay the lists they are."""
@@ -217,7 +232,7 @@ class Growth:
             if self.holds(value):  # what is done to it would have to be seen in the list
                 after[key] = (place, Lost(loop.recorder, place.name))
         for grown in self.lists.values():
-            grown.begin(loop.whole_trips)
+            grown.begin(exact(loop.whole_trips))
             self._stand(grown, over=True)
 
     def _stand(self, grown: Grown, *, over: bool = False) -> None:

@@ -260,6 +260,8 @@ class LoopTrace:
                     continue
                 raise self.unrolled(f"deletes `{place.name}`")
             new = now.values[key][1]
+            if type(new) is TracedList:
+                new.lay_down_where_filled()
             carry = self.carries.get(key)
             if carry is None:
                 if not same(old, new):

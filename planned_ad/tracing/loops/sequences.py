@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...regions.affine import Affine, exact, ragged
+from ...tape.tape import Value
 from ..lengths.elements import UNBOUNDED, Length, RunTime
 from ..lengths.ragged import RaggedArray
 from ..lengths.run_time_arrays import RunTimeArray
@@ -153,8 +154,8 @@ def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
         return obj.sequence()
     if type(obj) is FlatView:
         return sequence_of(recorder, obj.sequence())
-    if type(obj) is TracedList and not obj.is_plain and isinstance(obj.extent(), int):
-        return Sequence(recorder, len(obj), obj.__getitem__, (ListRunOver(obj),))
+    if type(obj) is TracedList and not obj.is_plain:
+        return Sequence(recorder, obj.items_now(), obj.__getitem__, (ListRunOver(obj),))
     if type(obj) is RunTimeList:
         return Sequence(recorder, obj.length_, obj.item_at, (RunOver(obj),))
     if issubclass(type(obj), TracedArray) and obj.ndim:
@@ -167,6 +168,12 @@ def sequence_of(recorder: Recorder, obj: Any) -> Sequence | None:
         return Sequence(recorder, len(obj), lambda k: k * obj.step + obj.start, is_plain=True)
     table = table_of(recorder, obj)
     return None if table is None else Sequence(recorder, len(table), table.item, (table,), True)
+
+
+def sequence_of_plain(recorder: Recorder, obj: Any) -> Sequence | None:
+    """A list that loops may fill, where all its elements are there one by one."""
+    is_plain = type(obj) is TracedList and obj.is_plain
+    return Sequence(recorder, obj.items_now(), obj.__getitem__, (ListRunOver(obj),)) if is_plain else None
 
 
 def holders_of(sequences: Iterable[Sequence | None]) -> tuple[Holder, ...]:
@@ -206,6 +213,8 @@ def enumerate_(recorder: Recorder, items: Any, start: Any = 0) -> Any:
 
 def zip_(recorder: Recorder, *items: Any, strict: bool = False) -> Any:
     sequences = [sequence_of(recorder, item) for item in items]
+    if any(s is not None and type(s.length) is RunTime for s in sequences):
+        sequences = [sequence_of_plain(recorder, item) if s is None else s for s, item in zip(sequences, items)]
     lengths = [s.length for s in sequences if s is not None]
     length = shortest(recorder, lengths) if len(lengths) == len(items) else None
     if length is None or (strict and any(type(n) is RunTime or exact(n) != exact(length) for n in lengths)):  # type: ignore[arg-type]
@@ -219,21 +228,27 @@ def shortest(recorder: Recorder, lengths: list[Length]) -> Length | None:
     """The least of lengths, some of which the loops around may move; None where it is another one at times."""
     known = [length for length in lengths if not isinstance(length, RunTime)]
     if len(known) < len(lengths):
-        if any(isinstance(exact(length), Affine) for length in known):
-            return None
-        counts = [n.count if isinstance(n, RunTime) else recorder.constant(n, np.int64) for n in lengths]
-        least = functools.reduce(lambda a, b: recorder.apply("minimum", a, b), counts)
-        return RunTime(least, min(n.most if isinstance(n, RunTime) else n for n in lengths))
+        least = functools.reduce(
+            lambda a, b: recorder.apply("minimum", a, b), [length_value(recorder, n) for n in lengths]
+        )
+        return RunTime(least, min(n.most if isinstance(n, RunTime) else int(n) for n in lengths))
     for length in known:
         if all(recorder.scopes.bounds(exact(other) - exact(length))[0] >= 0 for other in known):
             return length
     return None
 
 
+def length_value(recorder: Recorder, length: Length) -> Value:
+    """A length as a number that is traced."""
+    if isinstance(length, RunTime):
+        return length.count
+    return recorder.value_of(plain_or_traced(index_of(recorder, exact(length))), np.int64)
+
+
 def reversed_(recorder: Recorder, items: Any) -> Any:
     sequence = sequence_of(recorder, items)
     if sequence is None:
-        return builtins.reversed(items)
+        return builtins.reversed(items.given() if type(items) is TracedList else items)
     length = sequence.length
     last = length.scalar(recorder) - 1 if isinstance(length, RunTime) else index_of(recorder, exact(length) - 1)
     return once(recorder, length, lambda k: sequence.item(last - k), sequence.holders)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...regions.affine import Extent
+from ...regions.affine import Extent, ragged
 from ..record.aliases import storages_in
 from ..record.lost_variables import Lost
 from ..record.storage import Storage
@@ -101,8 +101,12 @@ class TracedList(ListInTrace):
     def uneven(self) -> BaseException:
         """What to raise where it does not grow evenly: its length is data, from now on."""
         if self.site in self.recorder.scopes.decisions.lengths or self.is_element:
-            return self.refuse()
+            return super().refuse()
         return self.recorder.flow.uneven(self)
+
+    def refuse(self) -> BaseException:
+        """Of what a list has not whose length the loops around move, one has something whose length is data."""
+        return super().refuse() if isinstance(self.extent(), int) else self.uneven()
 
     # Growing.
 
@@ -133,6 +137,7 @@ class TracedList(ListInTrace):
 
     def _grow(self, parts: list[Any]) -> None:
         if self.is_written:
+            self._fill_first()
             raise self.uneven()
         self._note()
         self.parts.extend(parts)
@@ -173,6 +178,11 @@ class TracedList(ListInTrace):
             total = total + (part.length if type(part) is Segment else 1)
         return total
 
+    def items_now(self) -> int:
+        """Its length, for what runs over it: a `Ragged` where the loops around move it."""
+        total = self.extent()
+        return total if isinstance(total, int) else ragged(self.recorder.scopes.capacity(total), total)
+
     def length(self) -> Any:
         return index_of(self.recorder, self.extent())
 
@@ -184,12 +194,14 @@ class TracedList(ListInTrace):
 
     def __getitem__(self, key: Any) -> Any:
         self.settle()
-        self._prepare()
+        self.lay_down_where_filled()
         if type(key) is slice:
             return self._slice(key)
         recorder = self.recorder
         recorder.mark()
         if self.is_written:
+            if type(key) is LoopIndex and self._is_beyond(key):
+                self._fill_first()
             return self._row(self.parts[0], self._in_range(key))
         expression = expression_of(key)
         if expression is None:
@@ -220,6 +232,17 @@ class TracedList(ListInTrace):
             self.recorder.rows_given.add(self.site)
         return found
 
+    def _is_beyond(self, key: LoopIndex) -> bool:
+        """Whether an index may be past the end: a loop that fills the list may be the reason."""
+        bounds, expression = self.recorder.scopes.bounds, expression_of(key)
+        return bounds(expression)[0] >= 0 and bounds(self.extent() - 1 - expression)[0] < 0  # type: ignore[operator]
+
+    def _fill_first(self) -> None:
+        """Start again with memory for a list after the first loop that is run with it, which seems to fill it."""
+        scopes = self.recorder.scopes
+        if scopes.depth > self.depth and scopes.decisions.filled_first.setdefault(self.site, True):
+            raise scopes.restart()
+
     def _in_range(self, key: Any) -> Any:
         """An index of a list in memory."""
         length = self.extent()
@@ -229,7 +252,7 @@ class TracedList(ListInTrace):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.settle()
-        self._prepare()
+        self.lay_down_where_filled()
         recorder, scopes = self.recorder, self.recorder.scopes
         recorder.mark()
         if self.kind is tuple:
@@ -243,7 +266,7 @@ class TracedList(ListInTrace):
         else:
             raise self.lay_down()
 
-    def _prepare(self) -> None:
+    def lay_down_where_filled(self) -> None:
         """A list to which loops write gets memory as soon as another loop has filled it."""
         scopes = self.recorder.scopes
         is_done = self.is_written or self.is_element or self.is_plain
@@ -256,6 +279,9 @@ class TracedList(ListInTrace):
     def lay_down(self) -> BaseException:
         """What to raise where it has to lie in memory: the trace starts again."""
         decisions = self.recorder.scopes.decisions
+        if decisions.filled_first.get(self.site):  # it seemed so
+            decisions.filled_first[self.site] = False
+            return self.recorder.scopes.restart()
         if self.site in decisions.written:
             return self.refuse()
         decisions.written[self.site] = None
@@ -276,6 +302,9 @@ class TracedList(ListInTrace):
         if is_outside and self.parts and self.is_plain and any(loop.growth.may_give(self) for loop in around):
             self._note()
             return self.parts[-1]
+        filling = around[0].scope if is_outside and not self.parts and around else None
+        if filling is not None and filling.site is not None and not scopes.decisions.first.get(filling.site):
+            raise scopes.peel(filling, first=1)  # which puts something into it
         if self.is_plain and recorder.is_better_in_memory(self):
             raise self.lay_down()
         apart = [k for k, part in enumerate(self.parts) if type(part) is not Segment]
@@ -325,9 +354,7 @@ class TracedList(ListInTrace):
         self.settle()
         if self.is_plain:
             return iter(self.parts)
-        if not isinstance(self.extent(), int):
-            raise self.uneven()
-        return self.recorder.flow.iterate(len(self), self.__getitem__)
+        return self.recorder.flow.iterate(self.items_now(), self.__getitem__)
 
     def storages(self) -> Iterator[Storage]:
         for part in self.parts:
@@ -335,9 +362,12 @@ class TracedList(ListInTrace):
 
     def traced(self) -> Any:
         """As the array that `numpy.array` makes of it."""
-        recorder = self.recorder
-        if not isinstance(self.extent(), int):
-            raise self.uneven()
+        recorder, total = self.recorder, self.extent()
+        if not isinstance(total, int):
+            memory = getattr(self.parts[0].column, "memory", None) if len(self.parts) == 1 else None
+            if memory is None:
+                raise self.uneven()
+            return memory[: index_of(recorder, total)].copy()
         if self.is_plain:
             items = [part.traced() if type(part) is TracedList else part for part in self.parts]
             return (

@@ -151,7 +151,9 @@ def lay_down(recorder: Recorder) -> None:
     made = [found for reference in recorder.written_lists if (found := reference()) is not None]
     recorder.written_lists = [weakref.ref(found) for found in made]
     for found in sorted(made, key=lambda made: -depth_of(made)):  # lists of lists first
-        if found.scope is here and found.kind is list and not (found.is_written or found.has_pending):
+        is_filled_first = found.is_plain and recorder.scopes.decisions.filled_first.get(found.site)
+        is_laid = found.is_written or found.has_pending or is_filled_first
+        if found.scope is here and found.kind is list and not is_laid:
             lay_down_list(recorder, found)
 
 

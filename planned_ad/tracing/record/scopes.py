@@ -95,6 +95,7 @@ class Decisions:
     stepped: set[Site] = field(default_factory=set)  # `any` and `all` of items that change something
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
     written: dict[Site, Any] = field(default_factory=dict)  # lists that loops write to, with the form of their numbers
+    filled_first: dict[Site, bool] = field(default_factory=dict)  # of these, whether a loop fills them before that
     lengths: dict[Site, Any] = field(default_factory=dict)  # lists whose length is data, with the rows of their memory
     plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
     bounded: bool = False  # loops of run-time length, since a derivative in the program keeps what they compute
