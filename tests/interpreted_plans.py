@@ -79,3 +79,19 @@ def check_elsewhere(f: Callable[..., Any], size: int, unroll: int, compiled: boo
         assert plan(x) == pytest.approx(f(x), rel=rel)
         slope = (f(x + change) - f(x - change)) / (2 * step)
         assert plan.gradient(x) @ direction == pytest.approx(slope, rel=1e-6, abs=1e-6)
+
+
+def inputs(seed: int, size: int) -> np.ndarray:
+    """Of a function of one array: a direction, the example, and three others."""
+    return np.random.default_rng(seed).random((5, size))
+
+
+def assert_right(f: Callable[..., Any], size: int, seed: int, unroll: int, compiled: bool = False) -> None:
+    """Value and a slope, at other inputs than the example."""
+    direction, x, *others = inputs(seed, size)
+    plan = planned_ad.compile(f, (x,), unroll=unroll, check=False) if compiled else InterpretedPlan(f, x, unroll=unroll)
+    for x in others:
+        assert plan(x.copy()) == pytest.approx(f(x.copy()), rel=1e-11)
+        slopes = [(f(x + h * direction) - f(x - h * direction)) / (2 * h) for h in (1e-7, 2e-7)]
+        if slopes[0] == pytest.approx(slopes[1], rel=1e-4, abs=1e-4):  # no kink
+            assert np.sum(plan.gradient(x.copy()) * direction) == pytest.approx(slopes[0], rel=2e-4, abs=2e-4)

@@ -7,35 +7,19 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import planned_ad
 from planned_ad.trace import trace
 
 from .growing_list_programs import LOOPS, PROGRAMS
-from .interpreted_plans import InterpretedPlan
+from .interpreted_plans import assert_right, inputs
 from .random_growing_lists import function
 from .sweeps import name_of, rotated
 
 LONG = [pytest.param(seed, marks=pytest.mark.long) for seed in range(12, 400)]
 
 
-def inputs(seed: int, size: int) -> np.ndarray:
-    return np.random.default_rng(seed).random((5, size))
-
-
-def check(f: Callable, size: int, seed: int, unroll: int, compiled: bool = False) -> None:
-    """Value and a slope, at other inputs than the example."""
-    direction, x, *others = inputs(seed, size)
-    plan = planned_ad.compile(f, (x,), unroll=unroll, check=False) if compiled else InterpretedPlan(f, x, unroll=unroll)
-    for x in others:
-        assert plan(x.copy()) == pytest.approx(f(x.copy()), rel=1e-11)
-        slopes = [(f(x + h * direction) - f(x - h * direction)) / (2 * h) for h in (1e-7, 2e-7)]
-        if slopes[0] == pytest.approx(slopes[1], rel=1e-4, abs=1e-4):  # no kink
-            assert np.sum(plan.gradient(x.copy()) * direction) == pytest.approx(slopes[0], rel=2e-4, abs=2e-4)
-
-
 @pytest.mark.parametrize(("f", "unroll"), rotated(PROGRAMS, [0, 16]), ids=name_of)
 def test_lists_that_get_longer(f: Callable, unroll: int) -> None:
-    check(f, 24, 0, unroll, compiled=unroll == 0 and f in LOOPS[::3])
+    assert_right(f, 24, 0, unroll, compiled=unroll == 0 and f in LOOPS[::3])
 
 
 @pytest.mark.parametrize("f", LOOPS, ids=lambda f: f.__name__)
@@ -58,4 +42,4 @@ def valid(seed: int) -> Callable | None:
 @pytest.mark.parametrize("seed", [*range(12), *LONG])
 def test_random_programs(seed: int) -> None:
     f = next(found for n in range(seed, 10**6, 1000) if (found := valid(n)) is not None)
-    check(f, 10, seed % 1000, 16 * (seed % 2))
+    assert_right(f, 10, seed % 1000, 16 * (seed % 2))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...python.comprehensions import collected, display
 from .consumers import Consumer, is_generator_expression
+from .expressions import as_expression
 from .list_in_trace import is_traced_list
 from .run_time_lists import RunTimeList
 from .stored_forms import Number
@@ -43,6 +44,7 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         decisions = recorder.scopes.decisions
         if site in decisions.plain:
             return kind(items)
+        items = as_expression(recorder, items)
         if site in decisions.lengths and not is_generator_expression(items):
             return RunTimeList(recorder, site, list(items), kind)
         if recorder.is_array(items) and items.ndim == 1 and len(items) > recorder.unroll:
@@ -61,6 +63,7 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
     def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
         frame = sys._getframe(1)
         site = (frame.f_code, frame.f_lasti)
+        iter = as_expression(recorder, iter)
         if count != -1 or not is_generator_expression(iter) or site in recorder.scopes.decisions.plain:
             items: Any = list(iter)[: None if count == -1 else count]
         else:

@@ -25,6 +25,7 @@ from ..record.traced import TracedArray
 from ..values.elementwise import elementwise
 from ..values.flat import FlatView
 from ..values.loop_index import expression_of, index_of, plain_or_traced
+from .expressions import filter_expression
 from .iteration import Holder, NestedIterator, Once, Sequence, once
 from .nditer import nditer
 from .run_time_lists import RunOver, RunTimeList
@@ -360,12 +361,23 @@ def islice(recorder: Recorder, items: Any, /, *bounds: Any) -> Any:
 
 def map_(recorder: Recorder, function: Callable[..., Any], /, *items: Any) -> Any:
     sequences = [sequence_of(recorder, item) for item in items]
-    if all(s is None or s.is_plain for s in sequences):
+    known = [s for s in sequences if s is None or s.is_plain]
+    is_short = any(s is not None and s.length <= recorder.unroll for s in known)  # type: ignore[operator]
+    if len(known) == len(sequences) and (is_short or isinstance(function, type)):
         return builtins.map(function, *items)
     rows = zip_(recorder, *items)
     if type(rows) is not Once:
         return builtins.map(function, *items)
     return once(recorder, rows.length, lambda k: function(*rows.item(k)), rows.holders)
+
+
+def filter_(recorder: Recorder, function: Callable[..., Any] | None, items: Any, /) -> Any:
+    sequence = sequence_of(recorder, items)
+    if sequence is None or sequence.is_plain:
+        return builtins.filter(function, items)
+    rows = once(recorder, sequence.length, sequence.item, sequence.holders)
+    found = filter_expression(recorder, function, rows)
+    return builtins.filter(function, rows) if found is None else found
 
 
 def starmap(recorder: Recorder, function: Callable[..., Any], items: Any, /) -> Any:
@@ -400,6 +412,7 @@ SEQUENCES: dict[Any, Callable[..., Any]] = {
     builtins.zip: zip_,
     builtins.reversed: reversed_,
     builtins.map: map_,
+    builtins.filter: filter_,
     np.ndindex: ndindex,
     np.ndenumerate: ndenumerate,
     np.nditer: nditer,

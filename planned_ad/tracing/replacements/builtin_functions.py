@@ -20,6 +20,7 @@ from ... import control
 from ..complex.pairs import complex_from
 from ..lengths.varying import VaryingArray
 from ..loops.consumers import assigns, is_generator_expression, joined
+from ..loops.expressions import as_expression
 from ..loops.list_in_trace import is_traced_list
 from ..loops.none_or_value import decided
 from ..loops.sequences import Range
@@ -154,6 +155,7 @@ def _ulp(recorder: Recorder, number: Any) -> Any:
 
 
 def _fsum(recorder: Recorder, items: Any) -> Any:
+    items = as_expression(recorder, items)
     if is_generator_expression(items):
         return joined(recorder, items, 0.0, operator.add)
     items = list(items)
@@ -161,6 +163,7 @@ def _fsum(recorder: Recorder, items: Any) -> Any:
 
 
 def _prod(recorder: Recorder, items: Any, *, start: Any = 1) -> Any:
+    items = as_expression(recorder, items)
     if is_generator_expression(items):
         return joined(recorder, items, start, operator.mul)
     for item in items:
@@ -281,6 +284,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
     @functools.wraps(functools.reduce, ("__name__", "__doc__"), ())
     def reduce(function: Any, items: Any, /, *initial: Any) -> Any:
         """A loop over the items, recorded as one that is written out is."""
+        items = as_expression(recorder, items)
         if is_generator_expression(items) and initial:
             return joined(recorder, items, initial[0], function)
         if not initial:
@@ -291,6 +295,7 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
         return recorder.namespace.function(control._joined_in_order)(function, *initial, items)
 
     def total(items: Any, /, start: Any = 0) -> Any:
+        items = as_expression(recorder, items)
         if is_generator_expression(items):
             return joined(recorder, items, start, operator.add)
         if issubclass(type(items), TracedArray) and not items.is_known and start == 0 and items.ndim:

@@ -16,6 +16,7 @@ import numpy as np
 from ...regions.affine import exact, ragged
 from ..lengths.elements import Length, RunTime
 from ..loops.consumers import is_generator_expression, joined
+from ..loops.expressions import as_expression
 from ..loops.iteration import Sequence
 from ..loops.list_in_trace import is_traced_list
 from ..loops.none_or_value import decided
@@ -37,14 +38,14 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
 
     @functools.wraps(function, ("__name__", "__doc__"), ())
     def choose(*args, **options):
-        given: Any = args[0] if len(args) == 1 else None
+        given: Any = as_expression(recorder, args[0]) if len(args) == 1 else None
         if options.get("key") is not None and set(options) == {"key"}:
             return best_by_key(recorder, function, given if len(args) == 1 else list(args), options["key"])
         is_filled = is_traced_list(given) and not given.is_plain
         is_filled |= is_axis(given)
         if options.get("key") is None and (is_filled or is_generator_expression(given)):
             return best_of(given, options)
-        items = list(args[0]) if len(args) == 1 else list(args)
+        items = list(given) if len(args) == 1 else list(args)
         if options.get("key") is not None or not items or not any(is_scalar(recorder, item) for item in items):
             return function(items, **options)  # by comparisons: each is a guard
         recorder.mark()

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...python.comprehensions import sort
 from ..loops.consumers import is_generator_expression
+from ..loops.expressions import as_expression
 from ..loops.form import HandedOn
 from ..loops.forms import Items, Unchanged
 from ..loops.list_functions import collected_items
@@ -47,7 +48,9 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
         items[:] = found.elements() if type(found) is TracedList else found
 
     def ordered_items(site: Site, items: Any, key: Callable[[Any], Any] | None, reverse: bool) -> Any:
-        if is_generator_expression(items):
+        is_plain = site in recorder.scopes.decisions.plain
+        items = items if is_plain else as_expression(recorder, items)
+        if is_generator_expression(items) and not is_plain:
             items = collected_items(recorder, items, site, list)
         if type(items) is RunTimeList and key is None:
             items = items.copy()
@@ -56,7 +59,7 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
             return items
         items = list(items)
         keys = items if key is None else [key(item) for item in items]
-        form = None if site in recorder.scopes.decisions.plain else common_form(recorder, items)
+        form = None if is_plain else common_form(recorder, items)
         columns = None if form is None else numbers_of(recorder, keys)
         if form is None or columns is None or recorder.is_concrete(columns):
             order = builtins.sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
