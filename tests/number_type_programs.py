@@ -437,6 +437,67 @@ def numpys_or_pythons(x):
     return t
 
 
+def in_a_tuple(x):
+    t = 0.0
+    for v in x:
+        k = (1 if v > 0.5 else True, v)
+        t += v if k[0] is True else 3 * v
+    return t
+
+
+def in_a_carried_tuple(x):
+    t, k = 0.0, (1, 0.0)
+    for v in x:
+        t += v if k[0] is True else 3 * v
+        k = (1 if v > 0.5 else True, v)
+    return t + k[1]
+
+
+def in_a_carried_list(x):
+    t, k = 0.0, [1, 0.0]
+    for v in x:
+        t += v if k[0] is True else 3 * v
+        k = [1 if v > 0.5 else True, v]
+    return t + k[1]
+
+
+class Holder:
+    def __init__(self, n, v):
+        self.n, self.v = n, v
+
+
+def in_an_attribute_of_one(x):
+    t, s = 0.0, Holder(1, 0.0)
+    for v in x:
+        t += v if s.n is True else 3 * v
+        s.n = 1 if v > 0.5 else True
+    return t
+
+
+def in_an_attribute_of_each(x):
+    t, s = 0.0, Holder(1, 0.0)
+    for v in x:
+        t += v if ist(s.n) else 3 * v
+        s = Holder(1 if v > 0.5 else True, v)
+    return t
+
+
+def in_pairs_of_a_list(x):
+    t, pairs = 0.0, []
+    for v in x:
+        pairs.append((1 if v > 0.5 else True, v))
+    for n, v in pairs:
+        t += v if n is True else 3 * v
+    return t
+
+
+def in_a_list(x):
+    t, kinds = 0.0, [1 if v > 0.5 else True for v in x]
+    for n, v in zip(kinds, x):
+        t += v if n is True else 3 * v
+    return t
+
+
 NUMBERS = (
     inverted_test_of_the_index,
     inverted_and_added_truths,
@@ -467,6 +528,13 @@ NUMBERS = (
     by_type,
     inverted,
     numpys_truth_or_int,
+    in_a_tuple,
+    in_a_carried_tuple,
+    in_a_carried_list,
+    in_an_attribute_of_one,
+    in_an_attribute_of_each,
+    in_pairs_of_a_list,
+    in_a_list,
 )
 TRUTHS = (
     no_loop,

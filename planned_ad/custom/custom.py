@@ -163,7 +163,7 @@ class CustomFunction(Generic[Arguments, Given]):
         ]
         left = iter(tracers)
         leaves = [next(left) if isinstance(leaf, Operand) else leaf.value for leaf in result.leaves]
-        return result.structure.unflatten(leaves)
+        return recorder.namespace.shadow(result.structure.unflatten(leaves))
 
     def _callee(self, recorder: Recorder, form: Form) -> tuple[Callee, Form]:
         """One for each form of arguments in a trace, so that equal calls are equal operations."""

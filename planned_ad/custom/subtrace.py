@@ -44,12 +44,15 @@ def closed_tape(
     traced values, both outcomes are recorded.
     """
 
+    def begun(*arrays):
+        return arrays[0].recorder.namespace.shadow(begin(*arrays))
+
     def run(*arrays):
-        args, kwargs = begin(*arrays)
+        args, kwargs = begun(*arrays)
         return finish(arrays[0].recorder, function(*args, **kwargs))
 
     def run_in_loop(*arrays):
-        args, kwargs = begin(*arrays)
+        args, kwargs = begun(*arrays)
         for _ in range(1):  # a loop, where both outcomes of a test are recorded
             result = function(*args, **kwargs)
         return finish(arrays[0].recorder, result)

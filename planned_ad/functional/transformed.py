@@ -163,7 +163,8 @@ class Tree:
 
     def put(self, items: Iterator[Any]) -> Any:
         """The tree with one of `items` in the place of each active leaf."""
-        return self.structure.unflatten([next(items) if m else leaf for leaf, m in zip(self.leaves, self.marks)])
+        found = [next(items) if m else leaf for leaf, m in zip(self.leaves, self.marks)]
+        return self.recorder.namespace.shadow(self.structure.unflatten(found))
 
     def like(self, values: Iterator[Value]) -> Any:
         """The tree of these values: arrays and numbers as the active leaves are."""
@@ -273,7 +274,7 @@ class Call:
             found.append(leaf if value is None else like(self.recorder, leaf, value))
             if id(leaf) in self.shared:  # the copies have no memory in common
                 found[-1].storage.shared_with = self.shared[id(leaf)]
-        return tree.structure.unflatten(found)
+        return self.recorder.namespace.shadow(tree.structure.unflatten(found))
 
     def scalar(self) -> Value:
         """The one result, of which there is a gradient."""

@@ -39,14 +39,14 @@ class Vectorized(Transformed):
 
         def item(k: Any) -> Any:
             own = [leaf if axis is None else leaf[(slice(None),) * axis + (k,)] for leaf, axis in zip(leaves, axes)]
-            results, of_result = flatten(function(*structure.unflatten(own), **kwargs))
+            results, of_result = flatten(function(*recorder.namespace.shadow(structure.unflatten(own)), **kwargs))
             found[:] = [of_result]
             # Only their numbers count: no array is in the list of results, which could be written to later.
             results = [leaf.copy() if type(leaf) is ArrayTracer else leaf for leaf in results]
             return results[0] if len(results) == 1 else tuple(results)
 
         stacked = recorder.namespace.function(control._rows)(item, count)
-        return found[0].unflatten(stacked if type(stacked) is tuple else [stacked])
+        return recorder.namespace.shadow(found[0].unflatten(stacked if type(stacked) is tuple else [stacked]))
 
     def calls(self, args: tuple, kwargs: dict[str, Any]) -> Iterator[tuple[tuple, dict[str, Any]]]:
         leaves, structure = flatten(args)

@@ -19,7 +19,7 @@ from ..values.loop_index import LoopIndex, index_of
 from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
 from .forms import Count, Items, Moving, Unchanged, moved
-from .held import MUTABLE, is_made_of_arrays, put_together, taken_apart
+from .held import has_places, is_made_of_arrays, put_together, taken_apart
 from .letters import Letters
 from .none_or_value import NoneOrValue
 from .stored_forms import Array, Number
@@ -69,7 +69,7 @@ class Leaving:
                 self.stores.append((buffer, storage.value))
             return value
         parts = taken_apart(value)
-        if parts is None or parts[0] in MUTABLE:
+        if parts is None or has_places(parts[0]):
             return value
         if parts[0] is ComplexArray and not value.is_known:
             value.storage.settle(recorder)
@@ -97,7 +97,7 @@ class Leaving:
         if type(value) is LoopIndex:
             return index_of(recorder, value.expression)
         parts = taken_apart(value)
-        if parts is None or parts[0] in MUTABLE:
+        if parts is None or has_places(parts[0]):
             return value
         items = [self.finished(item, name) for item in parts[2]]
         is_same = all(a is b for a, b in zip(items, parts[2]))
@@ -136,7 +136,7 @@ class Leaving:
         if isinstance(carry, Items):
             made = is_made_of_arrays(carry.kind)
             items = (item.value if made and isinstance(item, Unchanged) else item for item in carry.items)
-            return put_together(carry.kind, carry.keys, [self.finished(item, name) for item in items])
+            return carry.made(self.recorder, [self.finished(item, name) for item in items])
         return carry.begin(self.recorder, loop.index, name)
 
     def none_or(self, trips: int) -> Value:

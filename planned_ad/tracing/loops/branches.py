@@ -360,7 +360,7 @@ class Branches:
         if name:
             again = self.loop.begun_without(name) or splits.split(recorder, active.site)
             raise again or self.refused(f"reads `{name}`, {DIFFERS}")
-        write_state(found)
+        write_state(found, self.recorder.copied)
 
     def copy(self, active: Active, key: Key, place: Place) -> Copy:
         """For what the copies stand that hold what either side has left."""

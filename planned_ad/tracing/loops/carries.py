@@ -25,8 +25,8 @@ from .columns import element_form, stored
 from .form import HandedOn, NotCarried, Stores
 from .forms import Count, Items, Moving, Nothing, Rows, Unchanged, innermost_form, joined, moved
 from .held import (
-    MUTABLE,
     described,
+    has_places,
     is_alone,
     is_number,
     is_plain_array,
@@ -39,6 +39,7 @@ from .held import (
 )
 from .letters import CODE, Letters, all_texts, may_be_text
 from .none_or_value import PARTS, NoneOrValue
+from .object_copies import is_of_numbers, may_be_copied
 from .state import State
 from .stored_forms import KINDS, Array, Number
 from .traced_list import Segment, TracedList
@@ -46,6 +47,7 @@ from .written_lists import written_alike
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
+    from ..record.scopes import Site
 
 
 @dataclass
@@ -213,7 +215,7 @@ class Joiner:
         if others is not None and others[0] is complex and is_number(old):  # it becomes complex in the first iteration
             parts = complex, others[1], [old, old * 0.0]
         if parts is not None and others is not None and parts[:2] == others[:2]:
-            if parts[0] in MUTABLE and not (is_alone(old, self.then) and is_alone(new, self.now)):
+            if has_places(parts[0]) and not (is_alone(old, self.then) and is_alone(new, self.now)):
                 return Nothing()
             return Items(parts[0], parts[1], tuple(self.join(name, a, b) for a, b in zip(parts[2], others[2])))
         if is_number(old) and is_number(new):
@@ -228,6 +230,18 @@ class Joiner:
         if type(old) is type(new) is RunTimeArray:
             return Nothing()
         raise NotCarried(f"`{name}` is {described(old)} first and {described(new)} then")
+
+    def join_listed(self, name: str, old: Any, new: Any, site: Site) -> HandedOn:
+        """As `join`, where the iteration has put what the place holds into a list that was made there."""
+        parts, others = taken_apart(old), taken_apart(new)
+        if parts is None or others is None or parts[:2] != others[:2] or not may_be_copied(parts[0]):
+            return Nothing()
+        found = Items(*parts[:2], tuple(self.join(name, a, b) for a, b in zip(parts[2], others[2])), site)
+        return (
+            found
+            if is_of_numbers(found) and not any(isinstance(leaf, Nothing) for leaf in found.leaves())
+            else Nothing()
+        )
 
     def join_optional(self, name: str, old: Any, new: Any) -> HandedOn:
         """Of None or something else, in one of them, or of None and then a number."""

@@ -16,7 +16,7 @@ from ..record.lost_variables import BEHIND
 from ..values.array_tracer import ArrayTracer
 from .form import HandedOn
 from .forms import Nothing, Unchanged, joined
-from .held import MUTABLE, is_alone, memory_of, taken_apart
+from .held import has_places, is_alone, memory_of, taken_apart
 from .none_or_value import NoneOrValue
 from .state import Place, State
 from .stored_forms import Array
@@ -86,6 +86,6 @@ def cannot_be_chosen(recorder: Recorder, value: Any, state: State) -> str:
     parts = taken_apart(value)
     if parts is None:
         return ""
-    if parts[0] in MUTABLE and not is_alone(value, state):
+    if has_places(parts[0]) and not is_alone(value, state):
         return "a list or dict that is reached elsewhere too"
     return next(filter(None, (cannot_be_chosen(recorder, part, state) for part in parts[2])), "")

@@ -16,7 +16,8 @@ from ..values.loop_index import LoopIndex, expression_of
 from ..values.number_types import types_in
 from .form import HandedOn
 from .forms import Count, Items, Rows, Unchanged, elements_of, joined
-from .held import is_number, number_type, taken_apart
+from .held import is_made_of_attributes, is_number, number_type, taken_apart
+from .object_copies import may_be_copied
 from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
 
@@ -41,8 +42,11 @@ def element_form(recorder: Recorder, element: Any, depth: int) -> HandedOn | Non
         return Unchanged(element)
     if kind is TracedList or kind is list:
         return form_of_list(recorder, elements_of(element), depth)
-    parts = taken_apart(element) if isinstance(element, tuple) or kind_of_parts(element) is not None else None
-    if parts is None:
+    is_object = is_made_of_attributes(kind)
+    parts = (
+        taken_apart(element) if isinstance(element, tuple) or is_object or kind_of_parts(element) is not None else None
+    )
+    if parts is None or (is_object and not may_be_copied(parts[0])):
         return None
     return Items(parts[0], parts[1], ()).of([element_form(recorder, item, depth) for item in parts[2]])
 

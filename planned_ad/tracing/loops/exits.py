@@ -27,6 +27,7 @@ from ..record.aliases import NONE, Copy, Names
 from .choices import taken_up
 from .form import HandedOn
 from .forms import Items, Nothing, Unchanged, joined
+from .held import is_made_of_attributes, objects_held
 from .iteration import LoopIterator, Sequence
 from .list_in_trace import is_traced_list
 
@@ -109,6 +110,8 @@ class Exits:
     def put(self, value: Any) -> None:
         """Leave in memory what the loop returns."""
         assert self.loop is not None
+        if not all(id(found) in self.loop.origin.contents for found in objects_held(value)):
+            raise self.loop.unrolled("returns an object that it has made")
         self.names |= self.recorder.copies.names_in(value)
         form = self.element_form(value) if self.form is None else joined(self.form, Unchanged(value))
         if form is None or any(isinstance(leaf, Nothing) for leaf in form.leaves()):
@@ -122,7 +125,7 @@ class Exits:
 
     def element_form(self, value: Any) -> HandedOn | None:
         """The form of the first thing that is returned; another may have other numbers and arrays in it."""
-        form = Unchanged(value).opened()
+        form = None if is_made_of_attributes(type(value)) else Unchanged(value).opened()
         if isinstance(form, Items):
             return form.of([self.element_form(item.value) for item in form.items])  # type: ignore[attr-defined]
         return form or (None if isinstance(value, RunTimeArray) or is_traced_list(value) else Unchanged(value))

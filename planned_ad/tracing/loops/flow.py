@@ -17,11 +17,12 @@ from .leaving_tests import follow_exits
 from .letters import refuse_letters
 from .list_room import make_room
 from .none_or_value import refuse_nones
+from .object_copies import refuse_changed
 from .run_time_lists import of_run_time_length
 from .traced_list import TracedList
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
-from .written_lists import lay_down_list, refuse_identity
+from .written_lists import fits_in_rows, lay_down_list, refuse_identity
 
 
 class LoopFlow:
@@ -42,6 +43,9 @@ class LoopFlow:
     def lay_down(self, items: TracedList) -> None:
         lay_down_list(self.recorder, items)
 
+    def fits_in_rows(self, items: TracedList) -> bool:
+        return self.recorder.scopes.depth > items.depth and fits_in_rows(self.recorder, items)
+
     def uneven(self, items: TracedList) -> BaseException:
         return of_run_time_length(self.recorder, items)
 
@@ -51,6 +55,7 @@ class LoopFlow:
     def finish(self) -> None:
         self.before_run()
         refuse_identity(self.recorder)
+        refuse_changed(self.recorder)
         refuse_truths(self.recorder)
         refuse_nones(self.recorder)
         refuse_letters(self.recorder)

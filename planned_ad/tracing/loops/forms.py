@@ -39,14 +39,27 @@ from ..values.loop_index import expression_of, index_of
 from ..values.number_types import types_in
 from ..values.scalar_tracer import ScalarTracer
 from .form import Allocate, HandedOn, NotCarried, Stores, scaled_index
-from .held import is_number, memory_of, number_type, optional_parts, put_together, same, taken_apart
+from .held import (
+    ObjectKind,
+    is_made_of_attributes,
+    is_number,
+    memory_of,
+    number_type,
+    optional_parts,
+    put_together,
+    same,
+    taken_apart,
+)
 from .letters import CODE, Letters, all_texts, may_be_text
 from .none_or_value import PARTS, NoneOrValue, optional
+from .object_copies import note_copy
+from .state import attributes_held
 from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
+    from ..record.scopes import Site
 
 
 def joined(a: HandedOn | None, b: HandedOn | None, *, exact: bool = False) -> HandedOn | None:
@@ -234,11 +247,12 @@ def moved(view: View, index: int, by: Extent) -> View:
 
 @dataclass
 class Items(HandedOn):
-    """A tuple, list or dict made anew each time, item by item."""
+    """A tuple, list, dict or object made anew each time, item by item."""
 
     kind: Any  # its type, or what else it is made as
     keys: tuple[Any, ...]
     items: tuple[HandedOn, ...]
+    listed: Site | None = field(default=None, compare=False)  # where the list was made that has it, too
 
     def parts(self) -> Iterable[HandedOn]:
         return self.items
@@ -251,7 +265,7 @@ class Items(HandedOn):
         return self.of([part.stored() for part in self.items])
 
     def of(self, items: list[HandedOn | None]) -> HandedOn | None:
-        return None if None in items else Items(self.kind, self.keys, tuple(items))  # type: ignore[arg-type]
+        return None if None in items else replace(self, items=tuple(items))  # type: ignore[arg-type]
 
     def joined(self, other: Items, exact: bool) -> HandedOn | None:
         if (self.kind, self.keys) != (other.kind, other.keys):
@@ -263,13 +277,19 @@ class Items(HandedOn):
 
     def placed(self, allocate: Allocate) -> HandedOn:
         items = tuple(part.placed(allocate) for part in self.items)
-        return self if all(a is b for a, b in zip(items, self.items)) else Items(self.kind, self.keys, items)
+        return self if all(a is b for a, b in zip(items, self.items)) else replace(self, items=items)
 
     def begin(self, recorder: Recorder, index: int, name: str) -> Any:
         items = [part.begin(recorder, index, name) for part in self.items]
         if self.kind is NoneOrValue:
             return optional(recorder, name, *items)
-        return put_together(self.kind, self.keys, items)
+        return self.made(recorder, items)
+
+    def made(self, recorder: Recorder, items: list[Any]) -> Any:
+        found = put_together(self.kind, self.keys, items)
+        if self.listed is not None:
+            note_copy(recorder, self.listed, found)
+        return found
 
     def leave(self, recorder: Recorder, value: Any, index: int) -> Stores:
         if value is None and self.kind is NoneOrValue and isinstance(self.items[1], Array):
@@ -296,7 +316,10 @@ class Items(HandedOn):
         items = [part.item(owner, row) for part in self.items]
         if self.kind is list and owner is not None:
             return owner.element(items)
-        return put_together(self.kind, self.keys, items)
+        found = put_together(self.kind, self.keys, items)
+        if type(self.kind) is ObjectKind and owner is not None:
+            note_copy(owner.recorder, owner.site, found)
+        return found
 
     def part(self, owner: TracedList, rows: slice) -> HandedOn:
         return replace(self, items=tuple(part.part(owner, rows) for part in self.items))
@@ -389,6 +412,8 @@ def elements_of(value: Any) -> list[Any]:
     """The elements of a list or tuple, and segments of them where a loop has filled it; the parts of a complex one."""
     if kind_of_parts(value) is not None:
         return [part for _, part in complex_parts(value)]
+    if is_made_of_attributes(type(value)):
+        return [item for _, item in attributes_held(value)]
     return value.parts if type(value) is TracedList else list(value)
 
 

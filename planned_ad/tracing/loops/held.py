@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import types
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,9 +18,9 @@ from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
 from .letters import CODE, Letter, Letters
 from .none_or_value import PARTS, NoneOrValue
-from .state import State, held_by_callers
+from .state import Place, State, attributes_held, has_attributes, held_by_callers, named_slots
 
-MUTABLE = (list, dict)  # which stay the objects that they are: each of their items is a place of its own
+CONTAINERS = (list, dict)
 
 Parts = tuple[Any, tuple[Any, ...], list[Any]]  # kind, keys and items
 
@@ -30,13 +33,55 @@ class Whole:
         raise NotImplementedError
 
 
+@dataclass(frozen=True)
+class ObjectKind:
+    """The kind of the objects of a class of the program's, which are their attributes."""
+
+    cls: type
+
+    def made(self, keys: tuple[Any, ...], items: list[Any]) -> Any:
+        """Another one."""
+        found: Any = object.__new__(self.cls)
+        slots = {name for cls in self.cls.__mro__ for name in named_slots(cls)}
+        for key, item in zip(keys, items):
+            if key in slots:
+                object.__setattr__(found, key, item)
+            else:
+                found.__dict__[key] = item
+        return found
+
+
+MADE_OF_ATTRIBUTES: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+
+
+def is_made_of_attributes(cls: type) -> bool:
+    """Whether all that an object of a class is are its attributes."""
+    found = MADE_OF_ATTRIBUTES.get(cls)
+    if found is None:
+        found = MADE_OF_ATTRIBUTES[cls] = has_attributes(cls) and not hasattr(cls, "__del__") and _can_be_made(cls)
+    return found
+
+
+def _can_be_made(cls: type) -> bool:
+    try:
+        object.__new__(cls)
+    except TypeError:  # it is an array, a list, an error
+        return False
+    return True
+
+
+def has_places(kind: Any) -> bool:
+    """Whether what is of this kind stays the object that it is: each of its items is a place of its own."""
+    return kind in CONTAINERS or type(kind) is ObjectKind
+
+
 def is_made_of_arrays(kind: Any) -> bool:
     """Whether what is of this kind is one thing to the program: a complex number or array, or a list in memory."""
     return is_complex_kind(kind) or isinstance(kind, Whole)
 
 
 def taken_apart(value: Any) -> Parts | None:
-    """Kind, keys and items of a tuple, list or dict, of a complex number or array, and of a list in memory."""
+    """Kind, keys and items of a tuple, list, dict or object, of a complex number or array, and of a list in memory."""
     kind = type(value)
     if getattr(kind, "is_traced_list", False) and value.is_written:
         return value.parts[0].column.kind(value), ("memory",), [value.memory]
@@ -52,6 +97,9 @@ def taken_apart(value: Any) -> Parts | None:
     if whole is not None:
         names, parts = zip(*complex_parts(value))
         return whole, names, list(parts)
+    if is_made_of_attributes(kind):
+        found = dict(attributes_held(value))
+        return ObjectKind(kind), tuple(found), list(found.values())
     return None
 
 
@@ -60,6 +108,8 @@ def put_together(kind: Any, keys: tuple[Any, ...], items: list[Any]) -> Any:
         return dict(zip(keys, items))
     if isinstance(kind, Whole):
         return kind.made(items)
+    if isinstance(kind, ObjectKind):
+        return kind.made(keys, items)
     if isinstance(kind, Letters):
         return kind.made(items[0])
     if is_complex_kind(kind):
@@ -67,6 +117,15 @@ def put_together(kind: Any, keys: tuple[Any, ...], items: list[Any]) -> Any:
     if kind is NoneOrValue:
         return NoneOrValue(next(item.recorder for item in items if hasattr(item, "recorder")), *items)
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
+
+
+def objects_held(value: Any) -> Iterator[Any]:
+    """The objects of the program's in a tuple, list or dict."""
+    if is_made_of_attributes(type(value)):
+        yield value
+    elif isinstance(value, (tuple, *CONTAINERS)):
+        for item in value.values() if type(value) is dict else value:
+            yield from objects_held(item)
 
 
 def is_number(value: Any) -> bool:
@@ -112,10 +171,26 @@ def memory_of(array: ArrayTracer) -> Storage:
 
 def is_alone(obj: Any, state: State) -> bool:
     """Whether one place at most holds an object: what is done to it is seen there only."""
+    if has_attributes(type(obj)) and id(obj) in state.led_to:
+        return False
     held = [value for _, value in state.values.values()]
     while any(type(value) is tuple for value in held):
         held = [item for value in held for item in (value if type(value) is tuple else (value,))]
     return sum(value is obj for value in held) <= 1 and not held_by_callers(obj, state.frame)
+
+
+def is_left_behind(place: Place, value: Any, now: State) -> bool:
+    """Whether a list, dict or object that nothing leads to any more still holds what it did."""
+    owner = place.owner
+    if place.kind == "attribute":
+        held = dict(attributes_held(owner)) if has_attributes(type(owner)) and id(owner) not in now.contents else {}
+        return place.key in held and same(held[place.key], value)
+    if id(owner) in now.sizes or type(owner) not in CONTAINERS:
+        return False
+    try:
+        return same(owner[place.key], value)
+    except LookupError:
+        return False
 
 
 def same(a: Any, b: Any) -> bool:
@@ -144,7 +219,7 @@ def same(a: Any, b: Any) -> bool:
     parts, others = taken_apart(a), taken_apart(b)
     if parts is None or others is None:
         return False
-    if kind in MUTABLE:  # another object, in which writes would be seen or not
+    if has_places(parts[0]):  # another object, in which writes would be seen or not
         return False
     if kind is Letter and a.letters != b.letters:
         return False

@@ -106,7 +106,8 @@ def collected_items(recorder: Recorder, items: Any, site: Site, kind: Any) -> An
     if type(found) is RunTimeList:
         return found
     decisions = recorder.scopes.decisions
-    if not found.is_plain or (site in decisions.written and site not in decisions.plain):
+    is_followed = site in decisions.written or site in decisions.growing
+    if not found.is_plain or (is_followed and site not in decisions.plain):
         return found
     items = kind(found.parts)
     recorder.displays[id(items)] = (items, site)

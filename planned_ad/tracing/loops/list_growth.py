@@ -15,7 +15,8 @@ from ..record.lost_variables import Lost
 from .columns import element_form, merged, row_count, stored
 from .form import HandedOn
 from .forms import Count, Unchanged, joined, put_parts
-from .held import number_type
+from .held import is_made_of_attributes, number_type
+from .object_copies import has_arrays_in_objects, note_copy, refuse_truths_in
 from .state import Key, Place
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
@@ -95,6 +96,10 @@ class Growth:
             raise grown.target.uneven()
         self._know_lists(grown, new)
         form = merged([element_form(loop.recorder, part, loop.depth) for part in new])
+        if form is not None:
+            refuse_truths_in(grown.target, form)
+            if has_arrays_in_objects(form):
+                raise grown.target.refuse()
         if each != 1:
             form = stored(form)
         grown.standing.left = loop.recorder.copies.names_in(new)
@@ -129,10 +134,12 @@ class Growth:
 
     def _know_lists(self, grown: Grown, new: list[Any]) -> None:
         """What is in lists is copied: where that could be seen, or it is written to, they stay the lists they are."""
+        objects = [part for part in new if is_made_of_attributes(type(part))]
         inner = [found for part in new for found in lists_in(part)]
         if inner and grown.target.site in self.loop.recorder.scopes.decisions.written:
             raise self.loop.unrolled("fills a list of lists to whose items are written")
         before = {id(value) for _, value in self.loop.origin.values.values()}
+        inner += objects
         is_new = all(id(found) not in before and not getattr(found, "is_element", False) for found in inner)
         if not is_new or len(set(map(id, inner))) < len(inner):
             raise grown.target.refuse()
@@ -153,7 +160,12 @@ class Growth:
 
     def holds(self, value: Any) -> bool:
         """Whether a variable's `value` is a list that this pass has put into another."""
-        return any(_holds(value, part) for grown in self.lists.values() for part in self.new(grown))
+        return self.holder(value) is not None
+
+    def holder(self, value: Any) -> Grown | None:
+        """The list into which this pass has put a variable's `value`."""
+        held = (grown for grown in self.lists.values() if any(_holds(value, part) for part in self.new(grown)))
+        return next(held, None)
 
     def _lend(self, owner: TracedList, element: Any, always: bool = False) -> None:
         """A row does not change when the array is written to that was put into the list: such a write is refused."""
@@ -180,7 +192,13 @@ class Growth:
     def _put(self, grown: Grown, new: list[Any]) -> None:
         """Record that an iteration's elements go into its rows."""
         assert grown.column is not None
+        self._note_copies(grown, new)
         put_parts(grown.column, grown.first + affine(0, {self.loop.index: grown.each}), new)
+
+    def _note_copies(self, grown: Grown, parts: list[Any]) -> None:
+        for part in parts:
+            if type(part) is not Segment:
+                note_copy(self.loop.recorder, grown.target.site, part)
 
     def prepare(self) -> None:
         """Make memory for the lists that are new, or hold something else than it seemed."""
@@ -198,6 +216,7 @@ class Growth:
                 grown.column = grown.form.in_rows(grown.rows, grown.target, loop.index, loop.depth)
             grown.standing.initial = recorder.copies.names_in(first)
             grown.standing.names |= grown.standing.initial
+            self._note_copies(grown, first)
             for part in first:
                 self._lend(grown.target, part, always=True)
             put_parts(grown.column, 0, first)
@@ -256,4 +275,4 @@ def lists_in(value: Any) -> Iterator[Any]:
 def _holds(value: Any, part: Any) -> bool:
     if type(value) is tuple:
         return any(_holds(item, part) for item in value)
-    return type(value) in (list, TracedList) and value is part
+    return value is part and (type(value) in (list, TracedList) or is_made_of_attributes(type(value)))

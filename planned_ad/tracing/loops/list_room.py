@@ -9,6 +9,7 @@ from .columns import element_form, stored
 from .form import HandedOn
 from .forms import Items, Unchanged, joined
 from .list_growth import lists_in
+from .object_copies import has_arrays_in_objects
 from .stored_forms import Number
 from .written_lists import common_number
 
@@ -78,6 +79,8 @@ def form_in_rows(recorder: Recorder, element: Any) -> HandedOn | None:
     if next(lists_in(element), None) is not None:
         return None
     form = element_form(recorder, element, -1)
+    if form is not None and has_arrays_in_objects(form):
+        return None
     return form if isinstance(form, Unchanged) and is_of_one_kind(form.value) else stored(form)
 
 

@@ -25,7 +25,7 @@ from .branches import Branches
 from .carries import Joiner, NextArray, NextNumber, period_of_exchange
 from .form import HandedOn, NotCarried
 from .forms import Count, Items, Nothing, Unchanged
-from .held import MUTABLE, is_made_of_arrays, is_number, same
+from .held import CONTAINERS, ObjectKind, is_left_behind, is_made_of_arrays, is_number, same
 from .letters import has_letters
 from .list_growth import Growth
 from .lists_in_turn import is_dead, take_turns
@@ -83,7 +83,7 @@ class LoopTrace:
             if key not in self.origin.values or type(self.origin.values[key][1]) is Lost:
                 self.origin.values[key] = Place(self.frame, name, "local"), None
             self.unset.add(key)
-        write_state({key: self.origin.values[key] for key in self.unset})
+        write_state({key: self.origin.values[key] for key in self.unset}, self.recorder.copied)
         for name in self.targets:
             self.origin.values.pop((id(self.frame), "local", name), None)
         self.copies = LoopCopies(self)
@@ -143,7 +143,7 @@ class LoopTrace:
             name = unnoticed([*made.values(), *begun.values()], after_loop=False, before=self.origin)
             if name:
                 raise self.refuse_lost(name, f"reads `{name}`, {DIFFERS}")
-            write_state(made | self.origin.values | begun)
+            write_state(made | self.origin.values | begun, recorder.copied)
             self.growth.begin()
 
     def advance(self) -> bool:
@@ -256,7 +256,7 @@ class LoopTrace:
             if self.copies.is_unfit(key, place, old, now):
                 continue
             if key not in now.values:
-                if place.kind == "item" and is_left_behind(place, old, now):
+                if place.kind in ("item", "attribute") and is_left_behind(place, old, now):
                     continue
                 raise self.unrolled(f"deletes `{place.name}`")
             new = now.values[key][1]
@@ -270,7 +270,7 @@ class LoopTrace:
             try:
                 stores += carry.leave(self.recorder, new, self.index)
             except NotCarried as problem:
-                if str(problem) or not (isinstance(carry, Unchanged | Count) or has_letters(carry)):
+                if str(problem) or not (may_be_widened(carry) or has_letters(carry)):
                     raise self.unrolled(str(problem) or f"changes the type of `{place.name}`") from None
                 failed[key] = (place, old, new)
         return stores, failed
@@ -283,8 +283,9 @@ class LoopTrace:
         for key, (place, old, new) in failed.items():
             if isinstance(self.carries.get(key), Count):
                 self.joiner.no_counts.add(place.name)
-            if self.growth.holds(new):
-                self.carries[key] = Nothing()
+            holder = self.growth.holder(new)
+            if holder is not None:
+                self.carries[key] = self.joiner.join_listed(place.name, old, new, holder.target.site)
                 continue
             try:
                 with self.recorder.scopes.beside(self.apart):
@@ -371,7 +372,7 @@ class LoopTrace:
         name = unnoticed(finished.values(), after_loop=True)
         if name:
             raise self.refuse_lost(name, f"leaves `{name}`, {DIFFERS}, for what comes after it")
-        write_state(finished)
+        write_state(finished, self.recorder.copied)
 
     @property
     def certainly_runs(self) -> bool:
@@ -479,19 +480,15 @@ class LoopTrace:
         return self.unrolled(reason)
 
 
+def may_be_widened(carry: HandedOn) -> bool:
+    """Whether what an iteration is handed may turn out to be more than it seemed: the same each time, or counted."""
+    if isinstance(carry, Items) and (carry.kind in (tuple, *CONTAINERS) or type(carry.kind) is ObjectKind):
+        return any(map(may_be_widened, carry.items))
+    return isinstance(carry, Unchanged | Count)
+
+
 def storage_of(value: Any) -> Storage | None:
     """The memory of an array, or of a list to which loops write."""
     if type(value) is TracedList and value.is_written:
         value = value.memory
     return value.storage if issubclass(type(value), TracedArray) else None
-
-
-def is_left_behind(place: Place, value: Any, now: State) -> bool:
-    """Whether a list or dict that nothing leads to any more still holds what it did."""
-    owner = place.owner
-    if id(owner) in now.sizes or type(owner) not in MUTABLE:
-        return False
-    try:
-        return same(owner[place.key], value)
-    except LookupError:
-        return False

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.complex_parts import kind_of_parts
 from ...regions.affine import exact
 from ...tape.guards import RAISES
 from ..lengths.elements import Position, RunTime, for_each
@@ -37,6 +36,7 @@ from .forms import Items, Unchanged, elements_of
 from .held import is_number, put_together, same
 from .list_in_trace import ListInTrace
 from .list_room import MOST_ROWS, Appended, form_in_rows, is_alike, room_for, serving
+from .object_copies import lend_to_list, note_copy, refuse_truths_in
 from .stored_forms import Array, InMemory, Number
 from .traced_list import NOTHING, Segment, TracedList
 
@@ -89,9 +89,10 @@ class RunTimeList(ListInTrace):
             raise AttributeError("'tuple' object has no attribute 'append'")
         self.recorder.mark()
         self._know(value)
+        note_copy(self.recorder, self.site, value)
         self._make_room()
         assert self.column is not None
-        self._lend(value)
+        lend_to_list(self, value)
         recorder = self.recorder
         most, last = (recorder.constant(number, INT) for number in (self.most, self.most - 1))
         count = recorder.value_of(self.count, INT)
@@ -197,10 +198,7 @@ class RunTimeList(ListInTrace):
         common = form if self.form is None else serving(self.form, form)
         if common is None:
             raise self.refuse()
-        if any(isinstance(leaf, Number) and leaf.is_python and leaf.dtype.kind == "b" for leaf in common.leaves()):
-            self.recorder.gives_truths = True
-            if self.recorder.scopes.decisions.truths:  # which code asks for
-                raise self.refuse()
+        refuse_truths_in(self, common)
         if self.form is None or not is_alike(common, self.form):
             self._decide(form=common)
 
@@ -233,17 +231,6 @@ class RunTimeList(ListInTrace):
             assert form.memory is not None
             stored = self.recorder.value_of(plain_or_traced(value), form.dtype)
             Memory(form.memory, 0, 1).element(row).write(stored)
-
-    def _lend(self, value: Any) -> None:
-        """A row does not change when the array is written to that was put into the list: such a write is refused."""
-        if isinstance(value, tuple) or kind_of_parts(value) is not None:
-            for item in elements_of(value):
-                self._lend(item)
-        elif self.recorder.is_array(value):
-            memory = getattr(value.storage, "memory", value.storage)
-            if memory.carried or memory.lent:
-                raise self.refuse()
-            memory.listed, memory.chosen = self, True
 
     # Reading.
 
@@ -312,7 +299,8 @@ class RunTimeList(ListInTrace):
             raise self.refuse()
         row = self._row(key)
         self._know(value)
-        self._lend(value)
+        note_copy(self.recorder, self.site, value)
+        lend_to_list(self, value)
         self._put(self._rows(), row, value)
 
     def _rows(self) -> HandedOn:
@@ -334,7 +322,9 @@ class RunTimeList(ListInTrace):
         if not isinstance(form, Number):  # another object each time
             self.recorder.rows_given.add(self.site)
         if isinstance(form, Items):
-            return put_together(form.kind, form.keys, [self._element(part, row) for part in form.items])
+            found = put_together(form.kind, form.keys, [self._element(part, row) for part in form.items])
+            note_copy(self.recorder, self.site, found)
+            return found
         assert isinstance(form, InMemory)
         assert form.memory is not None
         found = Memory(form.memory, 0, 1).element(row)

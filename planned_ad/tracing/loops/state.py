@@ -15,7 +15,7 @@ import sys
 import types
 import weakref
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,7 +38,8 @@ CALLABLE = (
 LIBRARIES = ("collections", "contextlib", "functools", "queue")  # whose objects are followed as the program's own are
 LEAD_NOWHERE = frozenset((*ATOMS, ScalarTracer, LoopIndex))  # what most variables hold
 OF_SHADOWS = ("__real_class__", "__shadow_mro__", "__shadows_below__")  # which traced code does not see
-SETTABLE: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()  # what `_has_attributes` says of classes
+NOTHING_COPIED: Mapping[int, Any] = types.MappingProxyType({})
+SETTABLE: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()  # what `has_attributes` says of classes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,7 +177,7 @@ def is_advanced(value: Any) -> bool:
 def is_finalised(value: Any) -> bool:
     """Whether something happens when an object of the program's is gone: recordings have it live on."""
     kind: Any = type(value)
-    if not _has_attributes(kind):
+    if not has_attributes(kind):
         return False
     return hasattr(kind, "__del__") or any(ref.__callback__ is not None for ref in weakref.getweakrefs(value))
 
@@ -228,7 +229,7 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
             state.contents[id(obj)] = (obj, Order(obj))
         elif isinstance(obj, BUFFERS):
             state.contents[id(obj)] = (obj, held_by(obj))
-        elif _has_attributes(kind):
+        elif has_attributes(kind):
             state.contents[id(obj)] = (obj, kind)  # which may be set, too
         if is_long_list(obj):
             state.contents[id(obj)], state.sizes[id(obj)] = (obj, tuple(obj)), (obj, len(obj))
@@ -272,12 +273,12 @@ def _has_contents(obj: Any) -> bool:
         or (kind is np.ndarray and obj.dtype.hasobject)
         or (isinstance(obj, tuple) and hasattr(obj, "_fields"))
         or getattr(kind, "is_traced_list", False)
-        or _has_attributes(kind)
+        or has_attributes(kind)
         or (issubclass(kind, type) and (isinstance(obj, ShadowClass) or is_user_class(obj)))
     )
 
 
-def _has_attributes(kind: type) -> bool:
+def has_attributes(kind: type) -> bool:
     """Whether objects of a class have attributes that the program may set; also of one that traced code defines."""
     found = SETTABLE.get(kind)
     if found is None:
@@ -357,18 +358,23 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
     elif isinstance(obj, tuple | set | frozenset):
         for value in obj:
             yield None, value
-    if _has_attributes(kind):
+    if has_attributes(kind):
         yield None, kind
-        # Past a `__getattr__` of the user's, which an object half made may not bear.
-        for key, value in object.__getattribute__(obj, "__dict__").items() if kind.__dictoffset__ else ():
+        for key, value in attributes_held(obj):
             yield Place(obj, key, "attribute"), value
-        for cls in kind.__mro__:
-            for key in named_slots(cls):
-                try:
-                    value = vars(cls)[key].__get__(obj)
-                except AttributeError:  # not assigned yet
-                    continue
-                yield Place(obj, key, "attribute"), value
+
+
+def attributes_held(obj: Any) -> Iterator[tuple[str, Any]]:
+    """Its attributes, past a `__getattr__` of the user's, which an object half made may not bear."""
+    kind = type(obj)
+    if kind.__dictoffset__:
+        yield from object.__getattribute__(obj, "__dict__").items()
+    for cls in kind.__mro__:
+        for key in named_slots(cls):
+            try:
+                yield key, vars(cls)[key].__get__(obj)
+            except AttributeError:  # not assigned yet
+                continue
 
 
 def is_ours(f: types.FunctionType) -> bool:
@@ -417,13 +423,15 @@ def held_by_callers(obj: Any, frame: types.FrameType | None) -> bool:
     return False
 
 
-def write_state(values: dict[Key, tuple[Place, Any]]) -> None:
-    """Assign to each place its value."""
+def write_state(values: dict[Key, tuple[Place, Any]], copied: Mapping[int, Any] = NOTHING_COPIED) -> None:
+    """Assign to each place its value; of objects that are `copied`, that it was not the program that did."""
     frames: dict[int, tuple[types.FrameType, dict[str, Any]]] = {}
     for place, value in values.values():
         if place.kind == "local":
             frames.setdefault(id(place.owner), (place.owner, {}))[1][place.key] = value
         else:
+            if id(place.owner) in copied:
+                copied[id(place.owner)].write(place.key, value)
             place.write(value)
     for frame, names in frames.values():
         write_locals(frame, names)

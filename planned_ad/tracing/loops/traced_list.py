@@ -208,7 +208,7 @@ class TracedList(ListInTrace):
             if recorder.is_scalar(key) and len(self.parts) == 1 and type(self.parts[0]) is Segment:
                 return self._row(self.parts[0], key)
             if not self.is_plain or recorder.is_scalar(key):
-                raise self.lay_down_if_better()
+                raise self.lay_down() if recorder.flow.fits_in_rows(self) else self.lay_down_if_better()
             return self.parts[key]
         if self.is_plain and type(key) is int:
             return self.parts[key]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..record.lost_variables import Lost
 from ..values.identity import asks
 from ..values.scalar_tracer import ScalarTracer
 from .held import taken_apart
-from .state import Place, State
+from .state import Place, State, has_attributes
 
 
 def unnoticed(values: Iterable[tuple[Place, Any]], after_loop: bool | None = None, before: State | None = None) -> str:
@@ -28,18 +28,27 @@ def unnoticed(values: Iterable[tuple[Place, Any]], after_loop: bool | None = Non
     for place, value in values:
         if (has_lost(value) or is_truth_asked_for(place, value)) and may_be_reached(place, after_loop, before):
             return place.name
+        if any(is_truth_asked_for(place, item) for item in truths_among_numbers(value)):
+            return place.name
     return ""
+
+
+def truths_among_numbers(value: Any) -> Iterator[ScalarTracer]:
+    """What may be a truth of Python or another number, also in a tuple, list or dict."""
+    if type(value) is ScalarTracer and (np.dtype(bool), True) in value.types:
+        yield value
+    for item in items_within(value):
+        yield from truths_among_numbers(item)
 
 
 def is_truth_asked_for(place: Place, value: Any) -> bool:
     """Whether it is a Python truth, which is known when the plan runs, in code that asks whether one `is True`."""
     if type(value) is not ScalarTracer:
         return False
-    is_truth = (np.dtype(bool), True) in (value.types or [(value.dtype, value.is_python)])
-    if not is_truth or place.kind != "local":
+    if (np.dtype(bool), True) not in (value.types or [(value.dtype, value.is_python)]):
         return False
     value.recorder.gives_truths = True
-    return value.recorder.scopes.decisions.truths or asks(place.owner.f_code)
+    return value.recorder.scopes.decisions.truths or (place.kind == "local" and asks(place.owner.f_code))
 
 
 def may_be_reached(place: Place, after_loop: bool | None, before: State | None) -> bool:
@@ -69,7 +78,10 @@ def cell_may_be_read(place: Place, after_loop: bool | None, before: State | None
 
 
 def has_lost(value: Any) -> bool:
-    if type(value) is Lost:
-        return True
-    parts = taken_apart(value)
-    return parts is not None and any(map(has_lost, parts[2]))
+    return type(value) is Lost or any(map(has_lost, items_within(value)))
+
+
+def items_within(value: Any) -> list[Any]:
+    """What is in a tuple, list or dict; attributes are places of their own."""
+    parts = None if has_attributes(type(value)) else taken_apart(value)
+    return [] if parts is None else parts[2]

@@ -21,9 +21,11 @@ from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
+from .columns import element_form, merged, stored
 from .form import HandedOn
-from .forms import Unchanged, joined
+from .forms import Rows, Unchanged, joined, put_parts
 from .held import Whole, is_number
+from .object_copies import lend_to_list, note_copy
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
@@ -165,6 +167,9 @@ def depth_of(obj: Any) -> int:
 def lay_down_list(recorder: Recorder, target: TracedList) -> None:
     """One such list; it stays as it is where its items are not numbers, or lists of one length."""
     follow_rows(recorder, target)
+    if fits_in_rows(recorder, target):
+        put_in_rows(recorder, target)
+        return
     rows: list[Row] = []
     shape = shape_of_list(target, (), rows)
     if shape is None or len({id(row) for row, _ in rows}) < len(rows):
@@ -178,6 +183,26 @@ def lay_down_list(recorder: Recorder, target: TracedList) -> None:
     for row, where in rows:
         part = memory[where] if where else memory
         row.parts, row.is_written = [Segment(Written(number, part), part.shape[0])], True
+
+
+def fits_in_rows(recorder: Recorder, target: TracedList) -> bool:
+    """Whether the items, one by one, are arrays of one shape, or tuples or objects of like ones."""
+    if not target.is_plain or not target.parts or all(map(is_number, target.parts)):
+        return False
+    form = merged([element_form(recorder, part, -1) for part in target.parts])
+    return form is not None and not isinstance(form, Rows) and stored(form) is not None
+
+
+def put_in_rows(recorder: Recorder, target: TracedList) -> None:
+    """Items that a loop reads by an index that data decide are rows of memory, to which nobody writes."""
+    form = stored(merged([element_form(recorder, part, -1) for part in target.parts]))
+    assert form is not None
+    for part in target.parts:
+        lend_to_list(target, part)
+        note_copy(recorder, target.site, part)
+    column = form.in_rows(len(target.parts), target, -1, target.depth)
+    put_parts(column, 0, target.parts)
+    target.parts = [Segment(column, len(target.parts))]
 
 
 def follow_rows(recorder: Recorder, target: TracedList) -> None:

@@ -80,8 +80,7 @@ class Recorder:
         self.scopes = Scopes(self.builder, decisions)
         self.unrolling: dict[int, ShortLoop] = {}  # those that are under way, by their iterators
         self.flow = flow(self)
-        self.watch = Watch(self)
-        self.copies = Copies(self)
+        self.watch, self.copies = Watch(self), Copies(self)
         self.example = ExampleRun(self.builder, self.scopes, max_steps)
         self.extents: dict[int, tuple[Value, int]] = {}  # by identity, index values known to be from 0 to below this
         self.captured_arrays: dict[int, tuple[str, np.ndarray]] = {}  # by identity, with their names
@@ -96,6 +95,7 @@ class Recorder:
         self.copied_lists: set[int] = set()  # of these, what `list` has made of other things
         self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
         self.rows_given: set[Site] = set()  # those of which the program has seen rows, or copies
+        self.copied: dict[int, Any] = {}  # objects in lists, and copies of them, by identity
         self.gives_truths = False  # whether the program holds truths of Python that only a plan knows
         self.gives_nones = False  # and what only a plan knows to be None
         self.gives_letters = False  # and texts of which it knows which one

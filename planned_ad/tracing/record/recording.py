@@ -37,6 +37,9 @@ class Flow(Protocol):
     def iterate(self, length: Any, item: Callable[[Any], Any], holders: tuple[Any, ...] = ()) -> Iterator[Any]:
         """An iterator over `item(0)` to `item(length - 1)`, for which a loop may be recorded once; of these lists."""
 
+    def fits_in_rows(self, items: Any) -> bool:
+        """Whether a list of like items that data choose from can lie in memory."""
+
     def lay_down(self, items: Any) -> None:
         """Give a list of numbers memory, where that can be done."""
 

@@ -22,6 +22,7 @@ from ..loops.form import HandedOn
 from ..loops.forms import Items, Unchanged
 from ..loops.list_functions import collected_items
 from ..loops.list_room import form_in_rows, serving
+from ..loops.object_copies import objects_in
 from ..loops.run_time_lists import NO_NAN, RunTimeList
 from ..loops.stored_forms import Number
 from ..loops.traced_list import Segment, TracedList
@@ -78,7 +79,11 @@ def common_form(recorder: Recorder, items: Sequence[Any]) -> HandedOn | None:
     for item in items:
         form = form_in_rows(recorder, item)
         found = form if found is None or form is None else serving(found, form)
-        if found is None or not all(isinstance(leaf, Number | Unchanged) for leaf in found.leaves()):
+        if (
+            found is None
+            or any(objects_in(found))
+            or not all(isinstance(leaf, Number | Unchanged) for leaf in found.leaves())
+        ):
             return None
     return found
 
