@@ -258,10 +258,33 @@ class Lifting:
         if kind == "matrix" and not isinstance(self.count, Ragged):
             operands = (self.over_iterations(v, v.shape) for v in op.operands)
             return self.builder.apply(op.primitive, *operands, **params)
-        if kind == "gather" and not isinstance(self.count, Ragged) and op.operands[0].id not in self.lifted:
+        if kind == "gather" and not isinstance(self.count, Ragged):
+            if op.operands[0].id in self.lifted:
+                return self.gathered(op)
             indices = (self.over_iterations(v, v.shape) for v in op.operands[1:])
             return self.builder.apply(op.primitive, self.here(op.operands[0]), *indices, **params)
         raise NotIndependent(f"{op.primitive} has no array form here")
+
+    def gathered(self, op: Apply) -> Value:
+        """Elements of what differs between iterations, by indices that are alike in all of them, or are not."""
+        source, indices = self.lifted[op.operands[0].id], op.operands[1:]
+        own = indices[0].shape
+        if not any(v.id in self.lifted for v in indices):  # the axis of iterations behind those that are indexed
+            order = (*range(1, len(indices) + 1), 0, *range(len(indices) + 1, len(source.shape)))
+            found = self.builder.apply("gather", self.permuted(source, order), *map(self.here, indices))
+            rest = range(len(own) + 1, len(found.shape))
+            return self.permuted(found, (len(own), *range(len(own)), *rest))
+        count = int(self.count)
+        iterations = self.builder.constant(np.arange(count))
+        iterations = self.builder.view(iterations, View(0, (count, *own), (1, *(0 for _ in own))))
+        return self.builder.apply("gather", source, iterations, *(self.over_iterations(v, v.shape) for v in indices))
+
+    def permuted(self, value: Value, order: tuple[int, ...]) -> Value:
+        if order == tuple(range(len(value.shape))):
+            return value
+        strides = c_strides(value.shape)
+        view = View(0, tuple(value.shape[axis] for axis in order), tuple(strides[axis] for axis in order))
+        return self.builder.view(value, view)
 
     def fitting(self, value: Value, view: View) -> Value:
         """`value`; refused where an axis could hold more iterations than there are, and more than `value` has."""
