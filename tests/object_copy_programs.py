@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections import namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -37,6 +38,9 @@ class State:
 class Fixed:
     a: float
     b: float
+
+
+Pair = namedtuple("Pair", ["first", "second"])
 
 
 class Plain:
@@ -127,6 +131,15 @@ def last_ones_in_a_tuple(x):
         e = u - 0.3 * past[0] - 0.1 * past[2]
         past = (*past[1:], e)
         total += e * e
+    return total
+
+
+@rolled
+def named_tuples(x):
+    state, total = Pair(x[0], 1.0), 0.0
+    for u in x:
+        state = Pair(state.first * 0.9 + 0.1 * state.second, state.second + 0.2 * u)
+        total += state.first
     return total
 
 

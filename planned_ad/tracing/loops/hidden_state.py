@@ -7,6 +7,7 @@ body changes one of these, what it does in one iteration says nothing of the nex
 from __future__ import annotations
 
 import array
+import collections
 import contextvars
 import ctypes
 import decimal
@@ -44,6 +45,7 @@ PLAIN = (
     "_csv", "_multiprocessing",
     "_ssl", "_socket", "_asyncio", "_uuid", "_locale", "enum", "array", "collections", "_random", "random", "threading",
 )  # fmt: skip
+FIELDS = (type(vars(collections.namedtuple("Pair", "first"))["first"]),)  # which nothing moves on
 SHOWN = (types.MappingProxyType, slice, types.SimpleNamespace)  # whose referents are all there is
 PICKLED = (io.StringIO, io.BytesIO, decimal.Context)
 BUFFERS = (bytearray, memoryview, array.array, ctypes.Structure, ctypes.Array, ctypes._SimpleCData)  # type: ignore[attr-defined]
@@ -156,8 +158,15 @@ def is_stateful(kind: Any) -> bool:
     """Whether it is a class in C whose objects move on, as nobody can see: a hash, a scanner, a compressor."""
     if kind.__module__.startswith("numba.typed"):
         return True
+    if kind in FIELDS:
+        return False
     package = package_of(kind)
-    if package not in sys.stdlib_module_names or package in (*CLEAR, *LEFT_OUT, *PLAIN) or is_iterator(kind):
+    if (
+        kind in FIELDS
+        or package not in sys.stdlib_module_names
+        or package in (*CLEAR, *LEFT_OUT, *PLAIN)
+        or is_iterator(kind)
+    ):
         return False
     has_functions = any(type(value) is types.FunctionType for value in vars(kind).values())
     return not has_functions and not has_attributes_alone(kind)

@@ -369,10 +369,12 @@ class MovingStorage(Shown):
         return View(view.offset, (*self.extents, *view.shape), (*self.strides, *view.strides))
 
     def read(self, recorder: Recording, view: View, geometry: np.ndarray) -> Value:
-        places = self._places(view)
-        if self.memory.is_concrete and isinstance(places.offset, int) and geometry is not None:
-            geometry = self.memory.geometry_of(places)
-        return recorder.apply("gather", self.memory.read(recorder, places, geometry), *self.indices)
+        places, memory, indices = self._places(view), self.memory, self.indices
+        while isinstance(memory, MovingStorage):  # `P[i][j]` is `P[i, j]`
+            places, memory, indices = memory._places(places), memory.memory, (*memory.indices, *indices)
+        if memory.is_concrete and isinstance(places.offset, int) and geometry is not None:
+            geometry = memory.geometry_of(places)
+        return recorder.apply("gather", memory.read(recorder, places, geometry), *indices)
 
     def write(self, recorder: Recording, view: View, value: Value) -> None:
         value = recorder.builder.broadcast(value, view.shape)
