@@ -161,12 +161,7 @@ def is_stateful(kind: Any) -> bool:
     if kind in FIELDS:
         return False
     package = package_of(kind)
-    if (
-        kind in FIELDS
-        or package not in sys.stdlib_module_names
-        or package in (*CLEAR, *LEFT_OUT, *PLAIN)
-        or is_iterator(kind)
-    ):
+    if package not in sys.stdlib_module_names or package in (*CLEAR, *LEFT_OUT, *PLAIN) or is_iterator(kind):
         return False
     has_functions = any(type(value) is types.FunctionType for value in vars(kind).values())
     return not has_functions and not has_attributes_alone(kind)

@@ -371,7 +371,8 @@ class MovingStorage(Shown):
     def read(self, recorder: Recording, view: View, geometry: np.ndarray) -> Value:
         places, memory, indices = self._places(view), self.memory, self.indices
         while isinstance(memory, MovingStorage):  # `P[i][j]` is `P[i, j]`
-            places, memory, indices = memory._places(places), memory.memory, (*memory.indices, *indices)
+            places, indices = memory._places(places), (*memory.indices, *indices)
+            memory = memory.memory
         if memory.is_concrete and isinstance(places.offset, int) and geometry is not None:
             geometry = memory.geometry_of(places)
         return recorder.apply("gather", memory.read(recorder, places, geometry), *indices)
