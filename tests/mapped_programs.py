@@ -7,23 +7,15 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable
 
 import numpy as np
 
+from .program_lists import Programs
+
 TABLE = np.linspace(0.1, 2.4, 24)
-LOOPS: list[Callable] = []  # recorded as loops
-PROGRAMS: list[Callable] = []
-
-
-def program(f: Callable) -> Callable:
-    PROGRAMS.append(f)
-    return f
-
-
-def rolled(f: Callable) -> Callable:
-    LOOPS.append(f)
-    return program(f)
+FOUND = Programs()
+LOOPS, PROGRAMS = FOUND.loops, FOUND.all
+program, rolled = FOUND.program, FOUND.rolled
 
 
 @rolled

@@ -6,23 +6,15 @@ from __future__ import annotations
 
 import math
 from collections import namedtuple
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-LOOPS: list[Callable] = []  # recorded as loops
-PROGRAMS: list[Callable] = []
+from .program_lists import Programs
 
-
-def program(f: Callable) -> Callable:
-    PROGRAMS.append(f)
-    return f
-
-
-def rolled(f: Callable) -> Callable:
-    LOOPS.append(f)
-    return program(f)
+FOUND = Programs()
+LOOPS, PROGRAMS = FOUND.loops, FOUND.all
+program, rolled = FOUND.program, FOUND.rolled
 
 
 @dataclass

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import linecache
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+
+from .program_lists import function_of
 
 
 @dataclass
@@ -85,8 +86,4 @@ class Program:
 
 
 def function(seed: int) -> Callable:
-    source, name = Program(seed).source(), f"<chosen {seed}>"
-    linecache.cache[name] = len(source), None, source.splitlines(True), name
-    names = {"np": np, "Item": Item}
-    exec(compile(source, name, "exec"), names)
-    return names["f"]  # type: ignore[return-value]
+    return function_of(Program(seed).source(), f"<chosen {seed}>", np=np, Item=Item)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import linecache
 import math
 import random
 from collections.abc import Callable
 
 import numpy as np
+
+from .program_lists import function_of
 
 NUMBERS = (
     "x[i]", "s", "{v}[-1]", "{v}[i - 1]", "sum({v})", "sum(u * u for u in {v})", "len({v}) * 0.1", "max({v})",
@@ -92,8 +93,4 @@ def number(read: Callable) -> float:
 
 
 def function(seed: int) -> Callable:
-    source, name = Program(seed).source(), f"<growing {seed}>"
-    linecache.cache[name] = len(source), None, source.splitlines(True), name
-    names = {"np": np, "math": math, "number": number}
-    exec(compile(source, name, "exec"), names)
-    return names["f"]  # type: ignore[return-value]
+    return function_of(Program(seed).source(), f"<growing {seed}>", np=np, math=math, number=number)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import linecache
 import random
 from collections.abc import Callable
 
 import numpy as np
+
+from .program_lists import function_of
 
 NAMES = ("a", "b")
 VALUES = (
@@ -76,8 +77,4 @@ class Program:
 
 
 def function(seed: int) -> Callable:
-    source, name = Program(seed).source(), f"<none {seed}>"
-    linecache.cache[name] = len(source), None, source.splitlines(True), name
-    names = {"np": np}
-    exec(compile(source, name, "exec"), names)
-    return names["f"]  # type: ignore[return-value]
+    return function_of(Program(seed).source(), f"<none {seed}>", np=np)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import linecache
 import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from .program_lists import function_of
 
 
 @dataclass
@@ -130,8 +131,4 @@ class Program:
 
 def function(seed: int) -> Callable:
     program = Program(seed)
-    source, name = program.source(), f"<objects {seed}>"
-    linecache.cache[name] = len(source), None, source.splitlines(True), name
-    names = {"np": np, "math": math, "new": program.cls}
-    exec(compile(source, name, "exec"), names)
-    return names["f"]  # type: ignore[return-value]
+    return function_of(program.source(), f"<objects {seed}>", np=np, math=math, new=program.cls)
