@@ -59,11 +59,12 @@ def generator_code(source: str, at: types.CodeType, instruction: int, line: int)
 
     What is tested has its source, where the sides of the test are looked up.
     """
-    outer = compile(f"lambda items, keeps: {source}", at.co_filename, "eval").co_consts[0]
+    text = f"lambda items, keeps: {source}\n"
+    outer = compile(text, at.co_filename, "eval").co_consts[0]
     code: types.CodeType = next(part for part in outer.co_consts if isinstance(part, types.CodeType))
     code = code.replace(co_qualname=at.co_qualname, co_consts=(*code.co_consts, instruction))
     if not code.co_freevars:
         return code.replace(co_firstlineno=line)
     name = f"<filter at {at.co_filename}:{line}>"
-    linecache.cache[name] = len(source), None, [source + "\n"], name
+    linecache.cache[name] = len(text), None, [text], name
     return code.replace(co_filename=name)
