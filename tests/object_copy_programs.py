@@ -135,6 +135,28 @@ def named_tuples(x):
     return total
 
 
+@dataclass(eq=True)
+class Link:
+    v: float
+    other: object = None
+
+    def __eq__(self, other):
+        return self.v == other.v
+
+
+@program
+def that_lead_to_one_another(x):
+    a, b, seen = Link(x[0]), Link(x[1]), []
+    a.other, b.other = b, a
+    for u in x:
+        c, d, e = Link(u * a.v), Link(u + b.v), Link(u)
+        c.other, d.other, e.other = d, c, e
+        seen.append(c)
+        seen.append(e)
+        a, b = c, d
+    return sum(s.v * s.other.v for s in seen)
+
+
 @program
 def changed_in_the_list(x):
     states = [State(u, u * u) for u in x]

@@ -24,9 +24,14 @@ from .traced_list import Segment, TracedList
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
+MOST_NESTED = 4
 
-def element_form(recorder: Recorder, element: Any, depth: int) -> HandedOn | None:
-    """The form of an element, for a loop at `depth`; None for what cannot be kept in a column."""
+
+def element_form(recorder: Recorder, element: Any, depth: int, objects: int = MOST_NESTED) -> HandedOn | None:
+    """The form of an element, for a loop at `depth`; None for what cannot be kept in a column.
+
+    So many `objects` may be in one another: they may lead back to themselves.
+    """
     kind = type(element)
     if kind is Segment:  # its loop is over
         return element.column.stored()
@@ -41,19 +46,19 @@ def element_form(recorder: Recorder, element: Any, depth: int) -> HandedOn | Non
     if element is None or kind is str:
         return Unchanged(element)
     if kind is TracedList or kind is list:
-        return form_of_list(recorder, elements_of(element), depth)
+        return form_of_list(recorder, elements_of(element), depth, objects)
     is_object = is_made_of_attributes(kind)
-    parts = (
-        taken_apart(element) if isinstance(element, tuple) or is_object or kind_of_parts(element) is not None else None
-    )
+    is_in_parts = isinstance(element, tuple) or kind_of_parts(element) is not None or (is_object and objects > 0)
+    parts = taken_apart(element) if is_in_parts else None
     if parts is None or (is_object and not may_be_copied(parts[0])):
         return None
-    return Items(parts[0], parts[1], ()).of([element_form(recorder, item, depth) for item in parts[2]])
+    forms = [element_form(recorder, item, depth, objects - is_object) for item in parts[2]]
+    return Items(parts[0], parts[1], ()).of(forms)
 
 
-def form_of_list(recorder: Recorder, parts: list[Any], depth: int) -> HandedOn | None:
+def form_of_list(recorder: Recorder, parts: list[Any], depth: int, objects: int) -> HandedOn | None:
     """The form of a list: `Rows`, or `Items` where there are integers in it that are known."""
-    forms = [element_form(recorder, part, depth) for part in parts]
+    forms = [element_form(recorder, part, depth, objects) for part in parts]
     if any(isinstance(form, Count) for form in forms):
         return Items(list, tuple(range(len(forms))), ()).of(forms)
     each, length = merged(forms), row_count(parts)
