@@ -75,7 +75,7 @@ def _other_ends(recorder: Recorder, expression: Extent, most: Extent) -> BaseExc
             for k in range(1, PEEL_MOST + 1):
                 if _one_way_round(first + k * step, last, most):
                     return scopes.peel(scope, first=k)
-                if _one_way_round(first, last - k * step, most):
+                if scope.has_last and _one_way_round(first, last - k * step, most):
                     return scopes.peel(scope, last=k)
     around = scopes.loops_in(expression) or scopes.loops_in(most) or scopes.open
     return scopes.unroll(around, "indexes outside of an array, or from both ends", recorder.builder.line)

@@ -314,7 +314,8 @@ class TracedList(ListInTrace):
             decisions = scopes.decisions
             if (low[0] < 0 or 0 in apart) and decisions.first.get(scope.site, 0) < PEEL_MOST:
                 raise scopes.peel(scope, first=1)
-            if (high[0] < 0 or len(self.parts) - 1 in apart) and decisions.last.get(scope.site, 0) < PEEL_MOST:
+            is_at_end = high[0] < 0 or len(self.parts) - 1 in apart
+            if is_at_end and scope.has_last and decisions.last.get(scope.site, 0) < PEEL_MOST:
                 raise scopes.peel(scope, last=1)
             break
         raise self.refuse()

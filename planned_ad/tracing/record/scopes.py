@@ -197,6 +197,11 @@ class Scope:
     writes: dict[Any, None] = field(default_factory=dict)  # what it has written to, in order
     promotes: bool = False  # an array made outside turned out to be written to: what was read of it is another value
 
+    @property
+    def has_last(self) -> bool:
+        """Whether a loop's last iterations can be recorded by themselves: not of one that data may leave before them."""
+        return self.loop is None or self.loop.exits is None
+
 
 @dataclass
 class Scopes:
@@ -457,6 +462,7 @@ class Scopes:
     def peel(self, scope: Scope, *, first: int = 0, last: int = 0) -> Restart:
         """The trace starts again with more iterations at an end of this loop recorded one by one."""
         assert scope.site is not None
+        assert not last or scope.has_last
         self.restarting = True
         decisions = self.decisions
         decisions.first[scope.site] = decisions.first.get(scope.site, 0) + first

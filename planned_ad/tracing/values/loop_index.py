@@ -334,7 +334,7 @@ def peel_until(
         for k in range(1, PEEL_MOST + 1):
             if is_settled(at_first + k * step, at_last):
                 return scopes.peel(scope, first=k)
-            if scope.loop.exits is None and is_settled(at_first, at_last - k * step):
+            if scope.has_last and is_settled(at_first, at_last - k * step):
                 return scopes.peel(scope, last=k)
     return None
 
