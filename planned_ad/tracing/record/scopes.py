@@ -199,7 +199,7 @@ class Scope:
 
     @property
     def has_last(self) -> bool:
-        """Whether a loop's last iterations can be recorded by themselves: not of one that data may leave before them."""
+        """Whether the last iterations can be recorded by themselves: not where data may leave the loop before them."""
         return self.loop is None or self.loop.exits is None
 
 
