@@ -219,3 +219,32 @@ def read_whole_at_first(x):
     for i in range(1, 12):
         y.append(x[i] - 0.1 * np.dot(x[:i], y))
     return y[-1] * y[3]
+
+
+@program
+def filled_and_written_and_filled(x):
+    y = [x[0]]
+    for j in range(11):
+        y.append(0.5 * y[j] + x[j])
+    for j in range(12):
+        y[j] *= 0.9
+    for j in range(12):
+        y.append(y[j] * x[j])
+    for j in range(24):
+        y[j] = y[j] + 0.1
+    return sum(v * v for v in y)
+
+
+@program
+def rows_filled_twice(x):
+    p = [0.0] * 20
+    for k in range(4):
+        q = [1.0]
+        for j in range(9):
+            q.append(0.5 * q[j] + p[j] * x[k])
+        for j in range(10):
+            q[j] *= 0.9
+        for j in range(10):
+            q.append(q[j] + p[j])
+        p = q
+    return sum(p)

@@ -54,9 +54,12 @@ class Program:
             return [f"for j in range(len({v})):", f"    {v}[j] = {v}[j] * 0.5 + {pick.choice(['x[i]', 's', 'h[0]'])}"]
         if kind < 0.72:
             return [f"for j, u in enumerate({pick.choice(['h', v])}):", "    s = 0.9 * s + u * x[j % 8]"]
-        if kind < 0.75:
+        if kind < 0.74:
+            more = pick.choice([f"len({v})", "3", "i"])
+            return [f"if {v}:", f"    for j in range({more}):", f"        {v}.append(0.5 * {v}[j % len({v})] + x[i])"]
+        if kind < 0.77:
             return [f"for {pick.choice(['u in reversed(h)', 'u in h'])}:", "    s = math.cos(s) * u"]
-        if kind < 0.78:
+        if kind < 0.79:
             return [f"if r is q or len({v}) == {pick.randrange(4)}:", "    s += 0.3"]
         if kind < 0.82:
             return ["r, q = q, r"]

@@ -29,14 +29,13 @@ def test_loops_stay_loops(f: Callable) -> None:
 
 
 def valid(seed: int) -> Callable | None:
-    """The random program of this seed, where Python has no error for it."""
+    """The random program of this seed, where Python has no error for it, and no large number."""
     f = function(seed)
     try:
-        for x in inputs(seed % 1000, 10):
-            f(x)
+        values = [f(x) for x in inputs(seed % 1000, 10)]
     except (IndexError, ValueError):
         return None
-    return f
+    return f if np.max(np.abs(values)) < 1e6 else None  # differences of more say nothing
 
 
 @pytest.mark.parametrize("seed", [*range(12), *LONG])

@@ -238,9 +238,10 @@ class TracedList(ListInTrace):
         return bounds(expression)[0] >= 0 and bounds(self.extent() - 1 - expression)[0] < 0  # type: ignore[operator]
 
     def _fill_first(self) -> None:
-        """Start again with memory for a list after the first loop that is run with it, which seems to fill it."""
-        scopes = self.recorder.scopes
-        if scopes.depth > self.depth and scopes.decisions.filled_first.setdefault(self.site, True):
+        """Start again with memory for a list after the first loop that is run with it, unless that was tried."""
+        scopes, known = self.recorder.scopes, self.recorder.scopes.decisions.filled_first
+        if scopes.depth > self.depth and self.site not in known:
+            known[self.site] = True
             raise scopes.restart()
 
     def _in_range(self, key: Any) -> Any:
