@@ -27,6 +27,7 @@ from .ragged import RaggedArray
 from .run_time_arrays import RunTimeArray
 from .run_time_slices import has_run_time_part, is_run_time_array
 from .varying import DATA, MOVED, VaryingArray, refused
+from .windows import windowed
 
 METHODS: dict[Any, Any] = {(np.add, "reduce"): np.sum, (np.multiply, "reduce"): np.prod, (np.maximum, "reduce"): np.max}
 ELEMENTWISE = (np.where, np.clip, np.round, np.nan_to_num, np.real, np.isclose)  # as ufuncs are
@@ -222,8 +223,19 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = JOINING | {
 }  # fmt: skip
 
 
+def _get(array: Any, key: Any) -> Any:
+    """`array[key]` where the key is of a run-time place or length."""
+    found = windowed(array, key)
+    return run_time_keys.run_time_slice(array, key) if found is None else found[0][found[1]]
+
+
 def _put(array: Any, key: Any, value: Any) -> None:
-    """`array[key] = value` where the key, or only the value, is of a run-time length."""
+    """`array[key] = value` where the key, or only the value, is of a run-time place or length."""
+    found = windowed(array, key)
+    if found is not None:
+        view, rest = found
+        view[rest] = value
+        return
     put = run_time_keys.put_slice if has_run_time_part(array.recorder, key) else run_time_keys.put_whole
     put(array, key, value)
 
@@ -233,7 +245,7 @@ HANDLERS[RunTimeArray] = VaryingCalls(run_time_keys.get, run_time_keys.put)
 KEYS.append(
     Keys(
         takes=lambda recorder, key, value: has_run_time_part(recorder, key) or is_run_time_array(value),
-        get=run_time_keys.run_time_slice,
+        get=_get,
         put=_put,
     )
 )

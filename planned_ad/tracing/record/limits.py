@@ -1,4 +1,7 @@
-"""Between which numbers traced integers are (interval arithmetic; Moore 1966), so far as their operations tell."""
+"""What the operations of traced integers tell of them.
+
+Between which numbers they are (interval arithmetic; Moore 1966), and which are others plus a known number.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from ...regions.affine import Extent, loop_index
 from ...tape.tape import Value
 
 Interval = tuple[int, int]  # the least and the greatest
@@ -20,6 +24,7 @@ class Limits:
 
     def __init__(self) -> None:
         self._known: dict[int, tuple[Value, Interval]] = {}  # the value is held, so that its identity stays its own
+        self._sums: dict[int, tuple[Value, Extent]] = {}
 
     def note(self, value: Value, low: int, high: int) -> None:
         self._known[id(value)] = value, (low, high)
@@ -29,11 +34,30 @@ class Limits:
         known = self._known.get(id(value))
         return ANY if known is None else known[1]
 
+    def sum_of(self, value: Value) -> Extent:
+        """An integer as a sum of a known number and multiples of indices of loops and of others that are opaque.
+
+        The sums of two values differ by a known number where the values do, whatever they are. Loops have positive
+        numbers in them as their indices, opaque values negative ones.
+        """
+        low, high = self.of(value)
+        if low == high:
+            return low
+        known = self._sums.get(id(value))
+        if known is None:
+            known = self._sums[id(value)] = value, loop_index(-1 - len(self._sums))
+        return known[1]
+
+    def note_sum(self, value: Value, expression: Extent) -> None:
+        self._sums[id(value)] = value, expression
+
     def derive(self, out: Value, primitive: str, operands: Iterable[Value]) -> None:
         """Note what follows for the result of an operation."""
         rule = RULES.get(primitive)
         if rule is None or out.dtype != INT:
             return
+        if primitive in SUMS and not out.shape:
+            self.note_sum(out, SUMS[primitive](*map(self.sum_of, operands)))
         found = rule(*((0, 1) if operand.dtype == bool else self.of(operand) for operand in operands))
         if found is not None and found != ANY and ANY[0] <= found[0] <= found[1] <= ANY[1]:
             self.note(out, *found)
@@ -72,3 +96,4 @@ RULES: dict[str, Callable[..., Interval | None]] = {
     "cast": lambda a: a,
     "where": lambda condition, a, b: (min(a[0], b[0]), max(a[1], b[1])),
 }
+SUMS: dict[str, Callable[..., Extent]] = {"add": operator.add, "subtract": operator.sub, "cast": lambda a: a}

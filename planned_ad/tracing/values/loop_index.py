@@ -78,6 +78,7 @@ class LoopIndex(Arithmetic):
             return expression
         value = recorder.builder.index_value(expression)
         recorder.builder.limits.note(value, *recorder.scopes.bounds(expression))
+        recorder.builder.limits.note_sum(value, expression)
         return ScalarTracer(recorder, value, is_python=True)
 
     def read(self) -> Value:
