@@ -24,7 +24,7 @@ from .oracle import lazily_compiled
 from .sweeps import rotated
 
 RNG = np.random.default_rng(3)
-WEIGHTS = RNG.random((40, 24))
+WEIGHTS, TURNS = RNG.random((40, 24)), RNG.random((80, 80))
 
 
 @pytest.fixture
@@ -59,13 +59,13 @@ def products(x, a):
 
 def own_rows(x, a):
     """Iterations with memory of their own, that add to what all have."""
-    total = np.zeros(24)
-    for i in range(len(a)):
-        row = np.zeros(24)
-        row[:12] = a[i, 12:] * x[0]
-        row[12:] = row[:12] ** 2
-        for j in range(23):
-            row[j + 1] = row[j] * a[i, j] + row[j + 1]
+    long, total = a.reshape(12, 80), np.zeros(80)
+    for i in range(len(long)):
+        row = np.zeros(80)
+        row[:40] = long[i, 40:] * x[0]
+        row[40:] = row[:40] ** 2
+        for j in range(79):
+            row[j + 1] = row[j] * long[i, j] + row[j + 1]
         total += row
     return np.sum(total**2)
 
@@ -80,7 +80,7 @@ def items(x, a):
             total += np.sum(row)
         return total
 
-    return np.sum(planned_ad.vectorize(one)(a)) * x[0]
+    return np.sum(planned_ad.vectorize(one)(a.reshape(12, 80))) * x[0]
 
 
 NEST, PRODUCT, LOOP = parts.NestParts, parts.ProductParts, parts.LoopParts
@@ -138,18 +138,18 @@ def test_results_do_not_depend_on_how_many_threads_there_are(f, counts, everythi
 
 def turned(x):
     for _ in range(30):
-        x = np.tanh(WEIGHTS[:20, :20] @ x)
+        x = np.tanh(TURNS @ x)
     return x
 
 
 def test_derivatives_of_all_kinds(everything_in_parts) -> None:
     x, a = arguments()
     one, two = (in_parts(rows_and_columns, k) for k in (1, 2))
-    directions = planned_ad.compile(turned, x[:20], threads=2, check=False, frozen=("in parts",))
+    directions = planned_ad.compile(turned, x[:80], threads=2, check=False, frozen=("in parts",))
     assert any(isinstance(p, LOOP) for p in parts_of(directions._derived("jacobian"), "call"))
     assert np.array_equal(
-        directions.jacobian(x[:20]),
-        planned_ad.compile(turned, x[:20], check=False, frozen=("in parts",)).jacobian(x[:20]),
+        directions.jacobian(x[:80]),
+        planned_ad.compile(turned, x[:80], check=False, frozen=("in parts",)).jacobian(x[:80]),
     )
     for call in ("jvp", "hvp"):
         assert all(map(np.array_equal, *(flat(getattr(plan, call)(x, a, x, a)) for plan in (one, two))))

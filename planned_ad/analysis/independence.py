@@ -7,14 +7,14 @@ takes on from the one before: `v = load(r); w = v + term; store(r, w)`, where no
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
 from itertools import combinations_with_replacement
 
 from ..regions.affine import Affine, coefficient, exact
 from ..regions.bounds import Iterations
 from ..regions.regions import Region, View, limits, overlap
-from ..tape.tape import Apply, Buffer, Load, Loop, Operation, Scatter, Store, Value
+from ..tape.tape import Apply, Buffer, Load, Loop, Operation, Scatter, Store, Value, all_blocks, walk
 from .dependence import Access, Overwrites, Place
 from .enclosing import certainly_runs, inside, spread
 
@@ -70,8 +70,41 @@ def sharing(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...]) -> 
                 found.carries[position] = carry
             elif certainly_runs(loop):
                 found.last.add(position)
-    check_pairs(buffers, loop, around, found)
+    carried = {(id(op), carry.operation) for carry in found.carries.values() for op in (carry.load, carry.store)}
+    check_pairs(buffers, loop, around, carried, found.last)
     return found
+
+
+def check_nest(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...]) -> None:
+    """As `sharing`, where there are loops in the body, which do not depend on the index of the one around.
+
+    What an iteration does may then be done for all of them, operation by operation, in the loops inside too.
+    """
+    carried, last = set(), set()
+    for block in all_blocks(loop.body):
+        for position, op in enumerate(block):
+            if isinstance(op, Store) and not op.accumulate and not moves(op.region, loop.index):
+                carry = carry_in_nest(loop, block, op, around)
+                if carry is not None:
+                    carried |= {(id(carry.load), carry.operation), (id(carry.store), carry.operation)}
+                elif block is loop.body and certainly_runs(loop):
+                    last.add(position)
+    check_pairs(buffers, loop, around, carried, last)
+
+
+def carry_in_nest(loop: Loop, block: Sequence[Operation], store: Store, around: tuple[Loop, ...]) -> Carry | None:
+    """The carry that ends in `store`, in the body or that of a loop inside; others may update the same memory."""
+    everything = tuple(walk(loop.body))
+    inside = {id(op) for op in block}
+    body = tuple(op for op in everything if not op.blocks and (id(op) in inside or touched_alone(op) != store.region))
+    loops = (*around, *(op for op in everything if isinstance(op, Loop)))
+    carry = find_carry(replace(loop, body=body), store, loops)
+    return carry if carry is not None and id(carry.load) in inside else None
+
+
+def touched_alone(op: Operation) -> Region | None:
+    """What a load, or a store that does not add, touches."""
+    return op.region if isinstance(op, Load) or (isinstance(op, Store) and not op.accumulate) else None
 
 
 def find_carry(loop: Loop, store: Store, around: tuple[Loop, ...]) -> Carry | None:
@@ -133,42 +166,55 @@ def depending(body: Sequence[Operation], source: Value) -> set[int]:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """An access of the body: 'read', 'write', or 'add', which commutes with itself."""
+    """An access of the body: 'read', 'write', or 'add', which commutes with itself.
+
+    It stands at, or in `loops` at, this `position` of the body.
+    """
 
     position: int
     kind: str
     region: Region
     operation: Operation
+    loops: tuple[Loop, ...] = ()
 
 
 def touches(body: Sequence[Operation]) -> Iterator[Touch]:
     for position, op in enumerate(body):
-        if isinstance(op, Store | Scatter):
+        if isinstance(op, Loop):
+            for touch in touches(op.body):
+                yield replace(touch, position=position, loops=(op, *touch.loops))
+        elif isinstance(op, Store | Scatter):
             yield Touch(position, "add" if op.accumulate else "write", op.region, op)
         else:
             for region in op.reads:
                 yield Touch(position, "read", region, op)
 
 
-def check_pairs(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...], found: Sharing) -> None:
-    """Refuse the loop if two accesses may meet at one element in different iterations, and their order matters."""
+def check_pairs(
+    buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...], carried: Set[tuple[int, str]], last: Set[int]
+) -> None:
+    """Refuse the loop if two accesses may meet at one element in different iterations, and their order matters.
+
+    `carried`: operations of carries (their `id`), with what these do; `last`: positions of stores of which the last one
+    stays.
+    """
     overwrites = Overwrites(buffers, ())
-    searches = 0
-    carried = {id(op) for carry in found.carries.values() for op in (carry.load, carry.store)}
+    searches, updates = 0, dict(carried)
 
     def access(touch: Touch) -> Access:
-        place = Place(((touch.position, 0),) * (len(around) + 2), (*around, loop))
+        place = Place(((touch.position, 0),) * (len(around) + len(touch.loops) + 2), (*around, loop, *touch.loops))
         return Access(touch.region, place, touch.operation)
 
     for a, b in combinations_with_replacement(touches(loop.body), 2):
         if a.region.buffer != b.region.buffer or a.kind == b.kind != "write":
             continue
-        if id(a.operation) in carried and id(b.operation) in carried:
-            continue  # a carry is all that touches its memory
-        if a is b and (a.position in found.last or isinstance(a.operation, Scatter)):
+        if id(a.operation) in updates and updates[id(a.operation)] == updates.get(id(b.operation)):
+            continue  # carries are all that touches their memory
+        if a is b and not a.loops and (a.position in last or isinstance(a.operation, Scatter)):
             continue  # what is written last stays, here as there
-        if pass_each_other(a.region.view, b.region.view, loop.index) or not overlap(
-            spread(a.region, (loop,)), spread(b.region, (loop,))
+        first_touched, then_touched = spread(a.region, a.loops), spread(b.region, b.loops)
+        if pass_each_other(first_touched.view, then_touched.view, loop.index) or not overlap(
+            spread(first_touched, (loop,)), spread(then_touched, (loop,))
         ):
             continue
         searches += 1

@@ -41,7 +41,7 @@ in all iterations; memory that is seen in any other way stays as it is.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -117,13 +117,15 @@ def order_for(buffer: Buffer, accesses: Sequence[Reached]) -> tuple[int, ...] | 
         return None
     if sum(n > 1 for n in shape) < 2 or not any(a.ranges and is_apart(a.view) for a in accesses):
         return None
-    along: Counter[int] = Counter()
+    along: dict[int, float] = defaultdict(float)
     for access in accesses:
         moved = axes_moved(buffer, access)
         if moved is None:
             return None
-        if moved and access.view.size >= LEAST_ROW:  # what goes along several axes stays beside what else lies so
-            along[moved[0] if len(moved) == 1 else len(shape) - 1] += access.times * access.view.size
+        if len(moved) == 1 and access.view.size >= LEAST_ROW:
+            along[moved[0]] += access.times * access.view.size
+        elif moved and access.view.size >= LEAST_ROW:  # it may go either way, but stays beside what else lies so
+            along[len(shape) - 1] += access.times * access.view.size / 2
     last = max(along, key=lambda axis: along[axis], default=None)
     if last is None or along[last] <= along[len(shape) - 1]:
         return None

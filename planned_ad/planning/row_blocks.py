@@ -63,7 +63,8 @@ BLOCK_NBYTES = 1 << 14  # of what is kept of one block: half of a cache of the f
 MOST_NBYTES = 1 << 18  # of one block; a cache of the second level
 SHORT = 32  # numbers in a row, at most, for rows to be side by side in vectors
 LANES = 8  # rows, at least, for that
-LOOP_WORTH = 1 << 20  # bytes that are not kept whole where blocks run through loops: what does not fit a cache
+PAGE = 1 << 12  # bytes: rows that are so far apart, or a multiple, have the same few places in a cache
+LOOP_WORTH = 1 << 18  # bytes that are not kept whole where blocks run through loops: what does not fit a cache
 LOOP_NBYTES = 1 << 16  # of what is kept of one block that runs through loops
 LOOP_MOST_NBYTES = 1 << 20
 LOOP_ROWS = 64  # rows of a block that runs through loops, where they stay in a cache: each iteration has its cost
@@ -107,8 +108,17 @@ def blocks_of(operations: Sequence[Operation], around: Path = ()) -> Iterator[tu
 
 
 def is_large(block: Sequence[Operation]) -> bool:
-    inside = list(walk(tuple(block)))
-    return sum(op.out.nbytes for op in inside if isinstance(op, Apply)) >= WORTH and len(inside) <= MOST_OPERATIONS
+    """Whether there is much to keep: of what loops compute, the derivative may keep the values of all iterations."""
+    return made_nbytes(block) >= WORTH and sum(1 for _ in walk(tuple(block))) <= MOST_OPERATIONS
+
+
+def made_nbytes(block: Sequence[Operation]) -> int:
+    """Bytes of arrays that a block computes."""
+    made = sum(op.out.nbytes for op in block if isinstance(op, Apply) and op.out.shape)
+    for op in block:
+        times = int(op.trips) if isinstance(op, Loop) else 1
+        made += times * sum(map(made_nbytes, op.blocks))
+    return made
 
 
 def block_at(operations: tuple[Operation, ...], path: Path) -> tuple[Operation, ...]:
@@ -268,7 +278,7 @@ class RowBlocks:
         rows = [self.made[id][1].outputs[0] for id in self.rowwise.axes if id in self.kept]
         memory = sum(self.tape.buffers[id].nbytes for id in self.local)
         found = memory + sum(v.nbytes for v in rows if v.id not in self.stored)
-        return found if not self.rowwise.loops or found >= LOOP_WORTH else 0
+        return found if not self.rowwise.loops or self.crowds() or found >= LOOP_WORTH else 0
 
     def at(self, place: Place) -> list[Operation]:
         return [op for op, found in zip(self.tape.operations, self.rowwise.places) if found is place]
@@ -337,8 +347,16 @@ class RowBlocks:
             least = min(least, LANES)
         if not self.rowwise.loops:
             return rows_together(self.extent, self.row_nbytes(), max(least, self.rowwise.least), BLOCK_NBYTES)
+        if self.crowds():
+            return rows_together(self.extent, self.row_nbytes(), max(LANES, self.rowwise.least), 0)
         least = max(least, self.loop_rows(), self.rowwise.least)
         return rows_together(self.extent, self.row_nbytes(), least, LOOP_NBYTES)
+
+    def crowds(self) -> bool:
+        """Whether beside loops rows of arrays from outside are gone through that drive one another out of a cache."""
+        touches = (touch for found in self.rowwise.touches[Place.ROWS].values() for touch in found)
+        moves = ((self.tape.buffers[touch.region.buffer], touch.step) for touch in touches)
+        return any(b.visible and step and step * b.dtype.itemsize % PAGE == 0 for b, step in moves)
 
     def loop_rows(self) -> int:
         """How many rows are worth an iteration: enough for the strips of memory that it passes to be read at speed."""

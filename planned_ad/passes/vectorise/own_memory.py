@@ -37,13 +37,13 @@ v13 = reduce_sum(v10, axes=(0, 1))
 v14 = add(v0, v13)
 return v14
 
-Requires the body of a loop without blocks; ensures the same numbers. Iterations that hand nothing on through such
+Requires the body of a loop without branches; ensures the same numbers. Iterations that hand nothing on through such
 memory may run side by side, and what is in it may turn out to be no memory at all (`passes/held_once.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,7 +52,7 @@ from ...analysis.enclosing import certainly_runs
 from ...regions.affine import Ragged, loop_index
 from ...regions.regions import Region, View, c_strides, contiguous, is_fixed, show
 from ...tape.builder import TapeBuilder
-from ...tape.tape import Buffer, Load, Loop, Operation, Scatter, Store
+from ...tape.tape import Buffer, Load, Loop, Operation, Scatter, Store, walk
 from .lifting import MOST_ELEMENTS, MOST_NEAR, SHORT
 
 
@@ -72,23 +72,35 @@ def with_own_memory(builder: TapeBuilder, loop: Loop, accesses: Mapping[int, int
     """`accesses`: how many there are of each buffer in the whole program."""
     if isinstance(loop.trips, Ragged) or abs(loop.step) != 1 or loop.stops or not certainly_runs(loop):
         return FilledAnew(loop, ())
+    is_nest = any(isinstance(op, Loop) for op in loop.body)
     moved: dict[int, Buffer] = {}
     back = []
-    for id, inside in accesses_in(loop.body).items():
+    for id, inside in accesses_in(op for op in walk(loop.body) if not op.blocks).items():
         buffer = builder.buffers[id]
         size = buffer.view.size
-        most = MOST_ELEMENTS if size <= SHORT else MOST_NEAR
+        most = MOST_ELEMENTS if size <= SHORT or is_nest else MOST_NEAR
         is_worth_it = not buffer.visible and inside > 1 and 0 < size * loop.trips <= most
         if not is_worth_it or not is_filled_anew(loop.body, buffer):
             continue
-        shape = buffer.shape
-        moved[id] = own = builder.new_buffer("local", buffer.label, buffer.dtype, contiguous((loop.trips, *shape)))
+        builder.line = buffer.line
+        moved[id] = own = own_buffer(builder, loop, buffer.label, buffer.dtype, buffer.shape)
         if inside != accesses[id]:
-            last = View((loop.trips - 1) * size, shape, c_strides(shape))
+            last = View((loop.trips - 1) * size, buffer.shape, c_strides(buffer.shape))
             back.append((Region(own.id, last), Region(id, buffer.view)))
     if not moved:
         return FilledAnew(loop, ())
     return FilledAnew(replace(loop, body=tuple(in_own(op, loop, moved) for op in loop.body)), tuple(back))
+
+
+def own_buffer(builder: TapeBuilder, loop: Loop, label: str, dtype: np.dtype, shape: tuple[int, ...]) -> Buffer:
+    """Memory with a place for each iteration."""
+    return builder.new_buffer("local", label, dtype, contiguous((loop.trips, *shape)))
+
+
+def place_in_own(own: Buffer, loop: Loop, view: View) -> Region:
+    """`view` of the place of an iteration."""
+    place = (loop_index(loop.index) - loop.start) * (loop.step * (own.view.size // own.shape[0]))
+    return Region(own.id, replace(view, offset=view.offset + place))
 
 
 def accesses_in(body: Iterable[Operation]) -> dict[int, int]:
@@ -105,29 +117,32 @@ def is_filled_anew(body: Sequence[Operation], buffer: Buffer) -> bool:
     if buffer.view != contiguous(buffer.shape):
         return False
     filled = np.zeros(buffer.view.size, bool)
-    for op, region in touching(body, buffer.id):
-        if not isinstance(op, Load | Store | Scatter):
-            return False
-        if isinstance(op, Store) and not op.accumulate:
-            if is_fixed(region.view):
-                show(filled, region.view)[...] = True
-        elif not filled.all() and not (is_fixed(region.view) and show(filled, region.view).all()):
-            return False
-    return bool(filled.all())
+    return fills(body, buffer.id, filled) and bool(filled.all())
 
 
-def touching(body: Sequence[Operation], buffer: int) -> Iterator[tuple[Operation, Region]]:
+def fills(body: Sequence[Operation], buffer: int, filled: np.ndarray) -> bool:
+    """Note which elements a body stores to; False if it looks at one that is not `filled` by then."""
     for op in body:
-        for region in (*op.reads, *op.writes):
-            if region.buffer == buffer:
-                yield op, region
+        regions = [region for region in (*op.reads, *op.writes) if region.buffer == buffer]
+        if isinstance(op, Loop) and regions:
+            if not fills(op.body, buffer, filled if certainly_runs(op) else filled.copy()):
+                return False
+        elif isinstance(op, Store) and regions and not op.accumulate:
+            if is_fixed(op.region.view):
+                show(filled, op.region.view)[...] = True
+        elif regions:
+            if not isinstance(op, Load | Store | Scatter):
+                return False
+            view = op.region.view
+            if not filled.all() and not (is_fixed(view) and show(filled, view).all()):
+                return False
+    return True
 
 
 def in_own(op: Operation, loop: Loop, moved: Mapping[int, Buffer]) -> Operation:
     """`op`, on the place of its iteration."""
+    if op.blocks:
+        return op.with_blocks(*(tuple(in_own(inner, loop, moved) for inner in block) for block in op.blocks))
     if not isinstance(op, Load | Store | Scatter) or op.region.buffer not in moved:
         return op
-    own = moved[op.region.buffer]
-    place = (loop_index(loop.index) - loop.start) * (loop.step * (own.view.size // own.shape[0]))
-    view = op.region.view
-    return replace(op, region=Region(own.id, replace(view, offset=view.offset + place)))
+    return replace(op, region=place_in_own(moved[op.region.buffer], loop, op.region.view))

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...analysis.enclosing import inside, never_runs
@@ -48,8 +48,9 @@ from ..dead_code import drop_dead
 from ..inline import end_of_indices
 from ..rewrite import rewrite
 from ..short_loops import MOST_TRIPS
-from .growing_products import NotCut, growing_products
+from .growing_products import Lift, NotCut, growing_products
 from .handed_on import loads_itself
+from .interchange import interchanged
 from .lifting import MOST_NEAR, SHORT, Lifting
 from .loop_products import with_products
 from .own_memory import accesses_in, with_own_memory
@@ -60,29 +61,39 @@ from .streaming import streams
 def vectorise(tape: Tape) -> Tape:
     """Requires a primal tape; ensures the same numbers, up to the order of sums.
 
-    Innermost loops first; what was around one is tried when that has become operations on short arrays.
+    Innermost loops first; what was around one is tried when that has become operations on short arrays. Those that
+    are left change places.
     """
     assert tape.turn == len(tape.operations)
     if not any(isinstance(op, Loop) for op in walk(tape.operations)):
         return tape
-    widest = MOST_NEAR
+    widest, interchanges = MOST_NEAR, False
     while True:
         tape = drop_dead(rewrite(tape))
-        walker = _Vectorising(tape, widest)
+        walker = _Vectorising(tape, widest, interchanges)
         operations = walker.block(tape.operations, (), Iterations())
-        if not walker.changed:
+        if walker.changed:
+            buffers = tuple(walker.builder.buffers)
+            tape = replace(tape, buffers=buffers, operations=operations, turn=len(operations))
+            widest, interchanges = SHORT, False
+        elif interchanges or not any(map(is_nest, walk(tape.operations))):
             return tape
-        buffers = tuple(walker.builder.buffers)
-        tape = replace(tape, buffers=buffers, operations=operations, turn=len(operations))
-        widest = SHORT
+        else:
+            interchanges = True
+
+
+def is_nest(op: Operation) -> bool:
+    """Whether it is a loop around loops."""
+    return isinstance(op, Loop) and any(isinstance(inner, Loop) for inner in walk(op.body))
 
 
 class _Vectorising:
-    """One walk over a tape."""
+    """One walk over a tape: loops become array operations, or, where there are none such, change places."""
 
-    def __init__(self, tape: Tape, widest: int):
+    def __init__(self, tape: Tape, widest: int, interchanges: bool):
         self.builder = rebuilt(tape)
         self.widest = widest
+        self.interchanges = interchanges
         self.changed = False
         everything = list(walk(tape.operations))
         self.constants = {op.out.id: op.data for op in everything if isinstance(op, Constant)}
@@ -106,11 +117,14 @@ class _Vectorising:
     def written(
         self, op: Operation, loops: tuple[Loop, ...], around: Iterations, before: Sequence[Operation]
     ) -> tuple[Operation, ...]:
-        if isinstance(op, Loop) and not any(isinstance(inner, Loop) for inner in walk(op.body)):
+        if isinstance(op, Loop):
+            if is_nest(op):
+                found = self.interchanged(op, loops, around) if self.interchanges else None
+                return found or (replace(op, body=self.block(op.body, (*loops, op), inside(around, op))),)
+            if self.interchanges:
+                return (op,)
             own = loads_itself(op, before)
             return self.lifted(own, loops, around) or self.cut(own, loops, around) or (op,)
-        if isinstance(op, Loop):
-            return (replace(op, body=self.block(op.body, (*loops, op), inside(around, op))),)
         return (op.with_blocks(*(self.block(block, loops, around) for block in op.blocks)),)
 
     def lifted(
@@ -140,17 +154,33 @@ class _Vectorising:
 
     def cut(self, op: Loop, loops: tuple[Loop, ...], around: Iterations) -> tuple[Operation, ...] | None:
         """The loop with products that grow as products of blocks; None where it has none."""
-        known, changed = len(self.builder.buffers), self.changed
+        lift = self.lift_inside(loops, around, of_any_size=True)
+        return self.tried(lambda: growing_products(self.builder, op, loops, lambda: next(self.indices), lift))
+
+    def interchanged(self, op: Loop, loops: tuple[Loop, ...], around: Iterations) -> tuple[Operation, ...] | None:
+        """The loops inside of a loop around array operations; None where it has to stay as it is."""
+        lift = self.lift_inside(loops, around)
+        return self.tried(
+            lambda: interchanged(self.builder, op, loops, self.accesses, self.constants, self.private, lift)
+        )
+
+    def lift_inside(self, loops: tuple[Loop, ...], around: Iterations, of_any_size: bool = False) -> Lift:
+        """`lifted` for loops inside of `loops`, and of others."""
 
         def lift(piece: Loop, outer: tuple[Loop, ...]) -> tuple[Operation, ...] | None:
             iterations = around
             for loop in outer[len(loops) :]:
                 iterations = inside(iterations, loop)
-            return self.lifted(piece, outer, iterations, of_any_size=True)
+            return self.lifted(piece, outer, iterations, of_any_size)
 
+        return lift
+
+    def tried(self, write: Callable[[], tuple[Operation, ...]]) -> tuple[Operation, ...] | None:
+        """What `write` makes of a loop; None where that has no such form."""
+        known, changed = len(self.builder.buffers), self.changed
         try:
-            found = growing_products(self.builder, op, loops, lambda: next(self.indices), lift)
-        except NotCut:
+            found = write()
+        except (NotCut, NotIndependent, NotSelectable):
             del self.builder.buffers[known:]
             self.changed = changed
             return None

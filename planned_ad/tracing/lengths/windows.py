@@ -20,7 +20,7 @@ from .run_time_slices import is_run_time
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class WindowSlice:
     """Elements `first`, `first + step`, ... of an axis, `length` of them; `stop` is the bound behind them."""
 
     first: Value
@@ -63,7 +63,7 @@ def windowed(array: Any, key: Any) -> tuple[Any, tuple[Any, ...]] | None:
     return type(array)(recorder, storage, array.geometry[start]), tuple(parts)
 
 
-def _window(recorder: Recorder, part: Any, extent: int) -> Window | None:
+def _window(recorder: Recorder, part: Any, extent: int) -> WindowSlice | None:
     if type(part) is not slice or part.start is None or part.stop is None:
         return None
     step = 1 if part.step is None else part.step
@@ -74,11 +74,11 @@ def _window(recorder: Recorder, part: Any, extent: int) -> Window | None:
     distance = limits.sum_of(stop) - limits.sum_of(first)
     if not isinstance(distance, int) or recorder.builder.line in recorder.scopes.decisions.stretched:
         return None
-    found = Window(first, stop, step, len(range(0, distance, step)))
+    found = WindowSlice(first, stop, step, len(range(0, distance, step)))
     return found if found.length and type(extent) is int and found.gap < extent else None
 
 
-def _place(recorder: Recorder, window: Window, extent: int) -> Value:
+def _place(recorder: Recorder, window: WindowSlice, extent: int) -> Value:
     """How far from the start of the axis a window lies, guarded to be within it."""
     apply, zero = recorder.apply, recorder.constant(0, INT)
     least = window.first if window.step > 0 else apply("subtract", window.first, recorder.constant(window.gap, INT))
