@@ -43,7 +43,8 @@ class Program:
         pick, kind, time = self.random, self.random.random(), self.loops[-1]
         update = pick.choice(UPDATES)
         if kind < 0.4:
-            return [f"{pick.choice(VARIABLES)} {update} {self.number()}"]
+            number = self.number()
+            return [f"{pick.choice(VARIABLES)} {update} {f'np.tanh({number})' if update == '*=' else number}"]
         if kind < 0.52:
             return [f"s {pick.choice(['+=', '-='])} {self.number()}"]
         if kind < 0.6:
