@@ -39,6 +39,7 @@ from ..passes.repeated_factors import products_of_repeated
 from ..passes.rewrite import rewrite
 from ..passes.short_axes import write_out_short_axes
 from ..passes.short_loops import write_out_short_loops
+from ..passes.small_matrices import small_matrices_in_numbers
 from ..passes.stored_along import stored_along
 from ..passes.stored_order import in_stored_order
 from ..passes.sums_by_parts import sums_by_parts
@@ -135,6 +136,7 @@ def differentiated(
             tape = privatise(tape, early, write_back=True)
     tape = rewrite(hoist_invariants(write_out_short_loops(vectorise(tape)), loads=True))
     for passed in (
+        small_matrices_in_numbers,
         run_upwards,
         narrow,
         without_held_once,
