@@ -23,6 +23,7 @@ from ..differentiate.shadows import new_shadow
 from ..differentiate.sweep import Sweep
 from ..passes.dead_code import drop_dead
 from ..passes.invariants import hoist_invariants
+from ..passes.small_matrices import small_matrices_in_numbers
 from ..passes.known_zeros import forward_zeros
 from ..passes.rewrite import rewrite
 from ..passes.vectorise.vectorise import vectorise
@@ -110,7 +111,7 @@ class Segment:
             results=(mark.out, *values),
             turn=len(own) + 1,
         )
-        tape = hoist_invariants(vectorise(tape), loads=True)
+        tape = small_matrices_in_numbers(hoist_invariants(vectorise(tape), loads=True))
         builder.buffers += tape.buffers[len(builder.buffers) :]
         builder.next_value = next_value(tape)
         names = (

@@ -96,14 +96,14 @@ def is_of_small_matrices(op: Operation) -> bool:
     large = {v.id for v in op.inputs if v.size > MOST_NUMBERS}
     count = 0
     for inner in body:
-        found = numbers_in(inner, large)
+        found = count_of_numbers(inner, large)
         if found is None:
             return False
         count += found
     return count <= MOST_WRITTEN_OUT
 
 
-def numbers_in(op: Operation, large: set[int]) -> int | None:
+def count_of_numbers(op: Operation, large: set[int]) -> int | None:
     """How many operations on numbers `op` is; None where it stays what it is, and what is around it."""
     shapes = (*(v.shape for v in op.outputs), *(r.shape for r in ((*op.reads, *op.writes) if not op.blocks else ())))
     if any(is_ragged(shape) or math.prod(shape) > MOST_NUMBERS for shape in shapes):
@@ -114,7 +114,7 @@ def numbers_in(op: Operation, large: set[int]) -> int | None:
         case Load() | Store():
             return op.region.view.size
         case Apply():
-            if not is_written_out(op):
+            if not works_on_numbers(op):
                 return sum(v.size for v in (*op.operands, op.out) if v.id not in large)
             if any(v.id in large for v in op.operands):
                 return None
@@ -122,13 +122,13 @@ def numbers_in(op: Operation, large: set[int]) -> int | None:
             if rule.kind == "elementwise" and rule.cost >= COSTLY and op.out.size > MOST_COSTLY:
                 return None
             if op.primitive == "contract":
-                extents = {label: n for own, v in labelled(op) for label, n in zip(own, v.shape)}
+                extents = {label: n for own, v in with_labels(op) for label, n in zip(own, v.shape)}
                 return 2 * math.prod(extents.values())
             return op.out.size if rule.kind == "elementwise" else sum(v.size for v in op.operands)
     return None
 
 
-def is_written_out(op: Apply) -> bool:
+def works_on_numbers(op: Apply) -> bool:
     """Whether an operation on arrays is one on their numbers."""
     kind = RULES[op.primitive].kind
     if kind == "view":
@@ -143,7 +143,7 @@ def is_of_one_number(op: Apply) -> bool:
     )
 
 
-def labelled(op: Apply) -> list[tuple[tuple[int, ...], Value]]:
+def with_labels(op: Apply) -> list[tuple[tuple[int, ...], Value]]:
     return list(zip((op.params["a_labels"], op.params["b_labels"]), op.operands))
 
 
@@ -199,7 +199,7 @@ class NumberWriter:
         return [found[place.view.offset] for place in places_in(region)]
 
     def apply(self, op: Apply) -> None:
-        if not is_written_out(op):
+        if not works_on_numbers(op):
             operands = tuple(self.together(v) for v in op.operands)
             out = self.builder.apply(op.primitive, *operands, **op.params)
             if out.shape:
@@ -242,7 +242,7 @@ class NumberWriter:
         return [self.chain(CHAINS[op.primitive], [self.of(operand)[k] for k in row]) for row in order]
 
     def product(self, op: Apply) -> list[Value]:
-        extents = {label: n for own, v in labelled(op) for label, n in zip(own, v.shape)}
+        extents = {label: n for own, v in with_labels(op) for label, n in zip(own, v.shape)}
         kept = op.params["out_labels"]
         summed = [label for label in extents if label not in kept]
         found = []
@@ -251,7 +251,7 @@ class NumberWriter:
             for along in itertools.product(*(range(extents[label]) for label in summed)):
                 index = dict(zip((*kept, *summed), (*at, *along)))
                 terms.append(
-                    self.builder.apply("multiply", *(self.number_at(own, v, index) for own, v in labelled(op)))
+                    self.builder.apply("multiply", *(self.number_at(own, v, index) for own, v in with_labels(op)))
                 )
             found.append(self.chain("add", terms))
         return found

@@ -22,6 +22,7 @@ from ...differentiate.reverse import reverse
 from ...errors import ArgumentError, UnsupportedError
 from ...passes.boundary import privatise, written_before_guards
 from ...passes.invariants import hoist_invariants
+from ...passes.small_matrices import small_matrices_in_numbers
 from ...passes.vectorise.vectorise import vectorise
 from ...plan import Plan
 from ...python.callbacks import raise_pending
@@ -98,7 +99,7 @@ def sweep_tape(traced: Trace, row: CallKind) -> Tape:
     early = written_before_guards(tape)
     if early:
         tape = privatise(tape, early, write_back=True)
-    tape = hoist_invariants(vectorise(tape), loads=True)
+    tape = small_matrices_in_numbers(hoist_invariants(vectorise(tape), loads=True))
     if not row.is_reverse:
         tape = finished(forward(tape))
         results = [id for id in tape.arguments if tape.buffers[id].kind == "result"]
