@@ -23,9 +23,9 @@ from ..differentiate.shadows import new_shadow
 from ..differentiate.sweep import Sweep
 from ..passes.dead_code import drop_dead
 from ..passes.invariants import hoist_invariants
-from ..passes.small_matrices import small_matrices_in_numbers
 from ..passes.known_zeros import forward_zeros
 from ..passes.rewrite import rewrite
+from ..passes.small_matrices import small_matrices_in_numbers
 from ..passes.vectorise.vectorise import vectorise
 from ..regions.affine import Extent, loop_index, ragged
 from ..regions.regions import Region, View, contiguous
