@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...regions.affine import affine, substitute
+from ...regions.affine import Extent, affine, substitute
 from ...regions.regions import View, contiguous
 from ...tape.tape import Buffer
 from ..lengths.run_time_arrays import RunTimeArray
-from ..record.aliases import NONE, Refusal, Standing, copy_of
+from ..record.aliases import NONE, Refusal, Standing
 from ..record.lost_variables import Lost
 from ..record.promotion import INT
 from ..record.storage import Storage
@@ -24,6 +24,7 @@ from ..values.scalar_tracer import ScalarTracer
 from .columns import element_form, stored
 from .form import HandedOn, NotCarried, Stores
 from .forms import Count, Items, Moving, Nothing, Rows, Unchanged, innermost_form, joined, moved
+from .handed import Handed
 from .held import (
     described,
     has_places,
@@ -38,6 +39,7 @@ from .held import (
     zero_like,
 )
 from .letters import CODE, Letters, all_texts, may_be_text
+from .moving_lengths import NextLength, NextListLength
 from .none_or_value import PARTS, NoneOrValue
 from .object_copies import is_of_numbers, may_be_copied
 from .state import State
@@ -65,24 +67,6 @@ class NextNumber(Number):
         if self.is_python and not is_python:
             self.is_python, self.changed = False, True
         return super().leave(recorder, value, index)
-
-
-@dataclass(kw_only=True)
-class Handed:
-    """Of what lies in memory of its own: for which memories that stands."""
-
-    depth: int
-    standing: Standing
-    refuse: Refusal
-    storage: Storage | None = field(default=None, compare=False)
-
-    def memory_for(self, recorder: Recorder, index: int, base: np.ndarray, buffer: Buffer) -> Storage:
-        """The memory in an iteration, or after the loop."""
-        storage = self.storage = Storage(base, buffer.line, buffer=buffer, depth=self.depth)
-        storage.name = (recorder.scopes.indices, "copy", buffer.id)
-        over = index not in recorder.scopes.indices
-        recorder.copies.made(storage, copy_of(self.standing, self.refuse, over=over))
-        return storage
 
 
 @dataclass(kw_only=True)
@@ -191,8 +175,9 @@ def wraps_early(number: Any) -> bool:
 class Joiner:
     """Finds the form in which a variable goes from one iteration to the next; makes the memory for it."""
 
-    def __init__(self, recorder: Recorder, depth: int, index: int, refuse: Refusal):
-        self.recorder, self.depth, self.index, self.refuse = recorder, depth, index, refuse
+    def __init__(self, recorder: Recorder, depth: int, index: int, refuse: Refusal, trips: Callable[[], Extent | None]):
+        """`trips`: how many iterations there are, so far as that is known by now."""
+        self.recorder, self.depth, self.index, self.refuse, self.trips = recorder, depth, index, refuse, trips
         self.initial: list[tuple[Buffer, Any]] = []  # what memory holds before the first iteration
         self.arrays: list[tuple[Storage, Storage, View]] = []  # memory after and before, and where the array lies in it
         self.then, self.now = State(), State()  # before the loop, and after the iteration
@@ -224,8 +209,10 @@ class Joiner:
             alone = sum(v.storage is new.storage for v in self.now.arrays()) == 1 and type(new.storage) is Storage
             if memory_of(old) is memory_of(new) and old.layout == moved(new.layout, self.index, -1):
                 return Moving(new, new.layout)
-            if new.shape != old.shape or new.dtype != old.dtype or not (new.storage.depth > self.depth or alone):
+            if new.dtype != old.dtype or not (new.storage.depth > self.depth or alone):
                 return Nothing()
+            if new.shape != old.shape:
+                return self.join_lengths(name, old, new) or Nothing()
             return self.join_arrays(name, old, new)
         if type(old) is type(new) is RunTimeArray:
             return Nothing()
@@ -305,6 +292,50 @@ class Joiner:
             standing=standing, refuse=self.refuse,
         )  # fmt: skip
 
+    def join_lengths(self, name: str, old: Any, new: Any) -> HandedOn | None:
+        """Of arrays that get shorter or longer."""
+        if old.ndim != new.ndim or old.shape[1:] != new.shape[1:]:
+            return None
+        step = new.shape[0] - old.shape[0]
+        return self.of_length(NextLength, name, old, new, old.shape[0], step, old.shape[1:], old.dtype)
+
+    def of_length(
+        self, kind: Any, name: str, old: Any, new: Any, start: int, step: int, rest: tuple[int, ...], dtype: np.dtype,
+        **more: Any
+    ) -> HandedOn | None:  # fmt: skip
+        """The form of what gets longer by `step` each time; None where who knows how often."""
+        recorder, copies = self.recorder, self.recorder.copies
+        trips = self.trips()
+        if trips is None or recorder.scopes.bounds(trips)[0] < 0:
+            return None
+        most = recorder.scopes.bounds(start + trips * step)[1]
+        base = np.empty((max(start, most), *rest), dtype)
+        buffer = recorder.builder.new_buffer("local", name, base.dtype, contiguous(base.shape))
+        self.initial.append((buffer, old))
+        standing = Standing(buffer.id, copies.names_in(old), left=copies.names_in(new))
+        return kind(
+            buffer=buffer, base=base, start=start, step=step, trips=self.trips, depth=self.depth, standing=standing,
+            refuse=self.refuse, **more,
+        )  # fmt: skip
+
+    def has_another_length(self, old: Any, new: Any) -> bool:
+        """Whether two are lists of like numbers, of another length each, and the loop runs a known number of times."""
+        if type(new) is not TracedList or not isinstance(old, new.kind) or self.trips() is None:
+            return False
+        form, before = (stored(element_form(self.recorder, items, -1)) for items in (new, old))
+        if not (isinstance(form, Rows) and isinstance(before, Rows) and isinstance(form.each, Number)):
+            return False
+        is_like = is_list_of(self.recorder, replace(form, length=before.length), old, first=True)
+        return is_like and before.length != form.length and not new.is_plain
+
+    def join_list_lengths(self, name: str, old: Any, new: TracedList) -> HandedOn | None:
+        """Of lists of numbers that get shorter or longer."""
+        form, before = (stored(element_form(self.recorder, items, -1)) for items in (new, old))
+        assert isinstance(form, Rows) and isinstance(before, Rows) and isinstance(form.each, Number)
+        leaf, step = replace(form.each, memory=None), form.length - before.length
+        more = {"like": new, "leaf": leaf}
+        return self.of_length(NextListLength, name, old, new, before.length, step, (), leaf.dtype, **more)
+
     def join_lists(self, name: str, old: Any, new: Any) -> HandedOn:
         """Of a list that a loop has filled, before or after the iteration."""
         recorder = self.recorder
@@ -313,6 +344,8 @@ class Joiner:
         leaf, lengths = innermost_form(form)
         if not isinstance(form, Rows) or not isinstance(leaf, Number | Array):
             return Nothing()
+        if self.has_another_length(old, new):
+            return self.join_list_lengths(name, old, new) or Nothing()
         if not (is_list_of(recorder, form, new) and is_list_of(recorder, form, old, first=True)):
             return Nothing()
         buffer = recorder.builder.new_buffer("local", name, leaf.dtype, contiguous((*lengths, *leaf.shape)))

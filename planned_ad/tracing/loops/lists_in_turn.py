@@ -5,7 +5,7 @@ Where nobody else has either, the one that was there comes to hold what the othe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...python.liveness import is_live
@@ -19,11 +19,16 @@ if TYPE_CHECKING:
     from ..record.scopes import Site
 
 Turn = tuple[Key, Place, Any, Any]
+Even = Callable[[Key, Any, Any], bool]
 
 
-def take_turns(recorder: Recorder, before: State, now: State) -> bool:
-    """Leave in each place the list that was there before, which comes to hold what the other does; whether any did."""
-    of_lists = [turn for turn in in_turn(before, now) if is_any_list(turn[2]) and is_any_list(turn[3])]
+def take_turns(recorder: Recorder, before: State, now: State, is_even: Even = lambda key, old, new: False) -> bool:
+    """Leave in each place the list that was there before, which comes to hold what the other does; whether any did.
+
+    Lists whose length `is_even`, place by place, are no matter of this.
+    """
+    turns = [turn for turn in in_turn(before, now) if is_any_list(turn[2]) and is_any_list(turn[3])]
+    of_lists = [turn for turn in turns if not is_even(turn[0], turn[2], turn[3])]
     waiting = [turn for turn in of_lists if not is_dead(turn[1])]
     for _, _, old, new in waiting:
         follow_lists_in_turn(recorder, old, new)

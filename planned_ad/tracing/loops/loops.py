@@ -30,6 +30,7 @@ from .letters import has_letters
 from .list_growth import Growth
 from .lists_in_turn import is_dead, take_turns
 from .loop_aliases import LoopCopies
+from .moving_lengths import NextListLength, place_for
 from .none_or_value import NoneOrValue
 from .passes import Comparison
 from .recorded_loop import WaysOut
@@ -87,7 +88,7 @@ class LoopTrace:
         for name in self.targets:
             self.origin.values.pop((id(self.frame), "local", name), None)
         self.copies = LoopCopies(self)
-        self.joiner = Joiner(self.recorder, self.depth, self.index, self.copies.refused)
+        self.joiner = Joiner(self.recorder, self.depth, self.index, self.copies.refused, self.even_trips)
         self.branches = Branches(self)
         self.growth = Growth(self)
         self.comparison = Comparison(self)
@@ -155,7 +156,7 @@ class LoopTrace:
             return True
         self.growth.settle()
         now = self.capture()
-        while take_turns(self.recorder, self.origin, now):
+        while take_turns(self.recorder, self.origin, now, self.has_even_length):
             now = self.capture()
         self.refuse_hidden(now)
         self.refuse_growth(now)
@@ -307,7 +308,8 @@ class LoopTrace:
         with scopes.before(self.depth):
             for buffer, initial in self.joiner.initial:
                 value = recorder.value_of(initial, buffer.dtype)
-                recorder.builder.store(buffer.whole, recorder.builder.broadcast(value, buffer.whole.view.shape))
+                place = place_for(buffer, value)
+                recorder.builder.store(place, recorder.builder.broadcast(value, place.shape))
             self.growth.prepare()
         scopes.open.pop()
         scopes.absorb(scope)
@@ -343,7 +345,7 @@ class LoopTrace:
         self.growth.close(after)
         builder.line = self.line
         for buffer, value in [*stores, *leaving.stores]:
-            builder.store(buffer.whole, value)
+            builder.store(place_for(buffer, value), value)
         self.end_body()
         body = tuple(recorder.scopes.leave(self.scope))
         recorder.scopes.absorb(self.scope)
@@ -383,6 +385,15 @@ class LoopTrace:
     def runs_evenly(self) -> bool:
         """Whether how often it runs is known, or an expression of the loops around."""
         return self.count is None and self.exits is None
+
+    def even_trips(self) -> Extent | None:
+        """How many iterations there are, where each hands on to the next; None where that is not known."""
+        return exact(self.whole_trips) if self.runs_evenly and self.period == 1 else None
+
+    def has_even_length(self, key: Key, old: Any, new: Any) -> bool:
+        """Whether a list that has another length each time may be by as many elements shorter or longer."""
+        carry = self.carries.get(key)
+        return isinstance(carry, NextListLength) or (carry is None and self.joiner.has_another_length(old, new))
 
     @property
     def is_left(self) -> bool:

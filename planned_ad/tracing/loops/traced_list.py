@@ -329,7 +329,7 @@ class TracedList(ListInTrace):
             return self.like([Segment(self.parts[0].column.part(self, key), len(range(total)[key]))])
         given = [bound for bound in _bounds(key) if bound is not None]
         if not isinstance(total, int):
-            raise self.uneven()
+            return self._moving_slice(key, total)
         if not all(type(bound) is int for bound in given):
             raise self.refuse()
         rows = range(total)[key]
@@ -351,6 +351,16 @@ class TracedList(ListInTrace):
                 raise self.refuse()
             first += length
         return self.like(parts if rows.step > 0 or len(self.parts) == 1 else parts[::-1])
+
+    def _moving_slice(self, key: slice, total: Extent) -> TracedList:
+        """Of a list whose length the loops around move: without so many elements in front and at the end."""
+        start, stop = key.start or 0, 0 if key.stop is None else key.stop
+        is_from_ends = type(start) is type(stop) is int and start >= 0 >= stop and (key.stop is None or stop)
+        length = total - start + stop if is_from_ends else -1
+        if len(self.parts) > 1 or key.step not in (None, 1) or self.recorder.scopes.bounds(length)[0] < 0:
+            raise self.uneven()
+        column = self.parts[0].column.part(self, slice(start, self.recorder.scopes.capacity(total)))
+        return self.like([Segment(column, length)])
 
     def __iter__(self) -> Iterator[Any]:
         self.settle()
