@@ -170,7 +170,7 @@ def lists_kept_and_written(x):
     v, kept = [u * 1.0 for u in x], []
     for k in range(17):
         kept.append(v)
-        v = [0.5 * (a + b) for a, b in zip(v, v[1:])]
+        v = [0.5 * (v[j] + v[j + 1]) for j in range(len(v) - 1)]
         v[0] = v[0] * x[k]
     return sum(sum(w) for w in kept) + v[-1]
 

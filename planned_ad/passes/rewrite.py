@@ -36,7 +36,7 @@ from ..analysis.cost import worth_keeping
 from ..analysis.enclosing import never_runs
 from ..analysis.known_contents import KnownContents
 from ..regions.regions import Region, View, compose, contiguous, is_fixed, is_identity, is_ragged
-from ..rules.elementwise import MOST_HALVES
+from ..rules.elementwise import MOST_HALVES, MOST_WHOLE
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.tape import Apply, Branch, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value
@@ -297,7 +297,7 @@ class _Rewrite:
         folded = self.fold(op)
         if folded is not None:
             return folded
-        op = self.with_root(op)
+        op = self.with_known_exponent(op)
         key = (op.primitive, tuple(map(self.origin, op.operands)), op.parameters)
         return self.once(key, lambda: op)
 
@@ -315,6 +315,10 @@ class _Rewrite:
             return operands[1]
         if name == "subtract" and self.number(operands[1]) == 0 and operands[0].shape == op.out.shape:
             return operands[0]
+        if name == "power" and op.out.dtype.kind == "f" and self.number(operands[1]) in (0, 1):
+            if not self.number(operands[1]):
+                return self.constant(np.ones(op.out.shape, op.out.dtype), op) if op.out.size <= FOLD_LIMIT else None
+            return operands[0] if operands[0].shape == op.out.shape else None
         if name == "negative":
             made = self.made.get(operands[0].id)
             if isinstance(made, Apply) and made.primitive == "negative":
@@ -338,12 +342,18 @@ class _Rewrite:
             found if found is not None and found.dtype == op.out.dtype and found.shape in ((), op.out.shape) else None
         )
 
-    def with_root(self, op: Apply) -> Apply:
-        """A power by few halves, by a square root."""
-        halves = 2 * (self.number(op.operands[1]) or 0.0) if op.primitive == "power" else 0.0
-        if halves % 2 != 1 or abs(halves) > MOST_HALVES or op.operands[0].shape != op.out.shape:
+    def with_known_exponent(self, op: Apply) -> Apply:
+        """A power by few halves, by a square root; by a small whole number, by products."""
+        exponent = self.number(op.operands[1]) if op.primitive == "power" else None
+        if exponent is None or op.operands[0].shape != op.out.shape or op.out.dtype.kind != "f":
             return op
-        return replace(op, primitive="half_power", operands=op.operands[:1], parameters=(("n", int(halves)),))
+        if exponent in range(-MOST_WHOLE, MOST_WHOLE + 1) and exponent not in (0, 1):
+            name, n = "integer_power", int(exponent)
+        elif 2 * exponent in range(-MOST_HALVES, MOST_HALVES + 1, 2):
+            name, n = "half_power", int(2 * exponent)
+        else:
+            return op
+        return replace(op, primitive=name, operands=op.operands[:1], parameters=(("n", n),))
 
     def flatten_view(self, op: Apply) -> Apply:
         """A view of a view as one view, where that is affine."""

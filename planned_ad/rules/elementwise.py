@@ -89,6 +89,7 @@ row("rint_product", rint_product, (None, None), ("", ""), cost=3)
 
 
 # Powers.
+MOST_WHOLE = 16  # a whole exponent, up to which a few products are as accurate
 MOST_HALVES = 5  # of an exponent, up to which a root and a few products are as accurate as a whole power of that size
 
 

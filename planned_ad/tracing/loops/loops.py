@@ -30,7 +30,7 @@ from .letters import has_letters
 from .list_growth import Growth
 from .lists_in_turn import is_dead, take_turns
 from .loop_aliases import LoopCopies
-from .moving_lengths import NextListLength, place_for
+from .moving_lengths import has_even_length, place_for
 from .none_or_value import NoneOrValue
 from .passes import Comparison
 from .recorded_loop import WaysOut
@@ -156,7 +156,7 @@ class LoopTrace:
             return True
         self.growth.settle()
         now = self.capture()
-        while take_turns(self.recorder, self.origin, now, self.has_even_length):
+        while take_turns(self.recorder, self.origin, now, lambda *turn: has_even_length(self, *turn)):
             now = self.capture()
         self.refuse_hidden(now)
         self.refuse_growth(now)
@@ -389,11 +389,6 @@ class LoopTrace:
     def even_trips(self) -> Extent | None:
         """How many iterations there are, where each hands on to the next; None where that is not known."""
         return exact(self.whole_trips) if self.runs_evenly and self.period == 1 else None
-
-    def has_even_length(self, key: Key, old: Any, new: Any) -> bool:
-        """Whether a list that has another length each time may be by as many elements shorter or longer."""
-        carry = self.carries.get(key)
-        return isinstance(carry, NextListLength) or (carry is None and self.joiner.has_another_length(old, new))
 
     @property
     def is_left(self) -> bool:

@@ -25,6 +25,7 @@ from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
+    from .recorded_loop import RecordedLoop
 
 
 @dataclass(kw_only=True)
@@ -99,6 +100,12 @@ def is_of_alike(items: TracedList, leaf: Number) -> bool:
     """Whether all in a list are numbers of this form, in memory."""
     parts = items.parts
     return all(type(part) is Segment and joined(part.column.stored(), leaf, exact=True) == leaf for part in parts)
+
+
+def has_even_length(loop: RecordedLoop, key: Any, old: Any, new: Any) -> bool:
+    """Whether a list that has another length each time may be by as many elements shorter or longer."""
+    carry = loop.carries.get(key)
+    return isinstance(carry, NextListLength) or (carry is None and loop.joiner.has_another_length(old, new))
 
 
 def place_for(buffer: Buffer, value: Value) -> Region:

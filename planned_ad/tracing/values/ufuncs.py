@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ...rules.elementwise import MOST_WHOLE
 from ...tape.tape import Value
 from ..record.promotion import BOOL, FLOAT
 from ..record.recorder import Recorder
@@ -286,7 +287,7 @@ def known_power(recorder: Recorder, a: Value, n: float) -> Value:
     """`a ** n` for a known number `n`."""
     if n == 0.5:
         return recorder.apply("sqrt", a)
-    if n != int(n) or (abs(n) > 16 and a.dtype.kind == "f"):
+    if n != int(n) or (abs(n) > MOST_WHOLE and a.dtype.kind == "f"):
         return recorder.apply("power", a, recorder.constant(n, a.dtype))
     n = int(n)
     if n == 0:
