@@ -78,6 +78,11 @@ def overlapping_axes(view: View) -> list[int]:
     return [k for k, n, stride in axes if any(m > n and other == stride for j, m, other in axes if j != k)]
 
 
+def covers_others(view: View, operand: Value, axis: int) -> bool:
+    """Whether a view shows all that there is at one place of an axis."""
+    return view.size * int(operand.shape[axis]) == operand.size
+
+
 class ShortAxes:
     """The short axes of a tape's values, in classes of those that can be written out only together."""
 
@@ -187,6 +192,8 @@ class ShortAxes:
             self.keep(out)
             return
         for axis in range(len(operand.shape)):
+            if not any(step[axis] for step in moves.steps) and covers_others(op.params["view"], operand, axis):
+                self.windows.add((operand.id, axis))  # one of the parts that what is written out would have
             for new, step in enumerate(moves.steps):
                 if step[axis] and out.shape[new] > 1 and is_short_axis(operand, axis):
                     if is_short_axis(out, new):
@@ -256,6 +263,8 @@ class ShortAxes:
                 count["work"] += largest.size
             if kind == "view" and value.id in axes:
                 mixes |= op.operands[0].size * 2 <= value.size and op.operands[0].size > LONGEST
+            if kind == "view" and op.operands[0].id in axes:
+                mixes |= value.size >= LEAST and 2 * value.size <= op.operands[0].size
             short = short_labels(axes, op)
             if short:
                 mixes |= value.size >= LEAST and not has_rows_and_columns(op, short.keys())

@@ -47,6 +47,7 @@ from ..analysis.rowwise import OutOfOrder, Place, RowAccess, Rowwise, clash, dec
 from ..analysis.shared_axes import AxisOf, SharedAxes, is_many
 from ..passes.dead_code import drop_dead
 from ..passes.inline import end_of_indices
+from ..passes.sums_in_loops import adding
 from ..regions.affine import loop_index
 from ..regions.regions import Region, View, contiguous, is_fixed
 from ..rules.table import RULES
@@ -56,7 +57,6 @@ from .anchors import decide_anchors
 from .row_writer import Parted, RowWriter
 from .schedule import BlockedRows
 from .stored_products import stored_products
-from .sums_in_loops import adding
 
 WORTH = 1 << 18  # bytes that are not kept whole: below, they stay in a cache anyway
 BLOCK_NBYTES = 1 << 14  # of what is kept of one block: half of a cache of the first level

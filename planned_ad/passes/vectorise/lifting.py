@@ -26,8 +26,10 @@ meet others.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -36,7 +38,7 @@ from ...analysis.enclosing import certainly_runs, indices_of, stays_inside
 from ...analysis.independence import EXTREMA, Carry, NotIndependent, Sharing, moves
 from ...regions.affine import Affine, Ragged, coefficient, exact, substitute
 from ...regions.bounds import Iterations
-from ...regions.regions import Region, View, c_strides, is_injective, is_ragged
+from ...regions.regions import Region, View, c_strides, contiguous, is_injective, is_ragged
 from ...rules.table import RULES
 from ...tape.builder import TapeBuilder
 from ...tape.tape import Apply, IndexValue, Load, Loop, Operation, Scatter, Store, Value
@@ -172,17 +174,21 @@ class Lifting:
             return not any(own[k] in op.params["out_labels"] for k in axes)
         return op.primitive == "reduce_sum" and axes <= set(op.params["axes"])
 
+    def moved(self, view: View, stride: int = 0) -> View:
+        """`view` in all iterations, an axis in front; `stride` is how far its memory moves from one to the next."""
+        step = coefficient(view.offset, self.loop.index) * self.loop.step
+        first = substitute(view.offset, self.loop.index, self.loop.start)
+        return View(first, (self.count, *view.shape), (step + stride, *view.strides))
+
     def over_indices(self, view: View, stride: int = 0, shown: Value | None = None) -> View:
         """`view` in all iterations; `stride` is how far its memory itself moves from one to the next.
 
         Windows that overlap are refused, since their adjoint would be one of single elements; unless what is `shown` is
         summed up along short axes in the end: `passes.short_axes` writes that out.
         """
-        step = coefficient(view.offset, self.loop.index) * self.loop.step
-        first = substitute(view.offset, self.loop.index, self.loop.start)
-        whole = View(first, (self.count, *view.shape), (step + stride, *view.strides))
+        whole = self.moved(view, stride)
         if self.joins:
-            whole = View(first, (int(self.count) * view.size,), view.strides)
+            whole = View(whole.offset, (int(self.count) * view.size,), view.strides)
         moving = [(n, s) for n, s in zip(whole.shape, whole.strides) if s]
         if not is_injective(View(0, tuple(n for n, _ in moving), tuple(s for _, s in moving))):
             axes = frozenset(k - 1 for k in overlapping_axes(whole) if k)
@@ -314,19 +320,40 @@ class Lifting:
     # Effects.
 
     def store(self, op: Store, is_last: bool) -> None:
-        if moves(op.region, self.loop.index):
+        if moves(op.region, self.loop.index) and op.accumulate:
+            self.add(op)
+        elif moves(op.region, self.loop.index):
             region = Region(op.region.buffer, self.over_indices(op.region.view))
             if not is_injective(region.view):
                 raise NotIndependent("stores that overlap")
             scalar = op.value.id not in self.lifted and op.value.shape == ()
             value = self.here(op.value) if scalar else self.over_iterations(op.value, op.region.shape)
-            self.builder.store(region, value, op.accumulate)
+            self.builder.store(region, value)
         elif op.accumulate:
             self.store_once(op, self.total(op.value, "add"), accumulate=True)
         elif is_last:
             self.store_once(op, self.last(op.value), accumulate=False)
         else:
             raise NotIndependent("the last iteration decides, and there may be none")
+
+    def add(self, op: Store) -> None:
+        """What iterations add to memory that moves: where windows overlap, element by element of these."""
+        whole = self.moved(op.region.view)
+        axes = [k for k in overlapping_axes(whole) if k]
+        lengths = [int(whole.shape[k]) for k in axes]
+        if max(lengths, default=0) > LONGEST_WINDOW or math.prod(lengths) > MOST_IN_WINDOW or self.joins:
+            raise NotIndependent("long windows that overlap")
+        scalar = op.value.id not in self.lifted and op.value.shape == ()
+        value = self.here(op.value) if scalar else self.over_iterations(op.value, op.region.shape)
+        kept = [k for k in range(len(whole.shape)) if k not in axes]
+        for at in itertools.product(*map(range, lengths)):
+            target, source = (
+                without_axes(view, kept, dict(zip(axes, at))) for view in (whole, contiguous(whole.shape))
+            )
+            if not is_injective(target):
+                raise NotIndependent("sums that overlap")
+            part = value if scalar or not axes else self.builder.view(value, source)
+            self.builder.store(Region(op.region.buffer, target), part, accumulate=True)
 
     def store_once(self, op: Store, value: Value, accumulate: bool) -> None:
         if not certainly_runs(self.loop):
@@ -401,6 +428,12 @@ class Lifting:
         indices = tuple(self.over_iterations(v, v.shape) for v in op.indices)
         value = self.over_iterations(op.value, (*op.indices[0].shape, *rest))
         self.builder.scatter(op.region, indices, value, op.accumulate)
+
+
+def without_axes(view: View, kept: Sequence[int], at: Mapping[int, int]) -> View:
+    """A view at one place of some of its axes."""
+    offset = view.offset + sum(k * view.strides[axis] for axis, k in at.items())
+    return View(offset, tuple(view.shape[k] for k in kept), tuple(view.strides[k] for k in kept))
 
 
 def goes_across(loop: Loop) -> bool:

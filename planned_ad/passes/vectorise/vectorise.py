@@ -40,14 +40,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...analysis.enclosing import inside, never_runs
-from ...analysis.independence import NotIndependent, sharing
+from ...analysis.independence import NotIndependent, moves, sharing
 from ...regions.bounds import Iterations
 from ...tape.builder import rebuilt
-from ...tape.tape import Constant, Loop, Operation, Tape, walk
+from ...tape.tape import Constant, Loop, Operation, Store, Tape, walk
 from ..dead_code import drop_dead
 from ..inline import end_of_indices
 from ..rewrite import rewrite
 from ..short_loops import MOST_TRIPS
+from ..sums_in_loops import adding
 from .growing_products import Lift, NotCut, growing_products
 from .handed_on import loads_itself
 from .interchange import interchanged
@@ -124,7 +125,12 @@ class _Vectorising:
             if self.interchanges:
                 return (op,)
             own = loads_itself(op, before)
-            return self.lifted(own, loops, around) or self.cut(own, loops, around) or (op,)
+            return (
+                self.lifted(own, loops, around)
+                or self.lifted_sums(own, loops, around)
+                or self.cut(own, loops, around)
+                or (op,)
+            )
         return (op.with_blocks(*(self.block(block, loops, around) for block in op.blocks)),)
 
     def lifted(
@@ -151,6 +157,12 @@ class _Vectorising:
             return None
         self.changed = True
         return found
+
+    def lifted_sums(self, op: Loop, loops: tuple[Loop, ...], around: Iterations) -> tuple[Operation, ...] | None:
+        """As `lifted`, with what iterations load, add to and store again as what they add to memory."""
+        sums = adding(op)
+        is_other = any(isinstance(o, Store) and o.accumulate and moves(o.region, op.index) for o in sums.body)
+        return self.lifted(sums, loops, around) if is_other else None
 
     def cut(self, op: Loop, loops: tuple[Loop, ...], around: Iterations) -> tuple[Operation, ...] | None:
         """The loop with products that grow as products of blocks; None where it has none."""

@@ -24,7 +24,7 @@ Requires a loop; ensures the same numbers, rounded alike. Nobody else may look a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..tape.tape import Apply, Load, Loop, Operation, Store, Value
@@ -33,17 +33,7 @@ from ..tape.tape import Apply, Load, Loop, Operation, Store, Value
 def adding(loop: Loop) -> Loop:
     """The loop, and those in it, with sums as what is added to memory."""
     body = tuple(adding(op) if isinstance(op, Loop) else op for op in loop.body)
-    made = {v.id: op for op in body for v in op.outputs}
-    uses = Counter(v.id for op in body for v in op.inputs)
-    touches = Counter(region.buffer for op in body for region in (*op.reads, *op.writes))
-    terms: dict[int, list[Value]] = {}  # of a store, by its position
-    gone: set[int] = set()
-    for position, op in enumerate(body):
-        if isinstance(op, Store) and not op.accumulate and touches[op.region.buffer] == 2:
-            links, found = added_terms(op, made, uses)
-            if links:
-                terms[position] = found
-                gone |= links
+    terms, gone = sums_in(body)
     if not terms:
         return replace(loop, body=body)
     new: list[Operation] = []
@@ -54,6 +44,30 @@ def adding(loop: Loop) -> Loop:
         elif not any(v.id in gone for v in op.outputs):
             new.append(op)
     return replace(loop, body=tuple(new))
+
+
+def sums_in(body: Sequence[Operation]) -> tuple[dict[int, list[Value]], set[int]]:
+    """What stores, by position, add to what they have loaded, where nothing else is done with that memory.
+
+    And the values from the loads up to what is stored.
+    """
+    made = {v.id: op for op in body for v in op.outputs}
+    uses = Counter(v.id for op in body for v in op.inputs)
+    touches = Counter(region.buffer for op in body for region in (*op.reads, *op.writes))
+    pairs: Counter[int] = Counter()
+    found: dict[int, tuple[int, set[int], list[Value]]] = {}
+    begun: dict[int, int] = {}  # memory that is being added to, and by which load
+    for position, op in enumerate(body):
+        if isinstance(op, Load):
+            begun[op.region.buffer] = op.out.id
+        elif isinstance(op, Store) and not op.accumulate:
+            links, terms = added_terms(op, made, uses)
+            if begun.pop(op.region.buffer, None) in links:
+                found[position] = op.region.buffer, links, terms
+                pairs[op.region.buffer] += 2
+    alone = {position: sums for position, sums in found.items() if touches[sums[0]] == pairs[sums[0]]}
+    gone = {id for _, links, _ in alone.values() for id in links}
+    return {position: terms for position, (_, _, terms) in alone.items()}, gone
 
 
 def added_terms(store: Store, made: Mapping[int, Operation], uses: Mapping[int, int]) -> tuple[set[int], list[Value]]:
