@@ -348,7 +348,7 @@ class Lifting:
         kept = [k for k in range(len(whole.shape)) if k not in axes]
         for at in itertools.product(*map(range, lengths)):
             target, source = (
-                without_axes(view, kept, dict(zip(axes, at))) for view in (whole, contiguous(whole.shape))
+                at_one_place(view, kept, dict(zip(axes, at))) for view in (whole, contiguous(whole.shape))
             )
             if not is_injective(target):
                 raise NotIndependent("sums that overlap")
@@ -430,7 +430,7 @@ class Lifting:
         self.builder.scatter(op.region, indices, value, op.accumulate)
 
 
-def without_axes(view: View, kept: Sequence[int], at: Mapping[int, int]) -> View:
+def at_one_place(view: View, kept: Sequence[int], at: Mapping[int, int]) -> View:
     """A view at one place of some of its axes."""
     offset = view.offset + sum(k * view.strides[axis] for axis, k in at.items())
     return View(offset, tuple(view.shape[k] for k in kept), tuple(view.strides[k] for k in kept))
