@@ -106,7 +106,8 @@ def is_of_small_matrices(op: Operation) -> bool:
 def count_of_numbers(op: Operation, large: set[int]) -> int | None:
     """How many operations on numbers `op` is; None where it stays what it is, and what is around it."""
     shapes = (*(v.shape for v in op.outputs), *(r.shape for r in ((*op.reads, *op.writes) if not op.blocks else ())))
-    if any(is_ragged(shape) or math.prod(shape) > MOST_NUMBERS for shape in shapes):
+    shapes = (*shapes, *(v.shape for v in op.inputs if v.id not in large))
+    if any(is_ragged(shape) or not 0 < math.prod(shape) <= MOST_NUMBERS for shape in shapes):
         return None
     match op:
         case Loop() | Branch() | Constant() | IndexValue():

@@ -5,6 +5,7 @@ Bounds are counted from the start and cut off as NumPy does it, by arithmetic on
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from ..record.promotion import INT
@@ -98,7 +99,7 @@ def _counted(recorder: Recorder, bound: Any, total: Bound, low: int) -> Bound:
         if low <= 0 <= least and greatest <= total + low:
             return recorder.value_of(bound, INT)
     if not is_run_time(recorder, bound) and type(bound) is not LoopIndex:
-        bound = bound.__index__()
+        bound = operator.index(bound)
         if isinstance(total, int):
             return max(low, min(bound + total if bound < 0 else bound, total + low))
         if low == 0 == bound:

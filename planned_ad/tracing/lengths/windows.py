@@ -16,7 +16,7 @@ from ..record.recorder import Recorder
 from ..record.storage import MovingStorage
 from ..values.loop_index import plain_or_traced
 from .keys import WHOLE, expanded
-from .run_time_slices import is_run_time
+from .run_time_slices import is_integer, is_run_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def windowed(array: Any, key: Any) -> tuple[Any, tuple[Any, ...]] | None:
 
 
 def _window(recorder: Recorder, part: Any, extent: int) -> WindowSlice | None:
-    if type(part) is not slice or part.start is None or part.stop is None:
+    if type(part) is not slice or not (is_integer(recorder, part.start) and is_integer(recorder, part.stop)):
         return None
     step = 1 if part.step is None else part.step
     if type(step) is not int or not step or not any(is_run_time(recorder, b) for b in (part.start, part.stop)):
