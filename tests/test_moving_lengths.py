@@ -103,6 +103,33 @@ def in_a_loop_around(x):
     return total
 
 
+@PROGRAMS.rolled
+def assigned_before_it_is_read(x):
+    row, total = x[:5] * 1.0, 0.0
+    for i in range(N - 3):
+        row = x[i : i + 3] * 2.0
+        total += np.sum(row * row)
+    return total + row[0]
+
+
+@PROGRAMS.rolled
+def a_list_assigned_before_it_is_read(x):
+    row, total = [u * 1.0 for u in x], 0.0
+    for i in range(N):
+        row = [u * x[i] for u in x[:18]]
+        total += sum(row)
+    return total + row[0]
+
+
+@PROGRAMS.program
+def another_length_at_first(x):
+    v, total = x[:6] * 1.0, 0.0
+    for i in range(N - 3):
+        total = 0.5 * total + v[0]
+        v = x[i : i + 3] * total
+    return total + np.sum(v)
+
+
 @PROGRAMS.program
 def the_one_before_is_kept(x):
     v, before = x * 1.0, x * 0.5

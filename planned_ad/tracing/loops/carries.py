@@ -39,10 +39,11 @@ from .held import (
     zero_like,
 )
 from .letters import CODE, Letters, all_texts, may_be_text
+from .lists_in_turn import is_dead
 from .moving_lengths import NextLength, NextListLength
 from .none_or_value import PARTS, NoneOrValue
 from .object_copies import is_of_numbers, may_be_copied
-from .state import State
+from .state import Place, State
 from .stored_forms import KINDS, Array, Number
 from .traced_list import Segment, TracedList
 from .written_lists import written_alike
@@ -183,6 +184,7 @@ class Joiner:
         self.then, self.now = State(), State()  # before the loop, and after the iteration
         self.counts_evenly = True  # whether the number of iterations before this one is its index
         self.no_counts: set[str] = set()  # integers that do not grow evenly
+        self.no_lengths: set[str] = set()  # arrays and lists that do not, or that are assigned before they are read
 
     def join(self, name: str, old: Any, new: Any) -> HandedOn:
         """For a place that holds `old` before the loop and `new` after an iteration."""
@@ -292,9 +294,16 @@ class Joiner:
             standing=standing, refuse=self.refuse,
         )  # fmt: skip
 
+    def note_what_failed(self, place: Place, carry: HandedOn | None) -> None:
+        """The form that the place had does not serve."""
+        if isinstance(carry, Count):
+            self.no_counts.add(place.name)
+        if isinstance(carry, NextLength) or is_dead(place):
+            self.no_lengths.add(place.name)
+
     def join_lengths(self, name: str, old: Any, new: Any) -> HandedOn | None:
         """Of arrays that get shorter or longer."""
-        if old.ndim != new.ndim or old.shape[1:] != new.shape[1:]:
+        if name in self.no_lengths or old.ndim != new.ndim or old.shape[1:] != new.shape[1:]:
             return None
         step = new.shape[0] - old.shape[0]
         return self.of_length(NextLength, name, old, new, old.shape[0], step, old.shape[1:], old.dtype)
@@ -344,7 +353,7 @@ class Joiner:
         leaf, lengths = innermost_form(form)
         if not isinstance(form, Rows) or not isinstance(leaf, Number | Array):
             return Nothing()
-        if self.has_another_length(old, new):
+        if name not in self.no_lengths and self.has_another_length(old, new):
             return self.join_list_lengths(name, old, new) or Nothing()
         if not (is_list_of(recorder, form, new) and is_list_of(recorder, form, old, first=True)):
             return Nothing()

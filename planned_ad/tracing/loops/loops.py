@@ -30,7 +30,7 @@ from .letters import has_letters
 from .list_growth import Growth
 from .lists_in_turn import is_dead, take_turns
 from .loop_aliases import LoopCopies
-from .moving_lengths import has_even_length, place_for
+from .moving_lengths import NextLength, has_even_length, place_for
 from .none_or_value import NoneOrValue
 from .passes import Comparison
 from .recorded_loop import WaysOut
@@ -282,8 +282,7 @@ class LoopTrace:
 
     def join(self, failed: dict[Key, tuple[Place, Any, Any]]) -> None:
         for key, (place, old, new) in failed.items():
-            if isinstance(self.carries.get(key), Count):
-                self.joiner.no_counts.add(place.name)
+            self.joiner.note_what_failed(place, self.carries.get(key))
             holder = self.growth.holder(new)
             if holder is not None:
                 self.carries[key] = self.joiner.join_listed(place.name, old, new, holder.target.site)
@@ -490,7 +489,7 @@ def may_be_widened(carry: HandedOn) -> bool:
     """Whether what an iteration is handed may turn out to be more than it seemed: the same each time, or counted."""
     if isinstance(carry, Items) and (carry.kind in (tuple, *CONTAINERS) or type(carry.kind) is ObjectKind):
         return any(map(may_be_widened, carry.items))
-    return isinstance(carry, Unchanged | Count)
+    return isinstance(carry, Unchanged | Count | NextLength)
 
 
 def storage_of(value: Any) -> Storage | None:

@@ -20,6 +20,7 @@ from ..values.array_tracer import ArrayTracer
 from .form import HandedOn, NotCarried, Stores
 from .forms import joined
 from .handed import Handed
+from .lists_in_turn import is_dead
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
@@ -47,7 +48,7 @@ class NextLength(HandedOn, Handed):
     def whole_trips(self) -> Extent:
         trips = self.trips()
         if trips is None:
-            raise NotCarried("is of another length each time")
+            raise NotCarried
         return trips
 
     def rows(self, recorder: Recorder, index: int) -> ArrayTracer:
@@ -68,7 +69,7 @@ class NextLength(HandedOn, Handed):
         least, most = recorder.scopes.bounds(self.start + self.whole_trips() * self.step)
         is_even = exact(length) - self.length_in(recorder, index) == self.step and tuple(rest) == self.base.shape[1:]
         if not is_even or least < 0 or most > len(self.base):
-            raise NotCarried("is of another length each time")
+            raise NotCarried
         self.standing.left |= recorder.copies.names(value.storage)
         return [(self.buffer, value.read())]
 
@@ -105,7 +106,11 @@ def is_of_alike(items: TracedList, leaf: Number) -> bool:
 def has_even_length(loop: RecordedLoop, key: Any, old: Any, new: Any) -> bool:
     """Whether a list that has another length each time may be by as many elements shorter or longer."""
     carry = loop.carries.get(key)
-    return isinstance(carry, NextListLength) or (carry is None and loop.joiner.has_another_length(old, new))
+    if isinstance(carry, NextListLength):
+        return True
+    place = loop.origin.values[key][0]
+    may_be = carry is None and not is_dead(place) and place.name not in loop.joiner.no_lengths
+    return may_be and loop.joiner.has_another_length(old, new)
 
 
 def place_for(buffer: Buffer, value: Value) -> Region:
