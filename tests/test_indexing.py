@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+import planned_ad
 from planned_ad.tape.tape import Apply, Guard, Scatter
 from planned_ad.trace import trace
 
@@ -474,3 +475,20 @@ def run_step(step, variables, places):
             x[key] += value
         else:
             x[key] *= value
+
+
+def test_indices_to_take_in_a_list() -> None:
+    def f(x, c):
+        total = np.sum(np.take(c, [1, int(x[0])]) * x[:2])
+        for k in range(len(x)):
+            i = int(x[k])
+            total += np.sum(np.take(c, [k % 5, k // 2, i, i + 4], mode="clip")) * x[k]
+            total += np.take(c.reshape(3, 4), [[i, 2], [0, i + 1]], axis=0, mode="wrap")[1, 1, 2]
+        return total
+
+    x, c = np.random.default_rng(0).uniform(0, 3, 20), np.random.default_rng(1).random(12)
+    plan = planned_ad.compile(f, (x, c))
+    for given in (x, x[::-1].copy()):
+        assert plan(given, c) == pytest.approx(f(given, c), rel=1e-12)
+    _, dc = plan.gradient(x, c)
+    assert dc @ c == pytest.approx(f(x, c))  # it is linear in them

@@ -76,7 +76,8 @@ def clip(recorder, a, a_min=NO_VALUE, a_max=NO_VALUE, out=None, *, min=NO_VALUE,
 
 def _wrapped(recorder: Recorder, indices: Any, n: int, mode: str, name: str) -> Any:
     """Indices as subscripts: NumPy's modes for those out of range."""
-    indices = indices if recorder.is_array(indices) or recorder.is_scalar(indices) else np.asarray(indices)
+    if not recorder.is_scalar(indices):
+        indices = np.asarray(indices) if recorder.is_concrete(indices) else asarray(recorder, indices)
     if indices.dtype.kind not in UNSIGNED_OR_INT:
         raise TypeError(f"{name}: indices must be integers, not {indices.dtype}")
     if mode == "wrap":
@@ -113,7 +114,7 @@ def extract(recorder, condition, arr):
 
 def _along(recorder: Recorder, a: Any, indices: Any, axis: int | None) -> tuple[Any, tuple[Any, ...]]:
     """`a` (flat where axis is None) and the subscripts of what `indices` name along `axis`."""
-    indices = indices if recorder.is_array(indices) else np.asarray(indices)
+    indices = np.asarray(indices) if recorder.is_concrete(indices) else asarray(recorder, indices)
     if axis is None:
         if indices.ndim != 1:
             raise ValueError("when axis=None, `indices` must have a single dimension.")
