@@ -316,9 +316,8 @@ class _Rewrite:
         if name == "subtract" and self.number(operands[1]) == 0 and operands[0].shape == op.out.shape:
             return operands[0]
         if name == "power" and op.out.dtype.kind == "f" and self.number(operands[1]) in (0, 1):
-            if not self.number(operands[1]):
-                return self.constant(np.ones(op.out.shape, op.out.dtype), op) if op.out.size <= FOLD_LIMIT else None
-            return operands[0] if operands[0].shape == op.out.shape else None
+            one = operands[0] if self.number(operands[1]) else self.constant(np.ones((), op.out.dtype), op)
+            return one if one.shape == op.out.shape else self.settle(repeated(one, op)) if one.shape == () else None
         if name == "negative":
             made = self.made.get(operands[0].id)
             if isinstance(made, Apply) and made.primitive == "negative":

@@ -147,6 +147,7 @@ def check_form(loop: Loop) -> None:
 
 
 def cut_at_loops(block: tuple[Operation, ...]) -> Block:
+    """A block in parts, and so are the loops in it."""
     found: Block = []
     for is_loop, operations in itertools.groupby(block, key=lambda op: isinstance(op, Loop)):
         if is_loop:

@@ -354,7 +354,7 @@ class TracedList(ListInTrace):
 
     def _moving_slice(self, key: slice, total: Extent) -> TracedList:
         """Of a list whose length the loops around move: without so many elements in front and at the end."""
-        start, stop = key.start or 0, 0 if key.stop is None else key.stop
+        start, stop = (0 if bound is None else bound for bound in (key.start, key.stop))
         is_from_ends = type(start) is type(stop) is int and start >= 0 >= stop and (key.stop is None or stop)
         length = total - start + stop if is_from_ends else -1
         if len(self.parts) > 1 or key.step not in (None, 1) or self.recorder.scopes.bounds(length)[0] < 0:
