@@ -17,7 +17,7 @@ ORDER = """
     errors caching python control regions rules tape analysis
     tracing.record tracing.values tracing.complex tracing.numpy_functions tracing.scipy_functions tracing.lengths
     tracing.loops tracing.replacements trace
-    passes passes.vectorise differentiate.keep differentiate custom
+    passes passes.packing passes.vectorise differentiate.keep differentiate custom
     planning planner kernels.llvm kernels.maths kernels.nests kernels.library kernels.threads kernels.entry
     kernels
     calls.outside calls.check calls pictures plan compiling

@@ -6,10 +6,10 @@ takes on from the one before: `v = load(r); w = v + term; store(r, w)`, where no
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
-from itertools import combinations_with_replacement
+from itertools import chain, combinations_with_replacement
 
 from ..regions.affine import Affine, coefficient, exact
 from ..regions.bounds import Iterations
@@ -48,6 +48,19 @@ class Carry:
     links: frozenset[int]
 
 
+class UsesInBody:
+    """The users of the values of a loop's body, by their ids, and what touches each buffer."""
+
+    def __init__(self, body: Sequence[Operation]):
+        self.users: dict[int, list[Operation]] = {}
+        self.touching: defaultdict[int, list[tuple[Operation, Region]]] = defaultdict(list)
+        for op in body:
+            for value in op.inputs:
+                self.users.setdefault(value.id, []).append(op)
+            for region in (*op.reads, *op.writes):
+                self.touching[region.buffer].append((op, region))
+
+
 @dataclass(slots=True)
 class Sharing:
     """What iterations share: carries, by the position of their store; and stores of which the last one stays."""
@@ -62,10 +75,10 @@ def moves(region: Region, index: int) -> bool:
 
 def sharing(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...]) -> Sharing:
     """Requires a body without blocks; raises `NotIndependent` where its iterations may not run side by side."""
-    found = Sharing()
+    found, body = Sharing(), UsesInBody(loop.body)
     for position, op in enumerate(loop.body):
         if isinstance(op, Store) and not op.accumulate and not moves(op.region, loop.index):
-            carry = find_carry(loop, op, around)
+            carry = find_carry(loop, op, around, body)
             if carry is not None:
                 found.carries[position] = carry
             elif certainly_runs(loop):
@@ -107,40 +120,43 @@ def touched_alone(op: Operation) -> Region | None:
     return op.region if isinstance(op, Load) or (isinstance(op, Store) and not op.accumulate) else None
 
 
-def find_carry(loop: Loop, store: Store, around: tuple[Loop, ...]) -> Carry | None:
-    """The carry that ends in `store`; None where it is none."""
-    loads = [op for op in loop.body if isinstance(op, Load) and op.region == store.region]
+def find_carry(loop: Loop, store: Store, around: tuple[Loop, ...], body: UsesInBody | None = None) -> Carry | None:
+    """The carry that ends in `store`; None where it is none. `body` is that of the loop, where the caller has it."""
+    body = body or UsesInBody(loop.body)
+    region = store.region
+    touching = body.touching[region.buffer]
+    loads = [op for op, touched in touching if isinstance(op, Load) and touched == region]
     if len(loads) != 1 or store.value.dtype.kind not in "fib":
         return None
-    if any(coefficient(exact(n), loop.index) for n in store.region.shape):
+    if any(coefficient(exact(n), loop.index) for n in region.shape):
         return None
     (load,) = loads
-    others = (op for op in loop.body if op is not load and op is not store)
-    if any(may_touch(r, store.region, (*around, loop)) for op in others for r in (*op.reads, *op.writes)):
+    others = (touched for op, touched in touching if op is not load and op is not store)
+    if any(may_touch(touched, region, (*around, loop)) for touched in others):
         return None
-    made = {v.id: op for op in loop.body for v in op.outputs}
-    uses = Counter(v.id for op in loop.body for v in op.inputs)
-    later = depending(loop.body, load.out)
     terms: list[Term] = []
-    links: set[int] = {load.out.id}
+    links: set[int] = set()
     kinds: set[str] = set()
-    value = store.value
-    while value.id != load.out.id:
-        op = made.get(value.id)
-        if not isinstance(op, Apply) or uses[value.id] != 1 or op.primitive not in ("add", "subtract", *EXTREMA):
-            return None
-        inner = [k for k, v in enumerate(op.operands) if v.id in later]
-        if len(inner) != 1 or (op.primitive == "subtract" and inner == [1]):
-            return None
+    value = load.out
+    while True:  # each link is used once: nothing else depends on what was loaded
         links.add(value.id)
-        kinds.add("add" if op.primitive == "subtract" else op.primitive)
-        terms.append(Term(op.operands[1 - inner[0]], -1 if op.primitive == "subtract" else 1))
-        value = op.operands[inner[0]]
-        if value.shape != store.region.shape:
+        users = body.users.get(value.id, [])
+        if len(users) != 1 or value.shape != region.shape:
             return None
-    if uses[load.out.id] != 1 or len(kinds) != 1 or (kinds != {"add"} and not certainly_runs(loop)):
+        (op,) = users
+        if op is store:
+            break
+        if not isinstance(op, Apply) or op.primitive not in ("add", "subtract", *EXTREMA):
+            return None
+        at = next(k for k, operand in enumerate(op.operands) if operand.id == value.id)
+        if op.primitive == "subtract" and at == 1:
+            return None
+        kinds.add("add" if op.primitive == "subtract" else op.primitive)
+        terms.append(Term(op.operands[1 - at], -1 if op.primitive == "subtract" else 1))
+        value = op.out
+    if len(kinds) != 1 or (kinds != {"add"} and not certainly_runs(loop)):
         return None
-    return Carry(load, store, kinds.pop(), tuple(terms[::-1]), frozenset(links))
+    return Carry(load, store, kinds.pop(), tuple(terms), frozenset(links))
 
 
 def may_touch(a: Region, b: Region, loops: tuple[Loop, ...]) -> bool:
@@ -205,8 +221,11 @@ def check_pairs(
         place = Place(((touch.position, 0),) * (len(around) + len(touch.loops) + 2), (*around, loop, *touch.loops))
         return Access(touch.region, place, touch.operation)
 
-    for a, b in combinations_with_replacement(touches(loop.body), 2):
-        if a.region.buffer != b.region.buffer or a.kind == b.kind != "write":
+    of_buffer: defaultdict[int, list[Touch]] = defaultdict(list)
+    for touch in touches(loop.body):
+        of_buffer[touch.region.buffer].append(touch)
+    for a, b in chain.from_iterable(combinations_with_replacement(found, 2) for found in of_buffer.values()):
+        if a.kind == b.kind != "write":
             continue
         if id(a.operation) in updates and updates[id(a.operation)] == updates.get(id(b.operation)):
             continue  # carries are all that touches their memory

@@ -33,6 +33,7 @@ from ..passes.in_place import results_in_place
 from ..passes.inline import lower_calls
 from ..passes.invariants import hoist_invariants
 from ..passes.narrow import narrow
+from ..passes.packing.packing import packed
 from ..passes.pipeline import simplify
 from ..passes.products import lower_products
 from ..passes.repeated_factors import products_of_repeated
@@ -134,7 +135,7 @@ def differentiated(
         early = written_before_guards(tape, last_with_room(tape, rooms))
         if early:
             tape = privatise(tape, early, write_back=True)
-    tape = rewrite(hoist_invariants(write_out_short_loops(vectorise(tape)), loads=True))
+    tape = rewrite(hoist_invariants(write_out_short_loops(vectorise(packed(tape))), loads=True))
     for passed in (
         small_matrices_in_numbers,
         run_upwards,

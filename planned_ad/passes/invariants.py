@@ -31,13 +31,13 @@ and views that these need. (Aho, Lam, Sethi & Ullman, Compilers, 2nd ed., sectio
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..analysis.cost import worth_keeping
 from ..analysis.enclosing import certainly_runs, indices_of, inside, is_within, never_runs, stays_inside
 from ..regions.bounds import Iterations
-from ..regions.regions import View, is_fixed, is_ragged, overlap
+from ..regions.regions import Region, View, is_fixed, is_ragged, overlap
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, written_anew
 from ..tape.tape import Apply, Buffer, Constant, IndexValue, Load, Loop, Operation, Tape
@@ -76,10 +76,13 @@ def hoisted(buffers: Sequence[Buffer], op: Operation, around: Iterations, loads:
 def moving_operations(buffers: Sequence[Buffer], loop: Loop, around: Iterations, loads: bool) -> list[Operation]:
     """The operations of the body that move out, in order: those worth it, and what they need."""
     inner = {v.id for op in loop.body for v in op.outputs}
+    written: dict[int, list[Region]] = {}
+    for region in loop.writes:
+        written.setdefault(region.buffer, []).append(region)
     candidates: dict[int, Operation] = {}
     for op in loop.body:
         known = all(v.id not in inner or v.id in candidates for v in op.inputs)
-        if known and is_invariant(buffers, loop, op, around):
+        if known and is_invariant(buffers, loop, op, around, written):
             candidates[op.outputs[0].id] = op
     needed: set[int] = set()
     for id, op in reversed(candidates.items()):
@@ -89,8 +92,13 @@ def moving_operations(buffers: Sequence[Buffer], loop: Loop, around: Iterations,
     return [op for id, op in candidates.items() if id in needed]
 
 
-def is_invariant(buffers: Sequence[Buffer], loop: Loop, op: Operation, around: Iterations) -> bool:
-    """Whether `op`, its operands being invariant, gives the same number in front of the loop, and cannot fail there."""
+def is_invariant(
+    buffers: Sequence[Buffer], loop: Loop, op: Operation, around: Iterations, written: Mapping[int, Sequence[Region]]
+) -> bool:
+    """Whether `op`, its operands being invariant, gives the same number in front of the loop, and cannot fail there.
+
+    `written`: what the loop writes of each buffer.
+    """
     if loop.index in indices_of(op):
         return False
     match op:
@@ -99,7 +107,7 @@ def is_invariant(buffers: Sequence[Buffer], loop: Loop, op: Operation, around: I
         case Apply():
             return certainly_runs(loop) or is_total(op, around)
         case Load():
-            if any(overlap(written, op.region) for written in loop.writes):
+            if any(overlap(region, op.region) for region in written.get(op.region.buffer, ())):
                 return False
             return certainly_runs(loop) or stays_inside(buffers[op.region.buffer], op.region.view, around)
     return False

@@ -33,6 +33,7 @@ import math
 from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ..analysis.counting import counting
 from ..differentiate.keep.sources import Again, Kept, Loaded
@@ -278,9 +279,13 @@ class Placement:
 
     def reread_if_primal(self, buffer: int) -> None:
         """Note a local buffer that the primal filled and the reverse sweep reads."""
-        primal = self.tape.operations[: self.tape.turn]
-        if any(region.buffer == buffer for op in primal for region in op.writes):
+        if buffer in self.filled_by_primal:
             self.reread.add(buffer)
+
+    @cached_property
+    def filled_by_primal(self) -> set[int]:
+        """The buffers to which the primal writes."""
+        return {region.buffer for op in self.tape.operations[: self.tape.turn] for region in op.writes}
 
     def write_slots(self) -> None:
         """Give each register that is read elsewhere its slot: a write right after it is computed."""

@@ -26,6 +26,7 @@ Requires that memory holds before the loop what an iteration before the first wo
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeGuard
@@ -38,37 +39,43 @@ from ...tape.tape import Load, Loop, Operation, Store
 def loads_itself(loop: Loop, before: Sequence[Operation]) -> Loop:
     """The loop, in which iterations load what they were handed; `before` are the operations in front of it."""
     while loop.count is None:
-        for position, op in enumerate(loop.body):
-            if not isinstance(op, Store) or op.accumulate:
-                continue
-            place, source = op.region, handed_on(loop, position, op, before)
-            if source is not None:
-                body = (replace(o, region=source) if is_load_of(o, place) else o for o in loop.body)
-                loop = replace(loop, body=tuple(body))
-                break
-        else:
+        sources = handed_on(loop, before)
+        if not sources:
             break
+        body = (
+            replace(op, region=sources.get(op.region, op.region)) if isinstance(op, Load) else op for op in loop.body
+        )
+        loop = replace(loop, body=tuple(body))
     return loop
 
 
-def handed_on(loop: Loop, position: int, store: Store, before: Sequence[Operation]) -> Region | None:
-    """Where an iteration finds what the one before has put into the memory of `store`; None where it does not."""
+def handed_on(loop: Loop, before: Sequence[Operation]) -> dict[Region, Region]:
+    """Places in which an iteration finds what the one before has loaded, and where it finds that otherwise."""
     made = {value.id: op for op in loop.body for value in op.outputs}
-    load = made.get(store.value.id)
-    loads = [k for k, op in enumerate(loop.body) if is_load_of(op, store.region)]
-    if not isinstance(load, Load) or not loads or max(loads) > position or load.region.shape != store.region.shape:
-        return None
-    others = (op for k, op in enumerate(loop.body) if k != position and k not in loads)
-    if any(overlap(r, store.region) for op in others for r in (*op.reads, *op.writes)):
-        return None
-    if any(region.buffer == load.region.buffer for op in loop.body for region in op.writes):
-        return None
-    earlier = replace(
-        load.region.view,
-        offset=substitute(load.region.view.offset, loop.index, loop_index(loop.index) - loop.step),
-    )
-    first = Region(load.region.buffer, replace(earlier, offset=substitute(earlier.offset, loop.index, loop.start)))
-    return Region(load.region.buffer, earlier) if holds(before, store.region, first) else None
+    touching: defaultdict[int, list[tuple[int, Operation, Region]]] = defaultdict(list)
+    for position, op in enumerate(loop.body):
+        for region in (*op.reads, *op.writes):
+            touching[region.buffer].append((position, op, region))
+    found: dict[Region, Region] = {}
+    for position, store in enumerate(loop.body):
+        if not isinstance(store, Store) or store.accumulate:
+            continue
+        load, place = made.get(store.value.id), store.region
+        loads = [k for k, op, _ in touching[place.buffer] if is_load_of(op, place)]
+        if not isinstance(load, Load) or not loads or max(loads) > position or load.region.shape != place.shape:
+            continue
+        if any(overlap(r, place) for k, _, r in touching[place.buffer] if k != position and k not in loads):
+            continue
+        if any(region in op.writes for _, op, region in touching[load.region.buffer]):
+            continue
+        earlier = replace(
+            load.region.view,
+            offset=substitute(load.region.view.offset, loop.index, loop_index(loop.index) - loop.step),
+        )
+        first = Region(load.region.buffer, replace(earlier, offset=substitute(earlier.offset, loop.index, loop.start)))
+        if holds(before, place, first):
+            found[place] = Region(load.region.buffer, earlier)
+    return found
 
 
 def is_load_of(op: Operation, region: Region) -> TypeGuard[Load]:

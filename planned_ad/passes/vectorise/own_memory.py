@@ -43,6 +43,7 @@ memory may run side by side, and what is in it may turn out to be no memory at a
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -75,12 +76,16 @@ def with_own_memory(builder: TapeBuilder, loop: Loop, accesses: Mapping[int, int
     is_nest = any(isinstance(op, Loop) for op in loop.body)
     moved: dict[int, Buffer] = {}
     back = []
+    touching: defaultdict[int, list[Operation]] = defaultdict(list)
+    for op in loop.body:
+        for id in {region.buffer for region in (*op.reads, *op.writes)}:
+            touching[id].append(op)
     for id, inside in accesses_in(op for op in walk(loop.body) if not op.blocks).items():
         buffer = builder.buffers[id]
         size = buffer.view.size
         most = MOST_ELEMENTS if size <= SHORT or is_nest else MOST_NEAR
         is_worth_it = not buffer.visible and inside > 1 and 0 < size * loop.trips <= most
-        if not is_worth_it or not is_filled_anew(loop.body, buffer):
+        if not is_worth_it or not is_filled_anew(touching[id], buffer):
             continue
         builder.line = buffer.line
         moved[id] = own = own_buffer(builder, loop, buffer.label, buffer.dtype, buffer.shape)
@@ -113,7 +118,7 @@ def accesses_in(body: Iterable[Operation]) -> dict[int, int]:
 
 
 def is_filled_anew(body: Sequence[Operation], buffer: Buffer) -> bool:
-    """Whether an iteration stores to each element before it looks at it or adds to it."""
+    """Whether an iteration stores to each element before it looks at it or adds to it; `body`: what touches it."""
     if buffer.view != contiguous(buffer.shape):
         return False
     filled = np.zeros(buffer.view.size, bool)
