@@ -187,6 +187,7 @@ def test_values_and_slopes(f: Callable, compiled: bool) -> None:
 @pytest.mark.parametrize("f", PROGRAMS.all)
 def test_few_operations_are_left(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "LONG", 100)
+    monkeypatch.setattr(packing, "VERY_LONG", 100)
     tape = trace(f, (np.random.default_rng(0).random(SIZE),), unroll=10**9).tape
     assert_same(tape, packed(tape))
     assert len(list(walk(packed(tape).operations))) < len(tape.operations) / 3
@@ -248,6 +249,7 @@ def test_accesses_of_one_memory_keep_their_order() -> None:
 def least(patch: pytest.MonkeyPatch, fewest: int) -> None:
     """Pack whatever can be."""
     patch.setattr(packing, "LONG", 4)
+    patch.setattr(packing, "VERY_LONG", 4)
     patch.setattr(packing, "LEAST_PACKED", 0.0)
     for module in (packing, cells, chains, rolling):
         patch.setattr(module, "FEWEST", fewest)

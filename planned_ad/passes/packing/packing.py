@@ -56,7 +56,9 @@ from .order import Node, base_and_number
 from .patterns import common_pattern
 from .rolling import AlikeSteps, Levels, Rolling, steps_in
 
-LONG = 256  # operations on numbers in a block
+LONG = 96  # operations on numbers in a block
+VERY_LONG = 1000  # those that take longer to compile than any others do to run
+WIDE = 32  # operations that are packed together on the average, in blocks that are not as long
 FEWEST = 8  # operations that are packed together
 LEAST_PACKED = 1 / 3  # of the operations on numbers of a block
 MOST_SPREAD = 4  # numbers that are loaded for each that is needed
@@ -84,12 +86,12 @@ def is_long(block: Sequence[Operation]) -> bool:
 
 
 class Packing:
-    """The walk over a tape: `count` operations were packed; `names` of what the results were."""
+    """The walk over a tape: `count` operations were packed to `arrays`; `names` of what the results were."""
 
     def __init__(self, builder: TapeBuilder, results: Sequence[Value], next_index: int):
         self.builder = builder
         self.results = results
-        self.count = 0
+        self.count = self.arrays = 0
         self.next_index = next_index
         self.names: dict[int, Value] = {}
         self.constants: dict[int, np.ndarray] = {}
@@ -98,11 +100,12 @@ class Packing:
         """A block, and those inside of it, packed where they are long."""
         self.constants |= {op.out.id: op.data for op in operations if isinstance(op, Constant)}
         if is_long(operations):
-            before, names = self.count, dict(self.names)
+            before, names, small = (self.count, self.arrays), dict(self.names), sum(map(is_small, operations))
             found = self.builder.recorded(lambda: BlockPacking(self, operations).write())
-            if self.count - before >= LEAST_PACKED * sum(map(is_small, operations)):
+            count, arrays = self.count - before[0], self.arrays - before[1]
+            if count >= LEAST_PACKED * small and (small >= VERY_LONG or count >= WIDE * arrays):
                 return found
-            self.count, self.names = before, names
+            (self.count, self.arrays), self.names = before, names
         return tuple(op.with_blocks(*map(self.block, op.blocks)) if op.blocks else op for op in operations)
 
 
@@ -149,7 +152,7 @@ class BlockPacking:
         self.groups(levels[: steps.first])
         done = Rolling(self.members, steps, self.uses, self.packing.next_index).write()
         self.packing.next_index += done
-        self.packing.count += done * steps.count * len(steps.roles)
+        self.note(done, steps.count * len(steps.roles), len(steps.roles))
         self.groups(levels[steps.last if done else steps.first :])
 
     def alone(self, node: Node) -> None:
@@ -168,7 +171,7 @@ class BlockPacking:
         first = group[0]
         if isinstance(first, Chain):
             done = self.pack_sums(group)
-            self.packing.count += done * sum(len(chain.links) for chain in group)
+            self.note(done, sum(len(chain.links) for chain in group))
             return done
         if isinstance(first, Load) and len(group) > 1:
             return self.pack_loads(group)
@@ -181,9 +184,14 @@ class BlockPacking:
                 return self.pack_guards(group)
             case Apply() if not shows_a_block(first):
                 done = self.pack_applied(group)
-                self.packing.count += done * len(group)
+                self.note(done, len(group))
                 return done
         return False
+
+    def note(self, done: bool, count: int, arrays: int = 1) -> None:
+        """Operations that have been packed."""
+        self.packing.count += done * count
+        self.packing.arrays += done * arrays
 
     def pack_loads(self, loads: Sequence[Load]) -> bool:
         region = loads[0].region
