@@ -36,7 +36,7 @@ from .python.source import Line
 from .python.structure import flatten
 from .python.type_variables import Arguments, Given, Result
 from .trace import Trace
-from .tracing.record.scopes import Site, Unrolled
+from .tracing.record.decisions import Site, Unrolled
 
 
 class CompiledCall(Generic[Arguments, Given]):

@@ -62,11 +62,11 @@ from .tape.compact import compact
 from .tape.found_outside import Outside
 from .tape.tape import Guard, Tape, Value
 from .tracing.loops.flow import LoopFlow
+from .tracing.record.decisions import Decisions, Restart, Site, Unrolled
 from .tracing.record.leaves import ArgumentLeaf
 from .tracing.record.promotion import KINDS
 from .tracing.record.recorder import Recorder
 from .tracing.record.refusals import subclass_instead
-from .tracing.record.scopes import Decisions, Restart, Site, Unrolled
 from .tracing.record.storage import Storage
 from .tracing.replacements.caught_refusals import CaughtRefusals
 from .tracing.replacements.floating_point_errors import check_settings

@@ -40,7 +40,7 @@ from ..python.structure import Structure, flatten_arguments
 from ..tape.found_outside import Outside
 from ..tape.tape import Guard, Tape, walk
 from ..trace import Trace
-from ..tracing.record.scopes import Decisions
+from ..tracing.record.decisions import Decisions
 from .check.checked import Checked
 from .entries import EntryParts
 from .kinds import SPLIT, CallKind

@@ -41,7 +41,7 @@ from ..tape.guards import (
 from ..tape.interpret import memory_of
 from ..tape.tape import Constant, Guard, walk
 from ..trace import Trace
-from ..tracing.record.scopes import Site, Unrolled
+from ..tracing.record.decisions import Site, Unrolled
 from .check.checked import DIFFERS, Checked
 from .check.checked_traces import traced_and_checked
 from .entries import Entry, compiled_parts, limited_tape, loaded_entry

@@ -26,7 +26,7 @@ from ...tape.guards import RAISES, error_of, is_stretch
 from ...tape.interpret import GuardBroken, array_of, memory_of
 from ...tape.loop_code import TapeInterpreter, costs
 from ...trace import ArgumentLeaf, Trace, trace
-from ...tracing.record.scopes import Unrolled
+from ...tracing.record.decisions import Unrolled
 from ...tracing.replacements.results import with_plain_lists
 from .comparison import Difference, Pair, first_difference, noise_of, precision_of, rounded, same_bits
 from .other_inputs import ANYWAY, MOST_MISSES, MOST_RUNS, has_branches, hides, may_vary, other_inputs

@@ -20,10 +20,11 @@ from ...python.statements import IDENTITY, Extent, asks_identity, while_statemen
 from ...tape.tape import Branch, Operation, Value
 from ..record.aliases import NONE, Copy
 from ..record.blocks import Block, Made
+from ..record.decisions import Site
 from ..record.ids import APART
 from ..record.lost_variables import DIFFERS
 from ..record.recorder import Recorder
-from ..record.scopes import MOST_TESTS, Scope, Site
+from ..record.scopes import MOST_TESTS, Scope
 from . import splits
 from .carries import NextArray
 from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, taken_up

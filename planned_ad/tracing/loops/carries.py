@@ -26,6 +26,8 @@ from .form import HandedOn, NotCarried, Stores
 from .forms import Count, Items, Moving, Nothing, Rows, Unchanged, innermost_form, joined, moved
 from .handed import Handed
 from .held import (
+    CONTAINERS,
+    ObjectKind,
     described,
     has_places,
     is_alone,
@@ -49,8 +51,8 @@ from .traced_list import Segment, TracedList
 from .written_lists import written_alike
 
 if TYPE_CHECKING:
+    from ..record.decisions import Site
     from ..record.recorder import Recorder
-    from ..record.scopes import Site
 
 
 @dataclass
@@ -385,3 +387,10 @@ def period_of_exchange(failed: dict[Any, tuple[Any, Any, Any]]) -> int:
         state = {k: following[v] for k, v in state.items()}
         period += 1
     return period
+
+
+def may_be_widened(carry: HandedOn) -> bool:
+    """Whether what an iteration is handed may turn out to be more than it seemed: the same each time, or counted."""
+    if isinstance(carry, Items) and (carry.kind in (tuple, *CONTAINERS) or type(carry.kind) is ObjectKind):
+        return any(map(may_be_widened, carry.items))
+    return isinstance(carry, Unchanged | Count | NextLength)

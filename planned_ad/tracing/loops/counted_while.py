@@ -15,7 +15,7 @@ from typing import Any
 
 from ...python.statements import WhileLines
 from ...regions.affine import Affine, Extent, affine, exact, ragged, substitute
-from ..record.scopes import Unrolled
+from ..record.decisions import Unrolled
 from ..values.loop_index import LoopIndex, outcomes
 from .branches import GENERATOR
 from .carries import period_of_exchange

@@ -53,6 +53,7 @@ class LoopFlow:
         make_room(self.recorder)
 
     def finish(self) -> None:
+        self.recorder.scopes.decisions.attempt = None
         self.before_run()
         refuse_identity(self.recorder)
         refuse_changed(self.recorder)
@@ -63,6 +64,9 @@ class LoopFlow:
     def test(self, predicate: Value) -> bool:
         """Of a `while`, of a branch in a loop that is recorded once, or of one that is followed as it comes out."""
         recorder = self.recorder
+        attempt = recorder.scopes.decisions.attempt
+        if attempt is not None and not recorder.scopes.depth:  # iterations one by one would be ways apart
+            raise recorder.scopes.give_up(attempt, for_good=True)
         frame = user_frame(sys._getframe(1))
         if frame is not None and self.on_integers.tested(frame):
             return False

@@ -58,8 +58,8 @@ from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:
+    from ..record.decisions import Site
     from ..record.recorder import Recorder
-    from ..record.scopes import Site
 
 
 def joined(a: HandedOn | None, b: HandedOn | None, *, exact: bool = False) -> HandedOn | None:

@@ -21,8 +21,9 @@ from ...python.source import Line, current_line
 from ...regions.affine import Affine, exact, ragged
 from ...tape.tape import Operation
 from ..lengths.elements import Length, RunTime
+from ..record.decisions import Site, Unrolled
 from ..record.lost_variables import Lost
-from ..record.scopes import ShortLoop, Site, Unrolled
+from ..record.scopes import ShortLoop
 from ..values.loop_index import index_of
 from .loops import LoopTrace
 from .state import write_locals

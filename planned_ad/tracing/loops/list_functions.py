@@ -17,8 +17,8 @@ from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:
+    from ..record.decisions import Site
     from ..record.recorder import Recorder
-    from ..record.scopes import Site
 
 SEQUENCES = frozenset({  # of arrays, which are more than rows of one array
     np.block, np.broadcast_arrays, np.choose, np.dstack, np.linalg.multi_dot, np.lexsort, np.meshgrid, np.piecewise,

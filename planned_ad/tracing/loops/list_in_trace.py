@@ -15,8 +15,8 @@ from ..record.traced import Traced
 
 if TYPE_CHECKING:
     from ...tape.tape import Value
+    from ..record.decisions import Site
     from ..record.recorder import Recorder
-    from ..record.scopes import Site
 
 BINARY_OP, NB_INPLACE_ADD = dis.opmap["BINARY_OP"], 13  # as an operand of the instruction
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from ...python.liveness import is_live
 from .list_room import room_for
 from .run_time_lists import RunTimeList
+from .settling import settles
 from .state import Key, Place, State, held_by_callers, write_state
 from .traced_list import TracedList
 
 if TYPE_CHECKING:
+    from ..record.decisions import Site
     from ..record.recorder import Recorder
-    from ..record.scopes import Site
 
 Turn = tuple[Key, Place, Any, Any]
 Even = Callable[[Key, Any, Any], bool]
@@ -31,7 +32,7 @@ def take_turns(recorder: Recorder, before: State, now: State, is_even: Even = la
     of_lists = [turn for turn in turns if not is_even(turn[0], turn[2], turn[3])]
     waiting = [turn for turn in of_lists if not is_dead(turn[1])]
     for _, _, old, new in waiting:
-        follow_lists_in_turn(recorder, old, new)
+        follow_lists_in_turn(recorder, old, new, before)
     moved = 0
     for _ in waiting:  # what one leaves free another one may take
         for key, place, old, new in in_turn(before, now):
@@ -68,12 +69,16 @@ def holders(items: Any, state: State) -> list[Any]:
     return [*found, *others, *([state] if id(items) in state.led_to else [])]
 
 
-def follow_lists_in_turn(recorder: Recorder, old: Any, new: Any) -> None:
+def follow_lists_in_turn(recorder: Recorder, old: Any, new: Any, before: State) -> None:
     """Lists of several lengths in turn are such lists: the trace starts again, unless that was tried."""
     decisions = recorder.scopes.decisions
-    if RunTimeList not in (type(old), type(new)) and length_begun(recorder, old) == length_now(new):
+    if RunTimeList not in (type(old), type(new)) and length_begun(recorder, old, before) == length_now(new):
         return
     sites = {site for site in (site_of_list(recorder, old), site_of_list(recorder, new)) if site is not None}
+    if decisions.attempt is not None:
+        raise recorder.scopes.give_up(decisions.attempt, for_good=False)
+    if settles(recorder, recorder.scopes.open, sites):
+        raise recorder.scopes.restart()
     sites -= decisions.plain | decisions.lengths.keys()
     if sites:
         decisions.growing |= sites
@@ -99,8 +104,10 @@ def length_now(items: Any) -> object:
     return items.extent() if type(items) is TracedList else len(items)
 
 
-def length_begun(recorder: Recorder, items: Any) -> object:
+def length_begun(recorder: Recorder, items: Any, before: State) -> object:
     """The length that a list had at the beginning of this pass over a loop."""
+    if id(items) in before.sizes and type(items) is list:
+        return before.sizes[id(items)][1]
     loops = [scope.loop for scope in recorder.scopes.open if scope.loop is not None]
     grown = [loop.growth.lists[id(items)] for loop in loops if id(items) in loop.growth.lists]
     begun = next((found.begun for found in grown if found.begun is not None), None)

@@ -16,24 +16,26 @@ from ...regions.affine import Extent, affine, exact
 from ...tape.tape import Buffer, Loop, Operation, Value, walk
 from ..lengths.run_time_counts import limited
 from ..record.blocks import Block, Made
+from ..record.decisions import Site
 from ..record.lost_variables import DIFFERS, Lost
-from ..record.scopes import Scope, Site
+from ..record.scopes import GROWS, Scope
 from ..record.storage import Storage
 from ..record.traced import TracedArray
 from .after_loops import Leaving
 from .branches import Branches
-from .carries import Joiner, NextArray, NextNumber, period_of_exchange
+from .carries import Joiner, NextArray, NextNumber, may_be_widened, period_of_exchange
 from .form import HandedOn, NotCarried
-from .forms import Count, Items, Nothing, Unchanged
-from .held import CONTAINERS, ObjectKind, is_left_behind, is_made_of_arrays, is_number, same
+from .forms import Items, Nothing
+from .held import is_left_behind, is_made_of_arrays, is_number, same
 from .letters import has_letters
 from .list_growth import Growth
 from .lists_in_turn import is_dead, take_turns
 from .loop_aliases import LoopCopies
-from .moving_lengths import NextLength, has_even_length, place_for
+from .moving_lengths import has_even_length, place_for
 from .none_or_value import NoneOrValue
 from .passes import Comparison
 from .recorded_loop import WaysOut
+from .settling import settles
 from .state import Key, Place, State, capture, met_in_loop, was_assigned, write_state
 from .traced_list import TracedList
 from .unnoticed_reads import unnoticed
@@ -282,6 +284,7 @@ class LoopTrace:
 
     def join(self, failed: dict[Key, tuple[Place, Any, Any]]) -> None:
         for key, (place, old, new) in failed.items():
+            old = self.origin.as_it_was(old)
             self.joiner.note_what_failed(place, self.carries.get(key))
             holder = self.growth.holder(new)
             if holder is not None:
@@ -433,7 +436,9 @@ class LoopTrace:
         if grown:
             if self.counts_iterations and self.count is None:
                 self.recorder.follow_lists(grown)
-            raise self.unrolled("lets a list, dict or set grow or shrink")
+            if settles(self.recorder, [self.scope]):
+                raise self.recorder.scopes.restart()
+            raise self.unrolled(GROWS)
         changed = now.changed_contents(self.origin)
         if changed:
             raise self.unrolled(f"changes {changed}")
@@ -483,13 +488,6 @@ class LoopTrace:
         if scopes.decisions.first.get(self.site, 0) < 2 and type(self.trips) is int:
             return scopes.peel(self.scope, first=1)
         return self.unrolled(reason)
-
-
-def may_be_widened(carry: HandedOn) -> bool:
-    """Whether what an iteration is handed may turn out to be more than it seemed: the same each time, or counted."""
-    if isinstance(carry, Items) and (carry.kind in (tuple, *CONTAINERS) or type(carry.kind) is ObjectKind):
-        return any(map(may_be_widened, carry.items))
-    return isinstance(carry, Unchanged | Count | NextLength)
 
 
 def storage_of(value: Any) -> Storage | None:

@@ -20,8 +20,8 @@ from .stored_forms import Number
 TRUTH = np.dtype(bool)
 
 if TYPE_CHECKING:
+    from ..record.decisions import Site
     from ..record.recorder import Recorder
-    from ..record.scopes import Site
     from .list_in_trace import ListInTrace
 
 

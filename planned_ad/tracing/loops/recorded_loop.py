@@ -7,8 +7,9 @@ from typing import Any, Protocol
 
 from ...tape.tape import Operation, Value
 from ..record.blocks import Block
+from ..record.decisions import Site
 from ..record.recorder import Recorder
-from ..record.scopes import Scope, Site
+from ..record.scopes import Scope
 
 
 class WaysOut(Protocol):

@@ -37,12 +37,13 @@ from .held import is_number, put_together, same
 from .list_in_trace import ListInTrace
 from .list_room import MOST_ROWS, Appended, form_in_rows, is_alike, room_for, serving
 from .object_copies import lend_to_list, note_copy, refuse_truths_in
+from .settling import settles
 from .stored_forms import Array, InMemory, Number
 from .traced_list import NOTHING, Segment, TracedList
 
 if TYPE_CHECKING:
+    from ..record.decisions import Site
     from ..record.recorder import Recorder
-    from ..record.scopes import Site
 
 NO_ROOM = "a list comes to hold more elements than its memory has room for"
 NOT_THERE = "a number is looked for in a list, in which it is not"
@@ -408,6 +409,10 @@ class RunTimeList(ListInTrace):
 def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
     """What to raise for a list that does not grow evenly: the trace starts again, with one whose length is data."""
     decisions = recorder.scopes.decisions
+    if decisions.attempt is not None:
+        return recorder.scopes.give_up(decisions.attempt, for_good=True)
+    if not items.is_element and settles(recorder, recorder.scopes.open[items.depth :], [items.site]):
+        return recorder.scopes.restart()
     parts = [*items.parts, *(() if items.latest is NOTHING else (items.latest,))]
     decisions.lengths[items.site] = room_for(recorder, parts)
     decisions.first.clear()  # perhaps it was this list that the first iterations found otherwise

@@ -12,7 +12,8 @@ from ...python.statements import Extent
 from ...tape.tape import Operation, Value
 from ..record.aliases import Names
 from ..record.blocks import Made
-from ..record.scopes import Scope, Site
+from ..record.decisions import Site
+from ..record.scopes import Scope
 from .form import HandedOn
 from .place_names import PlaceNames
 from .state import Key, Place, State

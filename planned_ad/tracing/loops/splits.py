@@ -32,8 +32,8 @@ from ...python.statements import (
 from ...tape.guards import RAISES
 from ...tape.tape import Value
 from ..record.aliases import Refusal
+from ..record.decisions import Site
 from ..record.recorder import Recorder
-from ..record.scopes import Site
 
 if TYPE_CHECKING:
     from .recorded_loop import RecordedLoop

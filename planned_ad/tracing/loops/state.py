@@ -149,6 +149,14 @@ class State:
                 return shown_kind(obj)
         return ""
 
+    def as_it_was(self, value: Any) -> Any:
+        """A list with what it held at that moment, where it has become longer or shorter since."""
+        size = self.sizes.get(id(value), (value, 0))[1] if type(value) is list else 0
+        keys = [(id(value), "item", k) for k in range(size)]
+        if not size or size == len(value) or not all(key in self.values for key in keys):
+            return value
+        return [self.values[key][1] for key in keys]
+
     def arrays(self) -> list[Any]:
         """The traced arrays that variables hold, and those in which lists lie."""
         found = [value for _, value in self.values.values()]

@@ -19,8 +19,8 @@ from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of, index_of
 from .list_in_trace import ListInTrace, adds_in_place
 
 if TYPE_CHECKING:
+    from ..record.decisions import Site
     from ..record.recorder import Recorder
-    from ..record.scopes import Site
 
 NOTHING = object()
 SHRINKING = ("clear", "index", "pop", "remove")  # which lists do whose length is data

@@ -19,8 +19,9 @@ from ...python.shadows import is_user_frame
 from ...python.source import current_line
 from ...python.statements import WhileLines, breaks_from, while_part, while_statements
 from ...regions.affine import Affine
+from ..record.decisions import Site, Unrolled
 from ..record.recorder import Recorder
-from ..record.scopes import MOST_TESTS, Site, Unrolled
+from ..record.scopes import MOST_TESTS
 from ..values.loop_index import PEEL_MOST
 from .counted_while import UNEVEN, CountedWhile
 

@@ -25,19 +25,19 @@ from ...tape.found_outside import Outside
 from ...tape.tape import Buffer, Value, walk
 from .aliases import Copies
 from .builder import RecordingBuilder
+from .decisions import Decisions, Restart, Site
 from .dispatch import FUNCTIONS, WRITING, handler_of, standing_in
 from .example import ExampleRun
 from .number_sources import require_numbers
 from .promotion import KINDS, dtype_of, operand
 from .recording import Flow
 from .refusals import no_rule, subclass_instead
-from .scopes import Decisions, Restart, Scopes, ShortLoop, Site
+from .scopes import Scopes, ShortLoop
 from .statement_watch import Watch
 from .storage import Storage
 from .traced import TRACERS, NotAnOperand, Traced, owning
 
-WARNS_AT = 20_000  # operations: a second
-MANY_OF_A_LINE = 1000
+WARNS_AT, MANY_OF_A_LINE = 20_000, 1000  # operations: a second
 NUMBERS = int | float | np.number | np.bool_
 
 

@@ -6,27 +6,23 @@ A trace may find that it began wrongly: a loop whose body needs the number behin
 
 from __future__ import annotations
 
-import copy
 import functools
 import types
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple
 
-from ...errors import TraceError
 from ...python.comprehensions import reads_an_item
 from ...python.source import Line
 from ...regions.affine import Affine, Extent, Ranges, extremes
 from ...regions.bounds import Iterations
 from ...regions.regions import contiguous
-from ...tape.tape import Buffer, Guard, Operation, Tape, Value
-from ...tape.verify import outside_of_memory
+from ...tape.tape import Buffer, Operation, Value
 from .blocks import Block, Blocks, Made
 from .builder import RecordingBuilder
+from .decisions import MOST_ATTEMPTS, Attempt, Decisions, Restart, Site, Unrolled
 from .ids import SIDES
-
-Site = tuple[types.CodeType, int]  # a loop: its code and the instruction that fetches the next item
 
 
 class ShortLoop(NamedTuple):
@@ -35,18 +31,6 @@ class ShortLoop(NamedTuple):
     site: Site
     length: int
     says_places_only: bool  # whether what it counts with are places of arrays, and no numbers
-
-
-class Restart(BaseException):
-    """The trace has to start again; what it learned is in its `Decisions`. Never seen by the user."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unrolled:
-    """A loop whose iterations were recorded one by one, and why."""
-
-    line: Line
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,122 +42,8 @@ class Required:
     line: Line
 
 
+GROWS = "lets a list, dict or set grow or shrink"
 MOST_TESTS = 3  # of data in short loops, each of which doubles the ways through them
-MOST_PASSES_OVER_ALL = 500  # over the bodies of loops, where all of a function is in one
-
-
-@dataclass
-class Decisions:
-    """What the runs of one trace have found out about its loops."""
-
-    unrolled: dict[Site, Unrolled] = field(default_factory=dict)
-    given: frozenset[Site] = frozenset()  # of these, the ones that another trace has found
-    first: dict[Site, int] = field(default_factory=dict)  # iterations at the beginning recorded one by one
-    last: dict[Site, int] = field(default_factory=dict)  # and at the end
-    kept: set[Site] = field(default_factory=set)  # short loops around loops that are recorded once: they are too
-    stored: set[Line] = field(default_factory=set)  # lines whose arrays of run-time lengths are memory from the first
-    keeps: bool = False  # all values of what is differentiated, since some are used apart from its results
-    counters: dict[Site, set[str]] = field(default_factory=dict)  # integers that end a `while` loop
-    counted: set[Site] = field(default_factory=set)  # `while` loops on integers that are recorded once
-    uncounted: dict[Site, Unrolled] = field(default_factory=dict)  # and those that cannot be, with the reason
-    long: dict[Site, Unrolled] = field(default_factory=dict)  # of these, the ones that have many iterations
-    resized: set[Line] = field(default_factory=set)  # where loops run over what gets longer or shorter in them
-    shared: set[Line] = field(default_factory=set)  # where iterators are made whose items several ask for
-    whole: types.CodeType | None = None  # of the loop in which all of the function is, of one iteration
-    passes: int = 0  # over the bodies of loops, in all runs
-    split: set[Site] = field(default_factory=set)  # tests of data whose sides go on to the end of their function
-    raising: dict[Site, Any] = field(default_factory=dict)  # how far the sides of tests go on of which one raises
-    nones: bool | None = None  # whether what asks for None is seen: None until a variable is that or a number
-    letters: bool | None = None  # whether texts that loops read are numbers; None until a loop is long without
-    texts: set[Site] = field(default_factory=set)  # loops that are unrolled since a text is read at their index
-    items: bool = False  # what is read by an index is seen, since one was asked for its number by what it is read from
-    failing: dict[Site, bool] = field(default_factory=dict)  # which sides of tests end in an error that nobody handles
-    truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
-    # Variables that have no value before a loop, and None for the trace; None where that has not helped.
-    unset: dict[Site, set[str] | None] = field(default_factory=dict)
-    other_first: set[Site] = field(default_factory=set)  # tests whose other side is recorded first
-    stepped: set[Site] = field(default_factory=set)  # `any` and `all` of items that change something
-    growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
-    written: dict[Site, Any] = field(default_factory=dict)  # lists that loops write to, with the form of their numbers
-    filled_first: dict[Site, bool] = field(default_factory=dict)  # of these, whether a loop fills them before that
-    lengths: dict[Site, Any] = field(default_factory=dict)  # lists whose length is data, with the rows of their memory
-    plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
-    bounded: bool = False  # loops of run-time length, since a derivative in the program keeps what they compute
-    stretched: set[Line] = field(default_factory=set)  # where run-time lengths may be 1, or masks choose any number
-    known: Sequence[Guard] = ()  # that the example begins with, from a run of another trace
-    fixed_lengths: bool = False  # slices with bounds from data outside of loops, by their numbers (guards)
-    followed: set[tuple[str, int]] = field(default_factory=set)  # loops whose exits are: file and line of the statement
-    searches: bool = False  # arrays of data, which are in order for the example, and may not be for other numbers
-    warned: bool = False  # of loops that are unrolled to very much
-    constants: dict[int, Any] = field(default_factory=dict)  # captured arrays whose numbers it needs, by identity
-
-    @classmethod
-    def begun(
-        cls,
-        known: Sequence[Guard],
-        stretched: Iterable[Line],
-        unrolled: Mapping[Site, Unrolled],
-        whole: types.CodeType | None,
-    ) -> Decisions:
-        """With what is known beforehand."""
-        given = frozenset(unrolled)
-        return cls(known=known, stretched=set(stretched), unrolled=dict(unrolled), whole=whole, given=given)
-
-    def copied(self) -> Decisions:
-        """The same decisions, to which others can be added."""
-        return replace(self, **{f.name: copy.copy(getattr(self, f.name)) for f in fields(self)})
-
-    def followed_in(self, code: types.CodeType) -> set[int]:
-        """The lines of loops, in the file of this code, whose exits are followed."""
-        return {line for file, line in self.followed if file == code.co_filename}
-
-    def follow(self, file: str, lines: Iterable[int]) -> None:
-        """From now on, follow the exits of these loops: their functions are other code, of which nothing is known."""
-        self.followed |= {(file, line) for line in lines}
-        for known in (self.unrolled, self.first, self.last, self.uncounted, self.long):
-            for site in [site for site in known if getattr(site[0], "co_filename", None) == file]:
-                if site not in self.given:
-                    del known[site]
-
-    def knows(self, site: Site) -> bool:
-        """Whether it is decided how a `while` loop on integers is recorded, and told where needed."""
-        return site in self.counted or site in self.unrolled or site in self.long
-
-    def learn_numbers(self, filled: set[Site], tabled: dict[Site, Line], gives_letters: bool = False) -> bool:
-        """Make lists as Python makes them, and give loops their plain numbers; whether that is something new."""
-        if gives_letters:
-            self.letters = False
-            return True
-        tabled = {site: line for site, line in tabled.items() if site not in self.unrolled}
-        filled = filled | self.growing
-        if filled <= self.plain and not tabled:
-            return False
-        self.plain |= filled
-        reason = "asks for more of the plain numbers that it runs over than a table of them has"
-        self.unrolled |= {site: Unrolled(line=line, reason=reason) for site, line in tabled.items()}
-        return True
-
-    def count_pass(self) -> None:
-        """All of a function at once takes as many passes as need be, up to what variants of it would cost."""
-        self.passes += 1
-        if self.whole is not None and self.passes > MOST_PASSES_OVER_ALL:
-            raise TraceError("all ways through the function at once take too many passes over it")
-
-    def unroll_what_reaches_outside(self, tape: Tape, loops: Iterable[tuple[Site, Line]], name: str) -> bool:
-        """Whether loops reach memory beside their own, which would be a mistake of ours: they are unrolled then."""
-        found = outside_of_memory(tape)
-        if found is None:
-            return False
-        reason = f"would reach memory that is not its own when it is recorded once ({found})"
-        reaching = {site: Unrolled(line=line, reason=reason) for site, line in loops}
-        if not reaching:
-            raise TraceError(f"{name}: the trace reaches memory that is not its own: {found}")
-        self.unrolled |= reaching
-        return True
-
-    def reported(self) -> tuple[Unrolled, ...]:
-        """The loops whose iterations were recorded one by one although they are many."""
-        return tuple({**self.long, **self.unrolled}.values())
 
 
 @dataclass
@@ -410,13 +280,24 @@ class Scopes:
     # Starting again.
 
     def unroll(self, scopes: Sequence[Scope], reason: str, line: Line) -> Restart:
-        """The trace starts again with the innermost of these loops unrolled."""
+        """The trace starts again with the innermost of these loops unrolled; or without what was attempted."""
         self.restarting = True
+        if self.decisions.attempt is not None:
+            return self.give_up(self.decisions.attempt, for_good=reason != GROWS)
         for scope in reversed(scopes or self.over):
             if scope.site is not None:
                 self.decisions.unrolled[scope.site] = Unrolled(line=line, reason=reason)
                 break
         return Restart()
+
+    def give_up(self, attempt: Attempt, for_good: bool) -> Restart:
+        """The trace starts again with what was decided before an attempt."""
+        attempts = self.decisions.attempts
+        attempts[attempt.site] = MOST_ATTEMPTS if for_good else attempts.get(attempt.site, 0) + 1
+        for part in fields(attempt.before):
+            if part.name != "attempts":
+                setattr(self.decisions, part.name, getattr(attempt.before, part.name))
+        return self.restart()
 
     def bound_loops(self, error: BaseException) -> BaseException:
         """The trace starts again, with a limit to the iterations of loops of run-time length; or `error`, if it has."""

@@ -26,8 +26,8 @@ from ..loops.object_copies import objects_in
 from ..loops.run_time_lists import NO_NAN, RunTimeList
 from ..loops.stored_forms import Number
 from ..loops.traced_list import Segment, TracedList
+from ..record.decisions import Site
 from ..record.recorder import Recorder
-from ..record.scopes import Site
 from ..values.elementwise import elementwise
 
 
