@@ -7,6 +7,7 @@ import types
 
 from ...python.statements import Extent, extent_at
 from ..record.recorder import Recorder
+from .stepping import is_stepping
 
 
 def follow_test(recorder: Recorder, frame: types.FrameType, extent: Extent) -> None:
@@ -23,5 +24,5 @@ def follow_test(recorder: Recorder, frame: types.FrameType, extent: Extent) -> N
 def follow_exits(recorder: Recorder, frame: types.FrameType) -> None:
     """A test outside of all loops that are recorded once: one that leaves a loop makes it such a loop, where it can."""
     extent = extent_at(frame)
-    if extent is not None and extent.leaves:
+    if extent is not None and extent.leaves and not is_stepping(frame.f_code):
         follow_test(recorder, frame, extent)

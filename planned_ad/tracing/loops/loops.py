@@ -434,7 +434,7 @@ class LoopTrace:
         sizes = [(*found, now.sizes[id][1]) for id, found in self.origin.sizes.items() if id in now.sizes]
         grown = [container for container, before, after in sizes if before != after]
         if grown:
-            if self.counts_iterations and self.count is None:
+            if self.count is None:
                 self.recorder.follow_lists(grown)
             if settles(self.recorder, [self.scope]):
                 raise self.recorder.scopes.restart()

@@ -53,9 +53,12 @@ class NoneOrValue(Arithmetic):
     def decided(self) -> Any:
         """None, or what there is instead: a test of data, after which all variables hold what it is."""
         frame, scopes = user_frame(sys._getframe(1)), self.recorder.scopes
-        if scopes.depth and frame is not None and while_part(frame) is not None:
-            reason = "asks in a `while` statement whether a variable is None, which data decide"
-            raise scopes.unroll_innermost(reason, self.recorder.builder.line)
+        part = None if frame is None else while_part(frame)
+        if scopes.depth and frame is not None and part is not None:
+            lines, file = part[0], frame.f_code.co_filename
+            if (file, lines.first) not in scopes.decisions.followed:
+                scopes.decisions.follow(file, [lines.first])  # it becomes a test in the body
+                raise scopes.restart()
         found = self.held if self.is_present() else None
         self.put_in_place(found)
         return found

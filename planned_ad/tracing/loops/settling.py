@@ -29,7 +29,8 @@ def settles(recorder: Recorder, around: Iterable[Scope], lists: Iterable[Site] =
     if scope is None or scope.site is None or decisions.attempt is not None:
         return False
     tried, trips = decisions.attempts.get(scope.site, 0), scope.loop.trips  # type: ignore[union-attr]
-    if tried >= len(FIRST) or type(trips) is not int or trips < 2 * FIRST[tried]:
+    is_counted = scope.loop.counts_iterations  # type: ignore[union-attr]
+    if tried >= len(FIRST) or not is_counted or type(trips) is not int or trips < 2 * FIRST[tried]:
         return False
     decisions.attempt = Attempt(decisions.copied(), scope.site)
     decisions.plain |= set(lists)

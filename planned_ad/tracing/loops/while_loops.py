@@ -23,6 +23,7 @@ from ..record.recorder import Recorder
 from ..record.scopes import Scope
 from ..values.scalar_tracer import ScalarTracer
 from .loops import LoopTrace
+from .stepping import is_stepping
 
 MAX_STEPS = 1000  # unless the user says otherwise
 
@@ -33,7 +34,7 @@ def test_while(recorder: Recorder, frame: types.FrameType, predicate: Value) -> 
     if found is None:
         return None
     lines, part = found
-    if is_followed(frame.f_code, lines.first):
+    if is_followed(frame.f_code, lines.first) or is_stepping(frame.f_code):
         return None
     site = (frame.f_code, -lines.first)
     if site in recorder.scopes.decisions.unrolled:

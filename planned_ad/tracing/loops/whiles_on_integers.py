@@ -24,6 +24,7 @@ from ..record.recorder import Recorder
 from ..record.scopes import MOST_TESTS
 from ..values.loop_index import PEEL_MOST
 from .counted_while import UNEVEN, CountedWhile
+from .stepping import REASON, is_stepping
 
 
 @dataclass
@@ -91,6 +92,10 @@ class WhilesOnIntegers:
             line = frame.f_lineno or 0
             self.spots[spot] = tuple(lines for lines in self.sites[frame.f_code] if lines.is_around(line))
         for lines in self.spots[spot]:
+            if is_stepping(frame.f_code):
+                site, line = site_of(frame.f_code, lines), self.recorder.builder.line
+                self.recorder.scopes.decisions.unrolled.setdefault(site, Unrolled(line=line, reason=REASON))
+                continue
             visit = Visit(lines, site_of(frame.f_code, lines), rounds=1)
             self.visits.setdefault(frame, []).append(visit)
             self.recorder.watch.on(frame)
