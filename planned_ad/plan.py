@@ -19,6 +19,7 @@ from .calls.export import Exported, export
 from .calls.kernel_functions import Kernel
 from .calls.kinds import KINDS, CallKind
 from .calls.known_plans import KnownPlans, Unpickled, Wanted, identity_of, wanted
+from .calls.next_call import next_call
 from .calls.parameters import usual_kind
 from .calls.replay import Call
 from .calls.split_calls import Forward, Reverse, SignatureOf, run_reverse
@@ -438,7 +439,10 @@ def _slow_path(plan: Plan, row: CallKind, variant: Variant, *arguments: Any, **k
         raise
     if not row.takes_arguments:
         return run_reverse(plan, variant.trace.name, arguments, keywords)
-    if plan._variants[0] is not variant:  # the call of a variant that was the first one when it was looked up
+    following = None if row.is_half else next_call(plan, row, variant)
+    if following is not None:
+        return following(*arguments, **keywords)
+    if variant not in plan._variants:  # it was the first one when its call was looked up
         return getattr(plan, row.attribute)(*arguments, **keywords)
     return replay(plan, called, lambda chosen: chosen.entry(row.name))
 

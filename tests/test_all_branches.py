@@ -351,3 +351,23 @@ def test_second_derivatives_by_numbers() -> None:
     plan = planned_ad.compile(f, (x, 2.0), on_branch="record")
     found = plan.hessian(x, 2.0)
     assert found[1][1] == pytest.approx(0.5) and found[0][0].shape == (3, 3)
+
+
+def test_calls_of_each_trace_go_on_to_the_next(monkeypatch):
+    """In machine code: Python looks for the trace only where none of them fits."""
+
+    def f(x):
+        if x > 1.0:
+            return x * x
+        return x**3 if x > 0.0 else 4.0 * x
+
+    plan = planned_ad.compile(f, 2.0)
+    first, inputs = plan.gradient, (2.0, 0.5, -1.0)
+    expected = [plan.value_and_gradient(x) for x in inputs]
+    monkeypatch.setattr(planned_ad.plan, "replay", None)
+    assert [plan.value_and_gradient(x) for x in inputs] == expected
+    assert len(plan._variants) == 3
+    monkeypatch.undo()
+    assert [first(x) for x in inputs] == [gradient for _, gradient in expected]
+    monkeypatch.setattr(planned_ad.plan, "replay", None)
+    assert [first(x) for x in inputs] == [gradient for _, gradient in expected]

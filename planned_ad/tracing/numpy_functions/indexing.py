@@ -103,7 +103,15 @@ def take(recorder, a, indices, axis=None, out=None, mode="raise"):
 @implements(np.compress)
 def compress(recorder, condition, a, axis=None, out=None):
     if not recorder.is_concrete(condition):
-        raise unsupported("np.compress with a traced condition", "its result's shape depends on the data; use np.where")
+        condition, a = asarray(recorder, condition), asarray(recorder, a)
+        if condition.ndim != 1:
+            raise ValueError("condition must be a 1-d array")
+        a, axis = (a.ravel(), 0) if axis is None else (a, axis_of(axis, a.ndim))
+        ahead = (slice(None),) * axis
+        result = a[(*ahead, slice(len(condition)))][(*ahead, condition != 0)]
+        if out is not None:
+            raise unsupported("np.compress with `out` and a traced condition", "its result is as long as data say")
+        return result
     return take(recorder, a, np.flatnonzero(recorder.number_of(condition)), axis, out)
 
 

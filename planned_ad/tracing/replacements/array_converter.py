@@ -15,6 +15,7 @@ from ...python.shadows import VENDORED
 from ..numpy_functions.ranks import rankdata
 from ..record.dispatch import CALLERS, FUNCTIONS
 from .bottleneck_functions import of_bottleneck
+from .limits_at_equality import both_sides, tested_for_equality
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -55,12 +56,30 @@ def lazily_selected(conditions: Any, choices: Any, arrays: Any, default: Any = 0
 
 
 def applied_where(
-    cond: Any, args: Any, f1: Any, f2: Any = None, /, *, fill_value: Any = None, kwargs: Any = None, xp: Any = None
+    recorder: Recorder,
+    cond: Any,
+    args: Any,
+    f1: Any,
+    f2: Any = None,
+    /,
+    *,
+    fill_value: Any = None,
+    kwargs: Any = None,
+    xp: Any = None,
 ) -> Any:
     """`f1(*args)` where `cond` holds, else `f2(*args)` or `fill_value`: both everywhere, of which one is taken."""
     args = args if isinstance(args, tuple) else (args,)
     named = kwargs or {}
-    return np.where(cond, f1(*args, **named), fill_value if f2 is None else f2(*args, **named))
+
+    def first(*given: Any) -> Any:
+        return f1(*given, **named)
+
+    def second(*given: Any) -> Any:
+        return fill_value if f2 is None else f2(*given, **named)
+
+    tested = tested_for_equality(recorder, cond, args)
+    sides = (first(*args), second(*args)) if tested is None else both_sides(recorder, tested, args, first, second)
+    return np.where(cond, *sides)
 
 
 def kernel_estimates(recorder: Recorder, log: bool) -> Any:
@@ -109,7 +128,7 @@ def compiled_replacements(recorder: Recorder) -> dict[int, object]:
     for package in VENDORED:
         apply_where = getattr(sys.modules.get(f"{package}array_api_extra"), "apply_where", None)
         if apply_where is not None:
-            found[id(apply_where)] = applied_where
+            found[id(apply_where)] = functools.partial(applied_where, recorder)
     rank = getattr(sys.modules.get("scipy.stats"), "rankdata", None)
     if rank is not None:
         found[id(rank)] = functools.partial(ranked, recorder, rank)

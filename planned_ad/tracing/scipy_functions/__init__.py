@@ -32,6 +32,7 @@ FILES = {
     "scipy.spatial": ("trees",),
     "scipy.spatial.distance": ("distances",),
     "scipy.spatial.transform": ("rotations",),
+    "scipy.stats": ("multivariate",),
 }
 """By the module of SciPy, the files here that stand for its functions."""
 

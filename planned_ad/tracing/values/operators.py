@@ -184,6 +184,11 @@ def by_functions(kind: type, *names: str) -> None:
         setattr(kind, name, method)
 
 
+def clipped(self: Any, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
+    """`array.clip`, which may do without either bound."""
+    return self.recorder.call(np.clip, (self, min, max), options if out is None else {"out": out, **options})
+
+
 def in_place(kind: type, update: Callable[..., Any] | None = None) -> None:
     """Give a class the operators that write to their left side, by `update(self, ufunc, other)`."""
 

@@ -19,7 +19,7 @@ from .elementwise import operate
 from .identity import truth_or_stand_in
 from .indexing import is_truth
 from .number_types import ALWAYS_ONE, Types, number_class, told_apart
-from .operators import Operators, by_functions
+from .operators import Operators, by_functions, clipped
 from .python_errors import require_integer
 
 MOST_DIGITS = 22  # of a power of ten that is a float
@@ -215,7 +215,8 @@ class ScalarTracer(ScalarMethods):
 
 by_functions(
     ScalarTracer,
-    "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "cumsum", "cumprod", "clip", "round", "squeeze",
+    "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "cumsum", "cumprod", "round", "squeeze",
     "repeat", "take", "dot",
 )  # fmt: skip
+ScalarTracer.clip = clipped  # type: ignore[attr-defined]
 TRACERS.scalar = ScalarTracer
