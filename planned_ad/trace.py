@@ -207,8 +207,7 @@ def trace(
         Where `f` does what cannot be recorded; the message names the user's line. What `f` itself or NumPy raises
         passes through, with a note that names the line.
     """
-    if decisions is None:
-        decisions = Decisions.begun(known, stretched, unrolled, ONCE if branches else None)
+    decisions = decisions or Decisions.begun(known, stretched, unrolled, ONCE if branches else None)
     outside = Outside() if outside is None else outside
     failure: Exception | None = None
     for _ in range(MOST_RUNS):
@@ -219,8 +218,9 @@ def trace(
         except Restart:
             continue
         except Exception as error:
-            # Perhaps since a number is asked for that is known where captured arrays are constants.
-            if not isinstance(error, CapturedWriteError | UnrollLimitError) and recorder.take_captured_as_constants():
+            # Perhaps of an attempt; or since a number is asked for that is known where captured arrays are constants.
+            may_be_known = not isinstance(error, CapturedWriteError | UnrollLimitError)
+            if recorder.scopes.gives_up() or (may_be_known and recorder.take_captured_as_constants()):
                 continue
             # Or since an array is as long as data say, which it need not be outside of loops.
             of_a_length = recorder.stretches or "known at run time only" in str(error)

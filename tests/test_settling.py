@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import planned_ad
 from planned_ad.trace import trace
 
 from .interpreted_plans import assert_right
@@ -171,6 +172,21 @@ def test_values_and_slopes(f: Callable, compiled: bool) -> None:
 def test_loops_stay_loops(f: Callable) -> None:
     found = trace(f, (np.random.default_rng(0).random(SIZE),), unroll=0)
     assert found.rolled and not found.unrolled
+
+
+def test_an_attempt_that_takes_too_many_operations_is_none() -> None:
+    def f(x):
+        window, total = [], 0.0
+        for v in x:
+            window.append(v)
+            if len(window) > 40:
+                window.pop(0)
+            total += sum(window[-2:]) * window[0]
+        return total
+
+    x = np.random.default_rng(0).random(400)
+    plan = planned_ad.compile(f, x, max_operations=600)
+    assert plan(x) == pytest.approx(f(x), rel=1e-12)
 
 
 def test_short_loops_have_no_time_to_settle() -> None:

@@ -299,6 +299,13 @@ class Scopes:
                 setattr(self.decisions, part.name, getattr(attempt.before, part.name))
         return self.restart()
 
+    def gives_up(self) -> bool:
+        """Whether there was an attempt, which has ended in an error: what was decided before it holds again."""
+        attempt = self.decisions.attempt
+        if attempt is not None:
+            self.give_up(attempt, for_good=True)
+        return attempt is not None
+
     def bound_loops(self, error: BaseException) -> BaseException:
         """The trace starts again, with a limit to the iterations of loops of run-time length; or `error`, if it has."""
         if self.decisions.bounded:
