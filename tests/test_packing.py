@@ -178,13 +178,30 @@ def largest_so_far(x):
     return total
 
 
+@PROGRAMS.program
+def numbers_and_arrays_by_one_line(x):
+    """Sums of ten numbers, and of ten arrays of two."""
+
+    def total(items):
+        found = items[0]
+        for item in items[1:]:
+            found = found + item
+        return found
+
+    rows = []
+    for k in range(24):
+        of_numbers = k % 5 in (0, 1, 3)
+        rows.append(total([x[j] if of_numbers else x[j : j + 2] for j in range(k, k + 10)]) * x[k : k + 2])
+    return sum(np.sum(np.sin(row)) for row in rows)
+
+
 @pytest.mark.parametrize("f", PROGRAMS.all)
 @pytest.mark.parametrize("compiled", [False, True], ids=["interpreted", "compiled"])
 def test_values_and_slopes(f: Callable, compiled: bool) -> None:
     assert_right(f, SIZE, 3, 10**9, compiled)
 
 
-@pytest.mark.parametrize("f", PROGRAMS.all)
+@pytest.mark.parametrize("f", PROGRAMS.loops)
 def test_few_operations_are_left(f: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packing, "LONG", 100)
     monkeypatch.setattr(packing, "VERY_LONG", 100)
@@ -196,6 +213,23 @@ def test_few_operations_are_left(f: Callable, monkeypatch: pytest.MonkeyPatch) -
 def test_short_blocks_stay_as_they_are() -> None:
     tape = trace(lambda x: sum(a * b for a, b in zip(list(x), list(x)[1:])), (np.zeros(40),), unroll=1000).tape
     assert packed(tape) is tape
+
+
+def test_a_long_body_in_which_little_is_alike_stays_in_a_packed_block() -> None:
+    functions = (np.sin, np.cos, np.tanh, np.arctan)
+    order = np.random.default_rng(0).integers(0, 4, 60).tolist()
+
+    def f(x):
+        a, b, c = x[0], x[1], x[2]
+        values = [np.sin(x[k]) * x[k + 1] for k in range(100)]
+        for _ in range(200):
+            for j in range(60):
+                a, b, c = 0.3 * functions[order[j]](b - c * a), c, a
+        return np.array(values), a
+
+    x = np.linspace(0.1, 1.0, 101)
+    values, last = planned_ad.compile(f, x, unroll=150)(x)
+    assert np.allclose(values, f(x)[0], rtol=1e-15) and last == pytest.approx(f(x)[1], rel=1e-12)
 
 
 def test_results_and_arguments() -> None:

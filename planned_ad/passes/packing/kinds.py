@@ -96,7 +96,7 @@ class Kinds:
             case Load():
                 return self.load(op)
             case Chain():
-                return "sum", op.signs, op.line
+                return "sum", op.signs, op.line, value.dtype, value.shape
             case Apply():
                 inner = tuple(
                     self.structure_of(v, 0, True)

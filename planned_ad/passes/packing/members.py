@@ -123,6 +123,8 @@ class Members:
         What is not in one array is joined to one where that helps; None where that is too much.
         """
         count = len(operands[0])
+        if any(len({(value.shape, value.dtype) for value in values}) > 1 for values in operands):
+            return None
         found = self.as_they_are(operands, rows, most)
         if found is None and all(map(self.can_be_packed, operands)):
             for values in operands:

@@ -105,7 +105,9 @@ class Packing:
             count, arrays = self.count - before[0], self.arrays - before[1]
             if count >= LEAST_PACKED * small and (small >= VERY_LONG or count >= WIDE * arrays):
                 return found
-            (self.count, self.arrays), self.names = before, names
+            self.count, self.arrays = before
+            self.names.clear()  # the same dict: blocks around use it
+            self.names.update(names)
         return tuple(op.with_blocks(*map(self.block, op.blocks)) if op.blocks else op for op in operations)
 
 
