@@ -54,7 +54,7 @@ from .kinds import Kinds, is_small, shows_a_block
 from .members import Members, Values
 from .order import Node, base_and_number
 from .patterns import common_pattern
-from .rolling import AlikeSteps, Levels, Rolling, steps_in
+from .rolling import Levels, Rolling, StepsAlike, steps_in
 
 LONG = 96  # operations on numbers in a block
 VERY_LONG = 1000  # those that take longer to compile than any others do to run
@@ -149,7 +149,7 @@ class BlockPacking:
                     for node in group:
                         self.alone(node)
 
-    def roll(self, levels: Levels, steps: AlikeSteps) -> None:
+    def roll(self, levels: Levels, steps: StepsAlike) -> None:
         """Write steps alike as a loop, where that is possible."""
         self.groups(levels[: steps.first])
         done = Rolling(self.members, steps, self.uses, self.packing.next_index).write()

@@ -59,7 +59,7 @@ Levels = Sequence[Sequence[Group]]
 
 
 class NotSteps(Exception):
-    """AlikeSteps that are not alike after all."""
+    """Steps that are not alike after all."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Maker:
 
 
 @dataclass(frozen=True)
-class AlikeSteps:
+class StepsAlike:
     """The levels from `first` to `last` (exclusive) as steps alike: for each role in a step, what has it in each."""
 
     first: int
@@ -83,7 +83,7 @@ class AlikeSteps:
         return len(self.roles[0])
 
 
-def steps_in(levels: Levels) -> AlikeSteps | None:
+def steps_in(levels: Levels) -> StepsAlike | None:
     """The steps alike of which most of the levels are."""
     kinds = ((kind, some[0]) for level in levels for kind, some in level)
     if len(levels) < FEWEST or any(kind is None or not isinstance(node, Apply) for kind, node in kinds):
@@ -105,7 +105,7 @@ def signature(level: Sequence[Group]) -> frozenset[tuple[Hashable, int]]:
     return frozenset((kind, len(some)) for kind, some in level)
 
 
-def steps_of_period(levels: Levels, first: int, period: int, count: int) -> AlikeSteps | None:
+def steps_of_period(levels: Levels, first: int, period: int, count: int) -> StepsAlike | None:
     roles: dict[tuple[int, Hashable, int], list[Apply]] = {}
     for at in range(first, first + count * period):
         for kind, some in levels[at]:
@@ -115,13 +115,13 @@ def steps_of_period(levels: Levels, first: int, period: int, count: int) -> Alik
                 assert isinstance(node, Apply)
                 roles.setdefault(((at - first) % period, kind, k), []).append(node)
     in_turn = sorted(roles, key=lambda role: role[0])
-    return AlikeSteps(first, first + count * period, [roles[role] for role in in_turn])
+    return StepsAlike(first, first + count * period, [roles[role] for role in in_turn])
 
 
 class Rolling:
     """The writing of steps as a loop, of that `index`. `uses`: how often each value is used in all."""
 
-    def __init__(self, members: Members, steps: AlikeSteps, uses: Counter[int], index: int):
+    def __init__(self, members: Members, steps: StepsAlike, uses: Counter[int], index: int):
         self.members = members
         self.builder = members.builder
         self.steps = steps
