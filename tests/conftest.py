@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 from collections.abc import Generator
 from typing import Any
 
@@ -21,6 +22,8 @@ for library in ("OMP", "OPENBLAS", "MKL"):
 # Dozens of children import the package: what Python makes of its source is kept, as it is of what pytest rewrites.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+SETTLED, SECONDS = [0.0], 8.0  # when the garbage was last looked through as a whole, and how long that is enough
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,7 +66,7 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Plans that tests of a module share stay, too."""
-    if nextitem is not None and nextitem.path != item.path:
+    if nextitem is not None and nextitem.path != item.path and time.monotonic() > SETTLED[0] + SECONDS:
         settle()
 
 
@@ -71,3 +74,4 @@ def settle() -> None:
     """What is there now, the tests among it, is not looked through again at each collection of garbage."""
     gc.collect()
     gc.freeze()
+    SETTLED[0] = time.monotonic()

@@ -29,15 +29,15 @@ PLANS: dict[Any, Plan] = {}
 
 
 def compiled(f: Callable[..., Any], *args: Any, **options: Any) -> Plan:
-    """A plan, verified: its tapes are well formed."""
-    plan = planned_ad.compile(f, args, **options)
+    """A plan, verified: its tapes are well formed. It is not checked as users' plans are: what asks for it does that."""
+    plan = planned_ad.compile(f, args, **{"check": False, **options})
     verify(plan._variants[0].trace.tape)
     return plan
 
 
 def lazily_compiled(f: Callable[..., Any], *args: Any, **options: Any) -> Plan:
-    """A plan of which nothing is compiled before it is asked for, not the gradient either."""
-    wanted: Any = default_options() | options
+    """A plan of which nothing is compiled before it is asked for, not the gradient either; not checked, like those."""
+    wanted: Any = default_options() | {"check": False} | options
     return known_or_new(f, args, wanted, None)[0]
 
 
@@ -189,7 +189,7 @@ def check_gradient(
     expected = interpreted(traced, "gradient", args)
     entry = plan._variants[0].entry("gradient")
     verify(entry.tape)
-    for block, shuffle in ((None, False), (1, True), (3, True)):
+    for block, shuffle in ((None, False), (2, True)):
         assert_shadows(scheduled(entry, traced, args, block, shuffle), expected, f"schedule, blocks of {block}")
     after = copied(args)
     with np.errstate(all="ignore"):

@@ -176,8 +176,7 @@ class NestRun:
         if item.accumulate:
             np.add.at(flat, at, number)
         else:
-            for k, n in zip(at, number):  # in order
-                flat[k] = n
+            flat[at] = number  # in order: of those at the same place the last one stays
 
     def register(self, source: int) -> np.ndarray:
         return np.broadcast_to(self.registers[source], self.chosen.shape)

@@ -1,6 +1,6 @@
 """A program with types, as users write them: what mypy is to know of what `planned_ad` returns.
 
-`make lint` and `test_typing.py` check it with the rules of `mypy --strict`.
+`make lint` checks it with the rules of `mypy --strict`.
 """
 
 from __future__ import annotations
