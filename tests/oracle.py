@@ -30,7 +30,8 @@ PLANS: dict[Any, Plan] = {}
 
 def compiled(f: Callable[..., Any], *args: Any, **options: Any) -> Plan:
     """A plan, verified: its tapes are well formed. It is not checked as users' plans are: what asks for it does that."""
-    plan = planned_ad.compile(f, args, **{"check": False, **options})
+    wanted: Any = {"check": False, **options}
+    plan = planned_ad.compile(f, args, **wanted)
     verify(plan._variants[0].trace.tape)
     return plan
 
