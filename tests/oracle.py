@@ -29,9 +29,9 @@ PLANS: dict[Any, Plan] = {}
 
 
 def compiled(f: Callable[..., Any], *args: Any, **options: Any) -> Plan:
-    """A plan, verified: its tapes are well formed. It is not checked as users' plans are: what asks for it does that."""
-    wanted: Any = {"check": False, **options}
-    plan = planned_ad.compile(f, args, **wanted)
+    """A plan, verified: its tapes are well formed. `compile` checks nothing: whoever asks for it does that."""
+    options.setdefault("check", False)
+    plan = planned_ad.compile(f, args, **options)
     verify(plan._variants[0].trace.tape)
     return plan
 
