@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.calls.check import checked as check
 from planned_ad.calls.entries import differentiated, entry_tape
 from planned_ad.calls.kernel_functions import njit_spec
 from planned_ad.calls.kinds import KINDS
 from planned_ad.calls.known_plans import KnownPlans
 from planned_ad.differentiate.keep import rooms
 from planned_ad.tape.interpret import GuardBroken, interpret
+from planned_ad.tape.tape import Loop, walk
 from planned_ad.tape.verify import verify
 from planned_ad.trace import Trace, trace
 
@@ -209,6 +211,32 @@ def test_there_is_room_for_what_the_check_has_seen(narrow: None) -> None:
     unchecked = compiled(roots, start)
     np.testing.assert_array_equal(gradient, unchecked.gradient(start))
     assert unchecked._variants[0].room == variant.room
+
+
+@pytest.mark.parametrize("how_long", ["expected", "found"])
+def test_a_part_of_an_example_says_how_much_room_all_of_it_takes(
+    how_long: str, narrow: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where checking takes too long, before it starts or while it runs: nothing is compiled a second time."""
+    if how_long == "expected":
+        monkeypatch.setattr(check, "costs", lambda tape: 1e9)
+    else:
+        monkeypatch.setattr(check, "within", lambda seconds, run: (False, run()))
+    start = far(N)
+    plan = planned_ad.compile(roots, start, unroll=0)
+    checked = plan.explain().checked
+    assert "than a check may" in checked.left_out and dict(checked.iterations)
+    variant = plan._variants[0]
+    plan.gradient(start)
+    assert variant.room > 1 and plan._variants == [variant]
+
+
+def test_iterations_of_all_runs_are_those_of_a_part_and_more_of_the_same() -> None:
+    tape = trace(roots, (near(N),), unroll=0).tape
+    outer, inner = (op.index for op in walk(tape.operations) if isinstance(op, Loop))
+    assert rooms.projected(tape, {inner: 7}, {inner: 2}) == {inner: 18}
+    assert rooms.projected(tape, {}, {}) == {}
+    assert outer != inner
 
 
 def test_gradients_with_more_room_against_differences(narrow: None) -> None:

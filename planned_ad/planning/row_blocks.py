@@ -145,11 +145,13 @@ def with_rows_in_a_loop(
 
     `kept`: the values that have memory of their own before.
     """
-    before = whole_nbytes(tape, kept)
     inner = tape
     if path:
         operations = block_at(tape.operations, path)
         inner = replace(tape, operations=operations, turn=len(operations), results=())
+    if whole_nbytes(inner, kept) < WORTH:
+        return None
+    before = whole_nbytes(tape, kept)
     inner = replace(inner, operations=tuple(adding(op) if isinstance(op, Loop) else op for op in inner.operations))
     written = frozenset(region.buffer for op in inner.operations for region in op.writes)
     local = frozenset(id for id in written if not tape.buffers[id].visible)

@@ -50,6 +50,8 @@ class LoopInterpreter(Interpreter):
         Of each branch that was met, by identity, it and the ways that runs have taken: see `taken`.
     iterations : dict
         Of each loop whose length data decide, by index, how many iterations all of its runs have had together.
+    runs : dict
+        Of each of these, how many runs that were.
     """
 
     def __init__(self, *args: Any, **options: Any):
@@ -57,6 +59,7 @@ class LoopInterpreter(Interpreter):
         self.written: Container[int] = frozenset()
         self.ways: dict[int, tuple[Branch, list[int]]] = {}
         self.iterations: dict[int, int] = {}
+        self.runs: dict[int, int] = {}
 
     def step(self, op: Operation) -> None:
         if isinstance(op, Branch):
@@ -118,6 +121,7 @@ class TapeInterpreter(LoopInterpreter):
         for _, ways in self.ways.values():
             ways[LAST] = 0
         self.iterations.clear()
+        self.runs.clear()
         for id, memory in self.memories.items():
             known = self.buffers[id].array
             if id in memories:
@@ -269,8 +273,9 @@ class LoopCode:
 
     def counted(self, op: Loop, run: str, depth: int) -> None:
         """So many iterations more; `run`: those of the run that ends here."""
-        self.names["iterations"] = self.interpreter.iterations
+        self.names |= {"iterations": self.interpreter.iterations, "runs": self.interpreter.runs}
         self.add(depth, f"iterations[{op.index}] = iterations.get({op.index}, 0) + {run}")
+        self.add(depth, f"runs[{op.index}] = runs.get({op.index}, 0) + 1")
 
     def branch(self, op: Branch, depth: int) -> None:
         taken = self.name("b", self.interpreter.taken(op))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...custom.custom import CustomFunction
+from ...differentiate.keep.rooms import capacities, projected
 from ...python.examples import copied_together
 from ...python.shadows import is_library
 from ...python.signatures import bind
@@ -96,6 +97,17 @@ class Comparison:
         self.others = 0  # inputs that were compared beside these
         self.iterations: dict[int, int] = {}  # of each loop whose length data decide, by index
         self.interpreter: TapeInterpreter | None = None  # of a tape that may take other ways, for other inputs too
+
+    def sampled_iterations(self, seconds: float) -> tuple[tuple[int, int], ...]:
+        """About how many iterations loops need room for, from as much of the example as can be run in so long."""
+        tape = self.trace.tape
+        if not capacities(tape, 1):
+            return ()
+        if self.interpreter is None:
+            with contextlib.suppress(Exception):  # which are of data that the trace is not for
+                within(seconds, self.run_tape)
+        found = self.interpreter
+        return () if found is None else tuple(projected(tape, found.iterations, found.runs).items())
 
     def difference(self, seconds: float | None) -> Difference | None:
         """The first thing in which the two runs differ, other than by rounding and what the function makes of that."""

@@ -75,7 +75,8 @@ def compared(
         with stage(f"comparing {traced.name} with its trace"):
             difference = comparison.difference(seconds)
     except NotComparable as reason:
-        return traced, Checked(left_out=str(reason), seconds=time.perf_counter() - start)
+        iterations = comparison.sampled_iterations(seconds)
+        return traced, Checked(left_out=str(reason), seconds=time.perf_counter() - start, iterations=iterations)
     if difference is not None and options.get("known") and isinstance(difference.error, BranchError):
         # The trace goes the way that a kernel went, which adds up in another order than NumPy.
         return traced, Checked(left_out=BY_ROUNDING, seconds=time.perf_counter() - start)

@@ -146,6 +146,24 @@ def times_enough(tape: Tape, iterations: Mapping[int, int]) -> int:
     return times
 
 
+def projected(tape: Tape, iterations: Mapping[int, int], runs: Mapping[int, int]) -> dict[int, int]:
+    """Iterations of loops in all their runs, from those of their first `runs`: on the average others have as many."""
+    found: dict[int, int] = {}
+
+    def enter(block: Block, most: int) -> None:
+        for op in block:
+            inner = most
+            if isinstance(op, Loop):
+                inner = most * max(int(op.trips), 1)
+                if runs.get(op.index):
+                    found[op.index] = inner = -(-iterations[op.index] * most // runs[op.index])
+            for inside in op.blocks:
+                enter(inside, inner)
+
+    enter(tape.operations, 1)
+    return found
+
+
 def widest(loop: Loop) -> int:
     """Bytes of the largest value in a loop."""
     return max((value.nbytes for op in walk(loop.body) for value in op.outputs), default=0)
