@@ -105,14 +105,15 @@ class Branches:
             raise self.refused("tests traced values one within the other, in too many ways")
         lay_down(recorder)
         prefix = self.prefix()
-        fails = splits.failing_side(recorder, frame, predicate)
+        frames = list(self.frames_from(frame))
+        calls = tuple(map(splits.test_site, frames))
+        fails = splits.failing_side(recorder, calls, predicate)
         if fails is not None:
             return not fails
         number, node = self.node()
         node.site = splits.test_site(frame)
         self.keep_short_loops(frame, node)
         outcome = self.next_side(number, node, prefix) ^ self.is_met_again(frame, node)
-        frames = list(self.frames_from(frame))
         entry = self.captured(frames)
         names = place_names(entry, self.loop.origin, self.ways)
         builder = recorder.builder
@@ -123,6 +124,7 @@ class Branches:
             frame=frame,
             site=splits.test_site(frame),
             line=builder.line,
+            calls=calls,
             extent=extent,
             scope=Scope(outer=builder.operations, apart=Block(Made(node.parts[outcome].apart))),
             entry=names.named(entry),
@@ -440,7 +442,8 @@ class Branches:
         elif event == "exception":
             self.raised = frame
             for active in [a for a in self.active[-1:] if a.frame is frame]:
-                splits.follow_failure(self.recorder, frame, active.site, active.outcome, argument)
+                calls = active.calls[: active.frames.index(frame) + 1]
+                splits.follow_failure(self.recorder, frame, calls, active.outcome, argument)
         elif event == "return" and not frame.f_code.co_flags & GENERATOR:  # (a generator yields, and goes on)
             sides = [active for active in reversed(self.active) if active.frame is frame]
             if frame is not self.loop.frame:

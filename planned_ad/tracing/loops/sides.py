@@ -12,7 +12,7 @@ from ...python.statements import Extent
 from ...tape.tape import Operation, Value
 from ..record.aliases import Names
 from ..record.blocks import Made
-from ..record.decisions import Site
+from ..record.decisions import Calls, Site
 from ..record.scopes import Scope
 from .form import HandedOn
 from .place_names import PlaceNames
@@ -76,6 +76,7 @@ class Active:
     frame: types.FrameType
     site: Site  # of the test, or of the call of the function that it was in
     line: Line  # of the test
+    calls: Calls  # which are running, from the test outwards
     extent: Extent
     scope: Scope
     entry: State

@@ -32,7 +32,7 @@ from ...python.statements import (
 from ...tape.guards import RAISES
 from ...tape.tape import Value
 from ..record.aliases import Refusal
-from ..record.decisions import Site
+from ..record.decisions import Calls, Site
 from ..record.recorder import Recorder
 
 if TYPE_CHECKING:
@@ -98,21 +98,28 @@ def follow_raise(recorder: Recorder, frame: types.FrameType, sides: Sequence[tup
 
 
 def follow_failure(
-    recorder: Recorder, frame: types.FrameType, site: Site, outcome: bool, raised: tuple[type[BaseException], Any, Any]
+    recorder: Recorder,
+    frame: types.FrameType,
+    calls: Calls,
+    outcome: bool,
+    raised: tuple[type[BaseException], Any, Any],
 ) -> None:
-    """An error is raised on this side of a test: from now on it is not recorded, if nobody handles that error."""
+    """An error is raised on this side of a test: from now on it is not recorded, if nobody handles that error.
+
+    `calls`: of the test, as far as this frame, in which what one side has returned may be what is wrong.
+    """
     failing, error = recorder.scopes.decisions.failing, raised[0]
-    if site[0] is not frame.f_code or site in failing:
+    if calls in failing:
         return
-    # Of our stand-ins perhaps, or by somebody who stops the tracing.
+    # Of our stand-ins perhaps, none of which is None, or by somebody who stops the tracing.
     is_doubtful = issubclass(error, TypeError | AttributeError) or not issubclass(error, Exception)
-    if is_doubtful and not is_raised_by_user(raised[2]):
+    if is_doubtful and not is_raised_by_user(raised[2]) and "NoneType" not in str(raised[1]):
         return
     if issubclass(error, StopIteration | PlannedADError) or is_in_users_try(frame, error):
         return
     if any(may_be_swallowed(around.f_code, around.f_lasti) for around in user_frames(frame)):
         return
-    failing[site] = outcome
+    failing[calls] = outcome
     recorder.watch.off()
     raise recorder.scopes.restart()
 
@@ -126,9 +133,10 @@ def is_raised_by_user(traceback: types.TracebackType | None) -> bool:
     return dis.opname[traceback.tb_frame.f_code.co_code[traceback.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
 
 
-def failing_side(recorder: Recorder, frame: types.FrameType, predicate: Value) -> bool | None:
+def failing_side(recorder: Recorder, calls: Calls, predicate: Value) -> bool | None:
     """The side of the test that is running which ends in an error; the plan requires that no call takes it."""
-    fails = recorder.scopes.decisions.failing.get(test_site(frame))
+    failing = recorder.scopes.decisions.failing
+    fails = next((failing[calls[:k]] for k in range(1, len(calls) + 1) if calls[:k] in failing), None)
     if fails is not None:
         holds = recorder.builder.apply("logical_not", predicate) if fails else predicate
         recorder.scopes.require_after(holds, RAISES)

@@ -17,6 +17,7 @@ from ...tape.tape import Guard, Tape
 from ...tape.verify import outside_of_memory
 
 Site = tuple[types.CodeType, int]  # a loop: its code and the instruction that fetches the next item
+Calls = tuple[Site, ...]  # calls that are running, the innermost first: each at an instruction of its code
 MOST_ATTEMPTS = 3
 MOST_PASSES_OVER_ALL = 500  # over the bodies of loops, where all of a function is in one
 
@@ -66,7 +67,8 @@ class Decisions:
     letters: bool | None = None  # whether texts that loops read are numbers; None until a loop is long without
     texts: set[Site] = field(default_factory=set)  # loops that are unrolled since a text is read at their index
     items: bool = False  # what is read by an index is seen, since one was asked for its number by what it is read from
-    failing: dict[Site, bool] = field(default_factory=dict)  # which sides of tests end in an error that nobody handles
+    # Which sides of tests end in an error that nobody handles; a side may do so in what has called its function.
+    failing: dict[Calls, bool] = field(default_factory=dict)
     truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
     # Variables that have no value before a loop, and None for the trace; None where that has not helped.
     unset: dict[Site, set[str] | None] = field(default_factory=dict)
