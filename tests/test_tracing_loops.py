@@ -119,6 +119,38 @@ def test_items_rows_enumerate_zip_and_reversed() -> None:
     followed(f, vector(), square())
 
 
+def test_parts_of_ranges() -> None:
+    def f(x):
+        total = 0.0
+        for i in range(len(x))[::-1]:
+            total = 0.5 * total + x[i]
+        for i in range(len(x))[1::2]:
+            total = 0.5 * total + x[i]
+        for i in range(0, len(x), 2)[-2:]:
+            total = 0.5 * total + x[i]
+        return total + range(len(x))[-1] * x[range(2)[1]] + len(range(9)[2:5])
+
+    followed(f, vector())
+
+
+@pytest.mark.parametrize("part", [np.s_[::-1], np.s_[1:], np.s_[2::1], np.s_[:-1], np.s_[:-2:1]], ids=str)
+def test_parts_of_ranges_between_expressions(part: slice) -> None:
+    """Also of those without an item."""
+
+    def f(x):
+        total = 0.0
+        for i in range(len(x)):
+            for j in range(i)[part]:
+                total = 0.5 * total + x[j]
+            for j in range(i, -1, -1)[part]:
+                total = 0.5 * total + x[j]
+            for j in range(2, i)[part][::-1]:
+                total = 0.5 * total + x[i] * x[j]
+        return total
+
+    followed(f, vector())
+
+
 def test_negative_and_mirrored_indices() -> None:
     def f(x):
         n = len(x)

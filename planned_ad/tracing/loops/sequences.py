@@ -100,7 +100,27 @@ class Range:
         return len(self.concrete())
 
     def __getitem__(self, key: Any) -> Any:
-        return self.concrete()[key]
+        part = self.part(key) if type(key) is slice and self.known is None else None
+        if part is not None:
+            return part
+        found = self.concrete()[key]
+        if type(found) is builtins.range:
+            return Range(self.recorder, found.start, found.stop, found.step)
+        return found
+
+    def part(self, key: slice) -> Range | None:
+        """Of a range of neighbours between expressions: it backwards, or without its first or its last ones."""
+        ahead = self.step_
+        if self.is_traced or abs(ahead) != 1:
+            return None
+        match key.start, key.stop, key.step:
+            case None, None, -1:
+                return Range(self.recorder, self.end - ahead, self.first - ahead, -ahead)
+            case int(start), None, None | 1 if start >= 0:
+                return Range(self.recorder, self.first + start * ahead, self.end, ahead)
+            case None, int(stop), None | 1 if stop < 0:
+                return Range(self.recorder, self.first, self.end + stop * ahead, ahead)
+        return None
 
     def __contains__(self, value: Any) -> bool:
         return value in self.concrete()
