@@ -191,15 +191,15 @@ row("log1p", np.log1p, (lambda ct, y, a: ct / (1 + a),), ("a",), cost=14, sample
 
 
 def logaddexp_in_first(ct: Symbol, y: Symbol, a: Symbol, b: Symbol) -> Symbol:
-    """`exp(a - y)`; 0 where both operands are -inf (impossible events in log space)."""
-    return ct * exp(a - where(y.equals(-math.inf), 0, y))
+    """`1 / (1 + exp(b - a))`; 0 where `a` is -inf, as `b` may be too (impossible events in log space)."""
+    return ct * where(a.equals(-math.inf), -math.inf, a - b).apply("expit")
 
 
 row(
     "logaddexp",
     np.logaddexp,
     (logaddexp_in_first, lambda ct, y, a, b: logaddexp_in_first(ct, y, b, a)),
-    ("ya", "yb"),
+    ("ab", "ab"),
     cost=24,
 )
 
