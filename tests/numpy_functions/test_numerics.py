@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.special
 
+import planned_ad
 from tests.tracing_oracle import check
 
 from .test_gradients import gradient
@@ -109,3 +110,13 @@ WEAK = {
 @pytest.mark.parametrize("name", WEAK)
 def test_python_floats_are_as_weak_as_in_numpy(name: str, dtype) -> None:
     check(WEAK[name], np.array([1, -2, 3], dtype), 1.5)
+
+
+def test_logaddexp_of_large_numbers() -> None:
+    """Its derivative is that of the difference, which is exact, also where the sum itself is rounded to eighths."""
+    plan = planned_ad.compile(lambda x: np.logaddexp(x[0], x[1]), (np.zeros(2),))
+    value, gradient = plan.value_and_gradient(np.array([1e15, 1e15 + 1.0]))
+    assert value == np.logaddexp(1e15, 1e15 + 1.0)
+    np.testing.assert_allclose(gradient, [1.0 / (1.0 + np.e), np.e / (1.0 + np.e)], rtol=1e-14)
+    np.testing.assert_array_equal(plan.gradient(np.array([-np.inf, -np.inf])), 0.0)
+    np.testing.assert_array_equal(plan.gradient(np.array([-np.inf, 2.0])), [0.0, 1.0])
