@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from .algebra import Symbol, copysign, cos, cosh, exp, floor_divide, log, power, sign, sin, sinh, sqrt, where
+from .algebra import Symbol, copysign, cos, cosh, floor_divide, log, power, sign, sin, sinh, sqrt, where
 from .rows import row, same_dtype
 
 LN2, LN10 = math.log(2), math.log(10)

@@ -441,7 +441,7 @@ class Branches:
                 self.close()
         elif event == "exception":
             self.raised = frame
-            for active in [a for a in self.active[-1:] if a.frame is frame]:
+            for active in [a for a in self.active[-1:] if a.frame is frame and frame in a.frames]:
                 calls = active.calls[: active.frames.index(frame) + 1]
                 splits.follow_failure(self.recorder, frame, calls, active.outcome, argument)
         elif event == "return" and not frame.f_code.co_flags & GENERATOR:  # (a generator yields, and goes on)

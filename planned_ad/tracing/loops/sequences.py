@@ -110,10 +110,10 @@ class Range:
 
     def part(self, key: slice) -> Range | None:
         """Of a range of neighbours between expressions: it backwards, or without its first or its last ones."""
-        ahead = self.step_
-        if self.is_traced or abs(ahead) != 1:
+        ahead, bounds = self.step_, (key.start, key.stop, key.step)
+        if self.is_traced or abs(ahead) != 1 or any(type(bound) is not int for bound in bounds if bound is not None):
             return None
-        match key.start, key.stop, key.step:
+        match bounds:
             case None, None, -1:
                 return Range(self.recorder, self.end - ahead, self.first - ahead, -ahead)
             case int(start), None, None | 1 if start >= 0:
