@@ -141,3 +141,56 @@ def test_a_call_in_which_it_is_none_ends_in_the_functions_own_error(f: Callable)
     with pytest.raises(TypeError, match="NoneType"):
         plan(np.zeros(N))
     assert plan(np.ones(N)) == pytest.approx(f(np.ones(N)))
+
+
+def of_the_first_iterations(a):
+    """What is None is of the loop, and only at first."""
+    before = last = None
+    total = 0.0
+    for v in a:
+        if total > 1.5:
+            total += np.sin(before) * v
+        last, before = v, last
+        total += 0.2 * v
+    return total
+
+
+class Kept:
+    def __init__(self):
+        self.value, self.total = None, 0.0
+
+    def found(self):
+        if self.total > 1.5:
+            return self.value
+        return 1.0
+
+
+def of_an_object_at_first(a):
+    kept = Kept()
+    for v in a:
+        kept.total += kept.found() * v
+        kept.value = v
+    return kept.total
+
+
+def asked_three_times(a):
+    """By one instruction, of which only the last time ends in an error."""
+    return sum(third_of(a, v) * v for v in a)
+
+
+def third_of(a, v):
+    for k in (1, 2, 3):
+        if v < k / 1.5:
+            return a[k]
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("f", (of_the_first_iterations, of_an_object_at_first, asked_three_times))
+def test_where_none_is_no_error_it_is_not_taken_for_one(f: Callable, check: bool) -> None:
+    rng = np.random.default_rng(0)
+    plan, direction = planned_ad.compile(f, (rng.uniform(0.5, 2.0, N),), check=check), 1e-7 * rng.normal(size=N)
+    for _ in range(3):
+        x = rng.uniform(0.1, 2.0, N)
+        value, gradient = plan.value_and_gradient(x)
+        assert value == pytest.approx(f(x), rel=1e-12)
+        assert gradient @ direction == pytest.approx((f(x + direction) - f(x - direction)) / 2, rel=1e-5)

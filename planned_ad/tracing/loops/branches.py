@@ -111,7 +111,7 @@ class Branches:
         if fails is not None:
             return not fails
         number, node = self.node()
-        node.site = splits.test_site(frame)
+        node.site, node.calls = splits.test_site(frame), calls
         self.keep_short_loops(frame, node)
         outcome = self.next_side(number, node, prefix) ^ self.is_met_again(frame, node)
         entry = self.captured(frames)
@@ -443,7 +443,9 @@ class Branches:
             self.raised = frame
             for active in [a for a in self.active[-1:] if a.frame is frame and frame in a.frames]:
                 calls = active.calls[: active.frames.index(frame) + 1]
-                splits.follow_failure(self.recorder, frame, calls, active.outcome, argument)
+                is_met_once = sum(node.calls == active.calls for node in self.nodes.values()) == 1
+                of_none = active.of_none is True and is_met_once
+                splits.follow_failure(self.recorder, frame, calls, active.outcome, argument, of_none)
         elif event == "return" and not frame.f_code.co_flags & GENERATOR:  # (a generator yields, and goes on)
             sides = [active for active in reversed(self.active) if active.frame is frame]
             if frame is not self.loop.frame:
@@ -465,6 +467,9 @@ class Branches:
         if active.frame is self.loop.frame:
             raise self.refused("tests a traced value to return")
         frames = list(user_frames(active.frame))
+        constants, called = splits.returns_of_none(active.frame.f_code)
+        is_none = active.frame.f_lasti in (constants if active.of_none is None else called)
+        active.of_none = is_none and active.of_none is not False
         active.frame = frames[1]
         active.site, extent = splits.test_site(active.frame), splits.decided_at(self.recorder, active.frame)
         if extent is None:

@@ -43,6 +43,7 @@ class Node:
 
     first_value: dict[bool, int]
     site: Site | None = None  # of the test
+    calls: Calls = ()  # that were running
     sides: dict[bool, Side] = field(default_factory=dict)
     parts: dict[bool, Made] = field(default_factory=lambda: {True: Made(), False: Made()})
     chosen: dict[Key, HandedOn] = field(default_factory=dict)  # of each changed place the form in which it is handed on
@@ -88,3 +89,4 @@ class Active:
     made: int  # how many buffers were made before
     ordinal: int = 0  # of the next branch inside
     complete: bool = True
+    of_none: bool | None = None  # whether its function has returned None; None before it has returned

@@ -12,6 +12,8 @@ handles is not recorded: calls that take it run the function itself, which raise
 from __future__ import annotations
 
 import dis
+import functools
+import itertools
 import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -103,17 +105,20 @@ def follow_failure(
     calls: Calls,
     outcome: bool,
     raised: tuple[type[BaseException], Any, Any],
+    of_none: bool,
 ) -> None:
     """An error is raised on this side of a test: from now on it is not recorded, if nobody handles that error.
 
-    `calls`: of the test, as far as this frame, in which what one side has returned may be what is wrong.
+    `calls`: of the test, as far as this frame. `of_none`: whether its function has returned None on this side, and
+    so an error that speaks of it is the program's own.
     """
     failing, error = recorder.scopes.decisions.failing, raised[0]
     if calls in failing:
         return
-    # Of our stand-ins perhaps, none of which is None, or by somebody who stops the tracing.
+    # Of our stand-ins perhaps, or by somebody who stops the tracing.
     is_doubtful = issubclass(error, TypeError | AttributeError) or not issubclass(error, Exception)
-    if is_doubtful and not is_raised_by_user(raised[2]) and "NoneType" not in str(raised[1]):
+    is_own = is_raised_by_user(raised[2]) if len(calls) == 1 else of_none and "NoneType" in str(raised[1])
+    if (is_doubtful or len(calls) > 1) and not is_own:
         return
     if issubclass(error, StopIteration | PlannedADError) or is_in_users_try(frame, error):
         return
@@ -122,6 +127,21 @@ def follow_failure(
     failing[calls] = outcome
     recorder.watch.off()
     raise recorder.scopes.restart()
+
+
+@functools.lru_cache(maxsize=4096)
+def returns_of_none(code: types.CodeType) -> tuple[frozenset[int], frozenset[int]]:
+    """Where a function returns None itself, as at its end, and where it returns what a call has."""
+    constants: set[int] = set()
+    calls: set[int] = set()
+    for before, found in itertools.pairwise(dis.get_instructions(code)):
+        constant = before if found.opname == "RETURN_VALUE" and before.opname.startswith("LOAD_CONST") else found
+        if constant.opname.startswith(("LOAD_CONST", "RETURN_CONST")) and found.opname.startswith("RETURN"):
+            if constant.argval is None:
+                constants.add(found.offset)
+        elif found.opname == "RETURN_VALUE" and before.opname.startswith("CALL"):
+            calls.add(found.offset)
+    return frozenset(constants), frozenset(calls)
 
 
 def is_raised_by_user(traceback: types.TracebackType | None) -> bool:
