@@ -348,7 +348,7 @@ def _memory(indexed: Indexed, dtype: np.dtype) -> np.ndarray:
 def scatter(array: TracedArray, key: tuple[Any, ...], value: Any, accumulate: bool) -> None:
     recorder, storage = array.recorder, array.storage
     storage.check_writeable(array.geometry, recorder.builder.line)
-    all_known = storage.is_concrete and all(recorder.is_concrete(part) for part in (*key, value))
+    all_known = storage.holds_numbers(recorder) and all(recorder.is_concrete(part) for part in (*key, value))
     if all_known:
         if accumulate:
             np.add.at(array.geometry, key, recorder.plain(value))
