@@ -280,10 +280,26 @@ def until_negative(x):
     return total
 
 
-@pytest.mark.parametrize("f", [runs_of_positives, until_negative])
+def left_by_an_integer(x):
+    """The inner loop is on one side of a test, and left by a part of its own that is known."""
+    total = 0.0
+    for j in range(20):
+        k, t = 0, 0.0
+        while t < 1.0:
+            step = 0.1 + 0.1 * np.sin(x[j] * t) ** 2
+            if step > 0.12:
+                while k < 1 and x[0] - x[k] <= t + step:
+                    total += x[2] * t
+                    k += 1
+            t = t + step
+    return total
+
+
+@pytest.mark.parametrize("f", [runs_of_positives, until_negative, left_by_an_integer])
 def test_an_index_that_the_first_part_of_a_test_keeps_in_range(f) -> None:
     wave = np.sin(np.arange(24.0) + 0.5)
     plan = planned_ad.compile(f, wave, unroll=0)
+    assert plan.explain().fallbacks == ()
     for x in (wave, np.ones(24), -np.ones(24), np.cos(np.arange(24.0))):
         np.testing.assert_allclose(plan(x), f(x))
         gradient, base = plan.gradient(x), f(x)

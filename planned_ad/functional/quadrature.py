@@ -1,8 +1,7 @@
-"""SciPy's `quad`, `odeint` and LSODA in traced functions: their values by SciPy itself, when the plan runs.
+"""SciPy's `quad` in traced functions: its value by SciPy itself, when the plan runs.
 
 The derivative of an integral is that of a sum over the nodes of the Gauss-Kronrod rule, in the intervals in which SciPy
-has found it to be accurate (R. Piessens et al., QUADPACK, 1983); that of a solution of differential equations is the
-derivative of a Runge-Kutta method with as many steps as give the same numbers.
+has found it to be accurate (R. Piessens et al., QUADPACK, 1983).
 """
 
 from __future__ import annotations
@@ -11,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import control
-from ..errors import UnsupportedError
 from ..tracing.numpy_functions.python_functions import of_elements
 from ..tracing.record.recorder import Recorder
-from .solvers import WhatIsKnown, by_scipy, calls, held, refuse_options
+from .solvers import by_scipy, calls, held, refuse_options
 
 HALF = (
     0.995657163025808080735527280689003, 0.973906528517171720077964012084452, 0.930157491355708226001207180059508,
@@ -34,9 +31,6 @@ WEIGHTS = np.array([*WEIGHTS_OF_HALF, 0.149445554002916905664936468389821, *WEIG
 """Of the rule with 21 nodes between -1 and 1."""
 
 OPTIONS = ("epsabs", "epsrel", "limit", "points")
-MOST_RUNGE_KUTTA_STEPS = 1 << 16
-AGREES = 1e-5  # SciPy's solution and that of the Runge-Kutta method, relative to the largest number
-CONVERGED = 1e-9  # that method with some steps and with twice as many
 
 
 @calls("scipy.integrate", "quad")
@@ -103,110 +97,3 @@ def sum_of_infinite(recorder: Recorder, function: Any, args: Any, given: Any, en
     start, sign = given[0 if upper else 1], np.sign(ends[1 if upper else 0])
     total = np.sum(slope * integrand(recorder, function, args, start + sign * size))
     return total if (sign > 0) == upper else -total
-
-
-@calls("scipy.integrate", "odeint")
-def odeint(recorder: Recorder, name: str, func: Any, y0: Any, t: Any, args: Any = (), **options: Any) -> Any:
-    import scipy.integrate
-
-    options = {k: v for k, v in options.items() if v not in (None, 0, False) or k == "tfirst"}
-    refuse_options(recorder, name, options, ("rtol", "atol", "mxstep", "hmax", "h0", "hmin", "tfirst", "Dfun"))
-    options.pop("Dfun", None)
-    args = args if isinstance(args, tuple) else (args,)
-    times_first = options.get("tfirst", False)
-    start = np.atleast_1d(recorder.array(recorder.value_of(y0, np.float64)))
-    count = np.shape(t)[0]
-
-    def solve(func: Any, y0: Any, t: Any, args: Any) -> Any:
-        y = scipy.integrate.odeint(func, y0, t, args=args, **options)
-        slope = (
-            (lambda y, t: np.asarray(func(t, y, *args))) if times_first else lambda y, t: np.asarray(func(y, t, *args))
-        )
-        return np.append(y.ravel(), steps_for(slope, np.atleast_1d(np.asarray(y0, float)), np.asarray(t, float), y))
-
-    found = by_scipy(recorder, name, solve, (func, y0, t, args), count * start.size + 1)
-    steps = recorder.integer(found[-1]).__index__()
-    traced = recorder.namespace.function(func)
-
-    def slope(y: Any, t: Any) -> Any:
-        return recorder.array(recorder.value_of(traced(t, y, *args) if times_first else traced(y, t, *args)))
-
-    times = t if recorder.is_array(t) else recorder.array(recorder.value_of(t, np.float64))
-    solution = recorder.namespace.function(control._runge_kutta)(slope, start, times, steps)
-    return found[:-1].reshape(count, start.size) + (solution - held(recorder, solution))
-
-
-def is_lsoda(args: Any, kwargs: Any) -> bool:
-    """Whether `solve_ivp` has compiled code to call; its other methods are written in Python, and traced."""
-    method = args[3] if len(args) > 3 else kwargs.get("method")
-    return method == "LSODA" or getattr(method, "__name__", None) == "LSODA"
-
-
-@calls("scipy.integrate", "solve_ivp", applies=is_lsoda)
-def solve_ivp(
-    recorder: Recorder,
-    name: str,
-    fun: Any,
-    t_span: Any,
-    y0: Any,
-    method: str = "LSODA",
-    t_eval: Any = None,
-    **options: Any,
-) -> Any:
-    """At the times of `t_eval`, of which there are as many as it says, from the first of `t_span` on."""
-    import scipy.integrate
-
-    options = {k: v for k, v in options.items() if v is not None and v is not False}
-    refuse_options(recorder, name, options, ("rtol", "atol", "max_step", "first_step", "args", "vectorized", "jac"))
-    if t_eval is None:
-        raise UnsupportedError(
-            f'{recorder.here()}: {name} with method="LSODA" has as many times as SciPy takes steps; give t_eval=, or '
-            'choose another method, as "RK45" or "BDF", whose Python code is traced'
-        )
-    args = options.pop("args", ())
-    start = np.atleast_1d(recorder.array(recorder.value_of(y0, np.float64)))
-    times = recorder.array(recorder.value_of(t_eval, np.float64))
-    count = times.shape[0]
-
-    def solve(fun: Any, t_span: Any, y0: Any, times: Any, args: Any, options: Any) -> Any:
-        found = scipy.integrate.solve_ivp(fun, t_span, y0, "LSODA", times, args=args or None, **options)
-        if found.status != 0 or len(found.t) != count:
-            raise ValueError(f"scipy.integrate.solve_ivp: {found.message}")
-        t = np.concatenate([t_span[:1], times]).astype(float)
-        y = np.concatenate([[np.atleast_1d(y0)], found.y.T])
-        steps = steps_for(lambda y, t: np.asarray(fun(t, y, *args), float), y[0].astype(float), t, y)
-        return [*found.y.ravel(), found.nfev, found.njev, found.nlu, steps]
-
-    options.pop("vectorized", None)
-    found = by_scipy(recorder, name, solve, (fun, tuple(t_span), y0, t_eval, args, options), count * start.size + 4)
-    *counts, steps = (recorder.integer(found[k]) for k in range(-4, 0))
-    traced = recorder.namespace.function(fun)
-
-    def slope(y: Any, t: Any) -> Any:
-        return recorder.array(recorder.value_of(traced(t, y, *args)))
-
-    first = recorder.array(recorder.value_of(t_span[0], np.float64))
-    t = np.concatenate([np.reshape(first, (1,)), times])
-    solution = recorder.namespace.function(control._runge_kutta)(slope, start, t, steps.__index__())[1:].T
-    y = found[:-4].reshape(start.size, count) + (solution - held(recorder, solution))
-    nfev, njev, nlu = counts
-    return WhatIsKnown(
-        recorder, name, t=times, y=y, sol=None, t_events=None, y_events=None, nfev=nfev, njev=njev, nlu=nlu, status=0,
-        success=True, message="The solver successfully reached the end of the integration interval.",
-    )  # fmt: skip
-
-
-def steps_for(slope: Any, y0: np.ndarray, t: np.ndarray, y: np.ndarray) -> int:
-    """With how many steps between two times the Runge-Kutta method gives the solution `y`."""
-    scale = max(float(np.max(np.abs(y))), 1e-300)
-    steps, last = 2, control._runge_kutta(slope, y0, t, 2)
-    while steps * len(t) < MOST_RUNGE_KUTTA_STEPS:
-        following = control._runge_kutta(slope, y0, t, 2 * steps)
-        if np.max(np.abs(following - last)) <= CONVERGED * scale and np.max(np.abs(last - y)) <= AGREES * scale:
-            return steps
-        steps, last = 2 * steps, following
-    raise UnsupportedError(
-        "the derivative of scipy.integrate.odeint and of LSODA is that of a Runge-Kutta method, which does not give "
-        "its solution here with a sensible number of steps: the equations are stiff, or not smooth. Integrate with a "
-        "method of your own, or call it in a function decorated with planned_ad.opaque"
-    )

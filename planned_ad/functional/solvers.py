@@ -28,15 +28,21 @@ NEWTON_STEPS = 3  # of Newton's method: derivatives up to the seventh
 
 
 def calls(
-    module: str, *names: str, applies: Callable[[Any, Any], bool] | None = None
+    module: str,
+    *names: str,
+    applies: Callable[[Any, Any], bool] | None = None,
+    in_loops: Callable[[Any, Any], bool] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Have the decorated `(recorder, name, *args, **kwargs)` stand for functions of SciPy that call functions.
 
-    Where `applies(args, kwargs)` is false, their own code is traced.
+    Where `applies(args, kwargs)` is false, their own code is traced; where `in_loops(args, kwargs)` is true, the loops
+    around are recorded.
     """
 
     def register(implementation: Callable[..., Any]) -> Callable[..., Any]:
         def implemented(recorder: Recorder, name: str, *args: Any, **kwargs: Any) -> Any:
+            if recorder.scopes.depth:
+                return implementation(recorder, name, *args, **kwargs)
             plain = PlainFunctions(recorder)
             recipe = plain.whole((args, kwargs))
             if plain.values:
@@ -44,7 +50,7 @@ def calls(
             args, kwargs = recipe(())
             return recorder.adopt(getattr(sys.modules[module], name)(*args, **kwargs))
 
-        implemented.applies = applies  # type: ignore[attr-defined]
+        implemented.applies, implemented.in_loops = applies, in_loops  # type: ignore[attr-defined]
         for name in names:
             CALLERS[module, name] = implemented
         return implementation

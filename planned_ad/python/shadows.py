@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 CONTROL = "planned_ad.control"
+TRACED_OURS = frozenset({CONTROL, "planned_ad.functional.adaptive_steps"})  # ordinary Python, as the user's is
 PROTOCOLS = frozenset({"__array_ufunc__", "__array_function__"})  # which NumPy calls with functions of its own
 _LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad", "pandas", "matplotlib", "sympy"})
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
@@ -90,9 +91,9 @@ def is_library(module_name: str, file: str | None = None) -> bool:
     with traced values but bring much code along.
 
     A user's own `code.py` shares its name with a module of the standard library, hence `file`. The loops and branches
-    of `planned_ad.control` are traced as the user's are.
+    of modules in `TRACED_OURS` are traced as the user's are.
     """
-    if module_name == CONTROL:
+    if module_name in TRACED_OURS:
         return False
     top = module_name.partition(".")[0]
     if top in _LIBRARIES or top.startswith("_cython_"):  # the types of what Cython has compiled
@@ -136,7 +137,8 @@ class ShadowGlobals(dict):
         self.builtins_read: set[str] = set()
         self.asked: dict[str, None] = {}  # names that may not be there
         name = real.get("__name__") or ""
-        self.is_users = name != CONTROL and not is_library(name, real.get("__file__"))  # whose lines errors name
+        is_ours = name in TRACED_OURS
+        self.is_users = not is_ours and not is_library(name, real.get("__file__"))  # whose lines errors name
         self.lines: dict[tuple[int, int], tuple[types.CodeType, Any]] = {}  # the cache of `source.current_line`
 
     def __missing__(self, name: str) -> object:

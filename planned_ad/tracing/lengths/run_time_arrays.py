@@ -118,7 +118,7 @@ class RunTimeArray(VaryingArray):
 
     def __iter__(self) -> Iterator[Any]:
         if self.axis:
-            raise self.refused("runs over the rows of")
+            return iter([self[k] for k in range(self.rest[0])])
         return self.recorder.flow.iterate(self.length, self.item_at)
 
     def item_at(self, index: Any) -> Any:

@@ -83,8 +83,8 @@ class LoopFlow:
     def event(self, frame: types.FrameType, event: str, argument: Any) -> None:
         for loop in [scope.loop for scope in reversed(self.recorder.scopes.open) if scope.loop is not None]:
             loop.branches.event(frame, event, argument)
-        for loop in self.recorder.whiles:
-            loop.event(frame, event)
+            if loop in self.recorder.whiles:  # which is left before the side that it is on is
+                loop.event(frame, event)
         self.on_integers.event(frame, event)
 
     @property

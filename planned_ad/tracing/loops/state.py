@@ -308,8 +308,8 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
     kind = type(obj)
     if kind is types.FunctionType:
         if type(obj.__globals__) is not ShadowGlobals:  # of a library, which nobody is to write to
-            for value in () if is_ours(obj) else held_in_cells(obj):
-                yield None, value
+            for value in held_in_cells(obj):  # of ours the program's functions, which it calls
+                yield None, value if not is_ours(obj) or type(value) in CALLABLE else None
             return
         yield None, obj.__globals__
         for value in (*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()):

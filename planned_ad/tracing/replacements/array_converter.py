@@ -149,7 +149,8 @@ def calling(recorder: Recorder, real: Any, name: str, implementation: Any, *args
     if applies is not None and not applies(args, kwargs):
         return recorder.namespace.library_function(real)(*args, **kwargs)
     recorder.mark()
-    if recorder.scopes.depth:
+    in_loops = getattr(implementation, "in_loops", None)
+    if recorder.scopes.depth and (in_loops is None or not in_loops(args, kwargs)):
         raise recorder.scopes.unroll_innermost(f"calls scipy's {name}", recorder.builder.line)
     return implementation(recorder, name, *args, **kwargs)
 

@@ -1,0 +1,165 @@
+"""Explicit Runge-Kutta methods whose errors decide how long their steps are: SciPy's RK45, RK23 and DOP853.
+
+It is ordinary Python, traced as the user's is: one loop over attempted steps, whose number data decide, so that one
+trace serves all inputs. SciPy's code has a class whose attributes the steps change, and results that grow as it goes;
+each number is computed here as it is there (E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential
+Equations I, II.4 and II.10), up to rounding.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .tableaus import Tableau
+
+REACHED = "The solver successfully reached the end of the integration interval."
+TOO_SMALL = "Required step size is less than spacing between numbers."
+
+
+def rms(x: Any) -> Any:
+    return np.linalg.norm(x) / x.size**0.5
+
+
+def sum_of_slopes(weights: Any, slopes: Any) -> Any:
+    """The sum of slopes; `weights` has of each that is not 0 its place and the weight."""
+    place, weight = weights[0]
+    total = weight * slopes[place]
+    for place, weight in weights[1:]:
+        total = total + weight * slopes[place]
+    return total
+
+
+def first_step_of(
+    fun: Callable, t0: Any, y0: Any, t_bound: Any, max_step: Any, f0: Any, direction: Any, order: int, rtol: Any,
+    atol: Any,
+) -> Any:  # fmt: skip
+    """A length for the first step: Hairer and others, II.4."""
+    interval = abs(t_bound - t0)
+    scale = atol + np.abs(y0) * rtol
+    d0, d1 = rms(y0 / scale), rms(f0 / scale)
+    is_small = np.logical_or(d0 < 1e-5, d1 < 1e-5)
+    h0 = np.minimum(np.where(is_small, 1e-6, 0.01 * d0 / np.where(is_small, 1.0, d1)), interval)
+    f1 = fun(t0 + h0 * direction, y0 + h0 * direction * f0)
+    d2 = rms((f1 - f0) / scale) / h0
+    is_flat = np.logical_and(d1 <= 1e-15, d2 <= 1e-15)
+    largest = np.where(is_flat, 1.0, np.maximum(d1, d2))
+    h1 = np.where(is_flat, np.maximum(1e-6, h0 * 1e-3), (0.01 / largest) ** (1 / (order + 1)))
+    return np.minimum(np.minimum(100 * h0, h1), np.minimum(interval, max_step))[()]
+
+
+def step_error(method: Tableau, slopes: Any, h: Any, scale: Any) -> Any:
+    """How large the error of a step is; 1 is as large as it may be."""
+    if len(method.errors) == 1:
+        return rms(sum_of_slopes(method.errors[0], slopes) * h / scale)
+    fifth, third = [np.sum((sum_of_slopes(weights, slopes) / scale) ** 2) for weights in method.errors]
+    denominator = fifth + 0.01 * third
+    is_none = denominator == 0
+    return np.where(is_none, 0.0, abs(h) * fifth / np.sqrt(np.where(is_none, 1.0, denominator) * scale.size))[()]
+
+
+def with_extra_slopes(method: Tableau, fun: Callable, t: Any, y: Any, h: Any, slopes: Any) -> Any:
+    """The slopes of a step and those that only the solution between its ends needs."""
+    slopes = list(slopes)
+    for weights, node in zip(method.extra_stages, method.extra_nodes):
+        slopes.append(fun(t + node * h, y + sum_of_slopes(weights, slopes) * h))
+    return slopes
+
+
+def solution_within(method: Tableau, slopes: Any, y: Any, y_new: Any, h: Any, x: Any) -> Any:
+    """The solution at `t + x * h`, for x from 0 to 1: a polynomial in x."""
+    if not method.extra_stages:
+        total, power = 0.0, 1.0
+        for weights in method.between:
+            power = power * x
+            total = total + sum_of_slopes(weights, slopes) * power
+        return y + h * total
+    first, last = slopes[0], slopes[len(method.nodes) + 1]
+    gap = y_new - y
+    rows = [gap, h * first - gap, 2 * gap - h * (last + first)]
+    rows += [h * sum_of_slopes(weights, slopes) for weights in method.between]
+    total = 0.0
+    for k, row in enumerate(reversed(rows)):
+        total = (total + row) * (x if k % 2 == 0 else 1 - x)
+    return total + y
+
+
+def check_problem(t0: Any, t_bound: Any, y0: Any, t_eval: Any, atol: Any, max_step: Any, first_step: Any) -> None:
+    """SciPy's errors."""
+    if not np.all(np.isfinite(y0)):
+        raise ValueError("All components of the initial state `y0` must be finite.")
+    if np.ndim(atol) > 0 and np.shape(atol) != y0.shape:
+        raise ValueError("`atol` has wrong shape.")
+    if np.any(np.less(atol, 0)):
+        raise ValueError("`atol` must be positive.")
+    if max_step <= 0:
+        raise ValueError("`max_step` must be positive.")
+    if first_step is not None and first_step <= 0:
+        raise ValueError("`first_step` must be positive.")
+    if first_step is not None and first_step > abs(t_bound - t0):
+        raise ValueError("`first_step` exceeds bounds.")
+    if t_eval is None:
+        return
+    if np.any(t_eval < np.minimum(t0, t_bound)) or np.any(t_eval > np.maximum(t0, t_bound)):
+        raise ValueError("Values in `t_eval` are not within `t_span`.")
+    if np.any(np.diff(t_eval) * np.sign(t_bound - t0) <= 0):
+        raise ValueError("Values in `t_eval` are not properly sorted.")
+
+
+def solution(
+    function: Callable, args: Any, t0: Any, t_bound: Any, y0: Any, method: Tableau, t_eval: Any, rtol: Any, atol: Any,
+    max_step: Any, first_step: Any,
+) -> tuple[Any, Any, Any, bool]:  # fmt: skip
+    """Times, solution at each of them, number of evaluations of `function`, whether steps became too small."""
+
+    def fun(t: Any, y: Any) -> Any:
+        found = np.array(function(t, y, *args), float)
+        return found if found.shape == y.shape else np.broadcast_to(found, y.shape)
+
+    if t_bound == t0:
+        raise ValueError("planned_ad: solve_ivp over no time at all is not traced")
+    direction = np.sign(t_bound - t0)
+    t, y, f = t0, y0, fun(t0, y0)
+    h_abs, evaluations = first_step, 1
+    if first_step is None:
+        h_abs = first_step_of(fun, t0, y0, t_bound, max_step, f, direction, method.order, rtol, atol)
+        evaluations = 2
+    times, states, count = [t0], [y0], 0
+    if t_eval is not None:
+        found = np.empty((len(t_eval), y.size))
+    is_rejected = is_too_small = False
+    while not is_too_small and direction * (t - t_bound) < 0:
+        min_step = 10 * np.abs(np.nextafter(t, direction * np.inf) - t)
+        h_abs = np.where(is_rejected, h_abs, np.maximum(np.minimum(h_abs, max_step), min_step))[()]
+        t_new = t + h_abs * direction
+        t_new = np.where(direction * (t_new - t_bound) > 0, t_bound, t_new)[()]
+        h = t_new - t
+        slopes = [f]
+        for weights, node in zip(method.stages, method.nodes):
+            slopes.append(fun(t + node * h, y + sum_of_slopes(weights, slopes) * h))
+        y_new = y + h * sum_of_slopes(method.weights, slopes)
+        f_new = fun(t_new, y_new)
+        slopes.append(f_new)
+        evaluations += len(method.nodes) + 1
+        error = step_error(method, slopes, h, atol + np.maximum(np.abs(y), np.abs(y_new)) * rtol)
+        scaled = 0.9 * np.where(error == 0, 1.0, error)[()] ** (-1 / (method.order + 1))
+        if error < 1:
+            factor = np.where(error == 0, 10.0, np.minimum(10.0, scaled))
+            factor = np.where(is_rejected, np.minimum(1.0, factor), factor)[()]
+            if t_eval is None:
+                times.append(t_new)
+                states.append(y_new)
+            elif count < len(t_eval) and direction * (t_eval[count] - t_new) <= 0:
+                slopes = with_extra_slopes(method, fun, t, y, h, slopes)
+                evaluations += len(method.extra_nodes)
+                while count < len(t_eval) and direction * (t_eval[count] - t_new) <= 0:
+                    found[count] = solution_within(method, slopes, y, y_new, h, (t_eval[count] - t) / h)
+                    count += 1
+            t, y, f, is_rejected = t_new, y_new, f_new, False
+        else:
+            factor = np.where(scaled > 0.2, scaled, 0.2)[()]
+            is_rejected, is_too_small = True, np.abs(h) * factor < min_step
+        h_abs = np.abs(h) * factor
+    if t_eval is None:
+        return np.array(times), np.array(states).T, evaluations, is_too_small
+    return t_eval[:count], found[:count].T, evaluations, is_too_small
