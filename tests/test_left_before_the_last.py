@@ -96,3 +96,76 @@ def test_values_and_slopes(f: Callable, high: int | None) -> None:
         slope = (f(x + 1e-7 * direction) - f(x - 1e-7 * direction)) / 2e-7
         assert value == pytest.approx(f(x), rel=1e-12)
         assert gradient @ direction == pytest.approx(slope, rel=1e-5, abs=1e-5)
+
+
+def inside(p, polygon):
+    """Whether a point is in a polygon; None on its border."""
+    within = False
+    for i in range(len(polygon)):
+        a, b = polygon[i], polygon[i - 1]
+        if (a[1] > p[1]) != (b[1] > p[1]):
+            across = (b[0] - a[0]) * (p[1] - a[1]) / (b[1] - a[1]) + a[0]
+            if abs(across - p[0]) < 1e-6:
+                return None
+            if p[0] < across:
+                within = not within
+    return within
+
+
+def of_points(points, polygon):
+    total = 0.0
+    for p in points:
+        within = inside(p, polygon)
+        if within is None:
+            continue
+        total += -(p @ p) if within else (p @ p) ** 2
+    return total
+
+
+def read_afterwards(rows):
+    """The rows at which the loop was left are read behind it."""
+    for i in range(len(rows)):
+        a, b = rows[i], rows[i - 1]
+        if a[0] > 1.0:
+            break
+    return a[0] * a[1] + b[0]
+
+
+def kept_and_read_afterwards(rows):
+    pair, total = {}, 0.0
+    for i in range(len(rows)):
+        pair["a"], pair["b"] = rows[i], rows[i - 1]
+        if pair["a"][0] > 1.0:
+            break
+        total += pair["b"][1]
+    return pair["a"] @ pair["b"] + total
+
+
+def test_views_of_a_loop_that_is_left() -> None:
+    """Views that move with the index do not unroll a loop that is left if nothing behind it reads them."""
+    random = np.random.default_rng(1)
+    angles = np.sort(random.random(7)) * 2 * np.pi
+    polygon = np.c_[np.cos(angles), np.sin(angles)] * (1 + 0.3 * random.random((7, 1)))
+    points = random.normal(size=(10, 2))
+    plan = planned_ad.compile(of_points, (points, polygon), check=False)
+    assert "unrolled" not in str(plan.explain())
+    for _ in range(5):
+        points = random.normal(size=(10, 2))
+        value, (gradient, _) = plan.value_and_gradient(points, polygon)
+        assert value == pytest.approx(of_points(points, polygon), rel=1e-12)
+        direction = random.normal(size=points.shape)
+        slope = of_points(points + 1e-7 * direction, polygon) - of_points(points - 1e-7 * direction, polygon)
+        assert np.vdot(gradient, direction) == pytest.approx(slope / 2e-7, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("f", (read_afterwards, kept_and_read_afterwards), ids=lambda f: f.__name__)
+def test_views_that_are_read_behind_a_loop_that_is_left(f: Callable) -> None:
+    random = np.random.default_rng(2)
+    plan = planned_ad.compile(f, (random.normal(size=(9, 3)) * 0.7,), check=False)
+    for _ in range(6):
+        rows = random.normal(size=(9, 3)) * 0.7
+        value, gradient = plan.value_and_gradient(rows)
+        direction = random.normal(size=rows.shape)
+        slope = (f(rows + 1e-7 * direction) - f(rows - 1e-7 * direction)) / 2e-7
+        assert value == pytest.approx(f(rows), rel=1e-12)
+        assert np.vdot(gradient, direction) == pytest.approx(slope, rel=1e-5, abs=1e-5)

@@ -131,7 +131,7 @@ class Leaving:
             return index_of(self.recorder, total)
         if isinstance(carry, Moving):
             if may_be_less or loop.is_left:
-                raise loop.unrolled("moves a view, and may be left early or have a length less than zero")
+                return Lost(self.recorder, "a view that moves with the index")
             return seen(carry.view_of, moved(carry.view, loop.index, exact(loop.whole_trips) - 1))
         if isinstance(carry, Items):
             made = is_made_of_arrays(carry.kind)
