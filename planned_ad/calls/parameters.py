@@ -38,7 +38,7 @@ class Place:
     buffer : Buffer or None
         Of the tape; None of what is static, handed through, or a tape itself.
     value : object
-        What is static; or the number that stands for a missing one.
+        What is static; the number that stands for a missing one; the type of one that takes the place of a number.
     is_written : bool
         Whether the call writes to it.
     """
@@ -107,8 +107,8 @@ def arguments(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
                 path=leaf.path,
                 kind=leaf.kind,
                 buffer=None if leaf.buffer is None else tape.buffers[leaf.buffer],
-                value=leaf.value,
-                is_written=leaf.kind == "array" and leaf.buffer in written,
+                value=leaf.value if leaf.rebound is None else leaf.rebound,
+                is_written=leaf.buffer in written and (leaf.kind == "array" or leaf.rebound is not None),
             )
             for leaf in leaves
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -27,6 +28,7 @@ from ..kernels.entry.callspec import (
     ListResult,
     NewArray,
     ObjectSpec,
+    PartResult,
     Result,
     SequenceSpec,
     SlotsSpec,
@@ -35,7 +37,7 @@ from ..kernels.entry.callspec import (
     TupleResult,
 )
 from ..python.complex_parts import WHOLE, ComplexArray, whole_of_parts
-from ..python.structure import Leaf, Repeated, Structure, is_object_class, set_attribute, slots_of
+from ..python.structure import Leaf, Repeated, Structure, is_mutable, is_object_class, set_attribute, slots_of
 from ..trace import Trace
 from .kinds import ARGUMENT, COTANGENT, RESULT, SHADOW, TAPE, CallKind
 from .parameters import Parameter, Place, is_certain, strides_of
@@ -50,7 +52,7 @@ def call_spec(trace: Trace, row: CallKind, parameters: Sequence[Parameter], kept
         place.buffer.dtype != np.float64 for p in parameters if not p.is_passed for place in p.places if place.buffer
     ):
         specs = (SequenceSpec(type=Never, items=specs[:1]), *specs[1:])  # numbers come back as doubles
-    missing = [(k, made(trace, row, p, spec)) for k, (p, spec) in enumerate(zip(passed, specs))]
+    missing = [(k, made(trace, row, p, spec, specs)) for k, (p, spec) in enumerate(zip(passed, specs))]
     signature = trace.signature
     by_name = {name for name in (*signature.by_name, *signature.keywords)}
     forms = Forms(
@@ -81,9 +83,9 @@ def parameter_spec(trace: Trace, row: CallKind, parameter: Parameter, kept: Kept
     if parameter.role is TAPE:
         assert kept is not None
         return kept.spec(writeable=row.writes_tape)
-    replaced = any(leaf.rebound is not None for leaf in trace.leaves)
+    replaced = {leaf.rebound for leaf in trace.leaves} - {None}  # types of what attributes of objects get
     try:
-        if replaced and parameter.role is not RESULT:  # attributes of objects get other values
+        if parameter.role is not RESULT and (not replaced <= {float, np.float64} or (replaced and row.is_sweep)):
             raise LeftToSlowPath
         return nested_spec(parameter.structure, iter(parameter.places), row, parameter, False)
     except LeftToSlowPath:
@@ -119,19 +121,20 @@ def nested_spec(
             raise LeftToSlowPath
         return ComplexSpec(items=tuple(parts))
     is_object = is_object_class(kind)
-    if is_object and any(place.kind == "float" and place.is_written for place in parameter.places):
-        raise LeftToSlowPath
-    is_fixed = is_object or issubclass(kind, tuple)
+    is_fixed, is_argument = not is_mutable(kind), parameter.role is ARGUMENT
     items = tuple(nested_spec(child, places, row, parameter, is_fixed) for child in structure.children)
+    if is_argument and not is_object and any(isinstance(item, FloatSpec) and item.written for item in items):
+        raise LeftToSlowPath  # the object around it gets another container
     if kind is list or issubclass(kind, tuple):
         return SequenceSpec(type=kind, items=items)
     if kind is dict:
         return DictSpec(keys=structure.keys, items=items)
     slots = slots_of(kind) if is_object else ()
+    renewed = container_maker(kind, structure.keys) if is_object and is_fixed and not is_argument else None
     if is_object and not slots and kind.__dictoffset__:
-        return ObjectSpec(type=kind, keys=structure.keys, items=items)
+        return ObjectSpec(type=kind, keys=structure.keys, items=items, renewed=renewed)
     if is_object and set(slots) == set(structure.keys) and not kind.__dictoffset__:
-        return SlotsSpec(type=kind, names=structure.keys, items=items)
+        return SlotsSpec(type=kind, names=structure.keys, items=items, renewed=renewed)
     raise LeftToSlowPath
 
 
@@ -139,7 +142,8 @@ def leaf_spec(place: Place) -> ArraySpec | FloatSpec:
     """What the fast path checks of one leaf."""
     assert place.buffer is not None
     if place.kind == "float":
-        return FloatSpec(written=place.is_written)
+        kind = place.value if place.is_written and isinstance(place.value, type) else float
+        return FloatSpec(written=place.is_written, kind=kind)
     buffer = place.buffer
     return ArraySpec(dtype=buffer.dtype, shape=buffer.shape, strides=strides_of(buffer), writeable=place.is_written)
 
@@ -154,22 +158,52 @@ def whole_spec(pairs: ArraySpec) -> ArraySpec:
 # What is made where it is missing.
 
 
-def made(trace: Trace, row: CallKind, parameter: Parameter, spec: Spec) -> Result | None:
-    """What stands for a parameter that is not passed; None where there is nothing, or the slow path makes it."""
+def made(trace: Trace, row: CallKind, parameter: Parameter, spec: Spec, specs: Sequence[Spec]) -> Result | None:
+    """What stands for a parameter that is not passed; None where there is nothing, or the slow path makes it.
+
+    What is inactive in an argument is in its shadow too, as it is.
+    """
     role = parameter.role
     if role is COTANGENT and parameter.places:
         value = parameter.places[0].value
         return None if value is None else ConstantResult(value)
     if role is RESULT and not row.is_sweep and not is_certain(trace):
         return None  # another variant may return other arrays
-    if role in (ARGUMENT, TAPE) or any(place.buffer is None for place in parameter.places):
+    if role in (ARGUMENT, TAPE) or is_never(spec):
         return None
-    if isinstance(spec, SequenceSpec) and spec.type is Never:
-        return None
-    leaves = map(leaf_spec, parameter.places)
     is_zero = row.is_in_out and role is not RESULT
-    items = (NewArray(leaf, is_zero) if isinstance(leaf, ArraySpec) else ConstantResult(0.0) for leaf in leaves)
+    parts: Iterator[Result] = iter(())
+    if any(place.buffer is None for place in parameter.places):
+        if not row.takes_arguments or is_never(specs[parameter.number]):
+            return None
+        parts = argument_parts(parameter.structure, specs[parameter.number], (parameter.number,))
+    items: list[Result] = []
+    for place, part in itertools.zip_longest(parameter.places, parts):
+        if place.buffer is None:
+            if part is None:
+                return None
+            items.append(part)
+            continue
+        leaf = leaf_spec(place)
+        items.append(NewArray(leaf, is_zero) if isinstance(leaf, ArraySpec) else ConstantResult(0.0))
     return container(parameter.structure, items)
+
+
+def is_never(spec: Spec) -> bool:
+    return isinstance(spec, SequenceSpec) and spec.type is Never
+
+
+def argument_parts(structure: Structure, spec: Spec, path: tuple[int, ...]) -> Iterator[Result]:
+    """Each leaf of an argument, as it was passed; None of the parts of a complex number, which are no objects."""
+    if isinstance(spec, StaticSpec):
+        yield from [ConstantResult(spec.value)] * structure.leaf_count
+    elif isinstance(spec, ComplexSpec):
+        yield from [None] * structure.leaf_count
+    elif isinstance(spec, ArraySpec | FloatSpec | AnySpec):
+        yield PartResult(path, isinstance(spec, FloatSpec))
+    else:
+        for k, (child, item) in enumerate(zip(structure.children, spec.items)):
+            yield from argument_parts(child, item, (*path, k))
 
 
 def container(structure: Structure, leaves: Iterable[Result]) -> Result:
@@ -207,11 +241,21 @@ def container_maker(kind: Any, names: Sequence[str]) -> Callable[[tuple], Any]:
     if issubclass(kind, tuple):
         return functools.partial(tuple.__new__, kind)
 
-    def make(values: tuple) -> Any:
-        made = kind() if kind is types.SimpleNamespace else object.__new__(kind)
-        for name, value in zip(names, values):
-            set_attribute(made, name, value)
-        return made
+    new = kind if kind is types.SimpleNamespace else functools.partial(object.__new__, kind)
+    if slots_of(kind):
+
+        def make(values: tuple) -> Any:
+            made = new()
+            for name, value in zip(names, values):
+                set_attribute(made, name, value)
+            return made
+
+    else:
+
+        def make(values: tuple) -> Any:
+            made = new()
+            object.__getattribute__(made, "__dict__").update(zip(names, values))
+            return made
 
     return make
 

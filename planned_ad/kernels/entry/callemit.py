@@ -36,7 +36,7 @@ from .callspec import (
     StaticSpec,
 )
 from .forms import SIGNATURE
-from .objectemit import DOUBLE, INT32, INT64, POINTER, VOID, ObjectEmitter, Path
+from .objectemit import BOOL, DOUBLE, INT32, INT64, POINTER, VOID, ObjectEmitter, Path
 
 
 def emit_kernel_function(module: ir.Module, symbol: str, spec: CallSpec) -> ir.Function:
@@ -82,6 +82,7 @@ class CallEmitter(ObjectEmitter):
         self.pointers: list[ir.Value] = []
         self.ranges: list[tuple[ir.Value, int]] = []
         self.held: list[ir.Value] = []
+        self.owners: list[tuple[ir.Value, bool]] = []  # objects, and whether numbers may be put into them
 
     def emit(self) -> None:
         """Emit the whole function. Of its `own` are kernel, workspace, the flag that claims it, and the slow path."""
@@ -89,6 +90,7 @@ class CallEmitter(ObjectEmitter):
         self._take_arguments()
         fixed = [(integer_at(builder, "fixed", k), nbytes) for k, (_, nbytes) in enumerate(spec.fixed)]
         self._require_zero(overlap_bits(builder, [*self.ranges, *fixed], spec.apart, self._integer))
+        self._check_owners()
         self._check_outside()
         outputs = [self._slot() for _ in range(spec.outputs)]
         operands = [*self.pointers, *outputs, pointer_at(builder, "own", "workspace")]
@@ -119,9 +121,8 @@ class CallEmitter(ObjectEmitter):
         made = dict(spec.forms.made) if spec.forms is not None else {}
         for position in range(len(spec.arguments)):
             value = builder.load(builder.gep(arguments, [INT64(position)]))
-            self.seen[position,] = self._made(value, made[position]) if position in made else value
-        for position, argument in enumerate(spec.arguments):
-            self._check(argument, self.seen[position,], False, (position,))
+            value = self._made(value, made[position]) if position in made else value
+            self._check(spec.arguments[position], value, False, (position,))
 
     def _in_order(self) -> ir.Value:
         """All arguments in a row, as they are where all are passed by position."""
@@ -197,13 +198,11 @@ class CallEmitter(ObjectEmitter):
                 self._check_items(spec, value, path)
             case ObjectSpec():
                 self._require(self._has_type(value, spec.type))
-                find = self._c_api("PyObject_GenericGetDict", POINTER, [POINTER, POINTER])
-                attributes = self.builder.call(find, [value, POINTER(None)])
-                self._return_if_null(attributes, ())
-                self._decref(attributes)  # the object has it
-                self._check_items(spec, attributes, path)
+                self._note_owner(spec, value, path)
+                self._check_items(spec, self._attributes(value), path)
             case SlotsSpec():
                 self._require(self._has_type(value, spec.type))
+                self._note_owner(spec, value, path)
                 for k, (name, item) in enumerate(zip(spec.names, spec.items)):
                     found = self._field(value, headers.slot_offset(spec.type, name), POINTER)
                     self._require(self.builder.icmp_signed("!=", found, POINTER(None)))
@@ -301,6 +300,22 @@ class CallEmitter(ObjectEmitter):
             item_value = self._field(start, offset + 8 * position, POINTER)
             self._check(item, item_value, in_list or spec.type is list, (*path, position))
 
+    def _note_owner(self, spec: Spec, value: ir.Value, path: Path) -> None:
+        self.owners.append((value, changes_within(self.spec.arguments[path[0]])))
+
+    def _check_owners(self) -> None:
+        """An object that gets numbers is met in one place: in two, each would have its own."""
+        written = [owner for owner, is_written in self.owners if is_written]
+        if not written or len(self.owners) == 1:
+            return
+        every = [*written, *(owner for owner, is_written in self.owners if not is_written)]
+        with self.builder.goto_entry_block():
+            row = self.builder.alloca(POINTER, size=INT64(len(every)))
+        for k, owner in enumerate(every):
+            self.builder.store(owner, self.builder.gep(row, [INT64(k)]))
+        counts = [INT64(len(written)), INT64(len(every))]
+        self._require(self.builder.call(distinct_check(self.module), [row, *counts]))
+
     def _check_outside(self) -> None:
         """By a loop of its own where all that is looked at are fields of objects; else by the routine for all."""
         if self.spec.watch is None or self.spec.watch.table is None:
@@ -333,31 +348,50 @@ class CallEmitter(ObjectEmitter):
     def _updated(self, spec: Spec, path: Path) -> ir.Value | None:
         """A new reference to what stands in the place of a float, or of a tuple that holds one, after the kernel.
 
-        Lists and dicts are changed themselves: None.
+        Lists, dicts and objects that can be are changed themselves: None.
         """
         if isinstance(spec, FloatSpec):
-            return self._new_float(self.seen[path])
-        assert isinstance(spec, SequenceSpec | DictSpec)
-        if isinstance(spec, SequenceSpec) and spec.type is not list:
+            new = self._new_float(self.seen[path])
+            return new if spec.kind is float else self._converted(spec.kind, new)
+        assert isinstance(spec, SequenceSpec | DictSpec | ObjectSpec | SlotsSpec)
+        if is_renewed(spec):
             new = self._filled(tuple, [self._part(item, (*path, k)) for k, item in enumerate(spec.items)], ())
-            if spec.type is tuple:
-                return new
-            make = functools.partial(tuple.__new__, spec.type)
-            call = self._c_api("PyObject_CallOneArg", POINTER, [POINTER] * 2)
-            named = self.builder.call(call, [self._object(make), new])
-            self._decref(new)
-            self._return_if_null(named, ())
-            return named
+            if isinstance(spec, SequenceSpec):
+                return new if spec.type is tuple else self._converted(functools.partial(tuple.__new__, spec.type), new)
+            assert isinstance(spec, ObjectSpec | SlotsSpec)
+            return self._converted(spec.renewed, new)
         for k, item in enumerate(spec.items):
             value = self._updated(item, (*path, k)) if changes_within(item) else None
-            if value is None:
-                continue
-            if isinstance(spec, DictSpec):
-                self._put("PyDict_SetItem", self.seen[path], self._object(spec.keys[k]), value, ())
-                self._decref(value)
-            else:  # it takes over the reference, and fails where the list was shortened while the GIL was released
-                self._put("PyList_SetItem", self.seen[path], INT64(k), value, ())
+            if value is not None:
+                self._replace(spec, self.seen[path], k, value)
         return None
+
+    def _replace(self, spec: Spec, container: ir.Value, k: int, value: ir.Value) -> None:
+        """Put something new, the reference to which is taken over, in the place of an item of a container."""
+        match spec:
+            case DictSpec():
+                self._put("PyDict_SetItem", container, self._object(spec.keys[k]), value, (value,))
+                self._decref(value)
+            case ObjectSpec():
+                attributes = self._attributes(container)
+                self._put("PyDict_SetItem", attributes, self._object(spec.keys[k]), value, (value,))
+                self._decref(value)
+            case SlotsSpec():
+                offset = headers.slot_offset(spec.type, spec.names[k])
+                old = self._field(container, offset, POINTER)
+                place = self.builder.gep(container, [INT64(offset)])
+                self.builder.store(value, self.builder.bitcast(place, POINTER.as_pointer()))
+                self._decref(old)
+            case _:  # it fails where the list was shortened while the GIL was released
+                self._put("PyList_SetItem", container, INT64(k), value, ())
+
+    def _attributes(self, value: ir.Value) -> ir.Value:
+        """The dict of an object, which keeps it alive."""
+        find = self._c_api("PyObject_GenericGetDict", POINTER, [POINTER, POINTER])
+        attributes = self.builder.call(find, [value, POINTER(None)])
+        self._return_if_null(attributes, ())
+        self._decref(attributes)
+        return attributes
 
     def _part(self, spec: Spec, path: Path) -> Callable[[tuple[ir.Value, ...]], ir.Value]:
         """An item of a tuple, as it is after the kernel."""
@@ -369,8 +403,51 @@ class CallEmitter(ObjectEmitter):
         return part
 
 
+def distinct_check(module: TableModule) -> ir.Function:
+    """``bool distinct(row, written, count)``: whether each of the first pointers in a row is in one place of it."""
+    known = module.globals.get("distinct")
+    if known is not None:
+        return known
+    function = ir.Function(module, ir.FunctionType(BOOL, [POINTER.as_pointer(), INT64, INT64]), "distinct")
+    function.linkage = "internal"
+    row, written, count = function.args
+    names = ("entry", "outer", "inner", "different", "following", "same", "done")
+    entry, outer, inner, different, following, same, done = map(function.append_basic_block, names)
+    TerseBuilder(entry).branch(outer)
+    builder = TerseBuilder(outer)
+    i = builder.phi(INT64)
+    first = builder.load(builder.gep(row, [i]))
+    after = builder.add(i, INT64(1))
+    builder.cbranch(builder.icmp_signed("<", after, count), inner, done)
+    builder = TerseBuilder(inner)
+    j = builder.phi(INT64)
+    is_same = builder.icmp_signed("==", builder.load(builder.gep(row, [j])), first)
+    later = builder.add(j, INT64(1))
+    builder.cbranch(is_same, same, different)
+    builder = TerseBuilder(different)
+    builder.cbranch(builder.icmp_signed("<", later, count), inner, following)
+    builder = TerseBuilder(following)
+    builder.cbranch(builder.icmp_signed("<", after, written), outer, done)
+    i.add_incoming(INT64(0), entry)
+    i.add_incoming(after, following)
+    j.add_incoming(after, outer)
+    j.add_incoming(later, different)
+    TerseBuilder(same).ret(BOOL(0))
+    TerseBuilder(done).ret(BOOL(1))
+    return function
+
+
 def changes_within(spec: Spec) -> bool:
     """Whether a float that the kernel writes to is in an argument."""
     if isinstance(spec, ArraySpec | StaticSpec | AnySpec):
         return False
     return spec.written if isinstance(spec, FloatSpec) else any(map(changes_within, spec.items))
+
+
+def is_renewed(spec: Spec) -> bool:
+    """Whether something else stands in the place of an argument after the kernel, as of all that cannot be changed."""
+    if isinstance(spec, FloatSpec):
+        return spec.written
+    if isinstance(spec, SequenceSpec):
+        return spec.type is not list and any(map(is_renewed, spec.items))
+    return isinstance(spec, ObjectSpec | SlotsSpec) and spec.renewed is not None and any(map(is_renewed, spec.items))

@@ -71,10 +71,13 @@ class FloatSpec:
     Parameters
     ----------
     written : bool
-        an item of a list, which gets what the kernel leaves in the copy as a new ``float``.
+        an item of a list, a dict or an object, which gets what the kernel leaves in the copy as a new number.
+    kind : type
+        of that number: ``float`` or ``numpy.float64``.
     """
 
     written: bool = False
+    kind: type = float
 
     @property
     def is_written(self) -> bool:
@@ -121,11 +124,23 @@ class DictSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectSpec:
-    """Exactly an instance of a class without ``__slots__``; its attributes, all of them, in this order."""
+    """Exactly an instance of a class without ``__slots__``; its attributes, all of them, in this order.
+
+    Parameters
+    ----------
+    type : type
+    keys : tuple of str
+        its attributes.
+    items : tuple of Spec
+        what is in them.
+    renewed : callable or None
+        makes a new one of a tuple of what is in it, where a float has changed; None where that one is put into it.
+    """
 
     type: type
     keys: tuple[Hashable, ...]
     items: tuple["Spec", ...]
+    renewed: Callable[[tuple], Any] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,11 +154,14 @@ class SlotsSpec:
         slots.
     items : tuple of Spec
         what is in them.
+    renewed : callable or None
+        as of an `ObjectSpec`.
     """
 
     type: type
     names: tuple[str, ...]
     items: tuple["Spec", ...]
+    renewed: Callable[[tuple], Any] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +178,14 @@ class ArgumentResult:
     """Return the argument at this position; where a float in a tuple has changed, a new tuple."""
 
     position: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartResult:
+    """What is at this place of the arguments: the position of one, of an item in it, ..."""
+
+    path: tuple[int, ...]
+    is_float: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +249,7 @@ class ConvertedResult:
 
 Result = (
     ArgumentResult
+    | PartResult
     | FloatResult
     | ComplexResult
     | ConstantResult

@@ -22,11 +22,13 @@ from .callspec import (
     FloatResult,
     ListResult,
     NewArray,
+    PartResult,
     Result,
     TupleResult,
 )
 
 VOID = ir.VoidType()
+BOOL = ir.IntType(1)
 INT32 = ir.IntType(32)
 INT64 = ir.IntType(64)
 DOUBLE = ir.DoubleType()
@@ -100,7 +102,6 @@ class ObjectEmitter(CheckEmitter):
 
     def _result(self, result: Result, outputs: list[ir.Value], unfinished: tuple[ir.Value, ...]) -> ir.Value:
         """A new reference; without memory for it, drop the `unfinished` containers around it and return NULL."""
-        builder = self.builder
         match result:
             case None:
                 return self._incref(self._object(None))
@@ -108,6 +109,9 @@ class ObjectEmitter(CheckEmitter):
                 return self._incref(self._object(result.value))
             case ArgumentResult():
                 return self._incref(self.seen[result.position,])
+            case PartResult():
+                found = self.seen[result.path]
+                return self._new_float(found, unfinished) if result.is_float else self._incref(found)
             case FloatResult():
                 return self._new_float(outputs[result.output], unfinished)
             case ComplexResult():
@@ -127,13 +131,15 @@ class ObjectEmitter(CheckEmitter):
                     self._decref(value)
                 return new
             case ConvertedResult():
-                item = self._result(result.item, outputs, unfinished)
-                new = builder.call(
-                    self._c_api("PyObject_CallOneArg", POINTER, [POINTER] * 2), [self._object(result.function), item]
-                )
-                self._decref(item)
-                self._return_if_null(new, unfinished)
-                return new
+                return self._converted(result.function, self._result(result.item, outputs, unfinished), unfinished)
+
+    def _converted(self, make: object, value: ir.Value, unfinished: tuple[ir.Value, ...] = ()) -> ir.Value:
+        """A new reference to what a function makes of a value, the reference to which is dropped."""
+        call = self._c_api("PyObject_CallOneArg", POINTER, [POINTER] * 2)
+        made = self.builder.call(call, [self._object(make), value])
+        self._decref(value)
+        self._return_if_null(made, unfinished)
+        return made
 
     def _item(self, item: Result, outputs: list[ir.Value]) -> Callable[[tuple[ir.Value, ...]], ir.Value]:
         return lambda unfinished: self._result(item, outputs, unfinished)
