@@ -31,7 +31,6 @@ from .transformed import recorder_of
 
 LARGEST = 4096
 FULL_PARTS = 4  # of the largest size, on which it is tried whether a function is a sum
-PLAIN = (np.ndarray, float, int)
 
 
 class Function(Generic[Arguments, Result]):
@@ -68,21 +67,33 @@ class Function(Generic[Arguments, Result]):
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def __call__(self, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        recorder = self._recorder(args, kwargs, sys._getframe(1))
+        frame = sys._getframe(1)
+        plan = self._known(args, kwargs, frame)
+        if plan is not None:
+            return plan._call(*args)
+        recorder = recorder_of((*args, *kwargs.values()), frame)
         if recorder is not None:
             return recorder.namespace.function(self.function)(*args, **kwargs)
         return self._run("_call", args, kwargs)
 
     def gradient(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         """The gradient by all active arguments; `out` is overwritten and returned: a shadow, or a tuple of several."""
-        self._refuse_in_traces(args, kwargs, sys._getframe(1))
+        frame = sys._getframe(1)
+        plan = self._known(args, kwargs, frame)
+        if plan is not None:
+            return plan.gradient(*args, *after(out))
+        self._refuse_in_traces(args, kwargs, frame)
         if self.sums_over:
             return self._run("value_and_gradient", args, kwargs, out)[1]
         return self._run("gradient", args, kwargs, out)
 
     def value_and_gradient(self, *args: Any, out: Any = None, **kwargs: Any) -> tuple[Any, Any]:
         """`(value, gradient)`; arguments as for `gradient`."""
-        self._refuse_in_traces(args, kwargs, sys._getframe(1))
+        frame = sys._getframe(1)
+        plan = self._known(args, kwargs, frame)
+        if plan is not None:
+            return plan.value_and_gradient(*args, *after(out))
+        self._refuse_in_traces(args, kwargs, frame)
         return self._run("value_and_gradient", args, kwargs, out)
 
     def plan(self, *args: Any, **kwargs: Any) -> Plan:
@@ -125,14 +136,14 @@ class Function(Generic[Arguments, Result]):
     def _rows(self, args: tuple, kwargs: dict[str, Any]) -> RowArguments:
         return rows_of(self._name, self._parameters, self.sums_over, args, kwargs)
 
-    def _recorder(self, args: tuple, kwargs: dict[str, Any], frame: types.FrameType) -> Recorder | None:
-        """The recorder of the trace that a call belongs to."""
-        if type(frame.f_globals) is not ShadowGlobals and not kwargs and all(type(a) in PLAIN for a in args):
+    def _known(self, args: tuple, kwargs: dict[str, Any], frame: types.FrameType) -> Plan | None:
+        """The plan of a call outside of traces whose arguments are plain, where there is one."""
+        if kwargs or self.sums_over or type(frame.f_globals) is ShadowGlobals:
             return None
-        return recorder_of((*args, *kwargs.values()), frame)
+        return self._plans.known(args)
 
     def _refuse_in_traces(self, args: tuple, kwargs: dict[str, Any], frame: types.FrameType) -> None:
-        recorder = self._recorder(args, kwargs, frame)
+        recorder = recorder_of((*args, *kwargs.values()), frame)
         if recorder is not None:
             raise ArgumentError(
                 f"{recorder.here()}: the gradient of {self._name} in a function that is being traced; use "
@@ -143,10 +154,8 @@ class Function(Generic[Arguments, Result]):
         args, kwargs = self._read(args, kwargs)
         if self.sums_over:
             return self._summed(call, self._rows(args, kwargs), out)
-        plan = None if kwargs else self._plans.known(args)
-        if plan is None:
-            plan = self._plans.of(self._compiled, args, kwargs)
-            args, kwargs = tuple(map(unmarked, args)), {key: unmarked(a) for key, a in kwargs.items()}
+        plan = self._plans.of(self._compiled, args, kwargs)
+        args, kwargs = tuple(map(unmarked, args)), {key: unmarked(a) for key, a in kwargs.items()}
         return getattr(plan, call)(*args, *after(out), **kwargs)
 
     def _summed(self, call: str, rows: RowArguments, out: Any) -> Any:
