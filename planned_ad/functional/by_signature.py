@@ -70,7 +70,7 @@ def plain_key(args: tuple) -> Any:
 
 
 def key_of_part(node: Any, arrays: list[np.ndarray], seen: set[int]) -> Any:
-    kind = type(node)
+    kind: Any = type(node)
     if kind is np.ndarray:
         arrays.append(node)
         return node.dtype, node.shape, node.strides

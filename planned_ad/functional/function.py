@@ -11,8 +11,6 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, overload
 
-import numpy as np
-
 from ..calls.conversions import read_example
 from ..calls.entries import check_loss
 from ..calls.kinds import ARGUMENT, SHADOW
@@ -23,7 +21,6 @@ from ..python.options import shown, takes_function, whole_number
 from ..python.shadows import ShadowGlobals
 from ..python.structure import Const
 from ..python.type_variables import Arguments, Result
-from ..tracing.record.recorder import Recorder
 from .by_signature import BySignature
 from .row_sums import RowArguments, gradient_sum, parts, rows_of, unmarked
 from .sum_check import FoundSum, check_few_rows, check_value
