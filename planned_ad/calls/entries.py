@@ -286,6 +286,7 @@ def compiled_parts(
     kept: KeptLayout | None = None,
     watch: Watch | None = None,
     threads: int = 1,
+    preserve_args: bool = False,
 ) -> EntryParts:
     """Plan and compile one entry; `kept`: of a half of a split plan; `watch`: over what the trace relies on."""
     with stage(f"planning {len(tape.operations):,} operations"):
@@ -293,7 +294,7 @@ def compiled_parts(
     if kept is not None:
         again = () if row.writes_tape else kept.recomputed()
         memory = replace(memory, cached=kept.cached(), recomputed=again)
-    parameters = parameters_of(trace, row, tape)
+    parameters = parameters_of(trace, row, tape, preserve_args)
     passed = [p for p in parameters if p.is_passed]
     buffers = tuple(id for p in (*passed, *(p for p in parameters if not p.is_passed)) for id in p.ids)
     spec, operations = call_spec(trace, row, parameters, kept), flops(memory.steps)

@@ -41,6 +41,10 @@ class Place:
         What is static; the number that stands for a missing one; the type of one that takes the place of a number.
     is_written : bool
         Whether the call writes to it.
+    is_copied : bool
+        Whether it does so in a copy, which takes the place of another array.
+    shows : int or None
+        Of an array in whose place the function puts another: which place of the parameter has that one's memory.
     """
 
     path: str
@@ -48,6 +52,8 @@ class Place:
     buffer: Buffer | None = None
     value: object = None
     is_written: bool = False
+    is_copied: bool = False
+    shows: int | None = None
 
     @property
     def id(self) -> int | None:
@@ -88,19 +94,23 @@ class Parameter:
         return tuple(place.id for place in self.places if place.id is not None)
 
 
-def parameters_of(trace: Trace, row: CallKind, tape: Tape) -> tuple[Parameter, ...]:
+def parameters_of(trace: Trace, row: CallKind, tape: Tape, preserve_args: bool = False) -> tuple[Parameter, ...]:
     """All parameters of a kind of call whose tape this is, in order; and those that come back as numbers."""
     found: list[Parameter] = []
     for role in row.takes:
-        found += READERS.get(role, followers)(trace, row, tape)
+        if role is ARGUMENT:
+            found += arguments(trace, row, tape, preserve_args)
+        else:
+            found += READERS.get(role, followers)(trace, row, tape)
     if RESULT in row.returns and RESULT not in row.takes:
         found += [replace(p, is_passed=False) for p in results(trace, row, tape)]
     return tuple(found)
 
 
-def arguments(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
+def arguments(trace: Trace, row: CallKind, tape: Tape, preserve_args: bool) -> Iterator[Parameter]:
     """The function's own."""
     written = {region.buffer for op in tape.operations for region in op.writes}
+    start = 0
     for number, (child, leaves) in enumerate(arguments_with_leaves(trace)):
         places = tuple(
             Place(
@@ -109,10 +119,13 @@ def arguments(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
                 buffer=None if leaf.buffer is None else tape.buffers[leaf.buffer],
                 value=leaf.value if leaf.rebound is None else leaf.rebound,
                 is_written=leaf.buffer in written and (leaf.kind == "array" or leaf.rebound is not None),
+                is_copied=leaf.buffer in written and leaf.is_fresh,
+                shows=None if leaf.holds is None or preserve_args else leaf.holds - start,
             )
             for leaf in leaves
         )
         yield Parameter(role=ARGUMENT, name=trace.names[number], structure=child, places=places, number=number)
+        start += len(leaves)
 
 
 def followers(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
@@ -181,7 +194,7 @@ def tapes(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
     yield Parameter(role=TAPE, name="tape", places=(Place(path="tape", kind="tape", is_written=row.writes_tape),))
 
 
-READERS = {ARGUMENT: arguments, TAPE: tapes, COTANGENT: cotangents, RESULT: results}
+READERS = {TAPE: tapes, COTANGENT: cotangents, RESULT: results}
 
 
 def arguments_with_leaves(trace: Trace) -> Iterator[tuple[Structure, Sequence[ArgumentLeaf]]]:

@@ -178,7 +178,6 @@ class Call:
         for number, (place, (leaf, value)) in enumerate(zip(parameter.places, self._leaves_of(parameter)), start):
             if place.buffer is None:
                 continue
-            is_copied = place.is_written and leaf.is_fresh
             conversion = self.converted.get(number)
             if conversion is not None and conversion.is_copy and place.is_written and leaf.kind == "array":
                 raise ArgumentError(
@@ -186,9 +185,9 @@ class Call:
                     f"would be copied; pass an array as in the example, or compile with preserve_args=True"
                 )
             memory = value if leaf.kind == "array" else np.array(value, leaf.dtype)
-            placed.memory[place.buffer.id] = restored(value, value.strides) if is_copied else memory
+            placed.memory[place.buffer.id] = restored(value, value.strides) if place.is_copied else memory
             if isinstance(value, np.ndarray):
-                placed.named.append((leaf.path, value, place.is_written and not is_copied))
+                placed.named.append((leaf.path, value, place.is_written and not place.is_copied))
         return lambda: None
 
     def place_shadow(self, parameter: Parameter, given: Any, placed: Placed, preserve_args: bool) -> Finish:

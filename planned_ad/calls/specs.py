@@ -83,14 +83,21 @@ def parameter_spec(trace: Trace, row: CallKind, parameter: Parameter, kept: Kept
     if parameter.role is TAPE:
         assert kept is not None
         return kept.spec(writeable=row.writes_tape)
-    replaced = {leaf.rebound for leaf in trace.leaves} - {None}  # types of what attributes of objects get
     try:
-        if parameter.role is not RESULT and (not replaced <= {float, np.float64} or (replaced and row.is_sweep)):
+        if parameter.role is not RESULT and not are_put_back(trace, row):
             raise LeftToSlowPath
         return nested_spec(parameter.structure, iter(parameter.places), row, parameter, False)
     except LeftToSlowPath:
         leaves = (leaf_spec(place) for place in parameter.places if place.buffer is not None)
         return SequenceSpec(type=Never, items=tuple(leaves))
+
+
+def are_put_back(trace: Trace, row: CallKind) -> bool:
+    """Whether machine code gives attributes of the arguments their new values, if they get any."""
+    kinds = {leaf.rebound for leaf in trace.leaves} - {None}
+    if row.is_sweep or (row.is_in_out and np.ndarray in kinds):  # shadows are those of the final state
+        return not kinds
+    return kinds <= {float, np.float64, np.ndarray}
 
 
 def nested_spec(
@@ -105,11 +112,15 @@ def nested_spec(
         if place.buffer is None:
             return AnySpec()
         found = leaf_spec(place)
-        if isinstance(found, FloatSpec) and (
-            place.buffer.dtype != np.float64 or (found.written and is_fixed and row.is_sweep)
-        ):
+        if isinstance(found, FloatSpec):
+            if place.buffer.dtype != np.float64 or (found.written and is_fixed and row.is_sweep):
+                raise LeftToSlowPath
+            return found
+        if place.is_copied and not found.is_dense:
             raise LeftToSlowPath
-        return found
+        if place.shows is None:
+            return found
+        return replace(found, shows=[*places_of_leaves(parameter.structure, (parameter.number,))][place.shows])
     if kind is type(None):
         return StaticSpec(value=None)
     if kind is ComplexArray:
@@ -123,7 +134,7 @@ def nested_spec(
     is_object = is_object_class(kind)
     is_fixed, is_argument = not is_mutable(kind), parameter.role is ARGUMENT
     items = tuple(nested_spec(child, places, row, parameter, is_fixed) for child in structure.children)
-    if is_argument and not is_object and any(isinstance(item, FloatSpec) and item.written for item in items):
+    if is_argument and not is_object and any(isinstance(i, FloatSpec | ArraySpec) and is_put_back(i) for i in items):
         raise LeftToSlowPath  # the object around it gets another container
     if kind is list or issubclass(kind, tuple):
         return SequenceSpec(type=kind, items=items)
@@ -138,21 +149,36 @@ def nested_spec(
     raise LeftToSlowPath
 
 
+def is_put_back(leaf: ArraySpec | FloatSpec) -> bool:
+    """Whether another number or array stands in the place of an argument's after the call."""
+    return leaf.written if isinstance(leaf, FloatSpec) else leaf.shows is not None
+
+
+def places_of_leaves(structure: Structure, path: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """Where in the arguments the leaves of one are; the memory of a complex array is where that array is."""
+    if structure.kind in (Leaf, ComplexArray):
+        yield path
+    else:
+        for k, child in enumerate(structure.children):
+            yield from places_of_leaves(child, (*path, k))
+
+
 def leaf_spec(place: Place) -> ArraySpec | FloatSpec:
     """What the fast path checks of one leaf."""
     assert place.buffer is not None
     if place.kind == "float":
         kind = place.value if place.is_written and isinstance(place.value, type) else float
         return FloatSpec(written=place.is_written, kind=kind)
-    buffer = place.buffer
-    return ArraySpec(dtype=buffer.dtype, shape=buffer.shape, strides=strides_of(buffer), writeable=place.is_written)
+    buffer, is_copied = place.buffer, place.is_copied
+    return ArraySpec(
+        dtype=buffer.dtype, shape=buffer.shape, strides=strides_of(buffer),
+        writeable=place.is_written and not is_copied, is_copied=is_copied,
+    )  # fmt: skip
 
 
 def whole_spec(pairs: ArraySpec) -> ArraySpec:
     """Of a complex array, by that of its pairs."""
-    return ArraySpec(
-        dtype=WHOLE[pairs.dtype], shape=pairs.shape[:-1], strides=pairs.strides[:-1], writeable=pairs.writeable
-    )
+    return replace(pairs, dtype=WHOLE[pairs.dtype], shape=pairs.shape[:-1], strides=pairs.strides[:-1])
 
 
 # What is made where it is missing.

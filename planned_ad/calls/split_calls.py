@@ -115,7 +115,7 @@ def build_halves(
         tape, reruns = limited_tape(trace, SPLIT, preserve_args, memory_limit, room)
         halves = split(tape)
         layout = KeptLayout(halves, *own)
-        forward = compiled_parts(trace, FORWARD, halves.forward, reruns, layout, watch, threads)
+        forward = compiled_parts(trace, FORWARD, halves.forward, reruns, layout, watch, threads, preserve_args)
         reverse = compiled_parts(trace, REVERSE, halves.reverse, reruns, layout, threads=threads)
         if stored is not None:
             put_halves(stored, halves, forward, reverse)

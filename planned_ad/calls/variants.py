@@ -130,7 +130,9 @@ class Variant:
             if parts is None:
                 with stage(f"compiling {row.name} of {self.trace.name}"):
                     tape, reruns = limited_tape(self.trace, row, self.preserve_args, self._memory_limit, self.room)
-                    parts = compiled_parts(self.trace, row, tape, reruns, watch=self.watch, threads=self.threads)
+                    parts = compiled_parts(
+                        self.trace, row, tape, reruns, None, self.watch, self.threads, self.preserve_args
+                    )
                 if self.stored is not None:
                     put_entry(self.stored, row, parts)
             return loaded_entry(self.trace, row, parts, self._slow_path(row), self.watch)

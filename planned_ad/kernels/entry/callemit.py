@@ -8,7 +8,7 @@ that makes reading it safe: an object's type before its fields, an array's dimen
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from .callspec import (
     ComplexSpec,
     DictSpec,
     FloatSpec,
+    NewArray,
     ObjectSpec,
     Result,
     SequenceSpec,
@@ -105,6 +106,8 @@ class CallEmitter(ObjectEmitter):
         if flag is not None:
             builder.store_atomic(INT32(0), flag, "release", 4)
         self._require(builder.icmp_signed("==", status, INT32(0)))
+        for shown in {path for argument in spec.arguments for path in shown_within(argument)}:
+            self._keep(self._incref(self.seen[shown]))  # where it was, there may be another one before it is shown
         for position, argument in enumerate(spec.arguments):
             if changes_within(argument):
                 new = self._updated(argument, (position,))
@@ -184,6 +187,8 @@ class CallEmitter(ObjectEmitter):
         match spec:
             case ArraySpec():
                 self._check_array(spec, value)
+                if spec.is_copied:
+                    self.seen[path] = self._copy(spec, value)
             case FloatSpec():
                 self._check_float(value)
                 self.seen[path] = self.pointers[-1]
@@ -251,6 +256,16 @@ class CallEmitter(ObjectEmitter):
         low, high = spec.byte_range
         start = builder.ptrtoint(data, INT64)
         self.ranges.append((builder.add(start, self._integer(low)) if low else start, high - low))
+
+    def _copy(self, spec: ArraySpec, array: ir.Value) -> ir.Value:
+        """An array of the call's own in the place of this one."""
+        new = self._new_array(NewArray(spec, False), ())
+        self._keep(new)
+        places = [self._field(each, headers.ARRAY_DATA, POINTER) for each in (new, array)]
+        copy = self._c_api("memcpy", POINTER, [POINTER, POINTER, INT64])
+        self.builder.call(copy, [*places, self._integer(spec.byte_range[1])])
+        self.pointers[-1] = places[0]
+        return new
 
     def _check_float(self, value: ir.Value) -> None:
         builder = self.builder
@@ -353,6 +368,9 @@ class CallEmitter(ObjectEmitter):
         if isinstance(spec, FloatSpec):
             new = self._new_float(self.seen[path])
             return new if spec.kind is float else self._converted(spec.kind, new)
+        if isinstance(spec, ArraySpec):
+            assert spec.shows is not None
+            return self._incref(self.seen[spec.shows])
         assert isinstance(spec, SequenceSpec | DictSpec | ObjectSpec | SlotsSpec)
         if is_renewed(spec):
             new = self._filled(tuple, [self._part(item, (*path, k)) for k, item in enumerate(spec.items)], ())
@@ -437,17 +455,29 @@ def distinct_check(module: TableModule) -> ir.Function:
     return function
 
 
+def shown_within(spec: Spec) -> Iterator[Path]:
+    """Places of the arrays that attributes in an argument show after the call."""
+    if isinstance(spec, ArraySpec):
+        if spec.shows is not None:
+            yield spec.shows
+    elif not isinstance(spec, FloatSpec | StaticSpec | AnySpec):
+        for item in spec.items:
+            yield from shown_within(item)
+
+
 def changes_within(spec: Spec) -> bool:
-    """Whether a float that the kernel writes to is in an argument."""
-    if isinstance(spec, ArraySpec | StaticSpec | AnySpec):
+    """Whether a float that the kernel writes to is in an argument, or an array gives its place to another."""
+    if isinstance(spec, ArraySpec):
+        return spec.shows is not None
+    if isinstance(spec, StaticSpec | AnySpec):
         return False
     return spec.written if isinstance(spec, FloatSpec) else any(map(changes_within, spec.items))
 
 
 def is_renewed(spec: Spec) -> bool:
     """Whether something else stands in the place of an argument after the kernel, as of all that cannot be changed."""
-    if isinstance(spec, FloatSpec):
-        return spec.written
+    if isinstance(spec, FloatSpec | ArraySpec):
+        return changes_within(spec)
     if isinstance(spec, SequenceSpec):
         return spec.type is not list and any(map(is_renewed, spec.items))
     return isinstance(spec, ObjectSpec | SlotsSpec) and spec.renewed is not None and any(map(is_renewed, spec.items))

@@ -25,12 +25,18 @@ class ArraySpec:
         in bytes. Strides along axes of extent 1, and all strides of an empty array, are never used and not compared.
     writeable : bool
         whether the kernel writes to it.
+    is_copied : bool
+        whether it does so in an array of the call's own, a copy of this one.
+    shows : tuple of int, optional
+        the place, in the arguments, of the array that stands here after the call, as an attribute of an object.
     """
 
     dtype: np.dtype
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     writeable: bool = False
+    is_copied: bool = False
+    shows: tuple[int, ...] | None = None
     used_strides: tuple[tuple[int, int, int], ...] = field(init=False, compare=False, repr=False)
     """``(axis, extent, stride)`` where a stride decides which byte is meant."""
     byte_range: tuple[int, int] = field(init=False, compare=False, repr=False)
@@ -51,6 +57,12 @@ class ArraySpec:
     @property
     def is_written(self) -> bool:
         return self.writeable
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether its elements fill the memory between the first and the last."""
+        low, high = self.byte_range
+        return low == 0 and high == self.dtype.itemsize * int(np.prod(self.shape))
 
     @property
     def is_c_ordered(self) -> bool:

@@ -1,8 +1,9 @@
-"""Objects whose attributes are numbers: their shadows, and numbers that a call puts into them, are machine code's."""
+"""Objects as arguments: their shadows, and what a call puts into their attributes, are machine code's."""
 
 from __future__ import annotations
 
 import copy
+import functools
 import gc
 import sys
 import types
@@ -206,6 +207,89 @@ def test_objects_in_containers(fast: None) -> None:
             assert [v for _, v in state(a)] == pytest.approx([v for _, v in state(b)], rel=1e-14)
 
 
+class Heat:
+    def __init__(self, n=8):
+        self.u, self.old = np.sin(np.linspace(0.0, 3.0, n)), np.zeros(n)
+        self.k, self.t = 0.1, 0.0
+
+    def step(self, dt):
+        new = self.u.copy()
+        new[1:-1] += dt * self.k * (self.u[2:] - 2 * self.u[1:-1] + self.u[:-2])
+        self.old, self.u = self.u, new
+        self.t += dt
+
+
+class Wave:
+    """Two arrays that change places; one more that a new one replaces, complex, not in C order."""
+
+    def __init__(self, n=8):
+        self.a, self.b = np.sin(np.linspace(0.0, 3.0, n)), np.zeros(n)
+        self.c = np.asfortranarray(np.ones((2, 3)) * (1 + 1j))
+
+    def step(self, dt):
+        self.b[:] = 2 * self.a - self.b * dt
+        self.a, self.b = self.b, self.a
+
+
+class Turned(Wave):
+    def step(self, dt):
+        self.c = self.c * (1 + dt * 1j)
+        self.a = self.b + np.abs(self.c[1, 2])
+
+
+def summed(o, dt):
+    for _ in range(3):
+        o.step(dt)
+    arrays = [o.u, o.old] if isinstance(o, Heat) else [o.a, o.b, np.abs(o.c)]
+    return sum(np.sum((k + 1.0) * a**2) for k, a in enumerate(arrays))
+
+
+def attributes(o: Any) -> dict[str, Any]:
+    return dict(vars(o))
+
+
+@pytest.mark.parametrize("kind", (Heat, Wave, Turned))
+def test_arrays_that_a_call_puts_into_an_object(kind: type, fast: None) -> None:
+    plan = planned_ad.compile(summed, (kind(), 0.1))
+    kept = planned_ad.compile(summed, (kind(), 0.1), preserve_args=True)
+    ours, theirs = kind(), kind()
+    for call in (plan, plan, plan.gradient):
+        before = attributes(ours)
+        entries = {name: np.copy(value) for name, value in before.items()}
+        expected = summed(theirs, 0.1)
+        assert kept(ours, 0.1) == pytest.approx(expected, rel=1e-13)
+        for name, value in attributes(ours).items():
+            assert value is before[name]
+            np.testing.assert_array_equal(value, entries[name])
+        call(ours, 0.1)
+        for name, value in attributes(theirs).items():
+            np.testing.assert_allclose(getattr(ours, name), value, rtol=1e-13, atol=1e-300)
+    if kind is Wave:
+        assert ours.a is before["b"] and ours.b is before["a"]
+    else:
+        np.testing.assert_array_equal(before["u" if kind is Heat else "c"], entries["u" if kind is Heat else "c"])
+    got, _ = plan.gradient(kind(), 0.1)
+    expected, _ = kept.gradient(kind(), 0.1)
+    for name, value in attributes(expected).items():
+        np.testing.assert_allclose(getattr(got, name), value, rtol=1e-13, atol=1e-300)
+
+
+def test_objects_that_exchange_arrays(fast: None) -> None:
+    def exchanged(pair, dt):
+        a, b = pair
+        a.u, b.u = b.u, a.u * dt
+        return np.sum(a.u * b.u)
+
+    plan = planned_ad.compile(exchanged, ([Heat(), Heat()], 0.1))
+    ours, theirs = ([Heat(), Heat()] for _ in range(2))
+    for k, o in enumerate((*ours, *theirs)):
+        o.u = np.arange(8.0) + k % 2
+    for _ in range(3):
+        assert plan(ours, 0.1) == pytest.approx(exchanged(theirs, 0.1), rel=1e-14)
+        for mine, other in zip(ours, theirs):
+            np.testing.assert_allclose(mine.u, other.u, rtol=1e-14)
+
+
 def test_the_types_of_numbers() -> None:
     """A NumPy number where the function leaves one, an int where it does: the first by machine code."""
 
@@ -276,11 +360,14 @@ def test_nothing_is_left_behind(kind: type) -> None:
     plan, p = planned_ad.compile(loss, (kind(1.0, x), x)), kind(1.0, x)
     stepping, body, shadow = planned_ad.compile(run, (Body(), 0.1)), Body(), Body()
     given = kind(1.0, x.copy()), x.copy()
+    heat, wave, turned = Heat(), Wave(), Turned()
+    of_arrays = [planned_ad.compile(summed, (copy.copy(o), 1e-9)) for o in (heat, wave, turned)]
     calls = (
         lambda: plan.gradient(p, x),
         lambda: plan.gradient(p, x, *given),
         lambda: stepping(body, 1e-9),
         lambda: stepping.gradient(body, 1e-9, shadow),
+        *(functools.partial(p.gradient, o, 1e-9) for p, o in zip(of_arrays, (heat, wave, turned))),
     )
     for call in calls:
         for _ in range(20):
