@@ -86,9 +86,10 @@ def within_brackets(recorder: Recorder, name: str, f: Any, init: Any, args: Any 
 
 def slope_of(recorder: Recorder, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The derivative of each element by its own element of the argument."""
+    inner = recorder.namespace.closure(function)
 
     def slope(x: Any) -> Any:
         with checked_still(recorder):
-            return Pushforward(function, 0, False)(x, x * 0 + 1.0)[1]
+            return Pushforward(inner, 0, False)(x, x * 0 + 1.0)[1]
 
     return slope

@@ -75,7 +75,7 @@ def curve_fit(
     residuals = flattened(recorder, residual)
     p = stationary(recorder, half_of_squares(residuals), found[:count])
     with checked_still(recorder):
-        slopes = Jacobian(residuals, 0, False)(p)
+        slopes = Jacobian(recorder.namespace.closure(residuals), 0, False)(p)
     covariance = np.linalg.inv(slopes.T @ slopes)
     if not absolute_sigma:
         covariance = covariance * (np.sum(residuals(p) ** 2) / (y.size - count))

@@ -1,13 +1,18 @@
 """SciPy's solvers of initial value problems in traced functions: `solve_ivp` and `odeint`.
 
-The explicit methods are traced, as one loop over their steps (`adaptive_steps`), and the implicit ones as SciPy has
-them. LSODA and `odeint` are compiled code: their values are by SciPy itself, when the plan runs, and the derivative is
-that of a Runge-Kutta method with as many steps as give the same numbers.
+The explicit methods are traced, as one loop over their steps (`adaptive_steps`). The values of the implicit ones, of
+LSODA and of `odeint` are by SciPy itself, when the plan runs; the derivative is that of an implicit Runge-Kutta method
+with SciPy's steps (`implicit_steps`), or for large systems that LSODA solves, of an explicit one with as many steps as
+give the same numbers.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,11 +21,17 @@ from .. import control
 from ..errors import UnsupportedError
 from ..tracing.record.recorder import Recorder
 from ..tracing.values.loop_index import LoopIndex
-from . import adaptive_steps
-from .solvers import WhatIsKnown, by_scipy, calls, held, refuse_options
+from . import adaptive_steps, implicit_steps
+from .solvers import WhatIsKnown, by_scipy, calls, checked_still, held, refuse_options
 from .tableaus import tableau_of
 
 EXPLICIT = ("RK45", "RK23", "DOP853")
+IMPLICIT = ("Radau", "BDF")
+MOST_NUMBERS = 1 << 22  # that SciPy's steps are told in
+MOST_STEPS = 1 << 14
+NAMES_OF_LSODA = {"rtol": "rtol", "atol": "atol", "h0": "first_step", "hmax": "max_step", "hmin": "min_step"}
+TOLERANCES = {"rtol": 1.49012e-8, "atol": 1.49012e-8}  # of `odeint`
+LARGE = 32  # equations, from which on those that are not stiff are better left to an explicit method
 LEAST_RTOL = 100 * np.finfo(float).eps  # as SciPy has it
 MOST_RUNGE_KUTTA_STEPS = 1 << 16
 AGREES = 1e-5  # SciPy's solution and that of the Runge-Kutta method, relative to the largest number
@@ -36,13 +47,27 @@ def solver_method(args: Any, kwargs: Any) -> Any:
 
 def is_explicit(args: Any, kwargs: Any) -> bool:
     """Whether it is a call whose steps `adaptive_steps` takes."""
+    return solver_method(args, kwargs) in EXPLICIT and has_options(args, kwargs, OPTIONS)
+
+
+def is_implicit(args: Any, kwargs: Any) -> bool:
+    """Whether it is a call to whose steps `implicit_steps` gives a derivative."""
+    return solver_method(args, kwargs) in IMPLICIT and has_options(args, kwargs, (*OPTIONS, *OF_IMPLICIT))
+
+
+OPTIONS = ("rtol", "atol", "max_step", "first_step", "args")
+OF_IMPLICIT = ("vectorized", "jac", "jac_sparsity")
+
+
+def has_options(args: Any, kwargs: Any, options: Sequence[str]) -> bool:
+    """Whether a call has no others, and is of a real problem."""
     given = dict(zip(("fun", "t_span", "y0", "method", "t_eval"), args)) | kwargs
-    if solver_method(args, kwargs) not in EXPLICIT or len(args) > 5 or not {"fun", "t_span", "y0"} <= set(given):
+    if len(args) > 5 or not {"fun", "t_span", "y0"} <= set(given):
         return False
     times, y0 = given.get("t_eval"), given["y0"]
     wanted = {name for name, value in given.items() if value is not None and value is not False}
     return (
-        wanted <= {"fun", "t_span", "y0", "method", "t_eval", "args", "rtol", "atol", "max_step", "first_step"}
+        wanted <= {"fun", "t_span", "y0", "method", "t_eval", *options}
         and len(given["t_span"]) == 2
         and is_line_of_reals(y0)
         and (times is None or is_line_of_reals(times))
@@ -57,7 +82,7 @@ def is_line_of_reals(obj: Any) -> bool:
 
 
 def has_implementation(args: Any, kwargs: Any) -> bool:
-    return solver_method(args, kwargs) == "LSODA" or is_explicit(args, kwargs)
+    return solver_method(args, kwargs) == "LSODA" or is_explicit(args, kwargs) or is_implicit(args, kwargs)
 
 
 @calls("scipy.integrate", "solve_ivp", applies=has_implementation, in_loops=is_explicit)
@@ -71,8 +96,102 @@ def solve_ivp(
     t_eval: Any = None,
     **options: Any,
 ) -> Any:
-    implementation = by_lsoda if solver_method((), {"method": method}) == "LSODA" else by_steps
-    return implementation(recorder, name, fun, t_span, y0, method, t_eval, **options)
+    method = solver_method((), {"method": method})
+    if method in EXPLICIT:
+        return by_steps(recorder, name, fun, t_span, y0, method, t_eval, **options)
+    options = {k: v for k, v in options.items() if v is not None and v is not False}
+    if method == "LSODA":
+        refuse_options(recorder, name, options, (*OPTIONS, "vectorized", "jac", "min_step", "lband", "uband"))
+        if np.size(y0) > LARGE:
+            return by_lsoda(recorder, name, fun, t_span, y0, t_eval, **options)
+    args = options.pop("args", ())
+    start = recorder.array(recorder.value_of(y0, np.float64))
+    ends = tuple(recorder.namespace.builtins["float"](t) for t in t_span)
+    t_eval = None if t_eval is None else recorder.array(recorder.value_of(t_eval, np.float64))
+
+    def solve(room: Room, fun: Any, t_span: Any, y0: Any, t_eval: Any, args: Any, options: Any) -> np.ndarray:
+        found = solved(fun, t_span, y0, method, t_eval, args, options)
+        if t_eval is not None and len(found.t) != len(t_eval):
+            raise ValueError(f"scipy.integrate.solve_ivp: {found.message}")
+        return room.filled(found, None if t_eval is None else found.y)
+
+    given = fun, ends, start, t_eval, args, options
+    times, y, counts = along_steps(recorder, name, solve, given, fun, args, ends, start, t_eval)
+    _, evaluations, jacobians, factors = counts
+    return WhatIsKnown(
+        recorder, name, t=times, y=y, sol=None, t_events=None, y_events=None, nfev=evaluations, njev=jacobians,
+        nlu=factors, status=0, success=True, message=adaptive_steps.REACHED,
+    )  # fmt: skip
+
+
+def solved(fun: Any, t_span: Any, y0: Any, method: str, t_eval: Any, args: Any, options: Any) -> Any:
+    """SciPy's solution, with its steps."""
+    import scipy.integrate
+
+    found = scipy.integrate.solve_ivp(
+        fun, t_span, y0, method, t_eval, dense_output=True, args=tuple(args) or None, **options
+    )
+    if found.status != 0:
+        raise ValueError(f"scipy.integrate.solve_ivp: {found.message}")
+    return found
+
+
+@dataclass(frozen=True)
+class Room:
+    """How SciPy's steps are told in one array: four counts, the solution at some times, and of up to `most` steps the
+    ends, and the solution at the nodes of each.
+    """
+
+    size: int
+    times: int
+
+    @property
+    def most(self) -> int:
+        return min(MOST_STEPS, MOST_NUMBERS // (4 * self.size))
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Where all but the counts begin, and where the last ends."""
+        parts = (4, self.times * self.size, self.most + 1, 3 * self.most * self.size)
+        return tuple(itertools.accumulate(parts))
+
+    def filled(self, found: Any, y: Any) -> np.ndarray:
+        grid, numbers = found.sol.ts, np.zeros(self.places[-1])
+        steps = len(grid) - 1
+        if steps > self.most:
+            raise UnsupportedError(f"SciPy took {steps} steps to the solution; there is a derivative of {self.most}")
+        numbers[:4] = steps, found.nfev, found.njev, found.nlu
+        first, second, third, _ = self.places
+        if y is not None:
+            numbers[first:second] = y.ravel()
+        numbers[second : second + steps + 1] = grid
+        within = grid[:-1, None] + np.diff(grid)[:, None] * implicit_steps.NODES
+        numbers[third : third + 3 * steps * self.size] = found.sol(within.ravel()).T.ravel()
+        return numbers
+
+
+def along_steps(
+    recorder: Recorder, name: str, solve: Any, given: tuple, fun: Any, args: Any, ends: Any, start: Any, t_eval: Any
+) -> tuple[Any, Any, tuple]:
+    """Times, the solution (n, times), and four counts: of steps, evaluations, Jacobians and factorisations."""
+    room = Room(start.shape[0], 0 if t_eval is None else t_eval.shape[0])
+    found = by_scipy(recorder, name, functools.partial(solve, room), given, room.places[-1])
+    counts = tuple(recorder.integer(found[k]) for k in range(4))
+    y, grid, states = (found[a:b] for a, b in itertools.pairwise(room.places))
+    with checked_still(recorder):
+        times, solution = recorder.namespace.function(implicit_steps.solution)(
+            recorder.namespace.function(fun),
+            tuple(args),
+            *ends,
+            start,
+            grid,
+            states.reshape(room.most, 3, room.size),
+            counts[0],
+            t_eval,
+        )
+    if t_eval is None:
+        return times, solution.T, counts
+    return times, y.reshape(room.size, room.times) + (solution - held(recorder, solution)).T, counts
 
 
 def by_steps(
@@ -93,7 +212,7 @@ def by_steps(
     """By an explicit method."""
     import scipy.integrate
 
-    tableau = tableau_of(getattr(scipy.integrate, solver_method((), {"method": method})))
+    tableau = tableau_of(getattr(scipy.integrate, method))
     t0, t_bound = (recorder.namespace.builtins["float"](t) for t in t_span)
     start = recorder.array(recorder.value_of(y0, np.float64))
     traced = recorder.namespace.function(fun)
@@ -117,25 +236,14 @@ def by_steps(
     return WhatIsKnown(recorder, name, **known, status=status, success=status == 0, message=message)
 
 
-def by_lsoda(
-    recorder: Recorder,
-    name: str,
-    fun: Any,
-    t_span: Any,
-    y0: Any,
-    method: Any,
-    t_eval: Any,
-    **options: Any,
-) -> Any:
+def by_lsoda(recorder: Recorder, name: str, fun: Any, t_span: Any, y0: Any, t_eval: Any, **options: Any) -> Any:
     """At the times of `t_eval`, of which there are as many as it says, from the first of `t_span` on."""
     import scipy.integrate
 
-    options = {k: v for k, v in options.items() if v is not None and v is not False}
-    refuse_options(recorder, name, options, ("rtol", "atol", "max_step", "first_step", "args", "vectorized", "jac"))
     if t_eval is None:
         raise UnsupportedError(
-            f'{recorder.here()}: {name} with method="LSODA" has as many times as SciPy takes steps; give t_eval=, or '
-            'choose another method, as "RK45" or "BDF", whose Python code is traced'
+            f'{recorder.here()}: {name} with method="LSODA" has as many times as SciPy takes steps, which is supported '
+            f"for up to {LARGE} equations; give t_eval=, or choose another method"
         )
     args = options.pop("args", ())
     start = np.atleast_1d(recorder.array(recorder.value_of(y0, np.float64)))
@@ -180,7 +288,32 @@ def odeint(recorder: Recorder, name: str, func: Any, y0: Any, t: Any, args: Any 
     args = args if isinstance(args, tuple) else (args,)
     times_first = options.get("tfirst", False)
     start = np.atleast_1d(recorder.array(recorder.value_of(y0, np.float64)))
-    count = np.shape(t)[0]
+    times = t if recorder.is_array(t) else recorder.array(recorder.value_of(t, np.float64))
+    count = times.shape[0]
+    if start.size > LARGE or count < 2:
+        return by_runge_kutta(recorder, name, func, y0, times, args, options)
+    traced = recorder.namespace.function(func)
+
+    def slope(t: Any, y: Any, *args: Any) -> Any:
+        return recorder.array(recorder.value_of(traced(t, y, *args) if times_first else traced(y, t, *args)))
+
+    def solve(room: Room, func: Any, y0: Any, t: Any, args: Any, options: Any) -> np.ndarray:
+        y = scipy.integrate.odeint(func, y0, t, args=args, **options)
+        told = {ours: options[theirs] for theirs, ours in NAMES_OF_LSODA.items() if theirs in options}
+        fun = func if times_first else lambda t, y, *args: func(y, t, *args)
+        return room.filled(solved(fun, (t[0], t[-1]), np.atleast_1d(y0), "LSODA", None, args, TOLERANCES | told), y.T)
+
+    ends = times[0], times[-1]
+    given = func, y0, t, args, options
+    return along_steps(recorder, name, solve, given, slope, args, ends, start, times)[1].T
+
+
+def by_runge_kutta(recorder: Recorder, name: str, func: Any, y0: Any, t: Any, args: tuple, options: Any) -> Any:
+    import scipy.integrate
+
+    times_first = options.get("tfirst", False)
+    start = np.atleast_1d(recorder.array(recorder.value_of(y0, np.float64)))
+    count = t.shape[0]
 
     def solve(func: Any, y0: Any, t: Any, args: Any) -> Any:
         y = scipy.integrate.odeint(func, y0, t, args=args, **options)
@@ -196,8 +329,7 @@ def odeint(recorder: Recorder, name: str, func: Any, y0: Any, t: Any, args: Any 
     def slope(y: Any, t: Any) -> Any:
         return recorder.array(recorder.value_of(traced(t, y, *args) if times_first else traced(y, t, *args)))
 
-    times = t if recorder.is_array(t) else recorder.array(recorder.value_of(t, np.float64))
-    solution = recorder.namespace.function(control._runge_kutta)(slope, start, times, steps)
+    solution = recorder.namespace.function(control._runge_kutta)(slope, start, t, steps)
     return found[:-1].reshape(count, start.size) + (solution - held(recorder, solution))
 
 

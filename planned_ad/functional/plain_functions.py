@@ -19,6 +19,7 @@ from ..python.shadows import ShadowClass, ShadowGlobals, ShadowModule
 from ..tape.tape import Value
 from ..tracing.complex.complex_scalar import ComplexScalar
 from ..tracing.complex.complex_tracer import ComplexTracer
+from ..tracing.loops.list_in_trace import is_traced_list
 from ..tracing.record.recorder import Recorder
 from ..tracing.record.traced import Traced
 from ..tracing.replacements.ufunc_stand_ins import UfuncStandIn
@@ -62,7 +63,10 @@ class PlainFunctions:
             if kind is ComplexTracer or kind is ComplexScalar:
                 real, imag = self.number(obj.real), self.number(obj.imag)
                 return lambda numbers: real(numbers) + 1j * imag(numbers)
-            return self.number(obj.traced())
+            found = self.number(obj.traced())
+            if is_traced_list(obj):
+                return lambda numbers: as_list(found(numbers))
+            return found
         if kind in (list, tuple, set):
             items = [self.recipe(item) for item in obj]
             return lambda numbers: kind(make(numbers) for make in items)
@@ -151,6 +155,11 @@ class PlainFunctions:
         items = dict(dict.items(obj)) if issubclass(cls, dict) else list(obj) if issubclass(cls, list) else None
         parts += [self.recipe(dict(vars(obj))), self.recipe(items)]
         return make
+
+
+def as_list(array: np.ndarray) -> list:
+    """The list of which traced code has an array."""
+    return array.tolist() if array.ndim == 1 else list(array)
 
 
 def over_real_names(f: types.FunctionType) -> types.FunctionType:

@@ -83,7 +83,7 @@ def integrand(recorder: Recorder, function: Any, args: Any, nodes: Any) -> Any:
         found = function(x, *args)
         return found.reshape(())[()] if recorder.is_array(found) else found
 
-    return of_elements(recorder, call, [nodes], [np.float64])
+    return of_elements(recorder, recorder.namespace.closure(call), [nodes], [np.float64])
 
 
 def sum_of_infinite(recorder: Recorder, function: Any, args: Any, given: Any, ends: Any, low: Any, top: Any) -> Any:

@@ -20,6 +20,7 @@ from ..tracing.complex.complex_scalar import ComplexScalar
 from ..tracing.complex.complex_tracer import ComplexTracer
 from ..tracing.record.dispatch import CALLERS
 from ..tracing.record.recorder import Recorder
+from .callback_changes import refused_where_read
 from .derivatives import Gradient, Jacobian, Pushforward
 from .plain_functions import PlainFunctions
 from .transformed import like
@@ -41,12 +42,13 @@ def calls(
 
     def register(implementation: Callable[..., Any]) -> Callable[..., Any]:
         def implemented(recorder: Recorder, name: str, *args: Any, **kwargs: Any) -> Any:
-            if recorder.scopes.depth:
+            if in_loops is not None and in_loops(args, kwargs):
                 return implementation(recorder, name, *args, **kwargs)
             plain = PlainFunctions(recorder)
             recipe = plain.whole((args, kwargs))
-            if plain.values:
-                return implementation(recorder, name, *args, **kwargs)
+            if plain.values or recorder.scopes.depth:
+                with refused_where_read(recorder, name):
+                    return implementation(recorder, name, *args, **kwargs)
             args, kwargs = recipe(())
             return recorder.adopt(getattr(sys.modules[module], name)(*args, **kwargs))
 
@@ -93,13 +95,13 @@ def with_derivative(
     recorder: Recorder, residual: Callable[[Any], Any], solution: Any, elementwise: bool = False
 ) -> Any:
     """A solution of `residual(solution) == 0` with its derivative; `elementwise` where that is an equation for each."""
-    x, first = held(recorder, solution), None
+    x, first, inner = held(recorder, solution), None, recorder.namespace.closure(residual)
     with checked_still(recorder):
         for _ in range(NEWTON_STEPS):
             if np.ndim(x) and not elementwise:
-                x = x - np.linalg.solve(Jacobian(residual, 0, False)(x), residual(x))
+                x = x - np.linalg.solve(Jacobian(inner, 0, False)(x), residual(x))
             else:
-                value, slope = Pushforward(residual, 0, False)(x, x * 0 + 1.0)
+                value, slope = Pushforward(inner, 0, False)(x, x * 0 + 1.0)
                 x = x - value / slope
                 first = value if first is None else first
     moved = x - held(recorder, x)
@@ -312,9 +314,11 @@ def minimize(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), *
 
 
 def stationary(recorder: Recorder, loss: Callable[[Any], Any], solution: Any) -> Any:
+    inner = recorder.namespace.closure(loss)
+
     def slope(x: Any) -> Any:
         with checked_still(recorder):
-            return Gradient(loss, 0, False)(x)
+            return Gradient(inner, 0, False)(x)
 
     return with_derivative(recorder, slope, solution)
 
@@ -339,10 +343,11 @@ def stationary_within(recorder: Recorder, loss: Callable[[Any], Any], solution: 
     """Where a number lies on a bound it is that; for the others the gradient is zero."""
     near = ROUNDING * np.maximum(1.0, np.abs(solution))
     on_low, on_high = solution - low <= near, high - solution <= near
+    inner = recorder.namespace.closure(loss)
 
     def residual(x: Any) -> Any:
         with checked_still(recorder):
-            slope = Gradient(loss, 0, False)(x)
+            slope = Gradient(inner, 0, False)(x)
         return np.where(on_low, x - low, np.where(on_high, x - high, slope))
 
     return with_derivative(recorder, residual, solution)

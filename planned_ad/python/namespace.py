@@ -146,10 +146,13 @@ class Namespace:
     def shadow(self, obj: Any, name: str = "") -> Any:
         """What traced code sees in place of `obj`, which the user knows as `name`."""
         result = self._see(obj, name)
+        self._fill()
+        return result
+
+    def _fill(self) -> None:
         # Inserting into a dict or set runs the `__hash__` of shadow instances, so every instance is filled before.
         while self._unfilled or self._uninserted:
             (self._unfilled or self._uninserted).pop()()
-        return result
 
     def real_of(self, identities: set[int]) -> object | None:
         """One of the objects with these identities that traced code has met; else None."""
@@ -201,12 +204,17 @@ class Namespace:
             self._remember(f, self._copy_code(f, self.shadow_globals(f.__globals__)))
         return self.shadow(f, getattr(f, "__name__", ""))
 
+    def closure(self, f: types.FunctionType) -> Callable[..., Any]:
+        """The copy of a function of this package's that closes over what traced code sees: over the very same."""
+        copy = self._copy_code(f, self.shadow_globals(f.__globals__), f.__closure__)
+        self._fill()
+        return copy
+
     def library_function(self, f: types.FunctionType) -> Callable[..., Any]:
         """The copy of a library's plain function, for arguments that are traced."""
         if id(f) not in self._memo:
             self._remember(f, self._copy_code(f, self.shadow_globals(f.__globals__)))
-        while self._unfilled or self._uninserted:
-            (self._unfilled or self._uninserted).pop()()
+        self._fill()
         copy: Any = self._memo[id(f)][1]
         return copy
 
@@ -283,8 +291,12 @@ class Namespace:
             return self._copy_code(f, f.__globals__)
         return self._leave(f, name)
 
-    def _copy_code(self, f: types.FunctionType, names: dict[str, Any]) -> types.FunctionType:
-        cells = tuple(self._copy_cell(cell, name) for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars))
+    def _copy_code(
+        self, f: types.FunctionType, names: dict[str, Any], cells: tuple[types.CellType, ...] | None = None
+    ) -> types.FunctionType:
+        if cells is None:
+            pairs = zip(f.__closure__ or (), f.__code__.co_freevars)
+            cells = tuple(self._copy_cell(cell, name) for cell, name in pairs)
         code = f.__code__
         if isinstance(names, ShadowGlobals):
             code = self._rewrite(code)

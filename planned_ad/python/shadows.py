@@ -17,7 +17,9 @@ from typing import Any, Protocol
 import numpy as np
 
 CONTROL = "planned_ad.control"
-TRACED_OURS = frozenset({CONTROL, "planned_ad.functional.adaptive_steps"})  # ordinary Python, as the user's is
+TRACED_OURS = frozenset(  # ordinary Python, as the user's is
+    {CONTROL, "planned_ad.functional.adaptive_steps", "planned_ad.functional.implicit_steps"}
+)
 PROTOCOLS = frozenset({"__array_ufunc__", "__array_function__"})  # which NumPy calls with functions of its own
 _LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad", "pandas", "matplotlib", "sympy"})
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)

@@ -1,0 +1,130 @@
+"""What functions that SciPy calls leave behind is refused where it is read: in the trace they are called otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.integrate import quad, solve_ivp
+from scipy.optimize import brentq, curve_fit, fsolve, minimize
+
+import planned_ad
+from planned_ad.errors import UnsupportedError
+
+P = np.array([1.1, 0.4, 0.1])
+
+
+class Problem:
+    def __init__(self, p):
+        self.p, self.calls, self.log, self.last = p, 0, [], np.zeros(2)
+
+    def gap(self, x):
+        self.calls += 1
+        self.log.append(x)
+        return x**2 - self.p[0]
+
+    def loss(self, x):
+        self.last[:] = x
+        self.calls += 1
+        return np.sum((x - self.p[:2]) ** 2)
+
+    def model(self, x, a):
+        self.calls += 1
+        return a * x + self.p[1]
+
+
+def in_a_closure(p, read):
+    calls, log, n, where = [0], [], 0, np.zeros(1)
+
+    def gap(x):
+        nonlocal n
+        calls[0] += 1
+        n += 1
+        log.append(x)
+        where[0] = x
+        return x**2 - p[0]
+
+    root = brentq(gap, 0.0, 3.0)
+    if read:
+        return root * (calls[0] if read == 1 else len(log) if read == 2 else n if read == 3 else where[0])
+    return root
+
+
+def of_a_helper(p, read):
+    def root(log):
+        return brentq(lambda x: (log.append(x), x**2 - p[0])[1], 0.0, 3.0)
+
+    log = []
+    return root(log) * (len(log) if read else 1.0)
+
+
+def in_methods(p, read):
+    q, u, v, w = Problem(p), Problem(p), Problem(p), Problem(p)
+    total = brentq(q.gap, 0.0, 3.0) + quad(u.gap, 0.0, 1.0)[0] + minimize(v.loss, [0.0, 0.0]).x[0]
+    total = total + curve_fit(w.model, np.arange(4.0), np.arange(4.0) * p[0])[0][0]
+    return total * q.calls if read else total
+
+
+def of_differential_equations(p, read):
+    calls = [0]
+
+    def slope(t, y):
+        calls[0] += 1
+        return -p[0] * y
+
+    return solve_ivp(slope, (0.0, 1.0), [1.0, 2.0], "BDF", [1.0]).y[0, 0] * (calls[0] if read else 1.0)
+
+
+def of_systems(p, read):
+    best = {"x": None, "seen": 2.0}
+
+    def gaps(x):
+        best["x"] = x
+        return x**2 - p[:2]
+
+    found = fsolve(gaps, [1.0, 1.0])
+    return found[0] * (best["x"][0] if read else best["seen"])
+
+
+PROGRAMS = (in_a_closure, of_a_helper, in_methods, of_differential_equations, of_systems)
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_what_is_left_behind_is_refused_where_it_is_read(f: Callable) -> None:
+    """Counts and logs that nobody reads are no matter."""
+    plan = planned_ad.compile(f, (P, 0), check=False)
+    assert plan(P * 1.1, 0) == pytest.approx(f(P * 1.1, 0), rel=1e-12)
+    for read in range(1, 5 if f is in_a_closure else 2):
+        with pytest.raises(UnsupportedError, match="has changed; SciPy calls it"):
+            planned_ad.compile(f, (P, read), check=False)
+
+
+def test_methods_that_count() -> None:
+    for read in range(1, 5):
+
+        def f(p: Any, read: int = read) -> Any:
+            q = Problem(p)
+            if read == 1:
+                return brentq(q.gap, 0.0, 3.0) * len(q.log)
+            if read == 2:
+                return quad(q.gap, 0.0, 1.0)[0] * q.calls
+            if read == 3:
+                return minimize(q.loss, [0.0, 0.0]).x[0] * q.last[0]
+            return curve_fit(q.model, np.arange(4.0), np.arange(4.0) * p[0])[0][0] * q.calls
+
+        with pytest.raises(UnsupportedError, match="has changed; SciPy calls it"):
+            planned_ad.compile(f, (P,), check=False)
+
+
+def test_arguments_that_are_written_to() -> None:
+    def f(p):
+        def gap(x):
+            p[1] += 1.0
+            return x**2 - p[0]
+
+        return brentq(gap, 0.0, 3.0)
+
+    with pytest.raises(UnsupportedError, match="writes to an argument"):
+        planned_ad.compile(f, (P.copy(),))
