@@ -128,3 +128,42 @@ def test_arguments_that_are_written_to() -> None:
 
     with pytest.raises(UnsupportedError, match="writes to an argument"):
         planned_ad.compile(f, (P.copy(),))
+
+
+@pytest.mark.parametrize("read", (False, True))
+def test_callbacks_of_minimize(read: bool) -> None:
+    """They are called when the plan runs, whatever they ask of the numbers."""
+
+    def f(p):
+        steps = []
+
+        def note(x):
+            steps.append(f"{x[0]:.1f}")
+            if len(steps) > 100:
+                raise StopIteration
+
+        root = minimize(lambda x: np.sum((x - p[:2]) ** 2), [0.0, 0.0], callback=note).x[0]
+        return root * len(steps) if read else root
+
+    if read:
+        with pytest.raises(UnsupportedError, match="reads `steps`"):
+            planned_ad.compile(f, (P,), check=False)
+    else:
+        assert planned_ad.compile(f, (P,))(P) == pytest.approx(f(P), rel=1e-12)
+
+
+def test_functions_that_are_called_as_often_as_numpy_calls_them() -> None:
+    def f(p):
+        calls = [0, 0]
+
+        def doubled(x):
+            calls[0] += 1
+            return 2.0 * x
+
+        def halved(x):
+            calls[1] += 1
+            return 0.5 * x
+
+        return np.sum(np.frompyfunc(doubled, 1, 1)(p)) * calls[0] + np.sum(np.vectorize(halved)(p)) * calls[1]
+
+    assert planned_ad.compile(f, (P,), check=False)(P) == pytest.approx(float(f(P)), rel=1e-12)

@@ -8,6 +8,7 @@ nothing; the first gives the first derivative, and each further one doubles how 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -308,9 +309,22 @@ def minimize(recorder: Recorder, name: str, fun: Any, x0: Any, args: Any = (), *
     else:
         x = stationary_within(recorder, loss, found[:size], *ends_of(recorder, bounds, size))
     nit, nfev, status = (recorder.integer(number) for number in (found[-3], found[-2], found[-1]))
+    call_back(recorder, options.get("callback"), shape)
     return WhatIsKnown(
         recorder, name, x=x.reshape(shape), fun=loss(x), success=found[-4] != 0, nit=nit, nfev=nfev, status=status
     )
+
+
+def call_back(recorder: Recorder, callback: Any, shape: tuple[int, ...]) -> None:
+    """Have `callback` change what it changes, which is refused where it is read."""
+    if callback is None:
+        return
+    x = recorder.concrete(np.zeros(shape))
+    with contextlib.suppress(Exception):
+        if "intermediate_result" in inspect.signature(callback).parameters:
+            callback(intermediate_result=WhatIsKnown(recorder, "minimize", x=x, fun=x[0]))
+        else:
+            callback(x)
 
 
 def stationary(recorder: Recorder, loss: Callable[[Any], Any], solution: Any) -> Any:

@@ -17,12 +17,18 @@ from .support import asarray, unsupported
 
 
 def of_elements(
-    recorder: Recorder, function: Callable[..., Any], args: Sequence[Any], dtypes: Any, *, items: bool = True
+    recorder: Recorder,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    dtypes: Any,
+    *,
+    items: bool = True,
+    asks_first: bool = True,
 ) -> Any:
     """What `numpy.vectorize` makes of `function`: its results for each element, of these dtypes.
 
-    Without `dtypes` they have that of what the first element gives, as NumPy has it. With `items` the function gets
-    Python's numbers, else NumPy's.
+    Without `dtypes` they have that of what the first element gives, for which it is called once more, as NumPy has it
+    (unless told not to: then they have their own). With `items` the function gets Python's numbers, else NumPy's.
     """
     recorder.mark()
     arrays = [asarray(recorder, a) for a in args]
@@ -36,12 +42,14 @@ def of_elements(
         found = function(*(c[k].item() if items else c[k] for c in columns))
         return tuple(found) if isinstance(found, list) else found
 
-    if dtypes is None:
+    if dtypes is None and asks_first:
         first = at(0)
         dtypes = [dtype_of_result(recorder, part) for part in (first if isinstance(first, tuple) else (first,))]
     rows = recorder.namespace.function(control._rows)(at, count)
-    several = rows if isinstance(rows, tuple) else (rows,)
-    results = [row.reshape(shape).astype(dtype) for row, dtype in zip(several, dtypes)]
+    results = list(rows) if isinstance(rows, tuple) else [rows]
+    if dtypes is not None:
+        results = [row.astype(dtype) for row, dtype in zip(results, dtypes)]
+    results = [row.reshape(shape) for row in results]
     results = results if shape else [array[()] for array in results]
     return tuple(results) if isinstance(rows, tuple) else results[0]
 
@@ -73,7 +81,8 @@ class Elementwise:
         if out is not None and out is not ...:
             raise unsupported(f"out= of {self.__name__}, a function of numbers", "assign its result: out[...] = ...")
         function = recorder.namespace.function(self.function)
-        return of_elements(recorder, function, args, self.dtypes, items=self.real is not None)
+        is_pythons = self.real is not None
+        return of_elements(recorder, function, args, self.dtypes, items=is_pythons, asks_first=not is_pythons)
 
 
 class Generalized:
