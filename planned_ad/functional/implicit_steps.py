@@ -48,7 +48,7 @@ def newton_step(fun: Callable, t: Any, h: Any, y: Any, gaps: Any) -> Any:
     return gaps - np.linalg.solve(system, residual.reshape(-1)).reshape(3, size)
 
 
-def solution(
+def solution_along(
     function: Callable, args: Any, t0: Any, t_bound: Any, y0: Any, grid: Any, states: Any, steps: Any, t_eval: Any
 ) -> tuple[Any, Any]:
     """Times, and the solution at each of them, shape (times, n): at `t_eval`, or at the ends of the steps.

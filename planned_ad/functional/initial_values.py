@@ -109,11 +109,11 @@ def solve_ivp(
     ends = tuple(recorder.namespace.builtins["float"](t) for t in t_span)
     t_eval = None if t_eval is None else recorder.array(recorder.value_of(t_eval, np.float64))
 
-    def solve(room: Room, fun: Any, t_span: Any, y0: Any, t_eval: Any, args: Any, options: Any) -> np.ndarray:
-        found = solved(fun, t_span, y0, method, t_eval, args, options)
+    def solve(told: ToldSteps, fun: Any, t_span: Any, y0: Any, t_eval: Any, args: Any, options: Any) -> np.ndarray:
+        found = scipys_solution(fun, t_span, y0, method, t_eval, args, options)
         if t_eval is not None and len(found.t) != len(t_eval):
             raise ValueError(f"scipy.integrate.solve_ivp: {found.message}")
-        return room.filled(found, None if t_eval is None else found.y)
+        return told.filled(found, None if t_eval is None else found.y)
 
     given = fun, ends, start, t_eval, args, options
     times, y, counts = along_steps(recorder, name, solve, given, fun, args, ends, start, t_eval)
@@ -124,7 +124,7 @@ def solve_ivp(
     )  # fmt: skip
 
 
-def solved(fun: Any, t_span: Any, y0: Any, method: str, t_eval: Any, args: Any, options: Any) -> Any:
+def scipys_solution(fun: Any, t_span: Any, y0: Any, method: str, t_eval: Any, args: Any, options: Any) -> Any:
     """SciPy's solution, with its steps."""
     import scipy.integrate
 
@@ -137,7 +137,7 @@ def solved(fun: Any, t_span: Any, y0: Any, method: str, t_eval: Any, args: Any, 
 
 
 @dataclass(frozen=True)
-class Room:
+class ToldSteps:
     """How SciPy's steps are told in one array: four counts, the solution at some times, and of up to `most` steps the
     ends, and the solution at the nodes of each.
     """
@@ -174,24 +174,24 @@ def along_steps(
     recorder: Recorder, name: str, solve: Any, given: tuple, fun: Any, args: Any, ends: Any, start: Any, t_eval: Any
 ) -> tuple[Any, Any, tuple]:
     """Times, the solution (n, times), and four counts: of steps, evaluations, Jacobians and factorisations."""
-    room = Room(start.shape[0], 0 if t_eval is None else t_eval.shape[0])
-    found = by_scipy(recorder, name, functools.partial(solve, room), given, room.places[-1])
+    told = ToldSteps(start.shape[0], 0 if t_eval is None else t_eval.shape[0])
+    found = by_scipy(recorder, name, functools.partial(solve, told), given, told.places[-1])
     counts = tuple(recorder.integer(found[k]) for k in range(4))
-    y, grid, states = (found[a:b] for a, b in itertools.pairwise(room.places))
+    y, grid, states = (found[a:b] for a, b in itertools.pairwise(told.places))
     with checked_still(recorder):
-        times, solution = recorder.namespace.function(implicit_steps.solution)(
+        times, solution = recorder.namespace.function(implicit_steps.solution_along)(
             recorder.namespace.function(fun),
             tuple(args),
             *ends,
             start,
             grid,
-            states.reshape(room.most, 3, room.size),
+            states.reshape(told.most, 3, told.size),
             counts[0],
             t_eval,
         )
     if t_eval is None:
         return times, solution.T, counts
-    return times, y.reshape(room.size, room.times) + (solution - held(recorder, solution)).T, counts
+    return times, y.reshape(told.size, told.times) + (solution - held(recorder, solution)).T, counts
 
 
 def by_steps(
@@ -297,11 +297,11 @@ def odeint(recorder: Recorder, name: str, func: Any, y0: Any, t: Any, args: Any 
     def slope(t: Any, y: Any, *args: Any) -> Any:
         return recorder.array(recorder.value_of(traced(t, y, *args) if times_first else traced(y, t, *args)))
 
-    def solve(room: Room, func: Any, y0: Any, t: Any, args: Any, options: Any) -> np.ndarray:
+    def solve(told: ToldSteps, func: Any, y0: Any, t: Any, args: Any, options: Any) -> np.ndarray:
         y = scipy.integrate.odeint(func, y0, t, args=args, **options)
-        told = {ours: options[theirs] for theirs, ours in NAMES_OF_LSODA.items() if theirs in options}
+        own = TOLERANCES | {ours: options[name] for name, ours in NAMES_OF_LSODA.items() if name in options}
         fun = func if times_first else lambda t, y, *args: func(y, t, *args)
-        return room.filled(solved(fun, (t[0], t[-1]), np.atleast_1d(y0), "LSODA", None, args, TOLERANCES | told), y.T)
+        return told.filled(scipys_solution(fun, (t[0], t[-1]), np.atleast_1d(y0), "LSODA", None, args, own), y.T)
 
     ends = times[0], times[-1]
     given = func, y0, t, args, options

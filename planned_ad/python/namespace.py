@@ -291,9 +291,7 @@ class Namespace:
             return self._copy_code(f, f.__globals__)
         return self._leave(f, name)
 
-    def _copy_code(
-        self, f: types.FunctionType, names: dict[str, Any], cells: tuple[types.CellType, ...] | None = None
-    ) -> types.FunctionType:
+    def _copy_code(self, f: types.FunctionType, names: dict[str, Any], cells: Any = None) -> types.FunctionType:
         if cells is None:
             pairs = zip(f.__closure__ or (), f.__code__.co_freevars)
             cells = tuple(self._copy_cell(cell, name) for cell, name in pairs)
