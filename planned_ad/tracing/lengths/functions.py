@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from ..record.dispatch import HANDLERS
 from ..record.recorder import Recorder
+from ..scipy_functions import when_loaded
 from ..values.indexing import KEYS, Keys
 from . import (
     ragged,
@@ -17,6 +19,8 @@ from . import (
     ragged_joined,
     ragged_keys,
     ragged_padded,
+    run_time_choices,
+    run_time_curves,
     run_time_elementwise,
     run_time_keys,
     run_time_order,
@@ -44,13 +48,13 @@ class VaryingCalls:
         of = DATA if any(map(is_run_time_array, varying_in((args, *kwargs.values())))) else MOVED
         if of is DATA:
             args, kwargs = ragged_padded.as_data(recorder, args), ragged_padded.as_data(recorder, kwargs)
-        if function in ELEMENTWISE and not has_varying(kwargs.values()):
+        if function in ELEMENTWISE and not has_varying(kwargs.values()) and len(args) + len(kwargs) > 1:
             mapped = run_time_elementwise.mapped if of is DATA else ragged_padded.mapped_filled
             if of is DATA or function is not np.where:
                 return mapped(recorder, function, args, kwargs)
-        implementation = FUNCTIONS.get(function)
+        implementation = (OF_DATA_ONLY.get(function) if of is DATA else None) or FUNCTIONS.get(function)
         in_lists = any(type(item) in (list, tuple) and has_varying(item) for item in args)
-        if implementation is None or (in_lists and (of is DATA or function not in JOINING)):
+        if implementation is None or (in_lists and function not in (JOINING_DATA if of is DATA else JOINING)):
             raise refused(recorder, f"calls numpy.{name} with", of)
         try:
             return implementation(recorder, *args, **kwargs)
@@ -107,7 +111,11 @@ def basis_of(*arrays: Any) -> Basis:
 
 
 def _reduction(function: Any) -> Callable[..., Any]:
-    def called(recorder: Recorder, a: VaryingArray, axis: Any = None, *, keepdims: bool = False) -> Any:
+    def called(
+        recorder: Recorder, a: VaryingArray, axis: Any = None, dtype: Any = None, *, keepdims: Any = False
+    ) -> Any:
+        if dtype is not None and np.dtype(dtype) != a.dtype:
+            a = a.astype(dtype)
         if type(a) is RaggedArray and function is np.prod:
             found = ragged_padded.product_along(a, axis)
         else:
@@ -153,8 +161,8 @@ def _inner(recorder: Recorder, a: Any, b: Any) -> Any:
     return basis_of(a, b).product(recorder, a, b)
 
 
-def _difference(recorder: Recorder, a: VaryingArray) -> Any:
-    if a.ndim != 1:
+def _difference(recorder: Recorder, a: VaryingArray, n: int = 1, axis: Any = -1) -> Any:
+    if a.ndim != 1 or n != 1:
         raise a.refused("takes differences of the rows of")
     return a[1:] - a[:-1]
 
@@ -189,8 +197,39 @@ def _as_data(function: Callable[..., Any]) -> Callable[..., Any]:
     return _each(lambda a, *args, **kwargs: function(ragged_padded.as_run_time(a), *args, **kwargs), function)
 
 
-def _array(recorder: Recorder, a: VaryingArray, dtype: Any = None) -> Any:
+def _array(
+    recorder: Recorder, a: VaryingArray, dtype: Any = None, *, copy: Any = True, order: Any = None, subok: bool = False,
+    ndmin: int = 0,
+) -> Any:  # fmt: skip
     return a.copy() if dtype is None or np.dtype(dtype) == a.dtype else a.astype(dtype)
+
+
+def _as_array(recorder: Recorder, a: VaryingArray, dtype: Any = None, order: Any = None, *, copy: Any = None) -> Any:
+    return a if dtype is None or np.dtype(dtype) == a.dtype else a.astype(dtype)
+
+
+def _moved_axis(recorder: Recorder, a: VaryingArray, source: Any, destination: Any) -> Any:
+    if a.ndim > 2:
+        raise a.refused("moves an axis of")
+    return a if a.ndim == 1 or (int(source) - int(destination)) % 2 == 0 else a.T
+
+
+def _reshape(recorder: Recorder, a: VaryingArray, shape: Any, order: Any = "C") -> Any:
+    """With axes of one element around its own, which is told by its length or by -1."""
+    parts = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    own = [k for k, n in enumerate(parts) if recorder.is_scalar(n) and recorder.value_of(n) is a.length.count]
+    own = own or [k for k, n in enumerate(parts) if type(n) is int and n == -1]
+    if (
+        a.ndim != 1
+        or len(own) != 1
+        or any(type(n) is not int or n not in (1, -1) for n in parts if n is not parts[own[0]])
+    ):
+        raise a.refused("changes the shape of")
+    return a if len(parts) == 1 else a[tuple(slice(None) if k in own else None for k in range(len(parts)))]
+
+
+def _result_type(recorder: Recorder, *items: Any) -> np.dtype:
+    return recorder.result_type(*(np.empty((), i.dtype) if issubclass(type(i), VaryingArray) else i for i in items))
 
 
 JOINING: dict[Any, Callable[..., Any]] = {
@@ -198,6 +237,18 @@ JOINING: dict[Any, Callable[..., Any]] = {
     np.hstack: ragged_joined.ragged_hstack,
     np.append: ragged_joined.ragged_append,
 }
+JOINING_DATA: dict[Any, Callable[..., Any]] = {
+    np.vstack: run_time_choices.run_time_rows, np.column_stack: run_time_choices.run_time_columns,
+    np.stack: run_time_choices.run_time_stack, np.concatenate: run_time_choices.run_time_concatenate,
+    np.hstack: run_time_choices.run_time_hstack, np.append: run_time_choices.run_time_append,
+}  # fmt: skip
+OF_DATA_ONLY: dict[Any, Callable[..., Any]] = JOINING_DATA | {
+    np.trapezoid: run_time_curves.run_time_trapezoid, np.interp: run_time_curves.run_time_interp,
+    np.searchsorted: run_time_curves.run_time_searchsorted, np.gradient: run_time_curves.run_time_gradient,
+    np.argsort: run_time_order.run_time_argsort, np.take: run_time_choices.run_time_take,
+    np.nonzero: run_time_choices.run_time_nonzero, np.where: run_time_choices.run_time_nonzero,
+    np.flatnonzero: lambda recorder, a: run_time_choices.run_time_nonzero(recorder, a)[0],
+}  # fmt: skip
 FUNCTIONS: dict[Any, Callable[..., Any]] = JOINING | {
     function: _reduction(function) for function in (np.sum, np.prod, np.any, np.all, np.max, np.min)
 } | {
@@ -205,6 +256,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = JOINING | {
     np.argmax: _each(ragged_extremes.argmax, run_time_reductions.argmax),
     np.argmin: _each(ragged_extremes.argmin, run_time_reductions.argmin),
     np.cumsum: _each(ragged_padded.cumsum, run_time_reductions.cumulated),
+    np.cumulative_sum: lambda recorder, a, axis=None: recorder.call(np.cumsum, (a, axis), {}),
     np.cumprod: _each(ragged_padded.cumprod, None), np.argsort: _each(ragged_padded.argsort, None),
     np.count_nonzero: lambda recorder, a, axis=None: (a != 0).sum(axis=axis),
     np.ptp: lambda recorder, a, axis=None: a.max(axis=axis) - a.min(axis=axis),
@@ -217,10 +269,21 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = JOINING | {
     np.median: _as_data(run_time_order.run_time_median),
     np.quantile: _as_data(run_time_order.run_time_quantile),
     np.percentile: _as_data(run_time_order.run_time_percentile),
-    np.array: _array, np.asarray: _array, np.copy: lambda recorder, a: a.copy(), np.transpose: lambda recorder, a: a.T,
+    np.array: _array, np.asarray: _as_array, np.asanyarray: _as_array, np.ascontiguousarray: _as_array,
+    np.reshape: _reshape, np.ravel: lambda recorder, a, order="C": _reshape(recorder, a, -1),
+    np.result_type: _result_type, np.moveaxis: _moved_axis, np.iterable: lambda recorder, a: True,
+    np.astype: lambda recorder, a, dtype, copy=True: a.astype(dtype),
+    np.copy: lambda recorder, a: a.copy(), np.transpose: lambda recorder, a: a.T,
     np.shape: lambda recorder, a: a.shape, np.size: lambda recorder, a: a.size, np.ndim: lambda recorder, a: a.ndim,
     np.zeros_like: _like(0.0), np.ones_like: _like(1.0), np.empty_like: _like(0.0),
 }  # fmt: skip
+
+
+def _of_scipy() -> None:
+    OF_DATA_ONLY[sys.modules["scipy.integrate"].trapezoid] = run_time_curves.run_time_trapezoid
+
+
+when_loaded("scipy.integrate", _of_scipy)
 
 
 def _get(array: Any, key: Any) -> Any:
@@ -241,7 +304,7 @@ def _put(array: Any, key: Any, value: Any) -> None:
 
 
 HANDLERS[RaggedArray] = VaryingCalls(ragged_keys.shown, ragged_keys.put)
-HANDLERS[RunTimeArray] = VaryingCalls(run_time_keys.get, run_time_keys.put)
+HANDLERS[RunTimeArray] = VaryingCalls(run_time_choices.get, run_time_choices.put)
 KEYS.append(
     Keys(
         takes=lambda recorder, key, value: has_run_time_part(recorder, key) or is_run_time_array(value),

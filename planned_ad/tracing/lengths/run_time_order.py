@@ -15,6 +15,7 @@ from ..values.elementwise import elementwise
 from ..values.loop_index import plain_or_traced
 from .elements import Position
 from .run_time_arrays import RunTimeArray
+from .run_time_curves import filled_behind
 from .sources import Memory
 from .varying import VaryingArray
 
@@ -23,10 +24,17 @@ def run_time_sort(a: VaryingArray, axis: Any = -1, kind: Any = None) -> RunTimeA
     """`numpy.sort`."""
     if type(a) is not RunTimeArray or a.ndim != 1 or a.dtype.kind != "f":
         raise a.refused("sorts")
-    recorder, front, length = a.recorder, a.stored().front, a.length
-    is_element = elementwise(recorder, np.less, (np.arange(length.most), length.scalar(recorder)))
-    filled = recorder.call(np.where, (is_element, front, a.dtype.type(np.nan)), {})
-    return RunTimeArray(recorder, Memory(recorder.call(np.sort, (filled,), {}), 0, 1), length, 0, (), a.dtype)
+    recorder, ordered = a.recorder, a.recorder.call(np.sort, (filled_behind(a, np.nan),), {})
+    return RunTimeArray(recorder, Memory(ordered, 0, 1), a.length, 0, (), a.dtype)
+
+
+def run_time_argsort(recorder: Recorder, a: VaryingArray, axis: Any = -1, kind: Any = None) -> RunTimeArray:
+    """`numpy.argsort`; what is equal keeps its order, whatever `kind`."""
+    if type(a) is not RunTimeArray or a.ndim != 1:
+        raise a.refused("sorts")
+    last = np.nan if a.dtype.kind == "f" else np.iinfo(a.dtype).max if a.dtype.kind in "iu" else True
+    order = recorder.call(np.argsort, (filled_behind(a, last),), {"kind": "stable"})
+    return RunTimeArray(recorder, Memory(order, 0, 1), a.length, 0, (), order.dtype)
 
 
 def run_time_median(a: VaryingArray, axis: Any = None) -> Any:

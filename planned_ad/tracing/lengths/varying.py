@@ -50,6 +50,21 @@ class VaryingArray(NoNumbers, Operators):
     def copy(self, order: Any = "C") -> VaryingArray:
         raise NotImplementedError
 
+    def astype(
+        self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
+        if np.dtype(dtype) == self.dtype:
+            return self.copy() if copy else self
+        if np.dtype(dtype).kind != "f":
+            raise self.refused("changes the type of")
+        return self * np.dtype(dtype).type(1)
+
+    def reshape(self, *shape: Any, order: Any = "C") -> Any:
+        return self.recorder.call(np.reshape, (self, shape[0] if len(shape) == 1 else shape, order), {})
+
+    def flatten(self) -> Any:
+        return self.reshape(-1).copy()
+
     def __copy__(self) -> VaryingArray:
         return self.copy()
 
@@ -80,6 +95,7 @@ class VaryingArray(NoNumbers, Operators):
 by_functions(
     VaryingArray,
     "sum", "prod", "max", "min", "any", "all", "mean", "var", "std", "dot", "cumsum", "clip", "argmax", "argmin",
+    "ravel", "argsort", "take", "nonzero", "searchsorted",
 )  # fmt: skip
 in_place(VaryingArray)
 

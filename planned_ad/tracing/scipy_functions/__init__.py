@@ -17,6 +17,7 @@ import scipy
 from ...python.versions import SCIPY
 
 FILES = {
+    "scipy.integrate": ("integrals",),
     "scipy.interpolate": (
         "piecewise_polynomials",
         "b_splines",
