@@ -68,6 +68,7 @@ from .tracing.record.promotion import KINDS
 from .tracing.record.recorder import Recorder
 from .tracing.record.refusals import subclass_instead
 from .tracing.record.storage import Storage
+from .tracing.replacements.argument_identity import Apart, ArgumentIdentity, memory_in_common
 from .tracing.replacements.caught_refusals import CaughtRefusals
 from .tracing.replacements.floating_point_errors import check_settings
 from .tracing.replacements.library_errors import beside_python, is_of_the_trace
@@ -128,6 +129,8 @@ class Trace:
         Whether the function changes what it finds outside: the next call may begin from another state.
     meets_opaque : bool
         Whether there are objects around its loops that may have a state which is not seen: a file, a queue.
+    apart : Apart
+        What the arguments of a call must not have in common.
     """
 
     tape: Tape
@@ -147,6 +150,7 @@ class Trace:
     unchecked: str = ""
     changes_outside: bool = False
     meets_opaque: bool = False
+    apart: Apart = field(default_factory=Apart)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -257,6 +261,7 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     # Shadows, so that methods of objects are traced too.
     run_arguments = namespace.shadow(structure.unflatten(tracers))
     before = snapshots(structure, run_arguments, signature.names)
+    recorder.identity = ArgumentIdentity(recorder, structure, signature.names, run_arguments, arguments)
     shadow = f.within(recorder) if hasattr(f, "within") else namespace.function(f)
     if recorder.scopes.decisions.whole is not None:
         shadow = in_one_loop(namespace, shadow)
@@ -286,6 +291,7 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         unchecked=recorder.unchecked or uncompiled(namespace, f),
         changes_outside=has_changes(namespace),
         meets_opaque=recorder.meets_opaque,
+        apart=recorder.identity.found(),
     )
 
 
@@ -313,7 +319,7 @@ def _traced_arguments(
     """The leaves of the arguments, what the function receives for each, and how they make up the arguments."""
     examples, structure = flatten_arguments(arguments)
     labels = _labels(signature.names, structure)
-    shared = _shared_memory(examples, labels)
+    shared = memory_in_common(examples, labels)
     owners = [owner for argument in arguments for owner in owners_of_leaves(argument)]
     leaves, tracers = [], []
     in_pairs = complex_leaves(structure)
@@ -447,21 +453,6 @@ def _check_written(traced: Trace, recorder: Recorder, arguments: Sequence[Any]) 
                     f"the traced function writes to the argument `{leaf.path}`, and reads `{name}` from outside, which "
                     f"shares memory with it. Use the argument instead, or pass `{name}` as an argument of its own."
                 )
-
-
-def _shared_memory(examples: list[Any], labels: list[str]) -> dict[int, str]:
-    """For each array that shares memory with another argument, the name of that other."""
-    arrays = [(k, a) for k, a in enumerate(examples) if isinstance(a, np.ndarray) and a.size]
-    arrays.sort(key=lambda item: np.lib.array_utils.byte_bounds(item[1])[0])
-    shared: dict[int, str] = {}
-    for position, (k, a) in enumerate(arrays):
-        end = np.lib.array_utils.byte_bounds(a)[1]
-        for j, b in arrays[position + 1 :]:
-            if np.lib.array_utils.byte_bounds(b)[0] >= end:
-                break
-            if share_memory(a, b):
-                shared[k], shared[j] = labels[j], labels[k]
-    return shared
 
 
 def _note_line(error: Exception) -> None:

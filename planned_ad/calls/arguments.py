@@ -24,6 +24,7 @@ from ..python.complex_parts import WHOLE, memory_as_complex
 from ..python.structure import flatten_arguments
 from ..tape.tape import Buffer
 from ..trace import ArgumentLeaf, Trace
+from ..tracing.replacements.argument_identity import not_apart
 from ..tracing.replacements.rebinding import shared_owner
 from ..tracing.values.array_tracer import ArrayTracer
 
@@ -36,6 +37,12 @@ def check_arguments(trace: Trace, arguments: Sequence[Any], call: str) -> list[A
             f"{call}: the arguments are {structure}, and the plan was compiled for {trace.structure}; "
             f"pass what it was compiled for, compile a plan for this structure, or one with convert=True, which takes "
             f"lists for arrays"
+        )
+    met = not_apart(trace.structure, trace.names, arguments, trace.apart) if trace.apart.is_asked else None
+    if met is not None:
+        raise OverlapError(
+            f"{call}: {trace.name} asks whether {met[0]} and {met[1]} are one object, or share memory, and was "
+            f"compiled for arguments that do not; pass a copy of one"
         )
     rebound = {number for number, leaf in enumerate(trace.leaves) if leaf.rebound is not None}
     shared = shared_owner(arguments, rebound, [leaf.path for leaf in trace.leaves]) if rebound else ""

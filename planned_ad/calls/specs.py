@@ -67,7 +67,12 @@ def call_spec(trace: Trace, row: CallKind, parameters: Sequence[Parameter], kept
         outputs=sum(len(p.places) for p in parameters if not p.is_passed),
         forms=forms,
     )
-    return replace(spec, disjoint=disjoint_pairs(spec.arrays))
+    own = [spec for p, spec in zip(passed, specs) if p.role is ARGUMENT]
+    pairs = disjoint_pairs(spec.arrays)
+    if trace.apart.memory:
+        count = len(CallSpec(arguments=tuple(own)).arrays)
+        pairs = tuple(dict.fromkeys([*pairs, *itertools.combinations(range(count), 2)]))
+    return replace(spec, disjoint=pairs, told_apart=len(own) if trace.apart.objects else 0)
 
 
 class Never(tuple):

@@ -84,6 +84,7 @@ class CallEmitter(ObjectEmitter):
         self.ranges: list[tuple[ir.Value, int]] = []
         self.held: list[ir.Value] = []
         self.owners: list[tuple[ir.Value, bool]] = []  # objects, and whether numbers may be put into them
+        self.told_apart: list[ir.Value] = []  # arrays and containers
 
     def emit(self) -> None:
         """Emit the whole function. Of its `own` are kernel, workspace, the flag that claims it, and the slow path."""
@@ -182,6 +183,8 @@ class CallEmitter(ObjectEmitter):
     def _check(self, spec: Spec, value: ir.Value, in_list: bool, path: Path) -> None:
         """Check an argument, or what is in one; `in_list`: in something that another thread could take it out of."""
         self.seen[path] = value
+        if path[0] < self.spec.told_apart and has_identity(spec):
+            self.told_apart.append(value)
         if in_list and not isinstance(spec, StaticSpec | FloatSpec | ComplexSpec | AnySpec):
             self.held.append(value)  # without the GIL, it could be freed
         match spec:
@@ -321,14 +324,19 @@ class CallEmitter(ObjectEmitter):
     def _check_owners(self) -> None:
         """An object that gets numbers is met in one place: in two, each would have its own."""
         written = [owner for owner, is_written in self.owners if is_written]
-        if not written or len(self.owners) == 1:
+        self._require_distinct(written, [owner for owner, is_written in self.owners if not is_written])
+        self._require_distinct(self.told_apart, [])
+
+    def _require_distinct(self, objects: list[ir.Value], others: list[ir.Value]) -> None:
+        """Go on where none of the objects is another one of them, or of the others."""
+        every = [*objects, *others]
+        if not objects or len(every) == 1:
             return
-        every = [*written, *(owner for owner, is_written in self.owners if not is_written)]
         with self.builder.goto_entry_block():
             row = self.builder.alloca(POINTER, size=INT64(len(every)))
         for k, owner in enumerate(every):
             self.builder.store(owner, self.builder.gep(row, [INT64(k)]))
-        counts = [INT64(len(written)), INT64(len(every))]
+        counts = [INT64(len(objects)), INT64(len(every))]
         self._require(self.builder.call(distinct_check(self.module), [row, *counts]))
 
     def _check_outside(self) -> None:
@@ -453,6 +461,13 @@ def distinct_check(module: TableModule) -> ir.Function:
     TerseBuilder(same).ret(BOOL(0))
     TerseBuilder(done).ret(BOOL(1))
     return function
+
+
+def has_identity(spec: Spec) -> bool:
+    """Whether it is an array or a container, which may be met in another place; empty tuples are all one."""
+    if isinstance(spec, SequenceSpec):
+        return spec.type is not tuple or bool(spec.items)
+    return isinstance(spec, ArraySpec | DictSpec | ObjectSpec | SlotsSpec)
 
 
 def shown_within(spec: Spec) -> Iterator[Path]:

@@ -317,6 +317,8 @@ class CallSpec:
     ----------
     arguments : tuple of Spec
         the positional arguments.
+    told_apart : int
+        of how many arguments, the first ones, arrays and containers must not be one object in two places.
     disjoint : tuple of pairs of int
         which arrays must not overlap, numbered depth-first among the arrays.
     fixed : tuple of pairs of int
@@ -341,6 +343,7 @@ class CallSpec:
     """
 
     arguments: tuple[Spec, ...]
+    told_apart: int = 0
     disjoint: tuple[tuple[int, int], ...] = ()
     fixed: tuple[tuple[int, int], ...] = ()
     result: Result = None

@@ -130,6 +130,8 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
         if recorder.is_scalar(found) and found.dtype.kind == "b" and not found.types:  # of which there are two objects
             return bool(found) if found.is_python else np.bool_(bool(found))
         place, before = (id(frame), frame.f_lineno, frame.f_lasti), asked.pop() if asked else None
+        if recorder.identity is not None:
+            recorder.identity.compared(found, place)
         if recorder.scopes.depth and recorder.is_scalar(found):
             if before is None or before[:2] != place[:2] or before[2] >= place[2]:
                 asked.append((*place, found))
@@ -138,13 +140,19 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
                 raise recorder.scopes.unroll_innermost(reason, recorder.builder.line)
         return found
 
+    def identity_of(obj: Any, /) -> int:
+        found = of_one(obj) if type(obj) is Letter else real_behind(obj)
+        if recorder.identity is not None:
+            recorder.identity.asked_alone(found)
+        return id(found)
+
     def is_(a: Any, b: Any, /) -> bool:
         return of_one(a) is of_one(b)
 
     return {
         id(itself): of_one,
         id(is_none): lambda obj: obj.is_none() if type(obj) is Letter else decided(obj) is None,
-        id(id): lambda obj, /: id(of_one(obj) if type(obj) is Letter else real_behind(obj)),
+        id(id): identity_of,
         id(operator.is_): is_,
         id(operator.is_not): lambda a, b, /: not is_(a, b),
     }

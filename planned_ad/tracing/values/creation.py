@@ -185,6 +185,8 @@ def shares_memory(recorder, a, b, max_work=None):
     if not (recorder.is_array(a) and recorder.is_array(b)):
         return False
     if a.storage is not b.storage:
+        if recorder.identity is not None:
+            recorder.identity.memory_compared(a, b)
         recorder.copies.compared(a.storage, b.storage)
         return False
     return np.shares_memory(a.geometry, b.geometry, max_work)
