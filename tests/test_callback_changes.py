@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.integrate import quad, solve_ivp
+from scipy.integrate import odeint, quad, solve_ivp
 from scipy.optimize import brentq, curve_fit, fsolve, minimize
 
 import planned_ad
@@ -128,6 +128,83 @@ def test_arguments_that_are_written_to() -> None:
 
     with pytest.raises(UnsupportedError, match="writes to an argument"):
         planned_ad.compile(f, (P.copy(),))
+
+
+def counting_twice(p):
+    q, u = Problem(p), Problem(p)
+    first = brentq(q.gap, 0.0, 3.0) + brentq(q.gap, 0.0, 2.0) + 0.0 * q.gap(1.0)
+    found = minimize(u.loss, [0.0, 0.0])
+    return first + u.loss(found.x) + u.loss(p[:2] + 1.0)
+
+
+def into_a_buffer(p):
+    slopes = np.zeros(2)
+
+    def slope(y, t):
+        slopes[0], slopes[1] = y[1], -p[0] * y[0]
+        return slopes
+
+    first, second = odeint(slope, [1.0, 0.0], [0.0, 1.0])[-1], odeint(slope, [1.0, 0.5], [0.0, 2.0])[-1]
+    return first[0] + second[1] + slope(np.array([2.0, 1.0]), 0.0)[1]
+
+
+def with_a_cache(p):
+    cache, n = {}, 0
+
+    def gap(x):
+        nonlocal n
+        n += 1
+        cache["x"], cache["n"] = x, cache.get("n", 0) + 1
+        if n % 5 == 0:
+            cache["fifth"] = x
+        return x**2 - p[0]
+
+    return sum(brentq(gap, 0.0, 2.0 + k) for k in range(3))
+
+
+@pytest.mark.parametrize("f", (counting_twice, into_a_buffer, with_a_cache), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("check", (True, False))
+def test_what_changes_may_be_changed_on(f: Callable, check: bool) -> None:
+    plan = planned_ad.compile(f, (P,), check=check)
+    for p in (P, P * 1.2):
+        assert plan(p) == pytest.approx(f(p), rel=1e-9)
+
+
+class Stop(Exception):
+    pass
+
+
+def stopped(p, solve):
+    def gap(x):
+        if x < p[0]:
+            raise Stop
+        return x**2 - 9.0
+
+    try:
+        return solve(gap) * p[0]
+    except Stop:
+        return 2.0 * p[0]
+
+
+@pytest.mark.parametrize("solve", (lambda g: brentq(g, 0.0, 5.0), lambda g: quad(g, 0.0, 5.0)[0]))
+@pytest.mark.parametrize("check", (True, False))
+def test_errors_of_callbacks_that_are_caught(solve: Callable, check: bool) -> None:
+    """Whether there is one is known when the plan runs; what is compiled where there is none raises it."""
+    with pytest.raises(UnsupportedError, match="which the traced function catches"):
+        planned_ad.compile(stopped, (np.array([2.0]), solve), check=check)
+
+
+def test_errors_of_scipy_that_are_caught() -> None:
+    def f(p):
+        try:
+            return brentq(lambda x: x**2 + p[0], 0.0, 3.0)
+        except ValueError:
+            return p[0] * 2.0
+
+    plan = planned_ad.compile(f, (np.array([-1.0]),))
+    assert plan(np.array([-2.0])) == pytest.approx(np.sqrt(2.0))
+    with pytest.raises(ValueError, match="different signs"):
+        plan(np.array([1.0]))
 
 
 @pytest.mark.parametrize("read", (False, True))

@@ -38,7 +38,7 @@ def check_arguments(trace: Trace, arguments: Sequence[Any], call: str) -> list[A
             f"pass what it was compiled for, compile a plan for this structure, or one with convert=True, which takes "
             f"lists for arrays"
         )
-    met = not_apart(trace.structure, trace.names, arguments, trace.apart) if trace.apart.is_asked else None
+    met = not_apart(trace.structure, trace.names, arguments, trace.apart) if trace.apart.any else None
     if met is not None:
         raise OverlapError(
             f"{call}: {trace.name} asks whether {met[0]} and {met[1]} are one object, or share memory, and was "

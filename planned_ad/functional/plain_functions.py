@@ -23,6 +23,7 @@ from ..tracing.loops.list_in_trace import is_traced_list
 from ..tracing.record.recorder import Recorder
 from ..tracing.record.traced import Traced
 from ..tracing.replacements.ufunc_stand_ins import UfuncStandIn
+from .callback_changes import Untold
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +68,8 @@ class PlainFunctions:
             if is_traced_list(obj):
                 return lambda numbers: as_list(found(numbers))
             return found
+        if kind is Untold:
+            return self.recipe(obj._value)
         if kind in (list, tuple, set):
             items = [self.recipe(item) for item in obj]
             return lambda numbers: kind(make(numbers) for make in items)

@@ -21,7 +21,7 @@ from ..tracing.complex.complex_scalar import ComplexScalar
 from ..tracing.complex.complex_tracer import ComplexTracer
 from ..tracing.record.dispatch import CALLERS
 from ..tracing.record.recorder import Recorder
-from .callback_changes import refused_where_read
+from .callback_changes import refused_where_it_matters
 from .derivatives import Gradient, Jacobian, Pushforward
 from .plain_functions import PlainFunctions
 from .transformed import like
@@ -46,9 +46,10 @@ def calls(
             if in_loops is not None and in_loops(args, kwargs):
                 return implementation(recorder, name, *args, **kwargs)
             plain = PlainFunctions(recorder)
-            recipe = plain.whole((args, kwargs))
+            with recorder.left_behind.readable():
+                recipe = plain.whole((args, kwargs))
             if plain.values or recorder.scopes.depth:
-                with refused_where_read(recorder, name):
+                with refused_where_it_matters(recorder, name):
                     return implementation(recorder, name, *args, **kwargs)
             args, kwargs = recipe(())
             return recorder.adopt(getattr(sys.modules[module], name)(*args, **kwargs))

@@ -27,10 +27,10 @@ class Lost:
     def __getattribute__(self, attribute: str) -> Any:
         if attribute in ("_recorder", "_name", "_reason", "_refuse", "__class__"):
             return object.__getattribute__(self, attribute)
-        _read(self)
+        read_lost(self)
 
 
-def _read(self: Lost, *args: Any, **kwargs: Any) -> Any:
+def read_lost(self: Lost, *args: Any, **kwargs: Any) -> Any:
     reason = f"reads `{self._name}`, {self._reason}"
     if self._refuse is not None:
         raise self._refuse(reason, False)
@@ -41,4 +41,4 @@ KEPT = {"__class__", "__getattribute__", "__init__", "__init_subclass__", "__new
 for _kind in (float, list, np.ndarray):
     for _name, _method in vars(_kind).items():
         if _name.startswith("__") and callable(_method) and _name not in KEPT:
-            setattr(Lost, _name, _read)
+            setattr(Lost, _name, read_lost)

@@ -28,6 +28,7 @@ from .builder import RecordingBuilder
 from .decisions import Decisions, Restart, Site
 from .dispatch import FUNCTIONS, WRITING, handler_of, standing_in
 from .example import ExampleRun
+from .left_behind import LeftBehind
 from .number_sources import require_numbers
 from .promotion import KINDS, dtype_of, operand
 from .recording import Flow
@@ -96,17 +97,15 @@ class Recorder:
         self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
         self.rows_given: set[Site] = set()  # those of which the program has seen rows, or copies
         self.copied: dict[int, Any] = {}  # objects in lists, and copies of them, by identity
-        self.gives_truths = False  # whether the program holds truths of Python that only a plan knows
-        self.gives_nones = False  # and what only a plan knows to be None
-        self.gives_letters = False  # and texts of which it knows which one
+        self.gives_truths = self.gives_nones = self.gives_letters = False  # what only a plan knows: truths, None, texts
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
         self.meets_opaque = False  # whether there are objects around loops whose state is not seen
         self.errors: Any = None  # what asks for errors of NumPy's, where the program has them raised
         self.refusal: Exception | None = None  # the error that library code has got for asking a traced value's number
+        self.left_behind = LeftBehind()
         self.identity: Any = None  # whether arguments are one object, where that is asked
         self.unchecked = ""  # why the function cannot run by itself, to be compared with its trace
-        self._numbers: dict[tuple[object, ...], Value] = {}
-        self._outcomes: dict[int, object] = {}
+        self._numbers, self._outcomes = dict[tuple[object, ...], Value](), dict[int, object]()
         self._known = iter(self.scopes.decisions.known)
 
     def mark(self) -> None:

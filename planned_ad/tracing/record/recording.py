@@ -11,6 +11,7 @@ import numpy as np
 from ...regions.affine import Affine
 from ...tape.tape import Value
 from .builder import RecordingBuilder
+from .left_behind import LeftBehind
 from .scopes import Scopes
 
 
@@ -79,6 +80,7 @@ class Recording(Protocol):
     scopes: Scopes
     flow: Flow
     refusal: Exception | None
+    left_behind: LeftBehind
 
     @property
     def copies(self) -> Accounts: ...

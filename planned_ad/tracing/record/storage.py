@@ -152,6 +152,8 @@ class Storage:
     def read(self, recorder: Recording, view: View, geometry: np.ndarray) -> Value:
         """What `view` shows now."""
         recorder.copies.read(self)
+        if recorder.left_behind.versions:
+            recorder.left_behind.check(self, recorder.here())
         if self.epoch != recorder.scopes.epoch:
             self.reads.clear()
             self.epoch = recorder.scopes.epoch

@@ -35,7 +35,7 @@ class Apart:
     memory: bool = False
 
     @property
-    def is_asked(self) -> bool:
+    def any(self) -> bool:
         return self.objects or self.memory
 
 
