@@ -17,6 +17,7 @@ from .functional import factors as _factors  # noqa: F401
 from .functional import fits as _fits  # noqa: F401 (with `solvers`, registers what stands for SciPy's)
 from .functional import hypothesis_tests as _hypothesis_tests  # noqa: F401
 from .functional import initial_values as _initial_values  # noqa: F401
+from .functional import older_minima as _older_minima  # noqa: F401
 from .functional import plan_derivatives as _plan_derivatives  # noqa: F401 (registers what plans offer)
 from .functional import quadrature as _quadrature  # noqa: F401
 from .functional.enzyme.annotations import (

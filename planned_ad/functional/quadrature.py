@@ -1,7 +1,8 @@
 """SciPy's `quad` in traced functions: its value by SciPy itself, when the plan runs.
 
-The derivative of an integral is that of a sum over the nodes of the Gauss-Kronrod rule, in the intervals in which SciPy
-has found it to be accurate (R. Piessens et al., QUADPACK, 1983).
+The derivative of an integral is that of a sum over the nodes of the Gauss-Kronrod rule: in one interval, where SciPy
+finds it to be accurate there (R. Piessens et al., QUADPACK, 1983), and else in those that halving gives until the sum
+itself is the integral, without extrapolation, as far as it gets. A singularity needs many, at a kink they are small.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ NODES = np.array([*HALF, 0.0, *(-x for x in HALF[::-1])])
 WEIGHTS = np.array([*WEIGHTS_OF_HALF, 0.149445554002916905664936468389821, *WEIGHTS_OF_HALF[::-1]])
 """Of the rule with 21 nodes between -1 and 1."""
 
+MOST_INTERVALS = 256
+NARROW = 2000 * np.finfo(float).eps
 OPTIONS = ("epsabs", "epsrel", "limit", "points")
 
 
@@ -40,16 +43,18 @@ def quad(recorder: Recorder, name: str, func: Any, a: Any, b: Any, args: Any = (
     refuse_options(recorder, name, {k: v for k, v in options.items() if v not in (None, 0, False)}, OPTIONS)
     options = {k: v for k, v in options.items() if k in OPTIONS}
     args = args if isinstance(args, tuple) else (args,)
-    limit = options.get("limit", 50)
 
     def solve(func: Any, a: Any, b: Any, args: Any) -> Any:
         found = scipy.integrate.quad(func, a, b, args=args, full_output=1, **options)
-        info = found[2]
-        return np.concatenate([[found[0], found[1], info["last"]], info["alist"][:limit], info["blist"][:limit]])
+        is_smooth = found[2]["last"] == 1
+        intervals = np.array([[0.0], [1.0]]) if is_smooth else halved_intervals(func, a, b, args, options.get("points"))
+        ends = np.full((2, MOST_INTERVALS), np.mean(intervals[:, 0]))  # behind the last there is nothing
+        ends[:, : intervals.shape[1]] = intervals
+        return [found[0], found[1], is_smooth, *ends.ravel()]
 
-    found = by_scipy(recorder, name, solve, (func, a, b, args), 3 + 2 * limit)
-    count = recorder.integer(found[2]).__index__()
-    low, high = found[3 : 3 + count], found[3 + limit : 3 + limit + count]
+    found = by_scipy(recorder, name, solve, (func, a, b, args), 3 + 2 * MOST_INTERVALS)
+    count = 1 if found[2] == 1 else MOST_INTERVALS
+    low, high = found[3 : 3 + count], found[3 + MOST_INTERVALS : 3 + MOST_INTERVALS + count]
     function = recorder.namespace.function(func)
     ends = known_end(recorder, a), known_end(recorder, b)
     if any(map(np.isinf, ends)):
@@ -59,6 +64,38 @@ def quad(recorder: Recorder, name: str, func: Any, a: Any, b: Any, args: Any = (
         nodes, weights = placed(low, high)
         total = np.sum(weights * integrand(recorder, function, args, nodes))
     return found[0] + (total - held(recorder, total)), found[1]
+
+
+def halved_intervals(func: Any, a: float, b: float, args: tuple, points: Any) -> np.ndarray:
+    """Intervals in which the rule is accurate, shape (2, count): of SciPy's code that does without extrapolation."""
+    import scipy.integrate
+
+    within, ends = func, (a, b)
+    if np.isinf(a) or np.isinf(b):
+        ends, sign = (0.0, 1.0), -1.0 if np.isinf(a) else 1.0
+        start = (0.0 if np.isinf(b) else b) if np.isinf(a) else a
+        both = np.isinf(a) and np.isinf(b)
+
+        def within(t: float, *args: Any) -> Any:
+            size = (1.0 - t) / t
+            total = func(start + sign * size, *args) + (func(-sign * size, *args) if both else 0.0)
+            return total / (t * t)
+
+    def finite(t: float) -> float:
+        try:
+            found = float(within(t, *args))
+        except ArithmeticError:
+            return 0.0
+        return found if np.isfinite(found) else 0.0
+
+    with np.errstate(all="ignore"):
+        found = scipy.integrate.quad_vec(
+            finite, *ends, epsabs=0.0, epsrel=1e-12, limit=MOST_INTERVALS - 1,
+            quadrature="gk21", points=None if points is None else np.ravel(points), full_output=True,
+        )  # fmt: skip
+    intervals = found[2].intervals[np.argsort(-np.ptp(found[2].intervals, axis=1))][:MOST_INTERVALS]
+    is_wide = np.ptp(intervals, axis=1) > NARROW * np.max(np.abs(intervals), axis=1)  # enough that no node is an end
+    return intervals[is_wide].T
 
 
 def known_end(recorder: Recorder, end: Any) -> float:
