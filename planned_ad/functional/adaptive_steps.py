@@ -4,6 +4,11 @@ It is ordinary Python, traced as the user's is: one loop over attempted steps, w
 trace serves all inputs. SciPy's code has a class whose attributes the steps change, and results that grow as it goes;
 each number is computed here as it is there (E. Hairer, S. P. Nørsett, G. Wanner, Solving Ordinary Differential
 Equations I, II.4 and II.10), up to rounding.
+
+How the lengths of steps follow from the errors is part of the function, and of its derivative. Where tolerances are
+tight, the solution is that of the equations, which knows nothing of steps, and they are `held`: its derivative is that
+in steps of these lengths. (Where the right side jumps, the derivative through the errors is that of the last digits of
+the solution, and anything but small.)
 """
 
 from collections.abc import Callable
@@ -12,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .tableaus import Tableau
+from .transforms import stop_gradient
 
 REACHED = "The solver successfully reached the end of the integration interval."
 TOO_SMALL = "Required step size is less than spacing between numbers."
@@ -108,7 +114,7 @@ def check_problem(t0: Any, t_bound: Any, y0: Any, t_eval: Any, atol: Any, max_st
 
 def solution(
     function: Callable, args: Any, t0: Any, t_bound: Any, y0: Any, method: Tableau, t_eval: Any, rtol: Any, atol: Any,
-    max_step: Any, first_step: Any,
+    max_step: Any, first_step: Any, held: bool = False,
 ) -> tuple[Any, Any, Any, bool]:  # fmt: skip
     """Times, solution at each of them, number of evaluations of `function`, whether steps became too small."""
 
@@ -123,6 +129,7 @@ def solution(
     h_abs, evaluations = first_step, 1
     if first_step is None:
         h_abs = first_step_of(fun, t0, y0, t_bound, max_step, f, direction, method.order, rtol, atol)
+        h_abs = stop_gradient(h_abs) if held else h_abs
         evaluations = 2
     times, states, count = [t0], [y0], 0
     if t_eval is not None:
@@ -142,6 +149,7 @@ def solution(
         slopes.append(f_new)
         evaluations += len(method.nodes) + 1
         error = step_error(method, slopes, h, atol + np.maximum(np.abs(y), np.abs(y_new)) * rtol)
+        error = stop_gradient(error) if held else error
         scaled = 0.9 * np.where(error == 0, 1.0, error)[()] ** (-1 / (method.order + 1))
         if error < 1:
             factor = np.where(error == 0, 10.0, np.minimum(10.0, scaled))
@@ -159,7 +167,7 @@ def solution(
         else:
             factor = np.where(scaled > 0.2, scaled, 0.2)[()]
             is_rejected, is_too_small = True, np.abs(h) * factor < min_step
-        h_abs = np.abs(h) * factor
+        h_abs = (stop_gradient(np.abs(h)) if held else np.abs(h)) * factor
     if t_eval is None:
         return np.array(times), np.array(states).T, evaluations, is_too_small
     return t_eval[:count], found[:count].T, evaluations, is_too_small

@@ -27,6 +27,7 @@ from .tableaus import tableau_of
 
 EXPLICIT = ("RK45", "RK23", "DOP853")
 IMPLICIT = ("Radau", "BDF")
+TIGHT = 1e-5  # a relative tolerance below which steps are held
 MOST_NUMBERS = 1 << 22  # that SciPy's steps are told in
 MOST_STEPS = 1 << 14
 NAMES_OF_LSODA = {"rtol": "rtol", "atol": "atol", "h0": "first_step", "hmax": "max_step", "hmin": "min_step"}
@@ -222,11 +223,12 @@ def by_steps(
     if recorder.is_concrete(rtol) and np.any(np.asarray(rtol) < LEAST_RTOL):
         warnings.warn(f"At least one element of `rtol` is too small. Setting `rtol = {LEAST_RTOL}`.", stacklevel=4)
         rtol = np.maximum(rtol, LEAST_RTOL)
+    held = recorder.is_concrete(rtol) and bool(np.all(np.asarray(recorder.plain(rtol)) < TIGHT))
     check_problem = recorder.namespace.function(adaptive_steps.check_problem)
     check_problem(t0, t_bound, start, t_eval, atol, max_step, first_step)
     steps = recorder.namespace.function(adaptive_steps.solution)
     t, y, evaluations, is_too_small = steps(
-        traced, more, t0, t_bound, start, tableau, t_eval, rtol, atol, max_step, first_step
+        traced, more, t0, t_bound, start, tableau, t_eval, rtol, atol, max_step, first_step, held
     )
     known = {"t": t, "y": y, "sol": None, "t_events": None, "y_events": None, "nfev": evaluations, "njev": 0, "nlu": 0}
     if recorder.scopes.depth:

@@ -47,9 +47,8 @@ def of_elements(
         dtypes = [dtype_of_result(recorder, part) for part in (first if isinstance(first, tuple) else (first,))]
     rows = recorder.namespace.function(control._rows)(at, count)
     results = list(rows) if isinstance(rows, tuple) else [rows]
-    if dtypes is not None:
-        results = [row.astype(dtype) for row, dtype in zip(results, dtypes)]
-    results = [row.reshape(shape) for row in results]
+    dtypes = [row.dtype for row in results] if dtypes is None else dtypes
+    results = [row.reshape(shape).astype(dtype) for row, dtype in zip(results, dtypes)]
     results = results if shape else [array[()] for array in results]
     return tuple(results) if isinstance(rows, tuple) else results[0]
 

@@ -103,6 +103,8 @@ class ArgumentIdentity:
 @functools.lru_cache(maxsize=1024)
 def asks_unseen(code: types.CodeType) -> bool:
     """Whether code of which there is no source asks with `is` whether two things are one, none of them a constant."""
+    if code.co_name.startswith("__"):  # of a dataclass
+        return False
     pairs = itertools.pairwise(instructions_of(code))
     return syntax_of(code.co_filename) is None and any(
         b.opname == "IS_OP" and a.opname != "LOAD_CONST" for a, b in pairs

@@ -32,6 +32,7 @@ from ...python.structure import (
 )
 from ...tape.tape import Value, walk
 from ..record.leaves import ArgumentLeaf
+from ..record.lost_variables import Lost, read_lost
 from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
@@ -131,6 +132,8 @@ def store_rebound(
     arrays = {number: new for number, new in found.items() if leaves[number].kind == "array"}
     for number, new in found.items():
         leaf = leaves[number]
+        if issubclass(type(new), Lost):
+            read_lost(new)
         if leaf.kind == "float":
             assert leaf.buffer is not None
             kind = kind_of_number(leaf, new)
