@@ -48,6 +48,9 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "to an active time": told,
     "backwards": backwards,
     "odeint": lambda p: odeint(slope, p[2:], TIMES, args=(p[0], p[1]), tfirst=True, rtol=1e-10, atol=1e-12)[1:],
+    "LSODA from an active state to an active time": lambda p: (
+        by(p, "LSODA", (0.0, 4.0 * p[1]), t_eval=[p[1], 4.0 * p[1]]).y
+    ),
     "of one number": lambda p: solve_ivp(lambda t, y: np.sin(t) - p[0] * y, (0, 0.1), p[2:3], "LSODA", **EXACT).y[
         0, -1
     ],

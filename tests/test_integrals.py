@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
+from scipy.integrate import dblquad, quad, tplquad
 from scipy.special import digamma, gamma, j1
 
 import planned_ad
@@ -45,3 +45,10 @@ def test_derivatives(name: str) -> None:
     assert value == pytest.approx(f(A), rel=1e-12)
     assert gradient == pytest.approx(slope, rel=rtol)
     assert len(plan._variants) == 1
+
+
+def test_integrals_of_integrals() -> None:
+    plan = planned_ad.compile(lambda a: tplquad(lambda z, y, x: a * x * y * z**2, 0, 1, 0, 1, 0, 1)[0], (A,))
+    assert plan.value_and_gradient(A) == pytest.approx((A / 12, 1 / 12), rel=1e-12)
+    plan = planned_ad.compile(lambda a: dblquad(lambda y, x: np.sqrt(a * x) * y, 0, 1, 0, lambda x: x)[0], (A,))
+    assert plan.value_and_gradient(A) == pytest.approx((np.sqrt(A) / 7, 0.5 / np.sqrt(A) / 7), rel=1e-8)

@@ -19,6 +19,7 @@ import numpy as np
 from ..errors import PlannedADError, UnsupportedError
 from ..python.frames import user_frames
 from ..python.liveness import is_in_users_try
+from ..python.shadows import is_library, real_class
 from ..tracing.loops.state import Place, State, capture, write_locals
 from ..tracing.record.lost_variables import Lost, read_lost
 from ..tracing.record.recorder import Recorder
@@ -152,6 +153,8 @@ def changed_places(frames: list[types.FrameType], before: State, after: State, w
         was = before.values.get(key)
         if was is None or place.kind == "local" or (isinstance(was[1], TracedArray) and not is_changed(value)):
             continue
+        if place.kind == "attribute" and is_library(real_class(type(place.owner)).__module__):
+            continue  # SciPy's own, of a solver in a solver
         if was[1] is not value or is_changed(value):
             yield Stand(place)
     for frame in frames:

@@ -101,12 +101,12 @@ def solve_ivp(
     if method in EXPLICIT:
         return by_steps(recorder, name, fun, t_span, y0, method, t_eval, **options)
     options = {k: v for k, v in options.items() if v is not None and v is not False}
+    start = recorder.array(recorder.value_of(y0, np.float64))
     if method == "LSODA":
         refuse_options(recorder, name, options, (*OPTIONS, "vectorized", "jac", "min_step", "lband", "uband"))
-        if np.size(y0) > LARGE:
+        if start.size > LARGE:
             return by_lsoda(recorder, name, fun, t_span, y0, t_eval, **options)
     args = options.pop("args", ())
-    start = recorder.array(recorder.value_of(y0, np.float64))
     ends = tuple(recorder.namespace.builtins["float"](t) for t in t_span)
     t_eval = None if t_eval is None else recorder.array(recorder.value_of(t_eval, np.float64))
 
