@@ -47,8 +47,13 @@ def test_derivatives(name: str) -> None:
     assert len(plan._variants) == 1
 
 
-def test_integrals_of_integrals() -> None:
+@pytest.mark.long
+def test_an_integral_in_three_dimensions() -> None:
+    """Its innermost integrals are written out: half a minute."""
     plan = planned_ad.compile(lambda a: tplquad(lambda z, y, x: a * x * y * z**2, 0, 1, 0, 1, 0, 1)[0], (A,))
     assert plan.value_and_gradient(A) == pytest.approx((A / 12, 1 / 12), rel=1e-12)
+
+
+def test_an_integral_in_an_integral() -> None:
     plan = planned_ad.compile(lambda a: dblquad(lambda y, x: np.sqrt(a * x) * y, 0, 1, 0, lambda x: x)[0], (A,))
     assert plan.value_and_gradient(A) == pytest.approx((np.sqrt(A) / 7, 0.5 / np.sqrt(A) / 7), rel=1e-8)
