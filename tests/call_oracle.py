@@ -68,7 +68,7 @@ def _matches(spec: Spec, value: Any, leaves: list[Any]) -> bool:
                 spec.items, [getattr(value, name, _UNSET) for name in spec.names], leaves
             )
         case AnySpec():
-            return type(value) in ANY_TYPES
+            return type(value) in ANY_TYPES or type(value) is spec.also
         case FloatSpec():
             leaves.append(value)
             return type(value) in (float, np.float64) and not spec.written  # which only machine code does

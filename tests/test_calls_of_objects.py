@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import enum
 import functools
 import gc
 import sys
@@ -124,6 +125,21 @@ def test_shadows(kind: Callable, fast: None) -> None:
         assert parts(shadow)[0] == da and parts(shadow)[1] is parts(given)[1]
         np.testing.assert_array_equal(parts(shadow)[1], db)
         assert parts(p)[0] is a
+
+
+def test_functions_and_members_of_enums_are_in_the_shadow(fast: None) -> None:
+    class Mode(enum.Enum):
+        PLAIN, TWICE = 1, 2
+
+    def f(model):
+        return np.sum(model["act"](model["w"].a)) * (2.0 if model["mode"] is Mode.TWICE else 1.0)
+
+    example = {"act": np.tanh, "w": Plain(np.ones(3), 0.0), "mode": Mode.TWICE}
+    plan = planned_ad.compile(f, (example,))
+    for given in ((), (plan.gradient(example),)):
+        shadow = plan.gradient(example, *given)
+        assert shadow["act"] is np.tanh and shadow["mode"] is Mode.TWICE
+        np.testing.assert_allclose(shadow["w"].a, 2.0 / np.cosh(1.0) ** 2 * np.ones(3))
 
 
 def test_what_is_inactive_is_in_the_shadow(fast: None) -> None:

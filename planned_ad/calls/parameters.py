@@ -140,7 +140,9 @@ def followers(trace: Trace, row: CallKind, tape: Tape) -> Iterator[Parameter]:
         for copy in range(row.width if any(several) else 0):
             name = "d" + trace.names[number] + (f"[{copy}]" if row.width > 1 else "")
             places = tuple(
-                Place(path=name + path, kind=leaf.kind if own else "other", buffer=own[copy] if own else None)
+                Place(path=name + path, kind=leaf.kind, buffer=own[copy])
+                if own
+                else Place(path=name + path, kind="other", value=leaf.value if leaf.kind == "static" else None)
                 for path, leaf, own in zip(paths(child), leaves, several)
             )
             yield Parameter(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.entry.callspec import (
+    ANY_TYPES,
     AnySpec,
     ArgumentResult,
     ArraySpec,
@@ -115,7 +116,8 @@ def nested_spec(
         if place.kind == "static":
             return StaticSpec(value=place.value)
         if place.buffer is None:
-            return AnySpec()
+            kind_of_value = type(place.value)
+            return AnySpec(None if place.value is None or kind_of_value in ANY_TYPES else kind_of_value)
         found = leaf_spec(place)
         if isinstance(found, FloatSpec):
             if place.buffer.dtype != np.float64 or (found.written and is_fixed and row.is_sweep):

@@ -216,7 +216,8 @@ class CallEmitter(ObjectEmitter):
                     self._require(self.builder.icmp_signed("!=", found, POINTER(None)))
                     self._check(item, found, True, (*path, k))
             case AnySpec():
-                same = [self._has_type(value, kind) for kind in ANY_TYPES]
+                kinds = ANY_TYPES if spec.also is None else (*ANY_TYPES, spec.also)
+                same = [self._has_type(value, kind) for kind in kinds]
                 self._require(functools.reduce(self.builder.or_, same))
 
     def _check_items(self, spec: DictSpec | ObjectSpec, items: ir.Value, path: Path) -> None:

@@ -178,7 +178,9 @@ class SlotsSpec:
 
 @dataclass(frozen=True, slots=True)
 class AnySpec:
-    """An array, a number or a text, whichever; no leaf."""
+    """An array, a number, a text, whichever, or something of this type; no leaf."""
+
+    also: type | None = None
 
 
 ANY_TYPES = (np.ndarray, float, int, bool, str, np.float64)

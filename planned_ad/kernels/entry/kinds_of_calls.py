@@ -60,7 +60,9 @@ def _is_value(spec: Spec) -> bool:
     match spec:
         case ArraySpec():
             return np.dtype(spec.dtype.str).char == spec.dtype.char  # of types of the same size, the usual one
-        case FloatSpec() | AnySpec():
+        case AnySpec():
+            return spec.also is None
+        case FloatSpec():
             return True
         case StaticSpec():
             return spec.is_int64
