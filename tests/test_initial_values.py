@@ -78,7 +78,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "in parts": lambda p: np.multiply(*by(p, t_eval=TIMES).y),
     "without times, in parts": lambda p: np.multiply(*by(p).y),
     "all steps": lambda p: np.sum(by(p, rtol=1e-5).y ** 2),
-    "the largest": lambda p: by(p, rtol=1e-5).y[0].max(),
+    "the largest": lambda p: by(p, rtol=1e-6).y[0].max(),
     "how many": lambda p: by(p).y[0, -1] * len(by(p).t),
     "by name": lambda p: solve_ivp(fun=predators, t_span=[0, 2], y0=(3, 1), args=tuple(p))["y"][0, -1],
     "of order 3": lambda p: by(p, method="RK23", t_eval=TIMES).y,
@@ -121,9 +121,9 @@ def test_compiled() -> None:
     np.testing.assert_allclose(plan.hvp(P, direction), (around[1] - around[0]) / 2e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("times", [None, [0.5, 2.0]])
+@pytest.mark.parametrize("times", [[2.0], [0.5, 2.0]])
 def test_a_right_side_that_jumps(times: Any) -> None:
-    """With tight tolerances the derivative is that of the solution; through the errors of the steps it would not be."""
+    """At given times, with tight tolerances, the derivative is that of the solution, without the errors of steps."""
 
     def loss(p: Any) -> Any:
         return solve_ivp(
