@@ -7,8 +7,8 @@ Equations I, II.4 and II.10), up to rounding.
 
 How the lengths of steps follow from the errors is part of the function, and of its derivative. At times that are given,
 with tight tolerances, the solution is that of the equations, which knows nothing of steps, and they are `held`: its
-derivative is that in steps of these lengths. (Where the right side jumps, the derivative through the errors is that of the last digits of
-the solution, and anything but small.)
+derivative is that in steps of these lengths. (Where the right side jumps, the derivative through the errors is that of
+the last digits of the solution, and anything but small.)
 """
 
 from collections.abc import Callable
