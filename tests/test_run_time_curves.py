@@ -43,6 +43,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "put where a mask is true": lambda t, y: put_where(y, t > 0.5),
     "where": lambda t, y: t[np.where(y > 0.3)[0][0]] * len(np.flatnonzero(y > 0.3)) + np.nonzero(t)[0][-1],
     "places": lambda t, y: y[[0, -1, 2]] * np.take(t, [1, 2, -2]) + y[np.array([3, 1, 0])],
+    "rows at places": lambda t, y: np.sum(np.column_stack([y, t])[[2, 0, -1]] * [1.0, 2.0]) * np.vstack([y, t])[:, [1]],
     "argsort": lambda t, y: y[np.argsort(-t)][0] + np.sum(t[np.argsort(y)] * np.arange(1.0, 40.0)[: len(t)]),
     "joined": lambda t, y: np.sum(np.concatenate([y, t, AT]) * 1.5) + np.append(t, 7.0)[-1] + np.hstack([t, y])[-1],
     "joined beside": lambda t, y: np.sum(np.concatenate([np.vstack([y, t]), np.vstack([t, t])])[2:] ** 2),

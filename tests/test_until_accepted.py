@@ -78,7 +78,38 @@ def perhaps_never(p):
     return np.sum(y_new) + e
 
 
-ROLLED = [adaptive_steps, one_after_the_other]
+def containers_on_a_side(make):
+    def f(p):
+        t, y, ended = 0.0, p * 0.2, False
+        while not ended and t < 3.0:
+            h = 0.1 + 0.01 * y[0] ** 2
+            y_new = y + h * np.sin(y) * p[1]
+            if y[0] < 2.0:
+                a, b = make(h, y, y_new)
+                ended = a[0] + b[1] > 0.5
+                y_new = y_new + b
+            t, y = t + h, y_new
+        return t + np.sum(y)
+
+    return f
+
+
+def of_list(h, y, y_new):
+    rows = [h * y, h * y_new]
+    return rows
+
+
+def of_dict(h, y, y_new):
+    rows = {"a": h * y, "b": h * y_new}
+    return rows.values()
+
+
+def of_nested(h, y, y_new):
+    rows = [(h * y, 2), [h * y_new]]
+    return rows[0][0], rows[1][0]
+
+
+ROLLED = [adaptive_steps, one_after_the_other, *map(containers_on_a_side, (of_list, of_dict, of_nested))]
 
 
 @pytest.mark.parametrize("f", [*ROLLED, one_step, assigned_on_a_side, perhaps_never], ids=lambda f: f.__name__)

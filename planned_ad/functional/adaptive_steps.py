@@ -11,11 +11,15 @@ derivative is that in steps of these lengths. (Where the right side jumps, the d
 the last digits of the solution, and anything but small.)
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .dense_output import DenseSolution, piece_of, rows_within, solution_within, sum_of_slopes, with_extra_slopes
+from .events import event_value, is_before_the_end, is_crossing, where_it_ends, zero_between
+from .problems import Problem
 from .tableaus import Tableau
 from .transforms import stop_gradient
 
@@ -25,15 +29,6 @@ TOO_SMALL = "Required step size is less than spacing between numbers."
 
 def rms(x: Any) -> Any:
     return np.linalg.norm(x) / x.size**0.5
-
-
-def sum_of_slopes(weights: Any, slopes: Any) -> Any:
-    """The sum of slopes; `weights` has of each that is not 0 its place and the weight."""
-    place, weight = weights[0]
-    total = weight * slopes[place]
-    for place, weight in weights[1:]:
-        total = total + weight * slopes[place]
-    return total
 
 
 def first_step_of(
@@ -64,32 +59,6 @@ def step_error(method: Tableau, slopes: Any, h: Any, scale: Any) -> Any:
     return np.where(is_none, 0.0, abs(h) * fifth / np.sqrt(np.where(is_none, 1.0, denominator) * scale.size))[()]
 
 
-def with_extra_slopes(method: Tableau, fun: Callable, t: Any, y: Any, h: Any, slopes: Any) -> Any:
-    """The slopes of a step and those that only the solution between its ends needs."""
-    slopes = list(slopes)
-    for weights, node in zip(method.extra_stages, method.extra_nodes):
-        slopes.append(fun(t + node * h, y + sum_of_slopes(weights, slopes) * h))
-    return slopes
-
-
-def solution_within(method: Tableau, slopes: Any, y: Any, y_new: Any, h: Any, x: Any) -> Any:
-    """The solution at `t + x * h`, for x from 0 to 1: a polynomial in x."""
-    if not method.extra_stages:
-        total, power = 0.0, 1.0
-        for weights in method.between:
-            power = power * x
-            total = total + sum_of_slopes(weights, slopes) * power
-        return y + h * total
-    first, last = slopes[0], slopes[len(method.nodes) + 1]
-    gap = y_new - y
-    rows = [gap, h * first - gap, 2 * gap - h * (last + first)]
-    rows += [h * sum_of_slopes(weights, slopes) for weights in method.between]
-    total = 0.0
-    for k, row in enumerate(reversed(rows)):
-        total = (total + row) * (x if k % 2 == 0 else 1 - x)
-    return total + y
-
-
 def check_problem(t0: Any, t_bound: Any, y0: Any, t_eval: Any, atol: Any, max_step: Any, first_step: Any) -> None:
     """SciPy's errors."""
     if not np.all(np.isfinite(y0)):
@@ -112,30 +81,36 @@ def check_problem(t0: Any, t_bound: Any, y0: Any, t_eval: Any, atol: Any, max_st
         raise ValueError("Values in `t_eval` are not properly sorted.")
 
 
-def solution(
-    function: Callable, args: Any, t0: Any, t_bound: Any, y0: Any, method: Tableau, t_eval: Any, rtol: Any, atol: Any,
-    max_step: Any, first_step: Any, held: bool = False,
-) -> tuple[Any, Any, Any, bool]:  # fmt: skip
-    """Times, solution at each of them, number of evaluations of `function`, whether steps became too small."""
+def solution(problem: Problem) -> dict[str, Any]:
+    """Times `t` and the solution `y` there; how many evaluations `nfev`, the `status`, and what is asked for besides.
+
+    Of each event there is what it has `met_at`: rows of the time and the state. `sol` is the solution at
+    any time, where it is to be dense.
+    """
+    method, events, held = problem.method, problem.events, problem.held
+    t0, t_bound, y0, t_eval = problem.t0, problem.t_bound, problem.y0, problem.t_eval
+    rtol, atol, max_step = problem.rtol, problem.atol, problem.max_step
 
     def fun(t: Any, y: Any) -> Any:
-        found = np.array(function(t, y, *args), float)
+        found = np.array(problem.function(t, y, *problem.args), float)
         return found if found.shape == y.shape else np.broadcast_to(found, y.shape)
 
     if t_bound == t0:
         raise ValueError("planned_ad: solve_ivp over no time at all is not traced")
     direction = np.sign(t_bound - t0)
     t, y, f = t0, y0, fun(t0, y0)
-    h_abs, evaluations = first_step, 1
-    if first_step is None:
+    h_abs, evaluations = problem.first_step, 1
+    if problem.first_step is None:
         h_abs = first_step_of(fun, t0, y0, t_bound, max_step, f, direction, method.order, rtol, atol)
         h_abs = stop_gradient(h_abs) if held else h_abs
         evaluations = 2
     times, states, count = [t0], [y0], 0
     if t_eval is not None:
         found = np.empty((len(t_eval), y.size))
-    is_rejected = is_too_small = False
-    while not is_too_small and direction * (t - t_bound) < 0:
+    values, crossings = np.array([event_value(event, t0, y0) for event in events]), np.zeros(len(events), int)
+    met_at, pieces = [[] for _ in events], []
+    is_rejected = is_too_small = is_ended = is_over = False
+    while not is_over:
         min_step = 10 * np.abs(np.nextafter(t, direction * np.inf) - t)
         h_abs = np.where(is_rejected, h_abs, np.maximum(np.minimum(h_abs, max_step), min_step))[()]
         t_new = t + h_abs * direction
@@ -154,20 +129,42 @@ def solution(
         if error < 1:
             factor = np.where(error == 0, 10.0, np.minimum(10.0, scaled))
             factor = np.where(is_rejected, np.minimum(1.0, factor), factor)[()]
+            is_told = t_eval is not None and count < len(t_eval) and direction * (t_eval[count] - t_new) <= 0
+            start, end, is_looked_into = (t, y, h), y_new, problem.is_dense or is_told
+            if events:
+                new_values = np.array([event_value(event, t_new, end) for event in events])
+                met = np.array([is_crossing(*triple) for triple in zip(events, values, new_values)])
+                is_looked_into = np.logical_or(is_looked_into, np.any(met))
+                if np.any(met):
+                    rows = rows_within(method, with_extra_slopes(method, fun, *start, slopes), y, end, h)
+                    within = functools.partial(solution_within, method, rows, *start)
+                    zeros = [zero_between(event, within, t, t_new, *pair) for event, *pair in zip(events, values, met)]
+                    last, which, is_ended = where_it_ends(events, met, crossings, zeros, t_new, direction)
+                    for k, zero in enumerate(zeros):
+                        if is_before_the_end(met[k], zero, k, last, which, direction):
+                            met_at[k].append(np.append(zero, within(zero)))
+                    t_new, y_new = last, np.where(is_ended, within(last), end)
+                values = new_values
+            evaluations += len(method.extra_nodes) * is_looked_into
+            if problem.is_dense or is_told:
+                rows = rows_within(method, with_extra_slopes(method, fun, *start, slopes), y, end, h)
+                if problem.is_dense:
+                    pieces.append(piece_of(t_new, start, rows))
+                while t_eval is not None and count < len(t_eval) and direction * (t_eval[count] - t_new) <= 0:
+                    found[count] = solution_within(method, rows, *start, t_eval[count])
+                    count += 1
             if t_eval is None:
                 times.append(t_new)
                 states.append(y_new)
-            elif count < len(t_eval) and direction * (t_eval[count] - t_new) <= 0:
-                slopes = with_extra_slopes(method, fun, t, y, h, slopes)
-                evaluations += len(method.extra_nodes)
-                while count < len(t_eval) and direction * (t_eval[count] - t_new) <= 0:
-                    found[count] = solution_within(method, slopes, y, y_new, h, (t_eval[count] - t) / h)
-                    count += 1
             t, y, f, is_rejected = t_new, y_new, f_new, False
         else:
             factor = np.where(scaled > 0.2, scaled, 0.2)[()]
             is_rejected, is_too_small = True, np.abs(h) * factor < min_step
         h_abs = (stop_gradient(np.abs(h)) if held else np.abs(h)) * factor
+        is_over = np.logical_or(np.logical_or(is_too_small, is_ended), direction * (t - t_bound) >= 0)
+    told = {"nfev": evaluations, "is_too_small": is_too_small, "is_ended": is_ended}
+    told |= {"met_at": [np.array(rows) for rows in met_at]}
+    told |= {"sol": DenseSolution(method, np.array(pieces), direction, y.size) if problem.is_dense else None}
     if t_eval is None:
-        return np.array(times), np.array(states).T, evaluations, is_too_small
-    return t_eval[:count], found[:count].T, evaluations, is_too_small
+        return told | {"t": np.array(times), "y": np.array(states).T}
+    return told | {"t": t_eval[:count], "y": found[:count].T}

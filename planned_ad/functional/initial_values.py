@@ -22,6 +22,7 @@ from ..errors import UnsupportedError
 from ..tracing.record.recorder import Recorder
 from ..tracing.values.loop_index import LoopIndex
 from . import adaptive_steps, implicit_steps
+from .events import ENDED, events_of
 from .solvers import WhatIsKnown, by_scipy, calls, checked_still, held, refuse_options
 from .tableaus import tableau_of
 
@@ -48,7 +49,7 @@ def solver_method(args: Any, kwargs: Any) -> Any:
 
 def is_explicit(args: Any, kwargs: Any) -> bool:
     """Whether it is a call whose steps `adaptive_steps` takes."""
-    return solver_method(args, kwargs) in EXPLICIT and has_options(args, kwargs, OPTIONS)
+    return solver_method(args, kwargs) in EXPLICIT and has_options(args, kwargs, (*OPTIONS, "events", "dense_output"))
 
 
 def is_implicit(args: Any, kwargs: Any) -> bool:
@@ -208,6 +209,8 @@ def by_steps(
     atol: Any = 1e-6,
     max_step: Any = np.inf,
     first_step: Any = None,
+    events: Any = None,
+    dense_output: bool = False,
     **unset: Any,
 ) -> Any:
     """By an explicit method."""
@@ -227,16 +230,29 @@ def by_steps(
     held = at_times and recorder.is_concrete(rtol) and bool(np.all(np.asarray(recorder.plain(rtol)) < TIGHT))
     check_problem = recorder.namespace.function(adaptive_steps.check_problem)
     check_problem(t0, t_bound, start, t_eval, atol, max_step, first_step)
-    steps = recorder.namespace.function(adaptive_steps.solution)
-    t, y, evaluations, is_too_small = steps(
-        traced, more, t0, t_bound, start, tableau, t_eval, rtol, atol, max_step, first_step, held
-    )
-    known = {"t": t, "y": y, "sol": None, "t_events": None, "y_events": None, "nfev": evaluations, "njev": 0, "nlu": 0}
-    if recorder.scopes.depth:
-        status = recorder.call(np.where, (is_too_small, -1, 0), {})
-        return WhatIsKnown(recorder, name, **known, status=status, success=status == 0)
-    status, message = (-1, adaptive_steps.TOO_SMALL) if is_too_small else (0, adaptive_steps.REACHED)
-    return WhatIsKnown(recorder, name, **known, status=status, success=status == 0, message=message)
+    problem = adaptive_steps.Problem(
+        traced, more, t0, t_bound, start, tableau, t_eval, rtol, atol, max_step, first_step,
+        events_of(events, more, recorder.namespace.function), dense_output, held,
+    )  # fmt: skip
+    with checked_still(recorder):
+        told = recorder.namespace.function(adaptive_steps.solution)(problem)
+    met_at = told["met_at"]
+    known = {"t": told["t"], "y": told["y"], "nfev": told["nfev"], "njev": 0, "nlu": 0, "sol": told["sol"]}
+    known["t_events"] = [rows[:, 0] for rows in met_at] if problem.events else None
+    known["y_events"] = [rows[:, 1:] for rows in met_at] if problem.events else None
+    ended = recorder.call(np.where, (told["is_ended"], 1, 0), {})
+    status = recorder.call(np.where, (told["is_too_small"], -1, ended), {})
+    return SolutionOfSteps(recorder, name, **known, status=status, success=status >= 0)
+
+
+class SolutionOfSteps(WhatIsKnown):
+    """The solution by a method whose status data decide."""
+
+    @property
+    def message(self) -> str:
+        if self.status < 0:
+            return adaptive_steps.TOO_SMALL
+        return ENDED if self.status > 0 else adaptive_steps.REACHED
 
 
 def by_lsoda(recorder: Recorder, name: str, fun: Any, t_span: Any, y0: Any, t_eval: Any, **options: Any) -> Any:

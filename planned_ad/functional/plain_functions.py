@@ -19,6 +19,7 @@ from ..python.shadows import ShadowClass, ShadowGlobals, ShadowModule
 from ..tape.tape import Value
 from ..tracing.complex.complex_scalar import ComplexScalar
 from ..tracing.complex.complex_tracer import ComplexTracer
+from ..tracing.lengths.run_time_arrays import RunTimeArray
 from ..tracing.loops.list_in_trace import is_traced_list
 from ..tracing.record.recorder import Recorder
 from ..tracing.record.traced import Traced
@@ -64,6 +65,8 @@ class PlainFunctions:
             if kind is ComplexTracer or kind is ComplexScalar:
                 real, imag = self.number(obj.real), self.number(obj.imag)
                 return lambda numbers: real(numbers) + 1j * imag(numbers)
+            if kind is RunTimeArray:
+                return self.array_of_run_time_length(obj)
             found = self.number(obj.traced())
             if is_traced_list(obj):
                 return lambda numbers: as_list(found(numbers))
@@ -106,6 +109,10 @@ class PlainFunctions:
         if is_array:
             return lambda numbers: np.array(numbers[place])
         return lambda numbers: numbers[place].item() if is_python else numbers[place][()]
+
+    def array_of_run_time_length(self, obj: RunTimeArray) -> PlainRecipe:
+        front, length = self.number(obj.stored().front), self.number(obj.length.scalar(self.recorder))
+        return lambda numbers: np.moveaxis(front(numbers)[: int(length(numbers))], 0, obj.axis)
 
     def function(self, f: types.FunctionType) -> PlainRecipe:
         found = self.recipes.get(id(f))

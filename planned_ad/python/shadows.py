@@ -18,7 +18,8 @@ import numpy as np
 
 CONTROL = "planned_ad.control"
 TRACED_OURS = frozenset(  # ordinary Python, as the user's is
-    {CONTROL, "planned_ad.functional.adaptive_steps", "planned_ad.functional.implicit_steps"}
+    {CONTROL}
+    | {f"planned_ad.functional.{name}" for name in ("adaptive_steps", "dense_output", "events", "implicit_steps")}
 )
 PROTOCOLS = frozenset({"__array_ufunc__", "__array_function__"})  # which NumPy calls with functions of its own
 _LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad", "pandas", "matplotlib", "sympy"})

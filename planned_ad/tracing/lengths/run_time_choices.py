@@ -85,13 +85,14 @@ def run_time_take(recorder: Recorder, a: Any, indices: Any, axis: Any = None) ->
 def at_known_places(array: RunTimeArray, indices: Any) -> Any:
     """The elements at known many places, as an array of that many."""
     recorder = array.recorder
-    if array.ndim != 1 or not array.length.most:
-        raise refused(recorder, "takes, with an index array, rows of")
+    if not array.length.most:
+        raise refused(recorder, "takes, with an index array, elements of")
     count = array.length.scalar(recorder)
     places = recorder.call(np.where, (indices < 0, indices + count, indices), {})
     is_within = recorder.call(np.all, ((places >= 0) & (places < count),), {})
     recorder.scopes.require_after(recorder.value_of(is_within, BOOL), "index")
-    return array.stored().front[recorder.call(np.clip, (places, 0, array.length.most - 1), {})]
+    found = array.stored().front[recorder.call(np.clip, (places, 0, array.length.most - 1), {})]
+    return recorder.call(np.moveaxis, (found, 0, array.axis), {})
 
 
 def places_where(mask: RunTimeArray) -> RunTimeArray:

@@ -293,7 +293,7 @@ class Branches:
 
     def choose(self, active: Active, now: State, places: dict[Key, Place]) -> None:
         """Find the forms in which the places come out of the branch."""
-        recorder, node, apart = self.recorder, active.node, self.loop.apart
+        recorder, node, apart, known = self.recorder, active.node, self.loop.apart, active.entry.owners()
         for key, place in places.items():
             value = now.values.get(key, (place, ABSENT))[1]
             old = active.entry.values.get(key, (place, ABSENT))[1]
@@ -301,7 +301,8 @@ class Branches:
             node.names[key, active.outcome] = recorder.copies.names_in(value)
             reason = cannot_be_chosen(recorder, value, now)
             if not isinstance(form, Nothing):
-                node.chosen[key] = Nothing(reason) if reason else choose(recorder, apart, place, form, value, old)
+                chosen = Nothing(reason) if reason else choose(recorder, apart, place, form, value, old, known)
+                node.chosen[key] = chosen
             if node.chosen[key] is not form:
                 self.generation += 1
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Container, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from ..record.blocks import Block
 from ..record.lost_variables import BEHIND
 from ..values.array_tracer import ArrayTracer
 from .form import HandedOn
-from .forms import Nothing, Unchanged, joined
+from .forms import Items, Nothing, Unchanged, joined
 from .held import has_places, is_alone, memory_of, taken_apart
 from .none_or_value import NoneOrValue
 from .state import Place, State
@@ -28,10 +30,19 @@ if TYPE_CHECKING:
 ABSENT = object()  # the value of a variable that a side has not assigned
 
 
-def choose(recorder: Recorder, apart: Block, place: Place, form: HandedOn | None, value: Any, old: Any) -> HandedOn:
+def choose(
+    recorder: Recorder,
+    apart: Block,
+    place: Place,
+    form: HandedOn | None,
+    value: Any,
+    old: Any,
+    known: Container[int],
+) -> HandedOn:
     """The form in which a changed variable comes out of the branch: `form` where that fits what a side leaves.
 
-    Its memory belongs to the block `apart`, which is in front of the loop around.
+    Its memory belongs to the block `apart`, which is in front of the loop around. What is in lists and dicts, except
+    in those that are `known` (by ids) before the branch and have places of their own, comes out with it.
     """
     if value is ABSENT:
         return Nothing()
@@ -43,7 +54,26 @@ def choose(recorder: Recorder, apart: Block, place: Place, form: HandedOn | None
         with recorder.scopes.beside(apart):
             return recorder.builder.new_buffer("local", place.name, dtype, contiguous(shape))
 
-    return Nothing() if found is None else found.placed(allocate)
+    return Nothing() if found is None else opened_where_traced(found, known).placed(allocate)
+
+
+def opened_where_traced(form: HandedOn, known: Container[int]) -> HandedOn:
+    """A form in which nothing traced is `Unchanged`, since each pass makes it anew."""
+    if isinstance(form, Unchanged):
+        parts = None if id(form.value) in known or not leads_to_traced(form.value, known) else form.opened()
+        form = form if parts is None else parts
+    if isinstance(form, Items):
+        items = tuple(opened_where_traced(item, known) for item in form.items)
+        return form if all(map(operator.is_, items, form.items)) else replace(form, items=items)
+    return form
+
+
+def leads_to_traced(value: Any, known: Container[int]) -> bool:
+    """Whether it is traced, or a tuple, list or dict that holds something traced, at whatever depth."""
+    parts = None if id(value) in known else taken_apart(value)
+    if parts is None:
+        return Unchanged(value).is_traced
+    return any(leads_to_traced(part, known) for part in parts[2])
 
 
 def taken_up(recorder: Recorder, form: HandedOn, index: int, name: str, copy: Copy, shared: bool) -> Any:

@@ -22,7 +22,15 @@ from typing import Any
 import numpy as np
 
 from ...python.frames import user_frame
-from ...python.shadows import ShadowClass, ShadowGlobals, ShadowModule, globals_of, is_user_class, set_class_attribute
+from ...python.shadows import (
+    TRACED_OURS,
+    ShadowClass,
+    ShadowGlobals,
+    ShadowModule,
+    globals_of,
+    is_user_class,
+    set_class_attribute,
+)
 from ...python.structure import attributes_of
 from ..record.lost_variables import Lost
 from ..record.traced import TracedArray
@@ -203,7 +211,7 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
             continue
         state.add(Place(frame, name, "local"), value)
         waiting.append(value)
-    if type(frame.f_globals) is ShadowGlobals:
+    if may_change(frame.f_globals):
         waiting.append(frame.f_globals)
     while waiting:
         obj = waiting.pop()
@@ -311,7 +319,8 @@ def _contents(obj: Any) -> Iterator[tuple[Place | None, Any]]:
             for value in held_in_cells(obj):  # of ours the program's functions, which it calls
                 yield None, value if not is_ours(obj) or type(value) in CALLABLE else None
             return
-        yield None, obj.__globals__
+        if may_change(obj.__globals__):
+            yield None, obj.__globals__
         for value in (*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values()):
             yield None, value  # one by one: what is made here is known by its identity
         if sys.version_info < (3, 14):  # since then reading them is running code
@@ -383,6 +392,11 @@ def attributes_held(obj: Any) -> Iterator[tuple[str, Any]]:
                 yield key, vars(cls)[key].__get__(obj)
             except AttributeError:  # not assigned yet
                 continue
+
+
+def may_change(names: dict[str, Any]) -> bool:
+    """Whether they are the global variables of traced code other than this package's, which never changes its own."""
+    return type(names) is ShadowGlobals and dict.get(names, "__name__") not in TRACED_OURS
 
 
 def is_ours(f: types.FunctionType) -> bool:
