@@ -117,6 +117,7 @@ class Plan(Pictured, Generic[Result]):
         self._asked: dict[str, Callable[[Trace], None]] = {}  # what refuses traces, by who has had it asked
         self._stretched: set[Line] = set()  # lines of whose lengths, or masks, a trace knows less: see `trace`
         self._one_way = False  # whether it has been tried in vain to have one trace for all branches
+        self._tried_with = 0  # how many traces there were when it was tried last
         self._exact: set[Line] = set()  # lines whose masks are traced for each number of elements that they choose
         self._unrolled = dict(unrolled)  # loops that a trace has not got right as loops
         self._derivatives: dict[Any, Any] = {}

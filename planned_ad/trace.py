@@ -170,7 +170,7 @@ def trace(
     known: Sequence[Guard] = (),
     stretched: Iterable[Line] = (),
     unrolled: Mapping[Site, Unrolled] = MappingProxyType({}),
-    branches: bool = False,
+    branches: int = 0,
     decisions: Decisions | None = None,
     outside: Outside | None = None,
 ) -> Trace:
@@ -198,8 +198,8 @@ def trace(
         choose another number of elements in each call.
     unrolled : mapping of Site to Unrolled
         Loops whose iterations are recorded one by one, and why.
-    branches : bool
-        Whether tests of data outside of loops are branches as they are in loops, where that can be, and not guards.
+    branches : int
+        In how many passes over it the tests of data outside of loops have to be branches, as in loops; 0: are guards.
     decisions : Decisions, optional
         What is decided about its loops beforehand.
     outside : Outside
@@ -211,7 +211,7 @@ def trace(
         Where `f` does what cannot be recorded; the message names the user's line. What `f` itself or NumPy raises
         passes through, with a note that names the line.
     """
-    decisions = decisions or Decisions.begun(known, stretched, unrolled, ONCE if branches else None)
+    decisions = decisions or Decisions.begun(known, stretched, unrolled, ONCE if branches else None, branches)
     outside = Outside() if outside is None else outside
     failure: Exception | None = None
     for _ in range(MOST_RUNS):

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.calls.variants import SEVERAL
+from planned_ad.calls.variants import MOST_PASSES, PASSES_FOR_EACH, SEVERAL
 from planned_ad.errors import BranchError
+from planned_ad.tape.guards import guards_of, known_outcomes
+from planned_ad.trace import trace
 
 from .sweeps import name_of, sweep
 
@@ -371,3 +373,38 @@ def test_calls_of_each_trace_go_on_to_the_next(monkeypatch):
     assert [first(x) for x in inputs] == [gradient for _, gradient in expected]
     monkeypatch.setattr(planned_ad.plan, "replay", None)
     assert [first(x) for x in inputs] == [gradient for _, gradient in expected]
+
+
+def test_known_outcomes_where_a_run_asks_in_another_order() -> None:
+    """A kernel may compute what is asked later before what is asked first; then nothing is known of another trace."""
+
+    def f(x):
+        total = x[0] if x[0] > 0 else x[1]
+        return total * 2.0 if x[1] > 0 else total
+
+    tape = trace(f, (np.ones(2),)).tape
+    first, second = guards_of(tape)
+    assert [(g.line, g.outcome) for g in known_outcomes(tape, [first], second)] == [
+        (first.line, True),
+        (second.line, False),
+    ]
+    assert known_outcomes(tape, [second], first) == []
+    assert [g.outcome for g in known_outcomes(tape, [], first)] == [False]
+
+
+def test_many_passes_are_for_many_ways() -> None:
+    """One trace for all ways that would take too many passes is tried again when there are twice as many."""
+
+    def f(x):
+        table = {name: {"rating": v} for name, v in zip("ABCDE", x)}
+        ranking = sorted(table.items(), key=lambda item: -item[1]["rating"])
+        return sum((k + 1) * found["rating"] * (name < "C") for k, (name, found) in enumerate(ranking))
+
+    rng = np.random.default_rng(0)
+    plan = planned_ad.compile(f, (np.arange(5.0),), max_variants=64)
+    assert PASSES_FOR_EACH * SEVERAL < MOST_PASSES
+    for _ in range(SEVERAL + 2):
+        x = rng.permutation(5) + rng.uniform(0, 0.1, 5)
+        np.testing.assert_allclose(plan(x), f(x), rtol=1e-12)
+        assert (plan._tried_with == SEVERAL) == (len(plan._variants) > SEVERAL)
+    assert len(plan._variants) > SEVERAL and not plan._one_way

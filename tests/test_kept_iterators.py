@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from planned_ad.tape.interpret import GuardBroken
+from planned_ad.tape.tape import Loop
 from planned_ad.trace import trace
 
 from .sweeps import name_of, rotated
@@ -127,6 +128,16 @@ def iter_product(x):
     for i, j in r:
         s -= x[5 * i + j]
     return s
+
+
+def iter_shifts(x):
+    total = 0.0
+    for shift in itertools.product((-1, 0, 1), range(3), repeat=2):
+        for k in range(20):
+            if shift == (0, 0, 0, 0) and k == 3:
+                continue
+            total += x[k] * shift[0] + shift[1] * shift[3]
+    return total
 
 
 def iter_ndenumerate(x):
@@ -354,6 +365,7 @@ ITERATORS = (
     iter_pairwise,
     iter_starmap,
     iter_product,
+    iter_shifts,
     iter_ndenumerate,
     iter_tuple,
     iter_combinations,
@@ -389,3 +401,9 @@ def test_as_python_has_it(f: Callable, unroll: int) -> None:
         for x in points():
             with contextlib.suppress(GuardBroken):
                 np.testing.assert_allclose(replay(found, x)[0], f(x), rtol=1e-12, atol=1e-12)
+
+
+def test_a_product_of_many_is_one_loop() -> None:
+    found = trace(iter_shifts, (X,))
+    outer = [op for op in found.tape.operations if isinstance(op, Loop)]
+    assert [loop.trips for loop in outer] == [81] and not found.unrolled

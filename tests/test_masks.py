@@ -143,3 +143,26 @@ def test_a_mask_of_another_length_is_numpys_error() -> None:
 
     with pytest.raises(IndexError, match="boolean index did not match"):
         trace(f, arguments(0))
+
+
+def test_the_cotangent_of_what_a_mask_of_two_axes_chooses_from_is_one() -> None:
+    """It is not made anew for each chosen element: the work grows with their number, and not with its square."""
+
+    def f(x, y):
+        total = 0.0
+        for k in range(len(x)):
+            d = x[k][:, None] - x[k][None, :]
+            total += np.sum(d[y[k][:, None] > y[k][None, :]] ** 2)
+        return total
+
+    x, y = np.random.default_rng(0).normal(size=(2, 20, 6))
+    plan = planned_ad.compile(f, (x, y))
+    steps = 1e-6 * np.random.default_rng(1).normal(size=x.shape)
+    slope = (f(x + steps, y) - f(x - steps, y)) / 2
+    np.testing.assert_allclose(np.sum(plan.gradient(x, y)[0] * steps), slope, rtol=1e-6)
+    sweep = plan.listing().split("# step")
+    inner = [step for step in sweep if "reverse" in step.splitlines()[0] and "[:s" in step]
+    assert inner
+    after = sweep[sweep.index(inner[0]) + 1 :]
+    depth = [len(line) - len(line.lstrip()) for step in after for line in step.splitlines() if "in [36]" in line]
+    assert not [d for d in depth if d > 4], "a pass over all elements in the loop over the chosen ones"

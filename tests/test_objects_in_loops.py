@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.calls.variants import MOST_PASSES
 from planned_ad.trace import trace
 
 from .interpreted_plans import InterpretedPlan
@@ -190,7 +191,7 @@ def test_objects_in_loops(f: Callable, options: dict) -> None:
     if options and f not in IN_TURN:
         plan = planned_ad.compile(f, (rng.random(20),), check=False, **options)
     else:
-        plan = InterpretedPlan(f, rng.random(20), **({"branches": True} if "on_branch" in options else options))
+        plan = InterpretedPlan(f, rng.random(20), **({"branches": MOST_PASSES} if "on_branch" in options else options))
     for x in rng.random((3 if f in IN_TURN else 6, 20)):
         step = 1e-7 * rng.normal(size=20)
         assert plan(x) == pytest.approx(f(x), rel=1e-12)

@@ -133,3 +133,32 @@ def test_a_while_that_is_left_by_an_error() -> None:
         for call in (plan, plan.gradient):
             with pytest.raises(RuntimeError, match="no convergence"):
                 call(x)
+
+
+def not_negative(v):
+    if v < 0:
+        raise ValueError("negative")
+    return v
+
+
+def test_a_helper_whose_error_only_one_of_its_callers_handles() -> None:
+    def f(x):
+        total = 1.0
+        for v in x:
+            try:
+                total = not_negative(total + v)
+            except ValueError:
+                total = 2 * total
+            total = not_negative(1.5 * total)
+        return total
+
+    x = np.full(20, 0.1)
+    plan = planned_ad.compile(f, (x,))
+    assert not plan.explain().fallbacks
+    for k in (None, 0, 3, 19):
+        at = x.copy()
+        at[k or 0] = x[0] if k is None else -1e7
+        np.testing.assert_allclose(plan(at), f(at), rtol=1e-12)
+        assert plan.gradient(at)[k or 0] == 0.0 or k is None
+    with pytest.raises(ValueError, match="negative"):
+        planned_ad.compile(lambda x: f(x) + not_negative(x[0]), (x,))(np.r_[-0.1, x[1:]])

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -20,13 +18,15 @@ from ..python.made import first_function
 from ..python.options import PlanOptions
 from ..python.progress import stage
 from ..python.source import Line
-from ..python.statements import is_in_while
 from ..tape.found_outside import Outside
 from ..tape.guards import (
     RAISES,
     REQUIRED,
     TooFewSteps,
+    asked_for,
+    counts_at,
     decides,
+    decides_how_long,
     endless,
     error_of,
     guards_of,
@@ -37,11 +37,11 @@ from ..tape.guards import (
     is_stretch,
     known_outcomes,
     too_many_branches,
-)
+)  # fmt: skip
 from ..tape.interpret import memory_of
 from ..tape.tape import Constant, Guard, walk
 from ..trace import Trace
-from ..tracing.record.decisions import Site, Unrolled
+from ..tracing.record.decisions import Site, TooManyPasses, Unrolled
 from .check.checked import DIFFERS, Checked
 from .check.checked_traces import traced_and_checked
 from .entries import Entry, compiled_parts, limited_tape, loaded_entry
@@ -58,6 +58,10 @@ MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
 MOST_STEPS = 10_000_000
 MOST_EXAMPLE_STEPS = 100_000  # of an example that Python runs, since a test after the loop asks for its numbers
 SEVERAL = 4  # ways through a function that have a trace each, before all of them are to have one
+PASSES_FOR_EACH, MOST_PASSES = (
+    24,
+    500,
+)  # over the function, to have one: the more traces there are, the more it is worth
 
 
 class PlanOfTraces(Protocol):
@@ -70,6 +74,7 @@ class PlanOfTraces(Protocol):
     _asked: dict[str, Callable[[Trace], None]]
     _stretched: set[Line]
     _one_way: bool
+    _tried_with: int
     _exact: set[Line]
     _unrolled: dict[Site, Unrolled]
 
@@ -152,12 +157,11 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A variant whose guards do not hold for some arguments, and the first of `count` guards that does not."""
+    """A variant whose guards do not hold for some arguments, the first that does not, and those asked before it."""
 
     variant: Variant
     guard: Guard
-    number: int
-    count: int
+    held: Sequence[Guard]
 
     def error(self) -> PlannedADError:
         traced = self.variant.trace
@@ -165,7 +169,7 @@ class Broken:
 
     def known(self) -> list[Guard]:
         """What this says of another trace for the same arguments."""
-        return known_outcomes(self.variant.trace.tape, self.count, self.number)
+        return known_outcomes(self.variant.trace.tape, self.held, self.guard)
 
 
 def broken(call: Call, variant: Variant, entry: Entry, number: int) -> Broken:
@@ -174,10 +178,10 @@ def broken(call: Call, variant: Variant, entry: Entry, number: int) -> Broken:
     guard, number = steps[number], number - sum(map(is_room, steps[:number]))
     guards = [guard for guard in steps if not is_room(guard)]  # those of the trace
     if guard.what not in REQUIRED or is_stretch(guard):
-        return Broken(variant, guard, number, len(guards))
+        return Broken(variant, guard, guards[:number])
     traced, index = variant.trace, None
     recorded = guards_of(traced.tape)
-    if guard.what == "index" and len(recorded) == len(guards):
+    if guard.what == "index" and [*map(asked_for, recorded[number : number + 1])] == [asked_for(guard)]:
         buffers = traced.tape.buffers
         memories = {
             leaf.buffer: memory_of(buffers[leaf.buffer], np.asarray(value, leaf.dtype))
@@ -200,7 +204,7 @@ def add_variant(
     kwargs: dict[str, Any],
     known: Sequence[Guard] = (),
     checked: Checked | None = None,
-    branches: bool = False,
+    branches: int = 0,
 ) -> Variant:
     """Trace with an example of which the first guards are `known`; `checked`: what is known of its check."""
     options = plan._options
@@ -224,7 +228,7 @@ def add_variant(
     except TooFewSteps as error:
         more_steps(plan, error.line, MOST_EXAMPLE_STEPS)
         return add_variant(plan, args, kwargs, known, checked, branches)
-    if decides_how_long(traced) and options["on_branch"] == "retrace" and not branches and not plan._one_way:
+    if decides_how_long(traced.tape) and options["on_branch"] == "retrace" and not branches and not plan._one_way:
         whole = in_one_trace(plan, args, kwargs)
         if whole is not None:
             return whole
@@ -417,44 +421,41 @@ def for_any_count(plan: PlanOfTraces, broken: Broken | None, call: Call) -> Vari
         plan._stretched.discard(line)
         plan._exact.add(line)
         return None
-    if not counts_at(found, line):
-        plan._variants[:] = [*(v for v in before if not counts_at(v, line)), found]
+    if not counts_at(found.trace.tape, line):
+        plan._variants[:] = [*(v for v in before if not counts_at(v.trace.tape, line)), found]
         plan._forget_calls()
     return found
 
 
 def for_all_branches(plan: PlanOfTraces, tried: list[Variant], broken: Broken | None, call: Call) -> Variant | None:
     """In place of variants for one way through the function each, one for all of them; None where there is none."""
-    if broken is None or broken.guard.what != "branch" or len(tried) < SEVERAL or plan._one_way:
+    count, most = len(tried), plan._options["max_variants"]
+    due = max(SEVERAL, min(2 * plan._tried_with, most))
+    if broken is None or broken.guard.what != "branch" or plan._one_way or count < due:
         return None
-    found = in_one_trace(plan, *call.example())
+    plan._tried_with = count
+    passes = min(PASSES_FOR_EACH * count, MOST_PASSES) if count < most else MOST_PASSES
+    found = in_one_trace(plan, *call.example(), passes)
     if found is not None:
         plan._variants[:] = [v for v in plan._variants if v not in tried]
         plan._forget_calls()
     return found
 
 
-def in_one_trace(plan: PlanOfTraces, args: tuple, kwargs: dict[str, Any]) -> Variant | None:
-    """One more variant, for all ways through the function's branches; None where they cannot be recorded so."""
-    before, found = list(plan._variants), None
-    with contextlib.suppress(PlannedADError):
-        found = add_variant(plan, args, kwargs, branches=True)
+def in_one_trace(plan: PlanOfTraces, args: tuple, kwargs: dict[str, Any], passes: int = MOST_PASSES) -> Variant | None:
+    """One more variant, for all ways through the function's branches; None where they cannot be recorded so.
+
+    `passes`: so many over the function at most.
+    """
+    before, found, is_final = list(plan._variants), None, True
+    try:
+        found = add_variant(plan, args, kwargs, branches=passes)
+    except PlannedADError as error:
+        is_final = passes >= MOST_PASSES or not isinstance(error, TooManyPasses)
     if found is None or any(isinstance(op, Guard) and op.what == "branch" for op in found.trace.tape.operations):
-        plan._variants[:], plan._one_way = before, True
+        plan._variants[:], plan._one_way = before, is_final
         return None
     return found
-
-
-def decides_how_long(traced: Trace) -> bool:
-    """Whether data decide something in each iteration of a `while` statement that is no loop: others take longer."""
-    guards = (op for op in traced.tape.operations if isinstance(op, Guard) and op.what == "branch")
-    tests = Counter(op.line for op in guards)
-    return any(count > 1 and is_in_while(line.file, line.number) for line, count in tests.items())
-
-
-def counts_at(variant: Variant, line: Line) -> bool:
-    """Whether a variant is for one number of elements that are chosen at this line."""
-    return any(is_count(op) and op.line == line for op in variant.trace.tape.operations)
 
 
 def wider(plan: PlanOfTraces, broken: Broken, call: Call) -> Variant:

@@ -108,7 +108,8 @@ def solution(problem: Problem) -> dict[str, Any]:
     if t_eval is not None:
         found = np.empty((len(t_eval), y.size))
     values, crossings = np.array([event_value(event, t0, y0) for event in events]), np.zeros(len(events), int)
-    met_at, pieces = [[] for _ in events], []
+    met_at: list[list[Any]] = [[] for _ in events]
+    pieces: list[Any] = []
     is_rejected = is_too_small = is_ended = is_over = False
     while not is_over:
         min_step = 10 * np.abs(np.nextafter(t, direction * np.inf) - t)
@@ -162,7 +163,7 @@ def solution(problem: Problem) -> dict[str, Any]:
             is_rejected, is_too_small = True, np.abs(h) * factor < min_step
         h_abs = (stop_gradient(np.abs(h)) if held else np.abs(h)) * factor
         is_over = np.logical_or(np.logical_or(is_too_small, is_ended), direction * (t - t_bound) >= 0)
-    told = {"nfev": evaluations, "is_too_small": is_too_small, "is_ended": is_ended}
+    told: dict[str, Any] = {"nfev": evaluations, "is_too_small": is_too_small, "is_ended": is_ended}
     told |= {"met_at": [np.array(rows) for rows in met_at]}
     told |= {"sol": DenseSolution(method, np.array(pieces), direction, y.size) if problem.is_dense else None}
     if t_eval is None:

@@ -12,7 +12,8 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..tracing.record.recorder import Recorder
-from .solvers import WhatIsKnown, by_scipy, calls, ends_of, held, refuse_options
+from .solver_results import WhatIsKnown
+from .solvers import by_scipy, calls, ends_of, held, refuse_options
 
 
 def following_free(recorder: Recorder, a: Any, b: Any, x: Any, free: Any, fixed: Any) -> Any:

@@ -12,7 +12,8 @@ import numpy as np
 
 from ..tracing.record.recorder import Recorder
 from .derivatives import Pushforward
-from .solvers import WhatIsKnown, by_scipy, calls, checked_still, of_first_argument, refuse_options, with_derivative
+from .solver_results import WhatIsKnown
+from .solvers import by_scipy, calls, checked_still, of_first_argument, refuse_options, with_derivative
 
 
 class Roots(NamedTuple):

@@ -23,7 +23,8 @@ from ..tracing.record.recorder import Recorder
 from ..tracing.values.loop_index import LoopIndex
 from . import adaptive_steps, implicit_steps
 from .events import ENDED, events_of
-from .solvers import WhatIsKnown, by_scipy, calls, checked_still, held, refuse_options
+from .solver_results import WhatIsKnown
+from .solvers import by_scipy, calls, checked_still, held, refuse_options
 from .tableaus import tableau_of
 
 EXPLICIT = ("RK45", "RK23", "DOP853")

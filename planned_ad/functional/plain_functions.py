@@ -25,6 +25,7 @@ from ..tracing.record.recorder import Recorder
 from ..tracing.record.traced import Traced
 from ..tracing.replacements.ufunc_stand_ins import UfuncStandIn
 from .callback_changes import Untold
+from .solver_results import WhatIsKnown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +93,11 @@ class PlainFunctions:
         if kind is types.MethodType:
             owner, function = self.recipe(obj.__self__), self.recipe(obj.__func__)
             return lambda numbers: types.MethodType(function(numbers), owner(numbers))
+        if isinstance(obj, WhatIsKnown):
+            from scipy.optimize import OptimizeResult  # which others of SciPy's results are like
+
+            told = self.recipe(obj.known())
+            return lambda numbers: OptimizeResult(told(numbers))
         if isinstance(kind, ShadowClass):
             return self.instance(obj)
         if kind is ShadowModule:

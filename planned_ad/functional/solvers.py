@@ -24,6 +24,7 @@ from ..tracing.record.recorder import Recorder
 from .callback_changes import refused_where_it_matters
 from .derivatives import Gradient, Jacobian, Pushforward
 from .plain_functions import PlainFunctions
+from .solver_results import WhatIsKnown
 from .transformed import like
 
 NEWTON_STEPS = 3  # of Newton's method: derivatives up to the seventh
@@ -121,23 +122,6 @@ def refuse_options(recorder: Recorder, name: str, options: dict[str, Any], known
                 f"{recorder.here()}: the argument {option}= of {name} is not supported for traced functions; leave it "
                 f"out, or call {name} in a function decorated with planned_ad.opaque"
             )
-
-
-class WhatIsKnown:
-    """What a solver of SciPy tells; of the rest that it would tell nothing is known."""
-
-    def __init__(self, recorder: Recorder, name: str, **known: Any):
-        self.__dict__.update(known, _recorder=recorder, _name=name)
-
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise UnsupportedError(
-            f"{self._recorder.here()}: `{name}` of what {self._name} returns is not known of a traced function"
-        )
 
 
 def of_first_argument(recorder: Recorder, function: Callable[..., Any], args: Any) -> Callable[[Any], Any]:

@@ -46,7 +46,8 @@ from ..tape.tape import Apply, Buffer, Constant, IndexValue, Load, Loop, Operati
 def hoist_invariants(tape: Tape, *, loads: bool = False) -> Tape:
     """Requires a simplified tape; ensures the same numbers, with no more work in any iteration.
 
-    loads : move what is only loaded, too. The derivative that needs such a value then needs it once.
+    loads : move what is only loaded or seen in another shape, too. The derivative that needs such a value then needs
+        it once.
     """
     if not any(isinstance(op, Loop) for op in tape.operations):
         return tape
@@ -86,10 +87,17 @@ def moving_operations(buffers: Sequence[Buffer], loop: Loop, around: Iterations,
             candidates[op.outputs[0].id] = op
     needed: set[int] = set()
     for id, op in reversed(candidates.items()):
-        if id in needed or (isinstance(op, Apply) and worth_keeping(op)) or (loads and isinstance(op, Load)):
+        if id in needed or (isinstance(op, Apply) and worth_keeping(op)) or (loads and is_read_or_seen(op)):
             needed.add(id)
             needed.update(v.id for v in op.inputs)
     return [op for id, op in candidates.items() if id in needed]
+
+
+def is_read_or_seen(op: Operation) -> bool:
+    """Whether it is loaded, or all of an array in another shape: its cotangent is handed on once, not in each pass."""
+    if isinstance(op, Apply):
+        return RULES[op.primitive].kind == "view" and op.out.size == op.operands[0].size > 1
+    return isinstance(op, Load)
 
 
 def is_invariant(

@@ -5,13 +5,16 @@ Nothing here runs the program again: the kernel says which guard it left at, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from ..errors import BoundsError, BranchError, IndexRangeError, LengthError, PlannedADError, SingularMatrixError
 from ..python.source import UNKNOWN, Line
+from ..python.statements import is_in_while
 from .interpret import Interpreter
 from .tape import Apply, Constant, Guard, Load, Operation, Tape, defined_by
 
@@ -64,6 +67,17 @@ def decides(op: Operation) -> bool:
 def guards_of(tape: Tape) -> list[Guard]:
     """Outside of all loops, in order."""
     return [op for op in tape.operations if isinstance(op, Guard)]
+
+
+def decides_how_long(tape: Tape) -> bool:
+    """Whether data decide something in each iteration of a `while` statement that is no loop: others take longer."""
+    tests = Counter(guard.line for guard in guards_of(tape) if guard.what == "branch")
+    return any(count > 1 and is_in_while(line.file, line.number) for line, count in tests.items())
+
+
+def counts_at(tape: Tape, line: Line) -> bool:
+    """Whether a trace is for one number of elements that are chosen at this line."""
+    return any(is_count(guard) and guard.line == line for guard in guards_of(tape))
 
 
 def endless(line: Line, max_steps: int) -> BranchError:
@@ -133,14 +147,20 @@ def index_out_of_range(tape: Tape, guard: Guard, memories: Mapping[int, np.ndarr
     return int(wrong.flat[0]) if wrong.size else None
 
 
-def known_outcomes(tape: Tape, count: int, position: int) -> list[Guard]:
-    """What a run that broke guard `position` of `count` has shown of the guards of its trace: their outcomes."""
+def known_outcomes(tape: Tape, held: Sequence[Guard], broken: Guard) -> list[Guard]:
+    """What a run that broke a guard, after others that `held`, has shown of the guards of its trace: their outcomes.
+
+    Nothing where the run asked in another order than the trace.
+    """
     guards = guards_of(tape)
-    if len(guards) != count:
+    if [*map(asked_for, guards[: len(held) + 1])] != [*map(asked_for, (*held, broken))]:
         return []
-    broken = guards[position]
     other = [replace(broken, outcome=not broken.outcome)] if isinstance(broken.outcome, bool) else []
-    return [*guards[:position], *(other if decides(broken) else [])]
+    return [*guards[: len(held)], *(other if decides(broken) else [])]
+
+
+def asked_for(guard: Guard) -> tuple[str, Line, Any]:
+    return guard.what, guard.line, guard.outcome
 
 
 def too_many_branches(name: str, tape: Tape, limit: int) -> BranchError:

@@ -21,7 +21,6 @@ from ...tape.tape import Branch, Operation, Value
 from ..record.aliases import NONE, Copy
 from ..record.blocks import Block, Made
 from ..record.decisions import Site
-from ..record.ids import APART
 from ..record.lost_variables import DIFFERS
 from ..record.recorder import Recorder
 from ..record.scopes import MOST_TESTS, Scope
@@ -35,6 +34,7 @@ from .hidden_state import iterator_over
 from .leaving_tests import follow_test
 from .lists_in_turn import take_turns
 from .place_names import place_names
+from .prefixes import Prefixes
 from .sides import Active, Node, Side
 from .state import Key, Place, State, capture, is_read_first, may_be_asked_for, place_in, write_state
 from .stored_forms import Array
@@ -64,6 +64,7 @@ class Branches:
     met: set[Site] = field(default_factory=set)  # tests of `while` statements' bodies in this pass
     ways: dict[Any, int] = field(default_factory=dict)  # to objects that the body makes, with their names
     unknown: bool = False  # whether this pass met a branch of which one side is still to be recorded
+    prefixes: Prefixes = field(default_factory=Prefixes)
 
     def begin(self) -> None:
         """A pass begins."""
@@ -71,6 +72,7 @@ class Branches:
         self.active.clear()
         self.met.clear()
         self.taken_by.clear()
+        self.prefixes.forget_blocks()
 
     def forget(self) -> None:
         """The body begins from another state than before: no side is as it was."""
@@ -107,7 +109,7 @@ class Branches:
         prefix = self.prefix()
         frames = list(self.frames_from(frame))
         calls = tuple(map(splits.test_site, frames))
-        fails = splits.failing_side(recorder, calls, predicate)
+        fails = splits.failing_side(recorder, frames, calls, predicate)
         if fails is not None:
             return not fails
         number, node = self.node()
@@ -219,7 +221,7 @@ class Branches:
     def prefix(self) -> tuple[object, ...]:
         """What has been recorded on the way here: a side is as it was only after the same."""
         blocks = [*(a.scope.outer for a in self.active), self.recorder.builder.operations]
-        return self.recorder.copies.state, *(skeleton(op) for block in blocks for op in block)
+        return self.recorder.copies.state, *map(self.prefixes.number, blocks)
 
     def frames_from(self, frame: types.FrameType) -> Iterator[types.FrameType]:
         for found in user_frames(frame):
@@ -482,16 +484,6 @@ class Branches:
 def is_copy(form: HandedOn) -> bool:
     """Whether arrays are copied in this form."""
     return any(isinstance(leaf, Array) for leaf in form.leaves())
-
-
-def skeleton(op: Operation) -> object:
-    """What of an operation the sides after it can tell: not what is inside of blocks, or in front of them."""
-    if op.blocks:
-        return type(op), op.line, getattr(op, "index", None)
-    for value in (*op.inputs, *op.outputs):
-        if value.id in APART:
-            return type(op), op.line
-    return op
 
 
 def running(frame: types.FrameType) -> list[types.FrameType]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import functools
 import itertools
+import math
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -31,6 +32,8 @@ from .nditer import nditer
 from .run_time_lists import RunOver, RunTimeList
 from .tables import table_of
 from .traced_list import TracedList
+
+MOST_ROWS = 4096  # of combinations that are written out, instead of a nest of loops
 
 
 class Range:
@@ -289,7 +292,24 @@ def product(recorder: Recorder, *items: Any, repeat: int = 1) -> Any:
     sequences = [sequence_of(recorder, item) for item in items] * repeat
     if not sequences or any(s is None for s in sequences):
         return itertools.product(*items, repeat=repeat)
+    rows = rows_of_product(items, repeat) if len(sequences) > 2 else None
+    table = None if rows is None else sequence_of(recorder, rows)
+    if table is not None:
+        return once(recorder, table.length, table.item, table.holders, table.is_plain)
     return NestedIterator(tuple(s for s in sequences if s is not None), lambda *found: found)
+
+
+def rows_of_product(items: tuple[Any, ...], repeat: int) -> tuple[tuple[Any, ...], ...] | None:
+    """The combinations of known items as they are; None where there are too many, or some are not known.
+
+    Each loop of a nest would be recorded anew in each pass over the body of the one around.
+    """
+    known = [item.known if type(item) is Range else item for item in items]
+    if any(type(item) not in (list, tuple, builtins.range) for item in known):
+        return None
+    if math.prod(map(len, known)) ** repeat > MOST_ROWS:
+        return None
+    return tuple(itertools.product(*known, repeat=repeat))
 
 
 def ndenumerate(recorder: Recorder, array: Any) -> Any:

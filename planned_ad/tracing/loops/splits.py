@@ -120,13 +120,16 @@ def follow_failure(
     is_own = is_raised_by_user(raised[2]) if len(calls) == 1 else of_none and "NoneType" in str(raised[1])
     if (is_doubtful or len(calls) > 1) and not is_own:
         return
-    if issubclass(error, StopIteration | PlannedADError) or is_in_users_try(frame, error):
+    if issubclass(error, StopIteration | PlannedADError) or may_be_handled(frame, error):
         return
-    if any(may_be_swallowed(around.f_code, around.f_lasti) for around in user_frames(frame)):
-        return
-    failing[calls] = outcome
+    failing[calls] = outcome, error
     recorder.watch.off()
     raise recorder.scopes.restart()
+
+
+def may_be_handled(frame: types.FrameType, error: type[BaseException]) -> bool:
+    """Whether an error may go no further than a function of the user's, from where a frame is or those that wait."""
+    return is_in_users_try(frame, error) or any(may_be_swallowed(f.f_code, f.f_lasti) for f in user_frames(frame))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -153,13 +156,22 @@ def is_raised_by_user(traceback: types.TracebackType | None) -> bool:
     return dis.opname[traceback.tb_frame.f_code.co_code[traceback.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
 
 
-def failing_side(recorder: Recorder, calls: Calls, predicate: Value) -> bool | None:
-    """The side of the test that is running which ends in an error; the plan requires that no call takes it."""
+def failing_side(recorder: Recorder, frames: Sequence[types.FrameType], calls: Calls, predicate: Value) -> bool | None:
+    """The side of the test that is running which ends in an error; the plan requires that no call takes it.
+
+    None where there is no such side, and where one of the functions around, which may be others than when it was met,
+    may handle the error.
+    """
     failing = recorder.scopes.decisions.failing
-    fails = next((failing[calls[:k]] for k in range(1, len(calls) + 1) if calls[:k] in failing), None)
-    if fails is not None:
-        holds = recorder.builder.apply("logical_not", predicate) if fails else predicate
-        recorder.scopes.require_after(holds, RAISES)
+    length = next((k for k in range(1, len(calls) + 1) if calls[:k] in failing), 0)
+    if not length:
+        return None
+    fails, error = failing[calls[:length]]
+    around = frames[length - 1].f_back
+    if around is not None and may_be_handled(around, error):
+        return None
+    holds = recorder.builder.apply("logical_not", predicate) if fails else predicate
+    recorder.scopes.require_after(holds, RAISES)
     return fails
 
 

@@ -19,7 +19,6 @@ from ...tape.verify import outside_of_memory
 Site = tuple[types.CodeType, int]  # a loop: its code and the instruction that fetches the next item
 Calls = tuple[Site, ...]  # calls that are running, the innermost first: each at an instruction of its code
 MOST_ATTEMPTS = 3
-MOST_PASSES_OVER_ALL = 500  # over the bodies of loops, where all of a function is in one
 
 
 class Restart(BaseException):
@@ -42,6 +41,10 @@ class Attempt:
     site: Site
 
 
+class TooManyPasses(TraceError):
+    """More passes over a function than are allowed for all ways through it at once."""
+
+
 @dataclass
 class Decisions:
     """What the runs of one trace have found out about its loops."""
@@ -61,6 +64,7 @@ class Decisions:
     shared: set[Line] = field(default_factory=set)  # where iterators are made whose items several ask for
     whole: types.CodeType | None = None  # of the loop in which all of the function is, of one iteration
     passes: int = 0  # over the bodies of loops, in all runs
+    most_passes: int = 0  # where all of the function is in one
     split: set[Site] = field(default_factory=set)  # tests of data whose sides go on to the end of their function
     raising: dict[Site, Any] = field(default_factory=dict)  # how far the sides of tests go on of which one raises
     nones: bool | None = None  # whether what asks for None is seen: None until a variable is that or a number
@@ -68,7 +72,7 @@ class Decisions:
     texts: set[Site] = field(default_factory=set)  # loops that are unrolled since a text is read at their index
     items: bool = False  # what is read by an index is seen, since one was asked for its number by what it is read from
     # Which sides of tests end in an error that nobody handles; a side may do so in what has called its function.
-    failing: dict[Calls, bool] = field(default_factory=dict)
+    failing: dict[Calls, tuple[bool, type[BaseException]]] = field(default_factory=dict)
     truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
     # Variables that have no value before a loop, and None for the trace; None where that has not helped.
     unset: dict[Site, set[str] | None] = field(default_factory=dict)
@@ -97,10 +101,13 @@ class Decisions:
         stretched: Iterable[Line],
         unrolled: Mapping[Site, Unrolled],
         whole: types.CodeType | None,
+        most_passes: int,
     ) -> Decisions:
         """With what is known beforehand."""
-        given = frozenset(unrolled)
-        return cls(known=known, stretched=set(stretched), unrolled=dict(unrolled), whole=whole, given=given)
+        return cls(
+            known=known, stretched=set(stretched), unrolled=dict(unrolled), whole=whole, given=frozenset(unrolled),
+            most_passes=most_passes,
+        )  # fmt: skip
 
     def copied(self) -> Decisions:
         """The same decisions, to which others can be added."""
@@ -139,8 +146,8 @@ class Decisions:
     def count_pass(self) -> None:
         """All of a function at once takes as many passes as need be, up to what variants of it would cost."""
         self.passes += 1
-        if self.whole is not None and self.passes > MOST_PASSES_OVER_ALL:
-            raise TraceError("all ways through the function at once take too many passes over it")
+        if self.whole is not None and self.passes > self.most_passes:
+            raise TooManyPasses("all ways through the function at once take too many passes over it")
 
     def unroll_what_reaches_outside(self, tape: Tape, loops: Iterable[tuple[Site, Line]], name: str) -> bool:
         """Whether loops reach memory beside their own, which would be a mistake of ours: they are unrolled then."""
