@@ -6,6 +6,7 @@ so that one Boolean for each cell says what one for each element would.
 
 from __future__ import annotations
 
+import functools
 import math
 from bisect import bisect_left
 from collections import defaultdict
@@ -137,6 +138,7 @@ def finer(axes: Axes, strides: Iterable[int]) -> Axes:
     return Axes(axes.low, tuple(found))
 
 
+@functools.lru_cache(maxsize=1 << 14)
 def box_of(view: View, axes: Axes) -> Box | None:
     """What `view` shows as an interval along each axis; None where that is no such box.
 

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from operator import is_
 
 import numpy as np
 
@@ -283,7 +284,8 @@ class _Rewrite:
                 self.renamed[op.out.id] = self.settle(repeated(scalar, op))
                 return
             operands = scalars
-        self.renamed[op.out.id] = self.settle(replace(op, operands=operands))
+        is_same = all(map(is_, operands, op.operands))
+        self.renamed[op.out.id] = self.settle(op if is_same else replace(op, operands=operands))
 
     def settle(self, op: Apply) -> Value:
         """The value of `op`, from the cheapest source: an identity, a constant, an equal earlier value, or itself."""

@@ -405,9 +405,9 @@ class Branches:
         Functions that the loop's body calls run in frames of their own in each pass. Their variables are known by how
         many calls the function is away from the body.
         """
-        total = State(frame=self.loop.frame)
+        total, seen = State(frame=self.loop.frame), dict[int, Any]()
         for calls, frame in enumerate(reversed(frames)):
-            state = capture(frame, self.recorder.consumers.get(frame))
+            state = capture(frame, self.recorder.consumers.get(frame), seen)
             total.values |= {
                 (-calls, kind, name) if calls and kind == "local" else (owner, kind, name): found
                 for (owner, kind, name), found in state.values.items()

@@ -304,7 +304,7 @@ def rows_of_product(items: tuple[Any, ...], repeat: int) -> tuple[tuple[Any, ...
 
     Each loop of a nest would be recorded anew in each pass over the body of the one around.
     """
-    known = [item.known if type(item) is Range else item for item in items]
+    known: list[Any] = [item.known if type(item) is Range else item for item in items]
     if any(type(item) not in (list, tuple, builtins.range) for item in known):
         return None
     if math.prod(map(len, known)) ** repeat > MOST_ROWS:

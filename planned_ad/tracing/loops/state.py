@@ -45,6 +45,7 @@ CALLABLE = (
 )  # fmt: skip
 LIBRARIES = ("collections", "contextlib", "functools", "queue")  # whose objects are followed as the program's own are
 LEAD_NOWHERE = frozenset((*ATOMS, ScalarTracer, LoopIndex))  # what most variables hold
+INERT: set[type] = set()  # classes of which that has been found out, none of them the program's
 OF_SHADOWS = ("__real_class__", "__shadow_mro__", "__shadows_below__")  # which traced code does not see
 NOTHING_COPIED: Mapping[int, Any] = types.MappingProxyType({})
 SETTABLE: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()  # what `has_attributes` says of classes
@@ -198,10 +199,13 @@ def is_finalised(value: Any) -> bool:
     return hasattr(kind, "__del__") or any(ref.__callback__ is not None for ref in weakref.getweakrefs(value))
 
 
-def capture(frame: types.FrameType, consumer: Any = None) -> State:
-    """The state that code running in `frame` can reach; of a generator expression also its `consumer`'s value."""
+def capture(frame: types.FrameType, consumer: Any = None, seen: dict[int, Any] | None = None) -> State:
+    """The state that code running in `frame` can reach; of a generator expression also its `consumer`'s value.
+
+    `seen` has what other frames have led to, by identity, which is theirs as long as they are here: it is left out.
+    """
     state = State(frame=frame)
-    seen: dict[int, Any] = {}  # by identity, which is theirs as long as they are here
+    seen = {} if seen is None else seen
     waiting: list[Any] = []
     if consumer is not None:
         state.add(Place(consumer, "value", "attribute"), consumer.value)
@@ -216,7 +220,10 @@ def capture(frame: types.FrameType, consumer: Any = None) -> State:
     while waiting:
         obj = waiting.pop()
         kind: Any = type(obj)
-        if kind in LEAD_NOWHERE or id(obj) in seen:
+        if kind in LEAD_NOWHERE or kind in INERT or id(obj) in seen:
+            continue
+        if is_inert(obj):
+            INERT.add(kind)
             continue
         if is_iterator(kind) or is_advanced(obj):
             state.hidden = state.hidden or f"an iterator, `{kind.__name__}`"
@@ -278,6 +285,14 @@ def shown_kind(obj: Any) -> str:
 def is_long_list(obj: Any) -> bool:
     """Whether it is a list of so many plain numbers that they are compared as a whole, and not place by place."""
     return type(obj) is list and len(obj) > LONG and set(map(type, obj)) <= PLAIN
+
+
+def is_inert(obj: Any) -> bool:
+    """Whether objects of its class lead nowhere, and have no state that is looked at."""
+    kind: Any = type(obj)
+    if issubclass(kind, (tuple, type, np.ndarray, types.ModuleType)):  # where it depends on the object
+        return False
+    return not (_has_contents(obj) or may_hide(obj) or is_iterator(kind) or hasattr(kind, "is_iterator"))
 
 
 def _has_contents(obj: Any) -> bool:
