@@ -25,6 +25,7 @@ from .shared_tiles import Kind, SharedTiles
 from .tiles import Tiled, emit_tiled
 
 SMALLEST_WIDTH = 4  # numbers along a vector: below, most of it would be empty
+WORTH_OF_VECTORS = 4  # how much longer another axis has to be than one along which vectors can run
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,10 @@ def product_of(step: LibraryStep) -> Product:
 
 
 def collapse(group: list[Dimension]) -> tuple[Dimension, tuple[Dimension, ...]]:
-    """One dimension of as many axes as lie at one stride everywhere (the largest such), and the axes left over."""
+    """One dimension of as many axes as lie at one stride everywhere, and the axes left over.
+
+    Of several such the largest, or one along which numbers lie next to each other and that is not much smaller.
+    """
     runs: list[Dimension] = []
     for d in group:
         last = runs[-1] if runs else None
@@ -117,7 +121,8 @@ def collapse(group: list[Dimension]) -> tuple[Dimension, tuple[Dimension, ...]]:
             runs.append(d)
     if not runs:
         return Dimension(1, 0, 0, 0), ()
-    best = max(range(len(runs)), key=lambda i: runs[i].extent)
+    worth = [d.extent * (WORTH_OF_VECTORS if 1 in (d.out, d.a, d.b) else 1) for d in runs]
+    best = max(range(len(runs)), key=worth.__getitem__)
     return runs[best], tuple(runs[:best] + runs[best + 1 :])
 
 
