@@ -45,6 +45,7 @@ def may_be_read(frame: types.FrameType, name: str, after_loop: bool | None = Non
     return not start.isdisjoint(reads_of(code, name))
 
 
+@functools.lru_cache(4096)
 def is_read_unnoticed(code: types.CodeType, name: str) -> bool:
     """Whether a function, or one in it, reads a variable where a stand-in is not noticed."""
     if not ASKS_FOR_NAMES.isdisjoint(code.co_names):

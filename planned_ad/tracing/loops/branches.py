@@ -362,7 +362,7 @@ class Branches:
             found[key] = place, taken_up(recorder, node.chosen[key], self.loop.index, place.name, copy, shared)
         for key, carry in direct.items():
             found[key] = now.values[key][0], carry.in_place(recorder)
-        name = unnoticed(found.values())
+        name = unnoticed(found.values(), now)
         if name:
             again = self.loop.begun_without(name) or splits.split(recorder, active.site)
             raise again or self.refused(f"reads `{name}`, {DIFFERS}")

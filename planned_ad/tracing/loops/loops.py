@@ -143,7 +143,7 @@ class LoopTrace:
                 for key, (place, _) in self.origin.values.items()
                 if key in self.carries
             }
-            name = unnoticed([*made.values(), *begun.values()], after_loop=False, before=self.origin)
+            name = unnoticed([*made.values(), *begun.values()], self.origin, after_loop=False, are_others_gone=True)
             if name:
                 raise self.refuse_lost(name, f"reads `{name}`, {DIFFERS}")
             write_state(made | self.origin.values | begun, recorder.copied)
@@ -373,7 +373,7 @@ class LoopTrace:
             place, value = finished[key]
             is_known = type(value) is NoneOrValue and not value.is_array
             finished[key] = place, value.assigned() if is_known else self.lost(place.name)
-        name = unnoticed(finished.values(), after_loop=True)
+        name = unnoticed(finished.values(), now, after_loop=True)
         if name:
             raise self.refuse_lost(name, f"leaves `{name}`, {DIFFERS}, for what comes after it")
         write_state(finished, self.recorder.copied)

@@ -45,6 +45,7 @@ CALLABLE = (
 )  # fmt: skip
 LIBRARIES = ("collections", "contextlib", "functools", "queue")  # whose objects are followed as the program's own are
 LEAD_NOWHERE = frozenset((*ATOMS, ScalarTracer, LoopIndex))  # what most variables hold
+OF_THE_PROGRAM: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()  # what that says of classes
 INERT: set[type] = set()  # classes of which that has been found out, none of them the program's
 OF_SHADOWS = ("__real_class__", "__shadow_mro__", "__shadows_below__")  # which traced code does not see
 NOTHING_COPIED: Mapping[int, Any] = types.MappingProxyType({})
@@ -305,8 +306,16 @@ def _has_contents(obj: Any) -> bool:
         or (isinstance(obj, tuple) and hasattr(obj, "_fields"))
         or getattr(kind, "is_traced_list", False)
         or has_attributes(kind)
-        or (issubclass(kind, type) and (isinstance(obj, ShadowClass) or is_user_class(obj)))
+        or (issubclass(kind, type) and is_of_the_program(obj))
     )
+
+
+def is_of_the_program(cls: type) -> bool:
+    """Whether a class may have attributes that are the program's."""
+    found = OF_THE_PROGRAM.get(cls)
+    if found is None:
+        found = OF_THE_PROGRAM[cls] = isinstance(cls, ShadowClass) or is_user_class(cls)
+    return found
 
 
 def has_attributes(kind: type) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import inspect
 import sys
 import types
 from collections.abc import Iterable, Iterator
@@ -18,15 +20,20 @@ from ..values.scalar_tracer import ScalarTracer
 from .held import taken_apart
 from .state import Place, State, has_attributes
 
+SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR  # code whose frames may wait
 
-def unnoticed(values: Iterable[tuple[Place, Any]], after_loop: bool | None = None, before: State | None = None) -> str:
+
+def unnoticed(
+    values: Iterable[tuple[Place, Any]], now: State, after_loop: bool | None = None, *, are_others_gone: bool = False
+) -> str:
     """The name of such a variable, among those that are about to be written; empty where there is none.
 
-    Of variables of a running function, the code is asked; what else holds something is read from anywhere. `before`:
-    what there is beside what is written, where functions that are not in it are gone.
+    Of variables of a running function, the code is asked; what else holds something is read from anywhere. `now`:
+    what there is beside what is written. `are_others_gone`: functions that are not in it are not called any more.
     """
     for place, value in values:
-        if (has_lost(value) or is_truth_asked_for(place, value)) and may_be_reached(place, after_loop, before):
+        is_doubtful = has_lost(value) or is_truth_asked_for(place, value)
+        if is_doubtful and may_be_reached(place, after_loop, now, are_others_gone):
             return place.name
         if any(is_truth_asked_for(place, item) for item in truths_among_numbers(value)):
             return place.name
@@ -51,30 +58,63 @@ def is_truth_asked_for(place: Place, value: Any) -> bool:
     return value.recorder.scopes.decisions.truths or (place.kind == "local" and asks(place.owner.f_code))
 
 
-def may_be_reached(place: Place, after_loop: bool | None, before: State | None) -> bool:
+def may_be_reached(place: Place, after_loop: bool | None, now: State, are_others_gone: bool) -> bool:
     if place.kind == "local":
         return may_be_read(place.owner, place.key, after_loop)
     if place.kind == "cell":
-        return cell_may_be_read(place, after_loop, before)
+        return cell_may_be_read(place, after_loop, now, are_others_gone)
     return not type(place.owner).__module__.startswith("planned_ad.")  # what is ours knows stand-ins
 
 
-def cell_may_be_read(place: Place, after_loop: bool | None, before: State | None) -> bool:
+def cell_may_be_read(place: Place, after_loop: bool | None, now: State, are_others_gone: bool) -> bool:
     """Of a variable that functions share: by those that are running, or by the others when they are called."""
     cell, name = place.owner, place.key
     frame: types.FrameType | None = sys._getframe()
+    around = set[types.CodeType]()
     while frame is not None:
         variables = (*frame.f_code.co_cellvars, *frame.f_code.co_freevars)
-        if is_user_frame(frame) and name in variables and may_be_read(frame, name, after_loop):
-            return True
+        if is_user_frame(frame) and name in variables:
+            around.add(frame.f_code)
+            if may_be_read(frame, name, after_loop):
+                return True
         frame = frame.f_back
+    sharing = codes_that_share(cell, name, now, around)
+    if sharing is not None and not any(
+        inner.co_flags & SUSPENDED or is_read_unnoticed(inner, name) for inner in sharing
+    ):
+        return False
     holders = gc.get_referrers(cell)
     if any(isinstance(holder, types.GeneratorType | types.CoroutineType) for holder in holders):
         return True
     closures = [holder for holder in holders if type(holder) is tuple]
     functions = [f for closure in closures for f in gc.get_referrers(closure) if type(f) is types.FunctionType]
-    known = before.led_to | {id(value) for _, value in before.values.values()} if before is not None else None
+    known = now.led_to | {id(value) for _, value in now.values.values()} if are_others_gone else None
     return any(is_read_unnoticed(f.__code__, name) for f in functions if known is None or id(f) in known)
+
+
+def codes_that_share(
+    cell: types.CellType, name: str, now: State, around: Iterable[types.CodeType]
+) -> tuple[types.CodeType, ...] | None:
+    """The code of all functions that can share a variable: that in the function, which is running, whose it is.
+
+    None where it is not known whose that is.
+    """
+    found = (obj for obj, _ in now.contents.values() if type(obj) is types.FunctionType)
+    holder = next((f for f in found if any(shared is cell for shared in f.__closure__ or ())), None)
+    if holder is None:
+        return None
+    for code in around:
+        inner = codes_inside(code)
+        if name in code.co_cellvars and holder.__code__ in inner and not code.co_flags & SUSPENDED:
+            return tuple(each for each in inner if name in each.co_freevars)
+    return None
+
+
+@functools.lru_cache(1024)
+def codes_inside(code: types.CodeType) -> tuple[types.CodeType, ...]:
+    """Of the functions, comprehensions and classes that are defined in one, at whatever depth."""
+    own = [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]
+    return (*own, *(deeper for inner in own for deeper in codes_inside(inner)))
 
 
 def has_lost(value: Any) -> bool:

@@ -360,9 +360,8 @@ def edges_of(recorder: Recorder, a: Any, bins: Any, span: Any) -> Any:
     if recorder.is_array(bins) or np.ndim(bins):
         return asarray(recorder, bins)
     first, last = (np.min(a), np.max(a)) if span is None else span
-    if recorder.is_concrete(first) and recorder.is_concrete(last) and first == last:
-        first, last = first - 0.5, last + 0.5
-    return np.linspace(first, last, int(bins) + 1)
+    margin = np.where(first == last, 0.5, 0.0)[()]
+    return np.linspace(first - margin, last + margin, int(bins) + 1)
 
 
 @implements(np.histogram_bin_edges)
