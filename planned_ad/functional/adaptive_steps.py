@@ -104,7 +104,7 @@ def solution(problem: Problem) -> dict[str, Any]:
         h_abs = first_step_of(fun, t0, y0, t_bound, max_step, f, direction, method.order, rtol, atol)
         h_abs = stop_gradient(h_abs) if held else h_abs
         evaluations = 2
-    times, states, count = [t0], [y0], 0
+    steps, count = [np.append(t0, y0)], 0
     if t_eval is not None:
         found = np.empty((len(t_eval), y.size))
     values, crossings = np.array([event_value(event, t0, y0) for event in events]), np.zeros(len(events), int)
@@ -155,8 +155,7 @@ def solution(problem: Problem) -> dict[str, Any]:
                     found[count] = solution_within(method, rows, *start, t_eval[count])
                     count += 1
             if t_eval is None:
-                times.append(t_new)
-                states.append(y_new)
+                steps.append(np.append(t_new, y_new))
             t, y, f, is_rejected = t_new, y_new, f_new, False
         else:
             factor = np.where(scaled > 0.2, scaled, 0.2)[()]
@@ -167,5 +166,6 @@ def solution(problem: Problem) -> dict[str, Any]:
     told |= {"met_at": [np.array(rows) for rows in met_at]}
     told |= {"sol": DenseSolution(method, np.array(pieces), direction, y.size) if problem.is_dense else None}
     if t_eval is None:
-        return told | {"t": np.array(times), "y": np.array(states).T}
+        rows = np.array(steps)
+        return told | {"t": rows[:, 0], "y": rows[:, 1:].T}
     return told | {"t": t_eval[:count], "y": found[:count].T}

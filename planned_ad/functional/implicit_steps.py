@@ -75,7 +75,7 @@ def solution_along(
         return found if found.shape == y.shape else np.broadcast_to(found, y.shape)
 
     direction = np.sign(t_bound - t0)
-    times, found, k, count = [t0], [y0], 0, 0
+    ends, k, count = [np.append(t0, y0)], 0, 0
     if t_eval is not None:
         at_times = np.empty((len(t_eval), y0.size))
     t, y = t0, y0
@@ -89,8 +89,7 @@ def solution_along(
         y_new = y + gaps[2]
         y_new = states[k, 2] + (y_new - stop_gradient(y_new))
         if t_eval is None:
-            times.append(t_new)
-            found.append(y_new)
+            ends.append(np.append(t_new, y_new))
         else:
             powers = BETWEEN @ gaps
             while count < len(t_eval) and direction * (t_eval[count] - t_new) <= 0:
@@ -99,5 +98,6 @@ def solution_along(
                 count += 1
         t, y, k = t_new, y_new, k + 1
     if t_eval is None:
-        return np.array(times), np.array(found)
+        rows = np.array(ends)
+        return rows[:, 0], rows[:, 1:]
     return t_eval, at_times
