@@ -11,6 +11,7 @@ from .custom import sparse_solves as _sparse_solves  # noqa: F401 (registers wha
 from .custom.checkpoint import checkpoint
 from .custom.custom import custom_rule
 from .custom.native_rules import numba_rule, opaque
+from .functional import binary_images as _binary_images  # noqa: F401
 from .functional import constrained as _constrained  # noqa: F401
 from .functional import elementwise_solvers as _elementwise_solvers  # noqa: F401
 from .functional import factors as _factors  # noqa: F401

@@ -166,6 +166,6 @@ def solution(problem: Problem) -> dict[str, Any]:
     told |= {"met_at": [np.array(rows) for rows in met_at]}
     told |= {"sol": DenseSolution(method, np.array(pieces), direction, y.size) if problem.is_dense else None}
     if t_eval is None:
-        rows = np.array(steps)
-        return told | {"t": rows[:, 0], "y": rows[:, 1:].T}
+        ends = np.array(steps)
+        return told | {"t": ends[:, 0], "y": ends[:, 1:].T}
     return told | {"t": t_eval[:count], "y": found[:count].T}

@@ -27,6 +27,7 @@ from ..complex.pairs import complex_of, is_complex_value, of_values
 from ..record.recorder import Recorder
 from .decompositions import require_convergence, unpacked
 from .fourier import of_any
+from .support import raise_where
 from .systems import checked_square, last, matrices, require_everywhere
 
 Shape = tuple[int, ...]
@@ -86,6 +87,9 @@ def general_eigen(recorder: Recorder, a: Any, dtype: Any = DOUBLE) -> tuple[Comp
             raise UnsupportedError("eigenvalues of empty matrices have no rule; leave them out")
         if value.dtype not in WHOLE:
             raise TypeError(f"array type {value.dtype} is unsupported in linalg")
+        is_finite = np.all(np.isfinite(recorder.array(value)))
+        message = "Array must not contain infs or NaNs"
+        raise_where(recorder, np.logical_not(is_finite), LinAlgError(message))
         kind, n = WHOLE[value.dtype], value.shape[-1]
         wanted = value if dtype is None else recorder.builder.cast(value, PART[np.dtype(dtype)])
         packed = recorder.apply("eig", wanted)

@@ -14,7 +14,19 @@ from ..record.dispatch import implements
 from ..record.recorder import Recorder
 from ..values.index_boxes import counted
 from . import positions, shapes
-from .support import asarray, axis_of, broadcast, cast, geometry, promoted, refuse, sequence, store, unsupported
+from .support import (
+    asarray,
+    axis_of,
+    broadcast,
+    cast,
+    geometry,
+    promoted,
+    raise_where,
+    refuse,
+    sequence,
+    store,
+    unsupported,
+)
 from .support import reshape as reshaped
 
 
@@ -192,6 +204,7 @@ def repeat(recorder, a, repeats, axis=None):
 
 def _repeated(recorder: Recorder, a: Any, repeats: Any, axis: int | None) -> Any:
     """By traced counts, of which the sum is that of the example (a guard)."""
+    raise_where(recorder, np.any(repeats < 0), ValueError("repeats may not contain negative values."))
     a, axis = (a.ravel(), 0) if axis is None else (a, axis_of(axis, a.ndim))
     ends = np.cumsum(np.broadcast_to(repeats, (a.shape[axis],)))
     total = operator.index(ends[-1])

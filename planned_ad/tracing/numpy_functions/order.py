@@ -17,7 +17,7 @@ from ..complex.pairs import complex_of
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
 from .positions import positions_below
-from .support import NO_VALUE, asarray, axes_of, axis_of, deliver, refuse, unsupported
+from .support import NO_VALUE, asarray, axes_of, axis_of, deliver, raise_where, refuse, unsupported
 
 # Sorting.
 
@@ -297,13 +297,24 @@ def searchsorted(recorder, a, v, side="left", sorter=None):
 
 @implements(np.digitize)
 def digitize(recorder, x, bins, right=False):
-    steps = np.diff(recorder.number_of(bins)) if recorder.is_concrete(bins) else None
     bins = asarray(recorder, bins)
-    if steps is not None and not ((steps >= 0).all() or (steps <= 0).all()):
-        raise ValueError("bins must be monotonically increasing or decreasing")
-    if steps is not None and (steps < 0).any():
-        return bins.shape[0] - np.searchsorted(bins[::-1], x, side="left" if not right else "right")
-    return np.searchsorted(bins, x, side="left" if right else "right")
+    steps = np.diff(bins)
+    rises, falls = np.all(steps >= 0), np.all(steps <= 0)
+    message = "bins must be monotonically increasing or decreasing"
+    raise_where(recorder, np.logical_not(np.logical_or(rises, falls)), ValueError(message))
+    side: Any = "left" if right else "right"
+    if recorder.is_concrete(rises) or not recorder.scopes.depth:
+        is_rising = recorder.number_of(rises) if recorder.is_concrete(rises) else truth(recorder, rises)
+        if is_rising:
+            return np.searchsorted(bins, x, side=side)
+        return bins.shape[0] - np.searchsorted(bins[::-1], x, side=side)
+    found = np.searchsorted(bins, x, side=side), bins.shape[0] - np.searchsorted(bins[::-1], x, side=side)
+    return np.where(rises, *found)
+
+
+def truth(recorder: Recorder, value: Any) -> bool:
+    """What a truth is for the example; another trace is for the other."""
+    return bool(recorder.outcome(recorder.value_of(value), "branch"))
 
 
 @implements(np.interp)
@@ -336,6 +347,8 @@ def interp(recorder, x, xp, fp, left=None, right=None, period=None):
 def bincount(recorder, x, weights=None, minlength=0):
     """How many bins there are is that of the example, unless `minlength` gives enough (a guard)."""
     x = asarray(recorder, x)
+    if x.size:
+        raise_where(recorder, np.min(x) < 0, ValueError("'list' argument must have no negative elements"))
     if x.ndim != 1:
         raise ValueError(
             "object too deep for desired array" if x.ndim else "object of too small depth for desired array"
@@ -358,8 +371,16 @@ def edges_of(recorder: Recorder, a: Any, bins: Any, span: Any) -> Any:
     if isinstance(bins, str):
         raise unsupported(f"histogram bins chosen by {bins!r}", "say how many bins, or give their edges")
     if recorder.is_array(bins) or np.ndim(bins):
-        return asarray(recorder, bins)
+        edges = asarray(recorder, bins)
+        message = "`bins` must increase monotonically, when an array"
+        raise_where(recorder, np.any(edges[:-1] > edges[1:]), ValueError(message))
+        return edges
     first, last = (np.min(a), np.max(a)) if span is None else span
+    if span is not None:
+        raise_where(recorder, first > last, ValueError("max must be larger than min in range parameter."))
+    finds = "autodetected" if span is None else "supplied"
+    is_finite = np.logical_and(np.isfinite(first), np.isfinite(last))
+    raise_where(recorder, np.logical_not(is_finite), ValueError(f"{finds} range of the histogram is not finite"))
     margin = np.where(first == last, 0.5, 0.0)[()]
     return np.linspace(first - margin, last + margin, int(bins) + 1)
 

@@ -28,6 +28,7 @@ from .support import (
     floating,
     geometry,
     is_few_numbers,
+    raise_where,
     refuse,
     reshape,
     without_axes,
@@ -281,7 +282,6 @@ def std(
 
 @implements(np.average)
 def average(recorder, a, axis=None, weights=None, returned=False, *, keepdims=NO_VALUE):
-    """As NumPy, save that weights with sum zero give inf or nan instead of a ZeroDivisionError."""
     value = recorder.value_of(a)
     least = FLOAT if value.dtype.kind in "biu" else value.dtype
     if weights is None:
@@ -293,6 +293,8 @@ def average(recorder, a, axis=None, weights=None, returned=False, *, keepdims=NO
         value, weight = cast(recorder, value, least), cast(recorder, weight, least)
         weight = _weights_along(recorder, weight, value.shape, axis)
         total_weight = reduced(recorder, "reduce_sum", weight, axis, keepdims)
+        message = "Weights sum to zero, can't be normalized"
+        raise_where(recorder, np.any(recorder.result(total_weight) == 0), ZeroDivisionError(message))
         total = reduced(recorder, "reduce_sum", recorder.apply("multiply", value, weight), axis, keepdims)
         result = recorder.apply("divide", total, total_weight)
     if not returned:
@@ -473,10 +475,15 @@ def cov(recorder, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, 
         x = x - x.mean(axis=1, keepdims=True)
         return shapes.view(recorder, np.dot(x, x.T) / (x.shape[1] - freedom), np.squeeze)
     weights = 1.0
-    for own in (fweights, aweights):
-        weights = weights if own is None else weights * asarray(recorder, own).astype(dtype)
-    x = x - (np.sum(x * weights, axis=1, keepdims=True) / np.sum(weights))
+    for name, own in (("fweights", fweights), ("aweights", aweights)):
+        if own is not None:
+            own = asarray(recorder, own)
+            raise_where(recorder, np.any(own < 0), ValueError(f"{name} cannot be negative"))
+            weights = weights * own.astype(dtype)
     total = np.sum(weights)
+    message = "Weights sum to zero, can't be normalized"
+    raise_where(recorder, total == 0, ZeroDivisionError(message))
+    x = x - np.sum(x * weights, axis=1, keepdims=True) / total
     lost = 0.0 if not freedom else freedom if aweights is None else freedom * np.sum(weights * aweights) / total
     return shapes.view(recorder, np.dot(x, (x * weights).T) / (total - lost), np.squeeze)
 

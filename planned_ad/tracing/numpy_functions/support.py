@@ -10,9 +10,11 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from ...errors import UnsupportedError
 from ...python.source import current_line
+from ...tape.guards import RAISES
 from ...tape.tape import Value
 from ..record.recorder import Recorder
 from ..values.number_types import require_one_dtype
+from ..values.python_errors import is_caught
 
 NO_VALUE: Any = np._NoValue  # NumPy's "argument not given"
 BOOL = np.dtype(bool)
@@ -46,6 +48,22 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
 
 def axis_of(axis: int, ndim: int) -> int:
     return normalize_axis_index(axis, ndim)
+
+
+def raise_where(recorder: Recorder, fails: Any, error: Exception) -> None:
+    """Raise NumPy's error where data are such that NumPy does: `fails`, a truth.
+
+    Where the program may handle it there is a branch; else the function itself is run by a call where it fails.
+    """
+    if recorder.is_concrete(fails):
+        if recorder.number_of(fails):
+            raise error
+    elif is_caught(type(error)):
+        if bool(fails):
+            raise error
+    else:
+        holds = recorder.apply("logical_not", recorder.value_of(fails, BOOL))
+        recorder.scopes.require_after(holds, RAISES, str(error))
 
 
 def asarray(recorder: Recorder, obj: object) -> Any:

@@ -271,6 +271,7 @@ def power_of_integers(recorder: Recorder, a: Value, b: Value) -> Value:
     limit = number(2.0 ** (8 * a.dtype.itemsize - (a.dtype.kind == "i")), FLOAT)
     holds = apply("logical_and", apply("greater_equal", b, number(0, b.dtype)), apply("less", size, limit))
     what = f"a power of integers that is no integer of {8 * a.dtype.itemsize} bits; write the base as a float"
+    holds = recorder.value_of(np.all(recorder.result(holds)))
     recorder.scopes.require_after(holds, "integers", what)
     parity = apply("bitwise_and", b, number(1, b.dtype))
     many = apply("greater", b, number(62, b.dtype))

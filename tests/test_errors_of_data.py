@@ -1,0 +1,91 @@
+"""Errors that NumPy's functions raise after a look at data: handled by the function, or raised by the call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import planned_ad
+
+X = np.array([1.0, 2.0, 4.0])
+CALLS: dict[str, tuple[Callable[[Any, Any], Any], list[float], list[list[float]]]] = {
+    "average": (lambda x, w: np.average(x, weights=w), [1, 1, 2], [[0, 0, 0], [1, 0, -1]]),
+    "cov": (lambda x, w: np.cov(x, aweights=w), [1, 1, 2], [[-1, 2, 1], [0, 0, 0]]),
+    "histogram": (lambda x, b: np.histogram(x, bins=b)[0] @ x[:2], [0, 1.5, 5], [[5, 1, 0], [0, 9, 2]]),
+    "range": (lambda x, b: np.histogram(x, 2, (b[0], b[1]))[0] @ x[:2], [0, 5, 0], [[5, 0, 0], [0, np.inf, 0]]),
+    "digitize": (lambda x, b: np.digitize(x, b) @ x, [0, 1.5, 5], [[0, 9, 2]]),
+    "repeat": (lambda x, n: np.sum(np.repeat(x, n.astype(int))), [1, 0, 2], [[1, -1, 3]]),
+    "bincount": (lambda x, n: np.bincount(n.astype(int))[1] * x[0], [1, 0, 2], [[1, -1, 2]]),
+    "eigvals": (lambda x, a: np.linalg.eigvals(np.diag(x) + a).real.max(), [1, 0, 2], [[1, np.nan, 2]]),
+}
+ERRORS = (ValueError, ZeroDivisionError, np.linalg.LinAlgError)
+
+
+def handled(call: Callable[[Any, Any], Any], x: Any, data: Any) -> Any:
+    try:
+        return call(x, data)
+    except ERRORS:
+        return 7 * x[0]
+
+
+def in_a_loop(call: Callable[[Any, Any], Any], x: Any, data: Any) -> Any:
+    total = 0.0
+    for k in range(20):
+        try:
+            total += call(x + k * 0.01, data)
+        except ERRORS:
+            total += 7 * x[0]
+    return total
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("program", [handled, in_a_loop])
+def test_the_function_handles_them(program: Callable[..., Any], name: str) -> None:
+    call, good, bad = CALLS[name]
+    plan = planned_ad.compile(lambda x, data: program(call, x, data), (X, np.array(good, float)))
+    for data in (good, *bad, good):
+        given = np.array(data, float)
+        np.testing.assert_allclose(plan(X, given), program(call, X, given), rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_raise_them(name: str) -> None:
+    call, good, bad = CALLS[name]
+    plan = planned_ad.compile(call, (X, np.array(good, float)))
+    for data in bad:
+        given = np.array(data, float)
+        with pytest.raises(ERRORS) as expected:
+            call(X, given)
+        for run in (plan, plan.gradient):
+            with pytest.raises(type(expected.value), match=str(expected.value)[:20].replace("[", r"\[")):
+                run(X, given)
+    np.testing.assert_allclose(plan(X, np.array(good, float)), call(X, np.array(good, float)), rtol=1e-10)
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_bins_that_fall(right: bool) -> None:
+    def f(x: Any, bins: Any) -> Any:
+        total = np.digitize(x, bins, right) @ x
+        for k in range(20):
+            total += np.digitize(x * k, bins, right)[1] * x[0]
+        return total
+
+    known = planned_ad.compile(lambda x: np.digitize(x, np.array([4.0, 2.0, 1.0]), right) @ x, (X,))
+    assert known(X) == np.digitize(X, np.array([4.0, 2.0, 1.0]), right) @ X
+    plan = planned_ad.compile(f, (X, np.array([0.5, 2.0, 3.0])))
+    for bins in ([0.5, 2.0, 3.0], [4.0, 2.0, 1.0], [2.0, 2.0, 2.0], [9.0, 9.0, 2.0]):
+        assert plan(X, np.array(bins)) == f(X, np.array(bins))
+
+
+def test_powers_of_integers() -> None:
+    def f(x: Any) -> Any:
+        k = x.astype(int)
+        return np.sum(k ** k[::-1]) * x[0]
+
+    plan = planned_ad.compile(f, (X[:2],))
+    assert plan(np.array([3.0, 4.0])) == f(np.array([3.0, 4.0]))
+    with pytest.raises(planned_ad.errors.PlannedADError, match="power of integers"):
+        plan(np.array([-3.0, 4.0]))
