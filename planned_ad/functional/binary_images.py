@@ -13,7 +13,6 @@ OF_TRUTHS = (
     "binary_closing", "binary_dilation", "binary_erosion", "binary_fill_holes", "binary_hit_or_miss", "binary_opening",
     "binary_propagation",
 )  # fmt: skip
-DISTANCES = ("distance_transform_bf", "distance_transform_cdt", "distance_transform_edt")
 
 
 def by_ndimage(recorder: Recorder, name: str, image: Any, args: tuple, options: dict[str, Any], more: int = 0) -> Any:
@@ -52,10 +51,9 @@ def label(recorder: Recorder, name: str, input: Any, structure: Any = None) -> A
     return found[:-1].reshape(image.shape).astype(np.int32), recorder.integer(found[-1])
 
 
-@calls("scipy.ndimage", *DISTANCES)
+@calls("scipy.ndimage", "distance_transform_edt")
 def distances(recorder: Recorder, name: str, input: Any, *args: Any, **options: Any) -> Any:
     options = {option: value for option, value in options.items() if value is not None}
-    refuse_options(recorder, name, options, ("metric", "sampling", "return_distances"))
+    refuse_options(recorder, name, options, ("sampling", "return_distances"))
     image = image_of(recorder, input)
-    found = by_ndimage(recorder, name, image, args, options).reshape(image.shape)
-    return found.astype(np.int32) if name == "distance_transform_cdt" else found
+    return by_ndimage(recorder, name, image, args, options).reshape(image.shape)
