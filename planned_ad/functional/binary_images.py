@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import UnsupportedError
 from ..tracing.record.recorder import Recorder
 from .solvers import by_scipy, calls, refuse_options
 
@@ -32,9 +33,16 @@ def image_of(recorder: Recorder, given: Any) -> Any:
     return recorder.array(recorder.value_of(given))
 
 
+def named(recorder: Recorder, name: str, args: tuple, options: dict[str, Any]) -> dict[str, Any]:
+    """The options that are given, all but one by name: an array that is to be written to is among the others."""
+    if len(args) > 1:
+        raise UnsupportedError(f"{recorder.here()}: give the options of scipy.ndimage.{name} by name")
+    return {option: value for option, value in options.items() if value is not None}
+
+
 @calls("scipy.ndimage", *OF_TRUTHS)
 def of_truths(recorder: Recorder, name: str, input: Any, *args: Any, **options: Any) -> Any:
-    options = {option: value for option, value in options.items() if value is not None}
+    options = named(recorder, name, args, options)
     refuse_options(
         recorder, name, options,
         ("structure", "structure1", "structure2", "iterations", "mask", "border_value", "origin", "origin1", "origin2",
@@ -53,7 +61,7 @@ def label(recorder: Recorder, name: str, input: Any, structure: Any = None) -> A
 
 @calls("scipy.ndimage", "distance_transform_edt")
 def distances(recorder: Recorder, name: str, input: Any, *args: Any, **options: Any) -> Any:
-    options = {option: value for option, value in options.items() if value is not None}
+    options = named(recorder, name, args, options)
     refuse_options(recorder, name, options, ("sampling", "return_distances"))
     image = image_of(recorder, input)
     return by_ndimage(recorder, name, image, args, options).reshape(image.shape)
