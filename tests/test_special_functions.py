@@ -115,3 +115,27 @@ def test_what_allocates_in_scipy_is_a_fallback() -> None:
     plan = planned_ad.compile(lambda x: np.sum(special.yv(1.5, x)), (np.ones(3),))
     assert "by SciPy, which allocates" in plan.explain().fallbacks[0]
     assert not planned_ad.compile(lambda x: np.sum(special.jv(1.5, x)), (np.ones(3),)).explain().fallbacks
+
+
+def test_boxcox_at_the_end_of_its_domain() -> None:
+    powers = np.array([0.3, 1.0, 2.5])
+
+    def f(x):
+        return np.sum(special.boxcox(x, powers) + special.boxcox1p(x - 1.0, powers))
+
+    plan = planned_ad.compile(f, (np.ones(3),))
+    for x in (np.array([0.0, 0.0, 0.0]), np.array([0.5, 0.0, 2.0])):
+        np.testing.assert_allclose(plan(x), f(x), rtol=1e-12)
+    gradient = plan.gradient(np.array([0.5, 0.0, 0.0]))
+    np.testing.assert_allclose(gradient, [2 * 0.5**-0.7, 2.0, 0.0], rtol=1e-12)
+
+
+def test_logsumexp_by_a_weight_that_is_zero() -> None:
+    def f(a, w):
+        return special.logsumexp(a, b=w)
+
+    a, w = np.array([1.0, 2.0, -np.inf, np.nan, 900.0]), np.array([0.0, 1.0, 0.0, 0.0, 0.0])
+    plan = planned_ad.compile(f, (a, w + 1.0), check=False)
+    np.testing.assert_allclose(plan(a, w), f(a, w), rtol=1e-12)
+    np.testing.assert_allclose(plan.gradient(a, w)[1][:3], [np.exp(-1.0), 1.0, 0.0], rtol=1e-12)
+    np.testing.assert_allclose(plan.gradient(a, w)[0][:3], [0.0, 1.0, 0.0], rtol=1e-12)

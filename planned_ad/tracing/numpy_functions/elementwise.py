@@ -132,6 +132,9 @@ def array_equiv(recorder, a1, a2):
 # Near a result of 0 the error of `logsumexp` is absolute, about a rounding unit.
 
 
+MOST_EXPONENT = 80.0  # of which the exponential is finite in single precision, too
+
+
 def _shift(recorder: Recorder, value: Value, axis: object) -> Value:
     """The largest element, without derivative; 0 where it is not finite, so that inf - inf does not occur."""
     highest = recorder.apply("stop_gradient", reduced(recorder, "reduce_max", value, axis, True))
@@ -153,12 +156,17 @@ def logsumexp(recorder, a, axis=None, b=None, keepdims=False, return_sign=False)
         value, weight = cast(recorder, value, dtype), recorder.value_of(b, dtype)
         shape = np.broadcast_shapes(value.shape, weight.shape)
         value, weight = broadcast(recorder, value, shape), broadcast(recorder, weight, shape)
+        nothing = constant(recorder, -np.inf, dtype)
         absent = recorder.apply("equal", weight, constant(recorder, 0, dtype))
-        value = recorder.apply("where", absent, constant(recorder, -np.inf, dtype), value)
-    shift = _shift(recorder, value, axis)
-    terms = recorder.apply("exp", _shifted(recorder, value, shift))
-    if b is not None:
-        terms = recorder.apply("multiply", weight, terms)
+        left_out = recorder.apply("where", recorder.apply("isnan", value), nothing, value)
+        shift = _shift(recorder, recorder.apply("where", absent, nothing, value), axis)
+        # What a weight of 0 leaves out is finite still: the derivative by the weight is the term without it.
+        least = recorder.apply("minimum", _shifted(recorder, left_out, shift), constant(recorder, MOST_EXPONENT, dtype))
+        exponents = recorder.apply("where", absent, least, _shifted(recorder, value, shift))
+        terms = recorder.apply("multiply", weight, recorder.apply("exp", exponents))
+    else:
+        shift = _shift(recorder, value, axis)
+        terms = recorder.apply("exp", _shifted(recorder, value, shift))
     total = reduced(recorder, "reduce_sum", terms, axis, keepdims)
     size = recorder.apply("absolute", total) if return_sign else total
     found = recorder.apply("add", recorder.apply("log", size), reshape(recorder, shift, total.shape))

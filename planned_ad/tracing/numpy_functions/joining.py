@@ -158,7 +158,7 @@ def _implement_split(function: Any) -> None:
         a = asarray(recorder, ary)
         several = [isinstance(p, list | tuple) or np.ndim(p) for p in arguments]
         places = [
-            [*map(operator.index, p)] if many and not recorder.is_concrete(p) else p
+            p if recorder.is_concrete(p) else [*map(operator.index, p)] if many else operator.index(p)
             for many, p in zip(several, arguments)
         ]
         pieces = function(a.geometry, *places, **options)

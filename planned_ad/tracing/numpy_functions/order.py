@@ -72,14 +72,23 @@ def complex_sort(recorder, a, axis=-1, kind=None, order=None, *, stable=None):
     return whole(recorder, *(np.take_along_axis(part, places, axis) for part in (a.real, a.imag)))
 
 
+def check_places(recorder: Recorder, a: Any, kth: Any, axis: int | None) -> None:
+    line, axis = lined(recorder, a, axis)
+    count, kth = line.shape[axis], asarray(recorder, kth)
+    outside = np.any(np.logical_or(kth < -count, kth >= count))
+    raise_where(recorder, outside, ValueError(f"kth is out of bounds ({count})"))
+
+
 @implements(np.partition)
 def partition(recorder, a, kth, axis=-1, kind="introselect", order=None):
     """Sorted all the way, which every partition may be."""
+    check_places(recorder, a, kth, axis)
     return sort(recorder, a, axis, order=order)
 
 
 @implements(np.argpartition)
 def argpartition(recorder, a, kth, axis=-1, kind="introselect", order=None):
+    check_places(recorder, a, kth, axis)
     return argsort(recorder, a, axis, order=order)
 
 

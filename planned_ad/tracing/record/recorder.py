@@ -365,7 +365,7 @@ class Recorder:
         try:
             found = implementation(self, *args, **kwargs)
             return found if self.errors is None else self.errors.of_function(function, items, found)
-        except NotAnOperand:
+        except (NotAnOperand, RecursionError):
             raise self.unsupported(function) from None
         except UnsupportedError as error:
             require_numbers(self, items)

@@ -143,7 +143,8 @@ class ArrayTracer(ArrayMethods):
         if not args and self.size != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
         if len(args) == 1 and not isinstance(args[0], tuple):
-            args = np.unravel_index(operator.index(args[0]), self.shape)
+            index = operator.index(args[0])
+            args = np.unravel_index(index + self.size if index < 0 else index, self.shape)
         position = args[0] if len(args) == 1 else args
         element = self[position if args else (0,) * self.ndim]
         return element.item()

@@ -211,15 +211,21 @@ def kl_div(recorder: Recorder, a: Value, b: Value) -> Value:
     return recorder.apply("add", recorder.apply("subtract", rel_entr(recorder, a, b), a), b)
 
 
-def boxcox(recorder: Recorder, a: Value, power: Value, logarithm: str = "log") -> Value:
+def boxcox(recorder: Recorder, a: Value, power: Value, is_of_one_more: bool = False) -> Value:
     """`(a**power - 1) / power`, as `log a * exprel(power log a)`, which has no singularity at `power == 0`."""
-    logarithm_of_a = recorder.apply(logarithm, a)
-    rise = recorder.apply("exprel", recorder.apply("multiply", power, logarithm_of_a))
-    return recorder.apply("multiply", logarithm_of_a, rise)
+    apply, number = recorder.apply, recorder.constant
+    one, zero = number(1, a.dtype), number(0, a.dtype)
+    base = apply("add", a, one) if is_of_one_more else a
+    at_zero = apply("logical_and", apply("equal", base, zero), apply("greater", power, zero))
+    inside = apply("where", at_zero, one, a)
+    logarithm = apply("log1p" if is_of_one_more else "log", inside)
+    found = apply("multiply", logarithm, apply("exprel", apply("multiply", power, logarithm)))
+    least = apply("subtract", apply("power", apply("where", at_zero, base, one), power), one)
+    return apply("where", at_zero, apply("divide", least, apply("where", at_zero, power, one)), found)
 
 
 def boxcox1p(recorder: Recorder, a: Value, power: Value) -> Value:
-    return boxcox(recorder, a, power, "log1p")
+    return boxcox(recorder, a, power, True)
 
 
 def loggamma(recorder: Recorder, a: Value) -> Value:
