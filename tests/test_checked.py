@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import gc
 import importlib
@@ -21,7 +22,7 @@ import planned_ad
 from planned_ad.calls.check import checked_traces as checks
 from planned_ad.calls.check.checked import Comparison
 from planned_ad.calls.check.checked_traces import traced_and_checked
-from planned_ad.calls.check.comparison import Pair, apart
+from planned_ad.calls.check.comparison import Pair, apart, jumps_elsewhere
 from planned_ad.calls.check.time_limit import within
 from planned_ad.errors import PlannedADError, TraceError
 from planned_ad.python.examples import copied_together
@@ -164,6 +165,38 @@ def test_a_chaotic_program_is_accepted() -> None:
 
     (result,) = checked(logistic, np.array([0.3]))[1].compared
     assert result in ("the result (to the last bit)", "the result (as far as the roundings of its arguments let it be)")
+
+
+def counted(x):
+    return len(list(itertools.permutations(range(4), int(x[0])))) * x[1]
+
+
+def at_an_end(x):
+    return collections.deque(x, maxlen=int(x[0]))[0] * 2
+
+
+def inverse(x):
+    return pow(int(x[0]), -1, 5) * x[1]
+
+
+@pytest.mark.parametrize("call", [counted, at_an_end, inverse])
+def test_a_jump_is_no_excuse_for_other_values(call: Callable[[Any], Any]) -> None:
+    """Code in C refuses what stands for a number, which the function takes for an error of its own."""
+
+    def f(x):
+        try:
+            return call(x)
+        except Exception:
+            return 7 * x[0]
+
+    with pytest.raises(TraceError):
+        planned_ad.compile(f, (np.array([2.0, 1.5, 3.0, 4.0]),))
+
+
+def test_either_side_of_a_jump_will_do() -> None:
+    pair = Pair(name="", expected=np.array([18.0, 18.0, 18.0]), actual=np.array([14.0, 6.0, 17.0]))
+    others = np.array([6.0, 6.0, 3.0]), np.array([6.0, 18.0, 11.0])
+    np.testing.assert_array_equal(jumps_elsewhere(pair, others), [True, False, False])
 
 
 def test_rounding_that_the_function_amplifies_is_no_difference() -> None:

@@ -139,3 +139,12 @@ def test_logsumexp_by_a_weight_that_is_zero() -> None:
     np.testing.assert_allclose(plan(a, w), f(a, w), rtol=1e-12)
     np.testing.assert_allclose(plan.gradient(a, w)[1][:3], [np.exp(-1.0), 1.0, 0.0], rtol=1e-12)
     np.testing.assert_allclose(plan.gradient(a, w)[0][:3], [0.0, 1.0, 0.0], rtol=1e-12)
+
+
+def test_means_of_numbers_of_very_different_size() -> None:
+    plan = planned_ad.compile(lambda x: special.agm(x[0], x[1]), (np.array([0.5, 1.0]),))
+    for x in ([1e-10, 1.0], [1e-20, 30.0], [0.0, 0.0], [0.0, 2.0], [3.0, 3.0]):
+        np.testing.assert_allclose(plan(np.array(x)), special.agm(*x), rtol=1e-13)
+    x, h = np.array([1e-3, 2.0]), 1e-9
+    slope = (special.agm(x[0] + h, x[1]) - special.agm(x[0] - h, x[1])) / (2 * h)
+    np.testing.assert_allclose(plan.gradient(x)[0], slope, rtol=1e-6)

@@ -29,7 +29,7 @@ from ...tape.loop_code import TapeInterpreter, costs
 from ...trace import ArgumentLeaf, Trace, trace
 from ...tracing.record.decisions import Unrolled
 from ...tracing.replacements.results import with_plain_lists
-from .comparison import Difference, Pair, first_difference, noise_of, precision_of, rounded, same_bits
+from .comparison import Difference, Pair, first_difference, jumps_elsewhere, noise_of, precision_of, rounded, same_bits
 from .other_inputs import ANYWAY, MOST_MISSES, MOST_RUNS, has_branches, hides, may_vary, other_inputs
 from .returned import rebound_value, rebuild
 from .time_limit import within
@@ -275,19 +275,27 @@ class Comparison:
         return first_difference(self.beside(second), other="at its second call")
 
     def sensitivity(self) -> list[Any]:
-        """How much each result moves where the arguments move by one rounding; zero where the function cannot say."""
+        """How much each result moves where the arguments move by one rounding; zero where the function cannot say.
+
+        Where it jumps, the trace is on one side or the other.
+        """
         numbers, noise = [pair.expected for pair in self.pairs], [0.0] * len(self.pairs)
         if self.repeated() is not None:
             return noise
-        precision = precision_of(self.trace.tape)
-        for seed in range(2):
+        precision, others = precision_of(self.trace.tape), []
+        for to_other_side in (False, True):
+            leaves = rounded(self.leaves, to_other_side, precision)
             try:
-                moved = self.numbers(self.run_function(self.copies(rounded(self.leaves, seed, precision))))
+                moved = self.numbers(self.run_function(self.copies(leaves)))
             except Exception:
                 continue
             if len(moved) == len(numbers):
                 noise = [np.fmax(old, noise_of(a, b)) for old, a, b in zip(noise, numbers, moved)]
-        return noise
+                others.append(moved)
+        if len(others) < 2:
+            return noise
+        elsewhere = [jumps_elsewhere(pair, runs) for pair, *runs in zip(self.pairs, *others)]
+        return [np.where(jumps, 0.0, own) for jumps, own in zip(elsewhere, noise)]
 
     # What is compared.
 

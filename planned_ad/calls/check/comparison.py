@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from ...tape.tape import Tape, walk
 # Of each element, and of the largest one: two ways to compute the same number in these types.
 ROUNDING = {np.dtype(np.float64): (1e-9, 1e-13), np.dtype(np.float32): (1e-4, 1e-6)}
 AMPLIFIED = 1000.0  # times what the function makes of one rounding of its arguments
+ALIKE, NEAR, FAR = 1e-9, 1e-6, 1e-3  # runs beside a jump, relative to the largest of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,20 @@ def noise_of(first: Any, second: Any) -> Any:
         return np.where(a == b, 0.0, np.abs(np.asarray(a, float) - np.asarray(b, float)))
 
 
+def jumps_elsewhere(pair: Pair, others: Sequence[Any]) -> Any:
+    """Where a function jumps (two of three runs are alike, and the third is far) to other values than the trace has."""
+    values = [np.asarray(value) for value in (pair.expected, *others)]
+    actual = np.asarray(pair.actual)
+    if any(v.shape != actual.shape or v.dtype.kind not in "fiub" for v in (*values, actual)):
+        return False
+    values, actual = [np.asarray(v, float) for v in values], np.asarray(actual, float)
+    with np.errstate(all="ignore"):
+        scale = np.maximum(np.max(np.abs(values), axis=0), np.finfo(float).tiny)
+        gaps = [np.abs(a - b) / scale for a, b in itertools.combinations(values, 2)]
+        is_jump = (np.min(gaps, axis=0) < ALIKE) & (np.max(gaps, axis=0) > FAR)
+        return is_jump & (np.min([np.abs(actual - v) / scale for v in values], axis=0) > NEAR)
+
+
 def first_difference(
     pairs: Sequence[Pair], noise: Sequence[Any] = (), other: str = "in its trace"
 ) -> Difference | None:
@@ -94,16 +110,17 @@ def precision_of(tape: Tape) -> np.dtype:
     return np.dtype(np.float32 if any(value.dtype == np.float32 for value in values) else np.float64)
 
 
-def rounded(arrays: Sequence[Any], seed: int, precision: np.dtype) -> list[Any]:
-    """Floating arrays and numbers, each moved to a neighbour at random; a zero by a rounding of the largest element."""
-    rng = np.random.default_rng(seed)
-    return [one_rounded(item, rng, precision) if is_floating(item) else item for item in arrays]
+def rounded(arrays: Sequence[Any], to_other_side: bool, precision: np.dtype) -> list[Any]:
+    """Floating arrays and numbers, each moved to a neighbour at random, or to the other one; a zero by a rounding of
+    the largest element."""
+    rng = np.random.default_rng(0)
+    return [one_rounded(item, rng, to_other_side, precision) if is_floating(item) else item for item in arrays]
 
 
-def one_rounded(item: Any, rng: np.random.Generator, precision: np.dtype) -> Any:
+def one_rounded(item: Any, rng: np.random.Generator, to_other_side: bool, precision: np.dtype) -> Any:
     found = np.asarray(item)
     array = found.astype(precision) if precision.itemsize < found.itemsize else found
-    up = rng.random(array.shape) < 0.5
+    up = (rng.random(array.shape) < 0.5) ^ to_other_side
     with np.errstate(all="ignore"):
         scale = np.max(np.abs(array), where=np.isfinite(array), initial=0.0) or 1.0
         near = np.nextafter(array, np.where(up, np.inf, -np.inf).astype(array.dtype))

@@ -90,10 +90,17 @@ def inv_boxcox1p(x: Any, power: Any) -> Any:
     return np.expm1(x / special.exprel(np.log1p(power * x)))
 
 
+MEANS = 14  # which are enough for any two numbers of double precision
+
+
 @formula(special.agm)
 def agm(a: Any, b: Any) -> Any:
-    """The arithmetic-geometric mean, DLMF 19.8.5: `pi / 4 (a + b) / K(((a - b) / (a + b))**2)`."""
-    return math.pi / 4 * (a + b) / special.ellipk(((a - b) / (a + b)) ** 2)
+    """The arithmetic-geometric mean, DLMF 19.8.1: of means of means, whose gap is squared each time."""
+    sign = np.where(a + b < 0, -1.0, 1.0)
+    x, y = np.where(a * sign < 0, np.nan, a * sign), b * sign
+    for _ in range(MEANS):
+        x, y = 0.5 * (x + y), np.sqrt(x) * np.sqrt(y)
+    return sign * np.where((a == 0) | (b == 0), 0.0, x)
 
 
 # Distribution functions, by those of beta and gamma (Abramowitz & Stegun 26.4-26.6), and their inverses.
@@ -107,8 +114,8 @@ formula(special.pdtri)(lambda k, y: special.gammainccinv(np.trunc(k) + 1, y))
 formula(special.chdtri)(lambda v, p: 2 * special.gammainccinv(0.5 * v, p))
 formula(special.bdtr)(lambda k, n, p: successes(k, n, 1 - p, np.floor(k) + 1, above=False))
 formula(special.bdtrc)(lambda k, n, p: successes(k, n, p, np.floor(k) + 1, above=True))
-formula(special.nbdtr)(lambda k, n, p: special.betainc(n, k + 1, p))
-formula(special.nbdtrc)(lambda k, n, p: special.betaincc(n, k + 1, p))
+formula(special.nbdtr)(lambda k, n, p: special.betainc(np.trunc(n), np.trunc(k) + 1, p))
+formula(special.nbdtrc)(lambda k, n, p: special.betaincc(np.trunc(n), np.trunc(k) + 1, p))
 formula(special.fdtr)(lambda m, n, x: special.betainc(0.5 * m, 0.5 * n, m * x / (n + m * x)))
 formula(special.fdtrc)(lambda m, n, x: special.betainc(0.5 * n, 0.5 * m, n / (n + m * x)))
 formula(special.nrdtrimn)(lambda p, std, x: x - std * special.ndtri(p))
