@@ -51,7 +51,7 @@ from .errors import (
 from .python.comprehensions import rewritten
 from .python.garbage import seldom_collected
 from .python.namespace import Namespace
-from .python.outside_changes import has_changes, names_read
+from .python.outside_changes import handles_any_error, has_changes, names_read
 from .python.progress import tell
 from .python.shadows import ShadowGlobals
 from .python.signatures import Signature, bind
@@ -129,6 +129,8 @@ class Trace:
         Whether the function changes what it finds outside: the next call may begin from another state.
     meets_opaque : bool
         Whether there are objects around its loops that may have a state which is not seen: a file, a queue.
+    may_hide_errors : bool
+        Whether traced code handles errors of all kinds: also those that are raised because a value is traced.
     apart : Apart
         What the arguments of a call must not have in common.
     """
@@ -150,6 +152,7 @@ class Trace:
     unchecked: str = ""
     changes_outside: bool = False
     meets_opaque: bool = False
+    may_hide_errors: bool = False
     apart: Apart = field(default_factory=Apart)
 
     @property
@@ -291,6 +294,7 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         unchecked=recorder.unchecked or uncompiled(namespace, f),
         changes_outside=has_changes(namespace),
         meets_opaque=recorder.meets_opaque,
+        may_hide_errors=handles_any_error(namespace),
         apart=recorder.identity.found(),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import gc
+import heapq
 import importlib
 import itertools
 import math
@@ -510,3 +511,20 @@ def test_a_derivative_says_what_was_compared() -> None:
     gradient = planned_ad.grad(lambda x: np.sum(x**2))
     (found,) = gradient.plan(np.ones(3)).explain().checked.compared
     assert "the result (to" in found
+
+
+def test_what_handles_all_errors_is_compared_for_longer() -> None:
+    def f(x):
+        total, m = 0.0, np.outer(x, x)
+        for _ in range(40):
+            total = total + np.sum(np.tanh(m)) * 1e-6
+        try:
+            heap = []
+            for v in x[:6]:
+                heapq.heappush(heap, v)
+            return total + heap[0]
+        except Exception:
+            return x[0] * 99
+
+    with pytest.raises(TraceError, match="in its trace"):
+        planned_ad.compile(f, (np.random.default_rng(0).standard_normal(500),))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.tracing.record.dispatch import FUNCTIONS
 
 X = np.array([1.0, 2.0, 4.0])
 CALLS: dict[str, tuple[Callable[[Any, Any], Any], list[float], list[list[float]]]] = {
@@ -106,3 +107,32 @@ def test_errors_of_ours_are_not_handled_by_the_function() -> None:
     for first in (2.0, 1.0, 4.5, 3.0, 0.5):
         x = np.array([first, 3.0, 4.0, 5.0])
         assert plan(x) == f(x)
+
+
+def test_chosen_by_what_is_chosen_in_a_function_that_handles_all_errors() -> None:
+    def f(x: Any) -> Any:
+        k = np.floor(x).astype(int)
+        try:
+            return x[k[k < 4]].sum()
+        except Exception:
+            return x[0] * 3
+
+    plan = planned_ad.compile(f, (np.array([2.0, 1.5, 3.0, 4.0]),))
+    for x in ([1.0, 2.0, 1.3, 0.5], [3.0, -2.0, 1.7, 0.5], [0.0, 1.2, -3.0, 2.5]):
+        assert plan(np.array(x)) == f(np.array(x))
+
+
+def test_mistakes_of_ours_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(*args: Any) -> Any:
+        raise AttributeError("a mistake")
+
+    monkeypatch.setitem(FUNCTIONS, np.hypot, breaks)
+
+    def f(x: Any) -> Any:
+        try:
+            return np.sum(np.hypot(x, 2.0))
+        except Exception:
+            return x[0] * 3
+
+    with pytest.raises(planned_ad.errors.PlannedADError, match=r"the function has caught this.*hypot"):
+        planned_ad.compile(f, (X,), check=False)

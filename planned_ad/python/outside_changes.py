@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .comprehensions import HELPERS
+from .liveness import catches_anywhere
 from .namespace import Namespace
 from .shadows import ShadowClass, ShadowModule, is_library
 from .structure import attributes_of
@@ -28,6 +29,12 @@ MAY_CHANGE = (list, dict, set, bytearray, np.ndarray)  # of what modules of libr
 def codes_met(namespace: Namespace) -> list[types.CodeType]:
     """Of the functions that traced code has met."""
     return [real.__code__ for real, _ in namespace._memo.values() if type(real) is types.FunctionType]
+
+
+def handles_any_error(namespace: Namespace) -> bool:
+    """Whether a function that traced code has met handles errors of kinds that anything may raise."""
+    met = codes_met(namespace)
+    return any(catches_anywhere(code, error) for code in met for error in (TypeError, AttributeError))
 
 
 def names_read(namespace: Namespace) -> list[tuple[dict[str, Any], list[str]]]:

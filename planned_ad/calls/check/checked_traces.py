@@ -20,7 +20,7 @@ from ...trace import Trace, trace
 from .checked import DIFFERS, Checked, Comparison, NotComparable
 from .comparison import Difference
 
-WITH_LOOPS, WITHOUT, WITH_OPAQUE = 0.05, 0.01, 2.0  # seconds that a check may take, at least
+WITH_LOOPS, WITHOUT, WITH_OPAQUE, WITH_HANDLERS = 0.05, 0.01, 2.0, 4.0  # seconds that a check may take, at least
 SHARE = 0.5  # of the time of tracing, which is about a tenth of that of compiling
 SINGLE = 6  # loops that are unrolled one by one, to find those concerned
 OF_A_RUN = ("max_operations", "unroll", "max_steps", "branches")  # options that derivatives share with their function
@@ -145,7 +145,10 @@ def unrolled(
 
 
 def budget(traced: Trace, seconds_of_trace: float) -> float:
-    """Seconds for a check. Without loops less could go unseen, and more with objects that are not looked into."""
+    """Seconds for a check. Without loops less could go unseen, and more with objects that are not looked into, or where
+    errors that are ours are handled as the function's own."""
+    if traced.may_hide_errors:
+        return WITH_HANDLERS
     has_loops = any(isinstance(op, Loop) for op in walk(traced.tape.operations))
     least = WITHOUT if not has_loops else WITH_OPAQUE if traced.meets_opaque else WITH_LOOPS
     return max(least, SHARE * seconds_of_trace)

@@ -306,24 +306,19 @@ def searchsorted(recorder, a, v, side="left", sorter=None):
 
 @implements(np.digitize)
 def digitize(recorder, x, bins, right=False):
-    bins = asarray(recorder, bins)
+    bins = np.asarray(recorder.number_of(bins)) if recorder.is_concrete(bins) else asarray(recorder, bins)
     steps = np.diff(bins)
     rises, falls = np.all(steps >= 0), np.all(steps <= 0)
     message = "bins must be monotonically increasing or decreasing"
     raise_where(recorder, np.logical_not(np.logical_or(rises, falls)), ValueError(message))
     side: Any = "left" if right else "right"
     if recorder.is_concrete(rises) or not recorder.scopes.depth:
-        is_rising = recorder.number_of(rises) if recorder.is_concrete(rises) else truth(recorder, rises)
-        if is_rising:
+        is_known = recorder.is_concrete(rises)
+        if recorder.number_of(rises) if is_known else recorder.outcome(recorder.value_of(rises), "branch"):
             return np.searchsorted(bins, x, side=side)
         return bins.shape[0] - np.searchsorted(bins[::-1], x, side=side)
     found = np.searchsorted(bins, x, side=side), bins.shape[0] - np.searchsorted(bins[::-1], x, side=side)
     return np.where(rises, *found)
-
-
-def truth(recorder: Recorder, value: Any) -> bool:
-    """What a truth is for the example; another trace is for the other."""
-    return bool(recorder.outcome(recorder.value_of(value), "branch"))
 
 
 @implements(np.interp)
@@ -380,10 +375,10 @@ def edges_of(recorder: Recorder, a: Any, bins: Any, span: Any) -> Any:
     if isinstance(bins, str):
         raise unsupported(f"histogram bins chosen by {bins!r}", "say how many bins, or give their edges")
     if recorder.is_array(bins) or np.ndim(bins):
-        edges = asarray(recorder, bins)
+        edges = np.asarray(recorder.number_of(bins)) if recorder.is_concrete(bins) else asarray(recorder, bins)
         message = "`bins` must increase monotonically, when an array"
         raise_where(recorder, np.any(edges[:-1] > edges[1:]), ValueError(message))
-        return edges
+        return asarray(recorder, edges)
     first, last = (np.min(a), np.max(a)) if span is None else span
     if span is not None:
         raise_where(recorder, first > last, ValueError("max must be larger than min in range parameter."))

@@ -34,6 +34,7 @@ from .support import (
     without_axes,
 )
 
+NO_WEIGHT = "Weights sum to zero, can't be normalized"
 # What a further number, `initial=`, is joined to the result by.
 JOIN = {"reduce_sum": "add", "reduce_prod": "multiply", "reduce_max": "maximum", "reduce_min": "minimum"}
 
@@ -293,8 +294,7 @@ def average(recorder, a, axis=None, weights=None, returned=False, *, keepdims=NO
         value, weight = cast(recorder, value, least), cast(recorder, weight, least)
         weight = _weights_along(recorder, weight, value.shape, axis)
         total_weight = reduced(recorder, "reduce_sum", weight, axis, keepdims)
-        message = "Weights sum to zero, can't be normalized"
-        raise_where(recorder, np.any(recorder.result(total_weight) == 0), ZeroDivisionError(message))
+        raise_where(recorder, np.any(recorder.result(total_weight) == 0), ZeroDivisionError(NO_WEIGHT))
         total = reduced(recorder, "reduce_sum", recorder.apply("multiply", value, weight), axis, keepdims)
         result = recorder.apply("divide", total, total_weight)
     if not returned:
@@ -477,12 +477,10 @@ def cov(recorder, m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, 
     weights = 1.0
     for name, own in (("fweights", fweights), ("aweights", aweights)):
         if own is not None:
-            own = asarray(recorder, own)
-            raise_where(recorder, np.any(own < 0), ValueError(f"{name} cannot be negative"))
-            weights = weights * own.astype(dtype)
+            raise_where(recorder, np.any(asarray(recorder, own) < 0), ValueError(f"{name} cannot be negative"))
+            weights = weights * asarray(recorder, own).astype(dtype)
     total = np.sum(weights)
-    message = "Weights sum to zero, can't be normalized"
-    raise_where(recorder, total == 0, ZeroDivisionError(message))
+    raise_where(recorder, total == 0, ZeroDivisionError(NO_WEIGHT))
     x = x - np.sum(x * weights, axis=1, keepdims=True) / total
     lost = 0.0 if not freedom else freedom if aweights is None else freedom * np.sum(weights * aweights) / total
     return shapes.view(recorder, np.dot(x, (x * weights).T) / (total - lost), np.squeeze)

@@ -32,11 +32,11 @@ from .left_behind import LeftBehind
 from .number_sources import require_numbers
 from .promotion import KINDS, dtype_of, operand
 from .recording import Flow
-from .refusals import no_rule, subclass_instead
+from .refusals import MISTAKES, no_rule, subclass_instead
 from .scopes import Scopes, ShortLoop
 from .statement_watch import Watch
 from .storage import Storage
-from .traced import TRACERS, NotAnOperand, Traced, owning
+from .traced import TRACERS, NotAnOperand, Traced, owning, traced_indices
 
 WARNS_AT, MANY_OF_A_LINE = 20_000, 1000  # operations: a second
 NUMBERS = int | float | np.number | np.bool_
@@ -335,9 +335,11 @@ class Recorder:
         """
         try:
             return self._called(function, args, kwargs)
-        except (UnsupportedError, ConversionError):
+        except (UnsupportedError, ConversionError, *MISTAKES) as error:
             numbers = [self._known_integer(a) for a in args], {k: self._known_integer(a) for k, a in kwargs.items()}
             if all(a is b for a, b in zip((*args, *kwargs.values()), (*numbers[0], *numbers[1].values()))):
+                if isinstance(error, MISTAKES):
+                    raise self.unsupported(function) from error
                 raise
         return self._called(function, tuple(numbers[0]), numbers[1])
 
@@ -365,7 +367,7 @@ class Recorder:
         try:
             found = implementation(self, *args, **kwargs)
             return found if self.errors is None else self.errors.of_function(function, items, found)
-        except (NotAnOperand, RecursionError):
+        except NotAnOperand:
             raise self.unsupported(function) from None
         except UnsupportedError as error:
             require_numbers(self, items)
@@ -486,15 +488,3 @@ class Recorder:
         buffer = self.builder.new_buffer("argument", label, array.dtype, view)
         self.example.provide(buffer, array)
         return buffer
-
-
-def traced_indices(items: Any) -> Any:
-    """Arguments with the indices of loops among them as traced integers, and lists that loops have filled as arrays."""
-    kind = type(items)
-    if issubclass(kind, Traced):
-        return items.traced()
-    if kind is tuple or kind is list:
-        return kind(traced_indices(item) for item in items)
-    if kind is dict:
-        return {key: traced_indices(item) for key, item in items.items()}
-    return items

@@ -28,6 +28,9 @@ GENERAL = "Write it with functions that have one (docs/supported.md), or pass it
 CALLBACKS = "f", "fun", "func"  # parameters that are functions, which may know traced values
 DRAWN = "x", "y", "z", "t"  # parameters of ufuncs
 
+# What no function of NumPy's raises of numbers, and the program may take for an error of its own.
+MISTAKES = (AssertionError, AttributeError, NameError, RecursionError)
+
 
 def no_rule(recorder: Recording, function: Any) -> UnsupportedError:
     """The error for a function (or what it is called) that traced values have been given to."""

@@ -190,3 +190,15 @@ class Tracers:
 
 
 TRACERS = Tracers()
+
+
+def traced_indices(items: Any) -> Any:
+    """Arguments with the indices of loops among them as traced integers, and lists that loops have filled as arrays."""
+    kind = type(items)
+    if issubclass(kind, Traced):
+        return items.traced()
+    if kind is tuple or kind is list:
+        return kind(traced_indices(item) for item in items)
+    if kind is dict:
+        return {key: traced_indices(item) for key, item in items.items()}
+    return items

@@ -271,7 +271,8 @@ def _is_within(recorder: Recorder, index: Value, n: int, axis: int) -> Value:
     )
     if inside.shape:
         inside = recorder.apply("reduce_all", inside, axes=tuple(range(len(inside.shape))))
-    if is_caught(IndexError) and not bool(recorder.result(inside)):
+    can_branch = not recorder.scopes.depth or recorder.scopes.loop is not None
+    if can_branch and is_caught(IndexError) and not bool(recorder.result(inside)):
         raise IndexError(f"index out of bounds for {axis_of(axis, n)}")
     return inside
 
