@@ -136,3 +136,14 @@ def test_mistakes_of_ours_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(planned_ad.errors.PlannedADError, match=r"the function has caught this.*hypot"):
         planned_ad.compile(f, (X,), check=False)
+
+
+def test_errors_of_a_function_that_numpy_calls_are_its_own() -> None:
+    def f(x: Any) -> Any:
+        try:
+            return np.sum(np.apply_along_axis(lambda row: row.nothing_of_the_kind, 1, x.reshape(1, 3)))
+        except AttributeError:
+            return x[0] * 3
+
+    plan = planned_ad.compile(f, (X,))
+    assert plan(2 * X) == f(2 * X)

@@ -37,7 +37,7 @@ from ..tape.guards import (
     is_stretch,
     known_outcomes,
     too_many_branches,
-)  # fmt: skip
+)
 from ..tape.interpret import memory_of
 from ..tape.tape import Constant, Guard, walk
 from ..trace import Trace
@@ -58,10 +58,8 @@ MORE_STEPS = 8  # times as many, where the memory for a `while` loop did not do
 MOST_STEPS = 10_000_000
 MOST_EXAMPLE_STEPS = 100_000  # of an example that Python runs, since a test after the loop asks for its numbers
 SEVERAL = 4  # ways through a function that have a trace each, before all of them are to have one
-PASSES_FOR_EACH, MOST_PASSES = (
-    24,
-    500,
-)  # over the function, to have one: the more traces there are, the more it is worth
+PASSES_FOR_EACH = 24  # over the function, to have one for all ways: it is worth more the more there are
+MOST_PASSES = 500
 
 
 class PlanOfTraces(Protocol):

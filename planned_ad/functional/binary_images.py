@@ -53,7 +53,8 @@ def of_truths(recorder: Recorder, name: str, input: Any, *args: Any, **options: 
 
 
 @calls("scipy.ndimage", "label")
-def label(recorder: Recorder, name: str, input: Any, structure: Any = None) -> Any:
+def label(recorder: Recorder, name: str, input: Any, structure: Any = None, **options: Any) -> Any:
+    refuse_options(recorder, name, options, ())
     image = image_of(recorder, input)
     found = by_ndimage(recorder, name, image, (structure,), {}, 1)
     return found[:-1].reshape(image.shape).astype(np.int32), recorder.integer(found[-1])

@@ -86,7 +86,9 @@ def where_it_ends(
 
     `crossings` are counted on.
     """
-    last, which, is_ended = t_new, len(events), False  # type: tuple[Any, Any, Any]
+    last: Any = t_new
+    which: Any = len(events)
+    is_ended: Any = False
     for k, event in enumerate(events):
         if event.most < np.inf:
             crossings[k] = crossings[k] + met[k]

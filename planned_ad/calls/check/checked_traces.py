@@ -147,8 +147,6 @@ def unrolled(
 def budget(traced: Trace, seconds_of_trace: float) -> float:
     """Seconds for a check. Without loops less could go unseen, and more with objects that are not looked into, or where
     errors that are ours are handled as the function's own."""
-    if traced.may_hide_errors:
-        return WITH_HANDLERS
     has_loops = any(isinstance(op, Loop) for op in walk(traced.tape.operations))
     least = WITHOUT if not has_loops else WITH_OPAQUE if traced.meets_opaque else WITH_LOOPS
-    return max(least, SHARE * seconds_of_trace)
+    return max(WITH_HANDLERS if traced.may_hide_errors else least, SHARE * seconds_of_trace)

@@ -32,7 +32,7 @@ from .left_behind import LeftBehind
 from .number_sources import require_numbers
 from .promotion import KINDS, dtype_of, operand
 from .recording import Flow
-from .refusals import MISTAKES, no_rule, subclass_instead
+from .refusals import MISTAKES, is_mistake, no_rule, subclass_instead
 from .scopes import Scopes, ShortLoop
 from .statement_watch import Watch
 from .storage import Storage
@@ -338,7 +338,7 @@ class Recorder:
         except (UnsupportedError, ConversionError, *MISTAKES) as error:
             numbers = [self._known_integer(a) for a in args], {k: self._known_integer(a) for k, a in kwargs.items()}
             if all(a is b for a, b in zip((*args, *kwargs.values()), (*numbers[0], *numbers[1].values()))):
-                if isinstance(error, MISTAKES):
+                if is_mistake(error):
                     raise self.unsupported(function) from error
                 raise
         return self._called(function, tuple(numbers[0]), numbers[1])

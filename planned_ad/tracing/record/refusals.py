@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import sys
+import traceback
 from typing import Any
 
 import numpy as np
 
 from ...errors import UnsupportedError
 from ...python.library_names import library_call, public_name
+from ...python.shadows import is_user_frame
 from .recording import Recording
 
 # By how the name begins.
@@ -30,6 +32,12 @@ DRAWN = "x", "y", "z", "t"  # parameters of ufuncs
 
 # What no function of NumPy's raises of numbers, and the program may take for an error of its own.
 MISTAKES = (AssertionError, AttributeError, NameError, RecursionError)
+
+
+def is_mistake(error: BaseException) -> bool:
+    """Whether it is one of these, and does not come from a function of the program's that NumPy has called."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    return isinstance(error, MISTAKES) and not any(map(is_user_frame, frames))
 
 
 def no_rule(recorder: Recording, function: Any) -> UnsupportedError:
