@@ -12,6 +12,7 @@ from ...tape.tape import Value
 from ..lengths.elements import Length
 from ..record.recorder import Recorder
 from ..values.identity import refuse_truths
+from .filled_lists import assigned_last, could_be_filled, fill_item, is_unset
 from .iteration import Holder, Sequence, once
 from .leaving_tests import follow_exits
 from .letters import refuse_letters
@@ -42,6 +43,24 @@ class LoopFlow:
 
     def lay_down(self, items: TracedList) -> None:
         lay_down_list(self.recorder, items)
+
+    def could_be_filled(self, items: Any) -> bool:
+        return could_be_filled(self.recorder, items)
+
+    def fill(self, items: TracedList, key: Any, value: Any) -> bool:
+        return fill_item(items, key, value)
+
+    def is_unset(self, part: Any) -> bool:
+        return is_unset(part)
+
+    def is_filled(self, items: TracedList) -> bool:
+        return any(map(is_unset, items.parts))
+
+    def has_unset(self, items: TracedList) -> bool:
+        return self.is_filled(items) or could_be_filled(self.recorder, items.parts, items.site)
+
+    def assigned_last(self, items: TracedList, low: int, high: int) -> Any:
+        return assigned_last(items, low, high)
 
     def fits_in_rows(self, items: TracedList) -> bool:
         return self.recorder.scopes.depth > items.depth and fits_in_rows(self.recorder, items)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
 NEST_ELEMENTS, NEST_OPERATIONS = 64, 128  # of short loops in one another that are much code
+MOST_WRITTEN_OUT = 8000  # operations that a short loop may come to, in all the times that it is run
+ALSO_WRITTEN_OUT = 2000  # of those that become loops with it
 TOGETHER = 6  # times as many iterations of short loops in one another are recorded one by one as of one loop
 LEVEL = 1 << 20  # between the sites of the loops that one statement runs
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
@@ -154,6 +156,7 @@ class LoopIterator:
         self.left: LoopTrace | None = None  # a loop over it that data may have left: nobody knows where it is now
         self.operations: list[Operation] | None = None  # where texts are read: what is recorded one by one
         self.most = 0  # of these, before the trace starts again with numbers for the texts
+        self.begun = 0  # how many operations there were when it began, of a short loop
         self.nest: tuple[list[Operation], int] | None = None  # of short loops in one another: where it begins
         self.is_open = (
             True  # neither at its end nor in a loop of its own: it may be asked, and nobody can put that back
@@ -198,7 +201,7 @@ class LoopIterator:
             assert isinstance(self.sequence.length, int)
             return self.sequence.item(index_of(self.recorder, exact(self.sequence.length) + self.position))
         if self.position < 0 or self.position >= self.sequence.length:  # type: ignore[operator]
-            self.recorder.unrolling.pop(id(self), None)
+            self.keep_long(self.recorder.unrolling.pop(id(self), None))
             self.is_open = False
             raise StopIteration
         if self.operations is not None and len(self.operations) > self.most:
@@ -216,6 +219,15 @@ class LoopIterator:
         iterations = math.prod(short.length for short in recorder.unrolling.values())
         if max(sizes, default=0) >= NEST_ELEMENTS and iterations * len(first) > NEST_OPERATIONS:
             recorder.scopes.keep({short.site for short in recorder.unrolling.values()})
+
+    def keep_long(self, short: ShortLoop | None) -> None:
+        """A short loop is recorded as a loop where all that it is run is much code."""
+        if short is None:
+            return
+        recorder = self.recorder
+        recorder.written_out[short.site] += len(recorder.builder.operations) - self.begun
+        if recorder.written_out[short.site] > MOST_WRITTEN_OUT:
+            recorder.scopes.keep({site for site, count in recorder.written_out.items() if count > ALSO_WRITTEN_OUT})
 
     def refuse_left(self) -> None:
         if self.left is not None:
@@ -305,6 +317,7 @@ class LoopIterator:
         elif together and length - first - last > 1:
             is_of_places = says_places_only(frame.f_code.co_filename, frame.f_lineno)
             recorder.unrolling[id(self)] = ShortLoop(site, length, is_of_places)
+            self.begun = len(recorder.builder.operations)
             is_one = all(short.says_places_only for short in recorder.unrolling.values())
             if is_one and math.prod(lengths) > recorder.unroll:
                 self.nest = recorder.builder.operations, len(recorder.builder.operations)

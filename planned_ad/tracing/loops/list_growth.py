@@ -13,6 +13,7 @@ from ...regions.affine import Extent, affine, exact
 from ..record.aliases import Standing, copy_of
 from ..record.lost_variables import Lost
 from .columns import element_form, merged, row_count, stored
+from .filled_lists import LastRows, by_assignment, is_unset, left_after, parts_of_list
 from .form import HandedOn
 from .forms import Count, Unchanged, joined, put_parts
 from .held import is_made_of_attributes, number_type
@@ -32,22 +33,48 @@ class Grown:
     """One such list."""
 
     target: TracedList
-    before: list[Any]  # its parts before the loop
+    before: list[Any]  # its parts before the loop, as far as they have been assigned, in that order
+    rest: list[Any]  # and the others, in the same direction
+    standing: Standing  # of the arrays in it
     form: HandedOn | None = None
     each: int = 0  # elements per iteration
     kept: list[Any] = field(default_factory=list)  # of the parts before, those that stay in front of the column
     first: int = 0  # rows of the column from before the loop
     column: HandedOn | None = None
     rows: int = 0  # of the column
-    standing: Standing = field(default_factory=lambda: Standing(object()))  # of the arrays in it
     begun: list[Any] | None = None  # its parts at the beginning of the pass, where it has grown since
 
     def begin(self, iterations: Extent) -> None:
         self.begun = None
-        rows = self.first + iterations * self.each
-        self.target.parts = list(self.before)
+        assigned, rest = self.before, self.rest
         if self.column is not None:
-            self.target.parts = [*self.kept, Segment(self.column, rows)]
+            rows, column = self.first + iterations * self.each, self.column
+            if self.backwards and rows != self.rows:
+                column = LastRows(column, self.rows - rows)
+            assigned, rest = [*self.kept, Segment(column, rows)], left_after(rest, iterations * self.each)
+        self.target.parts = parts_of_list(assigned, rest, self.backwards)
+
+    @property
+    def backwards(self) -> bool:
+        return bool(self.rest) and self.target.backwards
+
+    @property
+    def assigned(self) -> list[Any]:
+        return by_assignment(self.target.parts, self.backwards)[0]
+
+    @property
+    def begun_with(self) -> list[Any]:
+        """What had been assigned at the beginning of the pass."""
+        return self.assigned if self.begun is None else by_assignment(self.begun, self.backwards)[0]
+
+    def put(self, row: Extent, parts: list[Any]) -> None:
+        """Fill rows in the order of assignments."""
+        assert self.column is not None
+        if not self.backwards:
+            put_parts(self.column, row, parts)
+            return
+        for k, part in enumerate(parts):
+            self.column.put(self.rows - 1 - k - row, part)
 
 
 @dataclass
@@ -60,8 +87,10 @@ class Growth:
     def note(self, grown: TracedList) -> None:
         """Called before a list grows that was made outside of the loop."""
         found = self.lists.get(id(grown))
-        if found is None:
-            found = self.lists[id(grown)] = Grown(grown, list(grown.parts))
+        is_begun = found is not None and not found.rest and any(map(is_unset, grown.parts))
+        if found is None or is_begun:
+            standing = Standing(("list", len(self.lists)))  # the same in all passes over the loops around
+            found = self.lists[id(grown)] = Grown(grown, *by_assignment(grown.parts, grown.backwards), standing)
         if found.begun is None:
             found.begun = list(grown.parts)
 
@@ -74,7 +103,7 @@ class Growth:
     def restore(self) -> None:
         """A pass is over, and the loop is recorded once more, or by itself."""
         for grown in self.lists.values():
-            grown.target.parts = list(grown.before)
+            grown.target.parts = parts_of_list(grown.before, grown.rest, grown.backwards)
             grown.target.drop_pending()
 
     def settle(self) -> None:
@@ -92,7 +121,7 @@ class Growth:
         if not new and grown.column is None and self.grows_around(grown):
             return True  # it was read, and gets longer in a loop around this one
         each = row_count(new)
-        if not self.is_even or each is None:
+        if not self.is_even or each is None or (grown.backwards and any(type(part) is Segment for part in new)):
             raise grown.target.uneven()
         self._know_lists(grown, new)
         form = merged([element_form(loop.recorder, part, loop.depth) for part in new])
@@ -150,8 +179,7 @@ class Growth:
 
     def new(self, grown: Grown) -> list[Any]:
         """What this pass has appended to a list."""
-        parts = grown.target.parts
-        return parts[len(parts if grown.begun is None else grown.begun) :]
+        return grown.assigned[len(grown.begun_with) :]
 
     def may_give(self, read: TracedList) -> bool:
         """Whether a list that is read past its end may turn out to grow in this pass, which is then not the last."""
@@ -193,7 +221,7 @@ class Growth:
         """Record that an iteration's elements go into its rows."""
         assert grown.column is not None
         self._note_copies(grown, new)
-        put_parts(grown.column, grown.first + affine(0, {self.loop.index: grown.each}), new)
+        grown.put(grown.first + affine(0, {self.loop.index: grown.each}), new)
 
     def _note_copies(self, grown: Grown, parts: list[Any]) -> None:
         for part in parts:
@@ -219,14 +247,14 @@ class Growth:
             self._note_copies(grown, first)
             for part in first:
                 self._lend(grown.target, part, always=True)
-            put_parts(grown.column, 0, first)
+            grown.put(0, first)
 
     def _mergeable(self, grown: Grown) -> tuple[list[Any], list[Any]]:
         """The parts from before the loop that stay what they are, and the last ones, which become rows."""
         form = stored(grown.form)
         around = [scope.loop for scope in self.loop.recorder.scopes.open if scope.loop not in (None, self.loop)]
         outer = [loop.growth.lists.get(id(grown.target)) for loop in around]
-        floor = max((len(o.begun) for o in outer if o is not None and o.begun is not None), default=0)
+        floor = max((len(o.begun_with) for o in outer if o is not None and o.begun is not None), default=0)
         k = len(grown.before)
         while form is not None and k > floor and self._fits(form, grown.before[k - 1]):
             k -= 1

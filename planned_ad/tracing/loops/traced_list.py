@@ -55,6 +55,8 @@ class TracedList(ListInTrace):
         self.pending: Any = NOTHING
         self.latest: Any = NOTHING
         self.pending_depth = 0
+        self.pending_at: Extent | None = None  # which item that is, of a list made with its length
+        self.backwards = False  # whether such a list is filled from its end
         self.is_element = False  # made when it was asked for: what is done to it is seen nowhere else
         if site in recorder.scopes.decisions.written:
             recorder.written_lists.append(weakref.ref(self))
@@ -100,7 +102,8 @@ class TracedList(ListInTrace):
 
     def uneven(self) -> BaseException:
         """What to raise where it does not grow evenly: its length is data, from now on."""
-        if self.site in self.recorder.scopes.decisions.lengths or self.is_element:
+        is_filled = self.pending_at is not None or self.recorder.flow.is_filled(self)
+        if self.site in self.recorder.scopes.decisions.lengths or self.is_element or is_filled:
             return super().refuse()
         return self.recorder.flow.uneven(self)
 
@@ -118,9 +121,9 @@ class TracedList(ListInTrace):
             raise self.refuse()
         scopes = self.recorder.scopes
         if scopes.depth > self.depth and scopes.open[-1].loop is None:
-            if self.has_pending:
+            if self.has_pending or self.pending_at is not None:
                 raise self.uneven()
-            self._note()
+            self.note()
             self.pending = self.latest = value
             self.pending_depth = scopes.depth
             return
@@ -139,10 +142,12 @@ class TracedList(ListInTrace):
         if self.is_written:
             self._fill_first()
             raise self.uneven()
-        self._note()
+        if self.recorder.flow.is_filled(self):
+            raise self.refuse()
+        self.note()
         self.parts.extend(parts)
 
-    def _note(self) -> None:
+    def note(self) -> None:
         """Tell the loops around that the list is about to grow."""
         around = self.recorder.scopes.open[self.depth :]
         if any(scope.loop is None for scope in around[:-1]):
@@ -158,10 +163,14 @@ class TracedList(ListInTrace):
         if self.recorder.scopes.depth >= self.pending_depth or type(self.pending) is Lost:
             raise self.uneven()
         value, self.pending = self.pending, NOTHING
-        self.append(value)
+        if self.pending_at is None:
+            self.append(value)
+        else:
+            at, self.pending_at, self.latest = self.pending_at, None, NOTHING
+            self[index_of(self.recorder, at)] = value
 
     def drop_pending(self) -> None:
-        self.pending = NOTHING
+        self.pending, self.pending_at = NOTHING, None
 
     # Reading.
 
@@ -219,6 +228,8 @@ class TracedList(ListInTrace):
         for part in self.parts:
             length = part.length if type(part) is Segment else 1
             if bounds(expression - first)[0] >= 0 and bounds(first + length - 1 - expression)[0] >= 0:
+                if recorder.flow.is_unset(part) and self._may_grow():
+                    break
                 row = index_of(recorder, expression - first)
                 return self._row(part, row) if type(part) is Segment else part
             first = first + length
@@ -264,7 +275,7 @@ class TracedList(ListInTrace):
             self.parts[0].column.write(self, self._in_range(key), value)
         elif type(key) is int and self.is_plain and self.scope is scopes.innermost and not self.is_element:
             self.parts[key] = value
-        else:
+        elif not recorder.flow.fill(self, key, value):
             raise self.lay_down()
 
     def lay_down_where_filled(self) -> None:
@@ -283,10 +294,15 @@ class TracedList(ListInTrace):
         if decisions.filled_first.get(self.site):  # it seemed so
             decisions.filled_first[self.site] = False
             return self.recorder.scopes.restart()
-        if self.site in decisions.written:
+        if self.site in decisions.written or self.site in decisions.filled:
             return self.refuse()
         decisions.written[self.site] = None
         return self.recorder.scopes.restart()
+
+    def _may_grow(self) -> bool:
+        """Whether loops around may turn out to fill it, of which this pass is not the last."""
+        around = self.recorder.scopes.open[self.depth :]
+        return any(scope.loop.growth.may_give(self) for scope in around if scope.loop is not None)
 
     def _elsewhere(self, expression: Extent, total: Extent) -> Any:
         """For an index past the ends in some iterations, or in one part of the list in some and in another in others.
@@ -300,13 +316,15 @@ class TracedList(ListInTrace):
             raise IndexError("list index out of range")
         is_outside = low[0] < 0 or high[0] < 0
         around = [scope.loop for scope in scopes.open[self.depth :] if scope.loop is not None]
-        if is_outside and self.parts and self.is_plain and any(loop.growth.may_give(self) for loop in around):
-            self._note()
+        if not is_outside and self._may_grow() and recorder.flow.has_unset(self):
+            return recorder.flow.assigned_last(self, *scopes.bounds(expression))
+        if is_outside and self.parts and self.is_plain and self._may_grow():
+            self.note()
             return self.parts[-1]
         filling = around[0].scope if is_outside and not self.parts and around else None
         if filling is not None and filling.site is not None and not scopes.decisions.first.get(filling.site):
             raise scopes.peel(filling, first=1)  # which puts something into it
-        if self.is_plain and recorder.is_better_in_memory(self):
+        if self.is_plain and (recorder.is_better_in_memory(self) or recorder.flow.fits_in_rows(self)):
             raise self.lay_down()
         apart = [k for k, part in enumerate(self.parts) if type(part) is not Segment]
         for scope in reversed(scopes.open):

@@ -74,7 +74,7 @@ class Written(HandedOn):
 
     def write(self, owner: TracedList, row: Any, value: Any) -> None:
         if self.memory.ndim > 1 or not is_number(value):
-            raise owner.refuse()
+            raise owner.refuse() if self.memory.ndim > 1 else to_be_filled(owner)
         number = common_number([self.number, Unchanged(value)])
         if number is None or number != self.number or number.types != self.number.types:
             raise again(owner, number)
@@ -101,6 +101,14 @@ def again(owner: TracedList, number: Number | None) -> BaseException:
         return owner.refuse()
     scopes.decisions.written[owner.site] = number
     return scopes.restart()
+
+
+def to_be_filled(owner: TracedList) -> BaseException:
+    """What to raise where something else takes the place of a number: they may all be there in place of such things."""
+    decisions = owner.recorder.scopes.decisions
+    decisions.written.pop(owner.site, None)
+    decisions.filled.add(owner.site)
+    return owner.recorder.scopes.restart()
 
 
 def written_alike(recorder: Recorder, a: Any, b: Any) -> bool:

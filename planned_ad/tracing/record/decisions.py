@@ -81,6 +81,7 @@ class Decisions:
     growing: set[Site] = field(default_factory=set)  # lists that loops fill, by the instruction that makes them
     written: dict[Site, Any] = field(default_factory=dict)  # lists that loops write to, with the form of their numbers
     filled_first: dict[Site, bool] = field(default_factory=dict)  # of these, whether a loop fills them before that
+    filled: set[Site] = field(default_factory=set)  # lists of numbers that are replaced by something else, one by one
     lengths: dict[Site, Any] = field(default_factory=dict)  # lists whose length is data, with the rows of their memory
     plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
     attempt: Attempt | None = None  # to have the length of a list settle in the first iterations of a loop

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 import sys
 import types
@@ -92,6 +93,7 @@ class Recorder:
         self.appended: dict[Site, Any] = {}  # how often lists are appended to whose length is data
         self.verified: set[Site] = set()  # loops of which several passes have been compared
         self.tabled: dict[Site, Line] = {}  # loops whose items are made of plain numbers
+        self.written_out: collections.Counter[Site] = collections.Counter()  # operations of short loops
         self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
         self.copied_lists: set[int] = set()  # of these, what `list` has made of other things
         self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
@@ -420,14 +422,15 @@ class Recorder:
             raise self.scopes.restart()
 
     def lay_down_lists(self) -> None:
-        """An index is asked for its number: lists of numbers are to be memory, unless that was tried for all."""
+        """An index is asked for its number: lists are to be followed or memory, unless that was tried for all."""
         decisions = self.scopes.decisions
-        known = decisions.written.keys() | decisions.plain
+        known = decisions.written.keys() | decisions.plain | decisions.filled
         waiting = [(items, site) for items, site in self.displays.values() if site not in known]
         found = {site for items, site in waiting if self.is_better_in_memory(items)}
-        if found:
+        filled = {site for items, site in waiting if self.flow.could_be_filled(items)} - decisions.growing
+        if found or filled:
             decisions.written |= dict.fromkeys(found)
-            decisions.growing |= found
+            decisions.growing |= found | filled
             raise self.scopes.restart()
 
     def is_better_in_memory(self, items: Any) -> bool:

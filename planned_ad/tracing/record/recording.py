@@ -38,6 +38,9 @@ class Flow(Protocol):
     def iterate(self, length: Any, item: Callable[[Any], Any], holders: tuple[Any, ...] = ()) -> Iterator[Any]:
         """An iterator over `item(0)` to `item(length - 1)`, for which a loop may be recorded once; of these lists."""
 
+    def could_be_filled(self, items: Any) -> bool:
+        """Whether a list has been made with its length, and others take the place of what is in it."""
+
     def fits_in_rows(self, items: Any) -> bool:
         """Whether a list of like items that data choose from can lie in memory."""
 
