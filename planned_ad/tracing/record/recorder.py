@@ -338,16 +338,17 @@ class Recorder:
         try:
             return self._called(function, args, kwargs)
         except (UnsupportedError, ConversionError, *MISTAKES) as error:
-            numbers = [self._known_integer(a) for a in args], {k: self._known_integer(a) for k, a in kwargs.items()}
+            numbers = [self.known_integer(a) for a in args], {k: self.known_integer(a) for k, a in kwargs.items()}
             if all(a is b for a, b in zip((*args, *kwargs.values()), (*numbers[0], *numbers[1].values()))):
                 if is_mistake(error):
                     raise self.unsupported(function) from error
                 raise
         return self._called(function, tuple(numbers[0]), numbers[1])
 
-    def _known_integer(self, item: Any) -> Any:
+    def known_integer(self, item: Any) -> Any:
+        """An argument, a traced integer by its number (a guard)."""
         if type(item) is tuple:
-            found = tuple(map(self._known_integer, item))
+            found = tuple(map(self.known_integer, item))
             return found if any(a is not b for a, b in zip(found, item)) else item
         is_integer = self.is_scalar(item) and not item.is_known and item.dtype.kind in "iu"
         return item.number_for("a function that needs it") if is_integer else item

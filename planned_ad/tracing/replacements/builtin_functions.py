@@ -136,7 +136,8 @@ def _remainder(recorder: Recorder, x: Any, y: Any) -> Any:
     to_next = step - rest
     tied = rest - 2.0 * _by_ufunc(recorder, np.fmod, 0.5 * (size - rest), step)
     found = np.where(rest < to_next, rest, np.where(rest > to_next, -to_next, tied))[()]
-    return _by_ufunc(recorder, np.copysign, 1.0, x) * found.item()
+    found = _by_ufunc(recorder, np.copysign, 1.0, x) * found.item()
+    return np.where(x == 0, x, found)[()].item()
 
 
 def _ldexp(recorder: Recorder, number: Any, exponent: Any) -> Any:
