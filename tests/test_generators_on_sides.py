@@ -109,3 +109,30 @@ def test_generators(name: str, around: str) -> None:
     plain = (lambda a: np.array([f(x) for x in a])) if around == "vectorize" else every
     found = trace(every, (EXAMPLES,), unroll=0)
     np.testing.assert_allclose(replay(found, EXAMPLES)[0], plain(EXAMPLES), rtol=1e-12)
+
+
+def inverses(v, eps):
+    return np.array([0 if abs(t) <= eps else 1 / t for t in v], dtype=float)
+
+
+def in_the_function(x):
+    total = 0.0
+    for k in range(40):
+        total = total * 0.5 + inverses(np.array([x[k % 8] - total]), 0.2).sum()
+    return total
+
+
+def in_the_loop(x):
+    total, kept = 0.0, []
+    for k in range(40):
+        total = total * 0.5 + sum(v if v > 0.3 else v**2 for v in (x[k % 8],))
+        kept.append(max(total if t > 0.5 else 0.1 for t in (x[3],)))
+    return total + sum(kept)
+
+
+@pytest.mark.parametrize("f", [in_the_function, in_the_loop], ids=lambda f: f.__name__)
+def test_a_generator_expression_ends_its_sides(f: Callable) -> None:
+    found = trace(f, (EXAMPLES[0].copy(),))
+    assert not found.unrolled
+    for x in EXAMPLES:
+        np.testing.assert_allclose(replay(found, x.copy())[0], f(x), rtol=1e-13)

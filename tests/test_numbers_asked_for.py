@@ -202,6 +202,10 @@ KEYS = {
     "counted": lambda x: sum(k * n for k, n in Counter(int(v * 3) for v in x).items()) * x[0],
     "generator": lambda x: np.random.default_rng(largest(x)).random() * x[0],
     "linspace": lambda x: np.sum(np.linspace(0, 1, largest(x) + 2) ** 2) * x[0],
+    "arange": lambda x: np.sum(np.sin(np.arange(x[0], 3.0, x[1] * 0.5 + 0.03))) * x[2],
+    "arange down": lambda x: np.arange(2, -x[2], -x[0] - 0.011) @ np.arange(2, -x[2], -x[0] - 0.011),
+    "arange of one": lambda x: np.interp(np.arange(x[0] * 2.5), np.arange(9.0), np.arange(9.0) ** 2 * x[1]).sum(),
+    "arange of none": lambda x: np.arange(x[0] * 0.05, x[1] - 0.5).sum() + x[2] * np.arange(largest(x) + 3).sum(),
     "tile": lambda x: np.sum(np.tile(x, largest(x) + 1)),
     "repeat": lambda x: np.sum(np.repeat(x, largest(x) + 1)),
     "unravel_index": lambda x: np.outer(x, x)[np.unravel_index(np.argmax(np.outer(x, x)), (3, 3))],
@@ -251,6 +255,17 @@ PYTHONS = {
 def test_numbers_as_python_has_them(name: str) -> None:
     for x in EXAMPLES:
         check(PYTHONS[name], x)
+
+
+def test_a_remainder_at_zero() -> None:
+    plan = planned_ad.compile(lambda x: math.remainder(x, 360.0), (3.0,))
+    assert [plan.gradient(x) for x in (3.0, 1e-300, 720.0, 0.0, -0.0)] == [1.0] * 5
+    assert math.copysign(1.0, plan(-0.0)) == -1.0
+
+
+def test_arange_of_another_type_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="dtype"):
+        planned_ad.compile(lambda x: np.arange(x, 3.0, dtype=np.float32).sum(), (0.5,))
 
 
 def test_ranges_that_are_measured_leave_loops_rolled() -> None:

@@ -255,3 +255,27 @@ def running_totals(x):
         if t > 0:
             total += t * v
     return total
+
+
+@program(vector)
+def functions_of_variables_measured_in_the_loop(c):
+    x = np.zeros(len(c))
+    for _ in range(30):
+        step = c - x * np.eye(len(c)).sum()
+        if step @ step < 1e-10:
+            break
+        phi = lambda z: c @ z + 0.1 * z @ z  # noqa: E731
+        x = x + 0.1 * step * np.tanh(phi(x))
+    return c @ x
+
+
+@program(vector)
+def functions_of_variables_that_change(c):
+    d, total, kept = c, 0.0, None
+    for _ in range(30):
+        total = total + len(d) * 0.01
+        f = lambda z: d[0] * z  # noqa: E731
+        total = total * 0.5 + f(c[1]) + (0.0 if kept is None else kept(c[2]))
+        d = d * 0.9
+        kept = f
+    return total

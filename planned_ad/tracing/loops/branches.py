@@ -7,6 +7,7 @@ the rest of the body is recorded the same whichever side was taken. Passes go on
 
 from __future__ import annotations
 
+import dis
 import itertools
 import sys
 import types
@@ -455,6 +456,9 @@ class Branches:
                 splits.follow_raise(self.recorder, frame, [(a.site, a.extent) for a in sides])
             for active in sides:
                 self.follow_return(active)
+        elif event == "return" and is_at_its_end(frame):
+            while self.active and self.active[-1].frame is frame:
+                self.close()
         elif event == "return" and any(active.frame is frame for active in self.active):
             found = self.taken_by.get(frame)
             if found is None:
@@ -484,6 +488,12 @@ class Branches:
 def is_copy(form: HandedOn) -> bool:
     """Whether arrays are copied in this form."""
     return any(isinstance(leaf, Array) for leaf in form.leaves())
+
+
+def is_at_its_end(frame: types.FrameType) -> bool:
+    """Whether it is that of a generator expression which has given its last item."""
+    code = frame.f_code
+    return code.co_name == "<genexpr>" and dis.opname[code.co_code[frame.f_lasti]].startswith("RETURN_")
 
 
 def running(frame: types.FrameType) -> list[types.FrameType]:

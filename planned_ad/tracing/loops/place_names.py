@@ -40,6 +40,7 @@ class PlaceNames:
 def place_names(state: State, origin: State, known: dict[Any, int]) -> PlaceNames:
     """Of what `state` leads to and `origin` did not; `known` are the names of all moments, by the ways."""
     before, ways, found = origin.owners(), dict[int, Any](), PlaceNames()
+    there = before | {id(value) for _, value in origin.values.values()}
     for (root, _, _), (place, value) in state.values.items():
         owner = id(place.owner)
         if place.kind == "local":
@@ -53,4 +54,7 @@ def place_names(state: State, origin: State, known: dict[Any, int]) -> PlaceName
                 found.owners[name] = place.owner
             way = (around, place.kind, place.key)
         ways.setdefault(id(value), way)
+        if getattr(type(value), "is_traced_list", False) and id(value) not in found.names and id(value) not in there:
+            found.names[id(value)] = name = known.setdefault(ways[id(value)], MADE + len(known))
+            found.owners[name] = value  # which has a place as soon as a side appends to it
     return found
