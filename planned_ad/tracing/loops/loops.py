@@ -199,10 +199,8 @@ class LoopTrace:
         return True
 
     def lasting(self, made: dict[Key, tuple[Place, Any]]) -> dict[Key, tuple[Place, Any]]:
-        """Of places that are new, those that are there in the next pass: not of objects that this one has made.
-
-        Nor variables that a new function shares with one that runs, and which hold what they did before the loop.
-        """
+        """Of places that are new, those that are there in the next pass: not of objects that this one has made."""
+        # Nor what a new function shares with one that runs, and holds what it did before the loop.
         held = {(key[2], id(value)) for key, (place, value) in self.origin.values.items() if place.kind == "local"}
         made = {k: (p, v) for k, (p, v) in made.items() if p.kind != "cell" or (p.name, id(v)) not in held}
         owners = {id(place.owner) for place, _ in made.values() if place.kind == "attribute"} - self.there_before

@@ -215,7 +215,8 @@ def arange(recorder, start, stop=None, step=1, dtype=None, *, device=None, like=
     start, stop = (0, start) if stop is None else (start, stop)
     start, stop, step = (recorder.known_integer(end) for end in (start, stop, step))
     if recorder.is_concrete((start, stop, step)):
-        return recorder.concrete(np.arange(start, stop, step, dtype))
+        start, stop, step = recorder.plain((start, stop, step))
+        return recorder.concrete(np.arange(start, stop, step, dtype=dtype))
     kind = recorder.result_type(start, stop, step)
     if dtype is not None and np.dtype(dtype) != kind:
         refuse("arange", dtype=dtype)
