@@ -99,6 +99,7 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "subtract reduce": lambda x: np.subtract.reduce(x.reshape(2, 3)),
     "hypot accumulate": lambda x: np.hypot.accumulate(x),
     "add reduceat": lambda x: np.add.reduceat(x, [0, 2, 1]),
+    "add reduceat of many": lambda x: np.add.reduceat(np.outer(x, x), [0, 2, 1, 1, 4, 5, 0, 3] * 6, axis=1)[:3],
     "at": added_in_turns,
     "a list": lambda x: np.exp([x[0], [x[1]][0], 2.0]) + np.maximum.reduce([x[:3], x[3:]]),
     "like a list": lambda x: np.ones_like([x[0], x[1]]) * x[2] + np.full_like([x[0], 1.0], x[3]),

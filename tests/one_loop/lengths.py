@@ -231,3 +231,23 @@ def argmax_if(x):
             s -= x[i] ** 2
         s += np.sum(x[i:k]) + np.sum(x[i:]) * 0.5
     return s
+
+
+@program(vector)
+def options_by_a_tree(x):
+    n, up, down = 12, np.exp(0.1 * abs(x[0])), np.exp(-0.1 * abs(x[0]))
+    values = np.maximum(1.0 + x[1] - up ** np.arange(n, -n - 1, -2.0), 0.0)
+    for i in range(n - 1, -1, -1):
+        prices = up ** np.arange(i, -i - 1, -2.0)
+        values = np.maximum(0.99 * (0.5 * values[:-1] + 0.5 * values[1:]), 1.0 + x[1] - prices * down)
+    return values[0]
+
+
+@program(vector)
+def steps_of_ranges(x):
+    s = 0.0
+    for i in range(3, 15):
+        down, halves, evens = np.arange(i, -i, -1), np.arange(0, i, 0.5), np.arange(2 * i, 0, -2, dtype=float)
+        tenths = np.arange(i * 2, i * 2 + 6, 0.1)
+        s = s * 0.5 + np.sum(np.sin(down * x[0])) + halves @ halves * x[1] + evens.mean() * x[2] + tenths[-1] * x[3]
+    return s

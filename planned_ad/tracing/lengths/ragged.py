@@ -5,13 +5,15 @@ They are values with ragged axes on the tape, laid out by the most that an exten
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ...python.source import Line
-from ...regions.affine import Affine, Extent, Ragged, exact, ragged
+from ...regions.affine import Affine, Extent, Ragged, affine, exact, ragged
 from ...regions.regions import Region, View, contiguous
 from ...tape.tape import Buffer, Value
 from ..numpy_functions.contraction import pair
@@ -192,6 +194,9 @@ def flip(a: RaggedArray, axis: Any = None) -> RaggedArray:
 
 
 def where(recorder: Recorder, condition: Any, a: Any, b: Any) -> Any:
+    condition, a, b = operands = with_first_lengths(recorder, (condition, a, b))
+    if not any(type(item) is RaggedArray for item in operands):
+        return recorder.call(np.where, operands, {})
     values = [recorder.value_of(condition, np.bool_), *_of_one_type(recorder, a, b)]
     shape = common_shape([v.shape for v in values], recorder)
     return recorder.result(
@@ -208,11 +213,41 @@ def ragged_like(a: RaggedArray, number: float, dtype: Any) -> Any:
     return filled(a.recorder, a.view.shape, number, dtype)
 
 
+def with_first_lengths(recorder: Recorder, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Beside a known length, in the first pass over a loop's body: what has that length in the first iteration.
+
+    The other one may turn out to move as well, when it is handed on. There is another pass in which it has to.
+    """
+    shapes = [item.view.shape if type(item) is RaggedArray else getattr(item, "shape", ()) for item in operands]
+    rank = max(map(len, shapes))
+    columns = [{s[k - rank + len(s)] for s in shapes if k - rank + len(s) >= 0} - {1} for k in range(rank)]
+    if all(len(extents) < 2 for extents in columns):
+        return operands
+    moving = {index for extents in columns for n in extents if isinstance(n, Ragged) for index, _ in n.expression.terms}
+    loops = [scope.loop for scope in recorder.scopes.open if scope.index in moving and scope.loop is not None]
+    if len(loops) < len(moving) or any(loop.passes > 1 for loop in loops):
+        return operands
+    first = {n: n.expression.constant if isinstance(n, Ragged) else n for extents in columns for n in extents}
+    if any(len({first[n] for n in extents}) > 1 for extents in columns):
+        return operands
+    for loop in loops:
+        loop.branches.restate()
+    return tuple(
+        recorder.empty(tuple(first.get(n, n) for n in item.view.shape), item.dtype)
+        if type(item) is RaggedArray
+        else item
+        for item in operands
+    )
+
+
 def elementwise(recorder: Recorder, ufunc: np.ufunc, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """A ufunc of arrays with ragged extents."""
     out = options.pop("out", None)
     if out is not None and options.get("where", True) is not True:
         raise refused(recorder, f"calls {ufunc.__name__}, in this way, with", MOVED)
+    operands = with_first_lengths(recorder, operands) if out is None else operands
+    if out is None and not any(type(item) is RaggedArray for item in operands):
+        return record_ufunc(recorder, ufunc, operands, **options)
     result = record_ufunc(recorder, ufunc, operands, common=lambda shapes: common_shape(shapes, recorder), **options)
     if out is None:
         return result
@@ -256,13 +291,29 @@ def places_below(recorder: Recorder, extent: int) -> Any:
 
 
 def ranged(recorder: Recorder, start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
-    """`numpy.arange`, of integers next to each other, for bounds that are loop indices."""
+    """`numpy.arange` for bounds that are loop indices, where all of these change the length by whole numbers."""
     start, stop = (0, start) if stop is None else (start, stop)
     first, end = expression_of(start), expression_of(stop)
-    if step not in (1, -1) or first is None or end is None or dtype not in (None, int, np.int64):
+    length = None
+    if first is not None and end is not None and isinstance(step, int | float) and step == step and step:
+        length = steps_within(end - first, step)
+    if length is None or recorder.scopes.bounds(length)[0] < 0 or dtype not in (None, int, np.int64, float):
         raise refused(recorder, "makes, with such a step or type,", MOVED)
-    length = (end - first) * step
-    return places_below(recorder, ragged(recorder.scopes.capacity(length), length)) * step + start
+    places = places_below(recorder, ragged(recorder.scopes.capacity(length), length))
+    found = places * step + start if step == int(step) else places * ((start + step) - start) + start
+    return found if dtype is None else found.astype(dtype)
 
 
+def steps_within(span: Extent, step: float) -> Extent | None:
+    """How many steps there are below a span; None where that is no expression of the indices, to the last bit."""
+    if isinstance(span, int):
+        return math.ceil(span / step)
+    exact_step = Fraction(step)
+    each = [(index, coefficient / exact_step) for index, coefficient in span.terms]
+    if exact_step.denominator > FINEST or any(number.denominator > 1 for _, number in each):
+        return None
+    return affine(math.ceil(span.constant / exact_step), {index: int(number) for index, number in each})
+
+
+FINEST = 1 << 20  # parts of one of which a step may be
 MAKERS: dict[Any, Any] = {np.arange: ranged, np.zeros: maker(0.0), np.ones: maker(1.0), np.empty: maker(0.0)}

@@ -16,6 +16,8 @@ from ..record.dispatch import FUNCTIONS, METHODS, WITH_FUNCTION
 from ..record.recorder import Recorder
 from .support import NO_VALUE, asarray, axes_of, axis_of, deliver, unsupported
 
+MOST_PARTS = 32  # of an array for `reduceat` that are summed as arrays of their own
+
 
 def reduce_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[str, Any]) -> Any:
     """`ufunc.reduce(array, axis, dtype, out, keepdims, initial, where)`, from the first element to the last."""
@@ -96,12 +98,25 @@ def reduceat_any(recorder: Recorder, ufunc: np.ufunc, array: Any, options: dict[
     if begins.size and not (begins.min() >= 0 and begins.max() < count):
         wrong = next(b for b in begins if not 0 <= b < count)
         raise IndexError(f"index {wrong} out-of-bounds in {ufunc.__name__}.reduceat [0, {count})")
+    if ufunc is np.add and begins.size > MOST_PARTS:
+        found = np.moveaxis(sums_of_parts(lines, begins, count), 0, axis)
+        return deliver(recorder, recorder.value_of(found), options.get("out"))
     ends = [*begins[1:].tolist(), count]
     parts = [
         reduce_any(recorder, ufunc, lines[b:e], {"axis": 0}) if b < e else lines[b]
         for b, e in zip(begins.tolist(), ends)
     ]
     return deliver(recorder, recorder.value_of(np.stack(parts, axis)), options.get("out"))
+
+
+def sums_of_parts(lines: Any, begins: np.ndarray, count: int) -> Any:
+    """Many of them: the first of each, and to it those up to the next, one by one."""
+    others = np.maximum(np.append(begins[1:], count) - begins, 1) - 1
+    first = np.repeat(np.cumsum(others) - others, others)
+    rows = np.repeat(begins, others) + 1 + np.arange(others.sum()) - first
+    total = lines[begins]
+    np.add.at(total, np.repeat(np.arange(begins.size), others), lines[rows])
+    return total
 
 
 def at_any(recorder: Recorder, ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
