@@ -279,3 +279,15 @@ def functions_of_variables_that_change(c):
         d = d * 0.9
         kept = f
     return total
+
+
+@program(matrix)
+def sweeps_by_turns(A):
+    u, v, n = A.copy(), A.copy(), len(A)
+    for _ in range(20):
+        for i in range(1, n - 1):
+            for j in range(1, n - 1):
+                c = u[i, j]
+                v[i, j] = c + 0.1 * (u[i + 1, j] - c)
+        u, v = v, u
+    return np.sum(u**2) + c

@@ -34,6 +34,7 @@ from .loop_aliases import LoopCopies
 from .moving_lengths import has_even_length, place_for
 from .none_or_value import NoneOrValue
 from .passes import Comparison
+from .place_names import lasting_places
 from .recorded_loop import WaysOut
 from .settling import settles
 from .state import Key, Place, State, capture, met_in_loop, was_assigned, write_state
@@ -170,6 +171,7 @@ class LoopTrace:
         settled = self.copies.settled() and grown
         if self.period == 1 and failed and self.rotated(failed):
             self.branches.forget()
+            self.know_made(now)
             self.discard()
             self.begin()
             return True
@@ -188,24 +190,19 @@ class LoopTrace:
             self.comparison.forget()
         if failed or not settled or self.scope.promotes or self.retyped():
             self.branches.forget()
-        made = {key: found for key, found in now.values.items() if key not in self.origin.values}
-        met = met_in_loop(self.recorder.namespace, made)
-        self.origin.values.update(met)
-        lasting = self.lasting(made).items()
-        self.made |= {key: found for key, found in lasting if was_assigned(*found) and key not in met}
+        self.know_made(now)
         self.discard()
         self.prepare()
         self.begin()
         return True
 
-    def lasting(self, made: dict[Key, tuple[Place, Any]]) -> dict[Key, tuple[Place, Any]]:
-        """Of places that are new, those that are there in the next pass: not of objects that this one has made."""
-        # Nor what a new function shares with one that runs, and holds what it did before the loop.
-        held = {(key[2], id(value)) for key, (place, value) in self.origin.values.items() if place.kind == "local"}
-        made = {k: (p, v) for k, (p, v) in made.items() if p.kind != "cell" or (p.name, id(v)) not in held}
-        owners = {id(place.owner) for place, _ in made.values() if place.kind == "attribute"} - self.there_before
-        own = owners - self.recorder.namespace.behind(owners).keys()
-        return {key: found for key, found in made.items() if id(found[0].owner) not in own}
+    def know_made(self, now: State) -> None:
+        """Note the variables that this pass has made."""
+        made = {key: found for key, found in now.values.items() if key not in self.origin.values}
+        met = met_in_loop(self.recorder.namespace, made)
+        self.origin.values.update(met)
+        lasting = lasting_places(self.recorder, self.origin, self.there_before, made).items()
+        self.made |= {key: found for key, found in lasting if was_assigned(*found) and key not in met}
 
     def begun_without(self, name: str) -> BaseException | None:
         """What to raise where a variable is read that only some iterations may have given a value; None where it stays.

@@ -7,9 +7,12 @@ program, but belong to another object in each pass.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .state import Key, Place, State
+
+if TYPE_CHECKING:
+    from ..record.recorder import Recorder
 
 MADE = 1 << 62  # more than any identity
 
@@ -58,3 +61,15 @@ def place_names(state: State, origin: State, known: dict[Any, int]) -> PlaceName
             found.names[id(value)] = name = known.setdefault(ways[id(value)], MADE + len(known))
             found.owners[name] = value  # which has a place as soon as a side appends to it
     return found
+
+
+def lasting_places(
+    recorder: Recorder, origin: State, there_before: set[int], made: dict[Key, tuple[Place, Any]]
+) -> dict[Key, tuple[Place, Any]]:
+    """Of places that are new, those that are there in the next pass: not of objects that this one has made."""
+    # Nor what a new function shares with one that runs, and holds what it did before the loop.
+    held = {(key[2], id(value)) for key, (place, value) in origin.values.items() if place.kind == "local"}
+    made = {k: (p, v) for k, (p, v) in made.items() if p.kind != "cell" or (p.name, id(v)) not in held}
+    owners = {id(place.owner) for place, _ in made.values() if place.kind == "attribute"} - there_before
+    own = owners - recorder.namespace.behind(owners).keys()
+    return {key: found for key, found in made.items() if id(found[0].owner) not in own}
