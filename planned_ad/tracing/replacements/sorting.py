@@ -58,6 +58,12 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
             items.kind = list
             items.sort(reverse=reverse)
             return items
+        column = None if is_plain or key is not None else column_of(recorder, items)
+        if column is not None and column.memory.shape[0] > recorder.unroll:
+            recorder.mark()
+            order = positions_in_order(recorder, [column.memory], reverse)
+            column = replace(column, memory=column.memory[order])
+            return TracedList(recorder, site, [Segment(column, column.memory.shape[0])])
         items = list(items)
         keys = items if key is None else [key(item) for item in items]
         form = None if is_plain else common_form(recorder, items)
@@ -71,6 +77,17 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
         return items_in_rows(recorder, site, column, len(items))
 
     return {id(sorted): in_order, id(sort): put_in_order}
+
+
+def column_of(recorder: Recorder, items: Any) -> Number | None:
+    """Numbers that lie in memory already: those of an array, or of a list that a loop has filled."""
+    if recorder.is_array(items) and items.ndim == 1 and items.dtype.kind in "fi":
+        return Number(items.dtype, False, memory=items)
+    if type(items) is not TracedList or len(items.parts) != 1 or type(items.parts[0]) is not Segment:
+        return None
+    column = items.parts[0].column
+    is_known = type(column) is Number and not column.types and items.parts[0].length == column.memory.shape[0]
+    return column if is_known else None
 
 
 def common_form(recorder: Recorder, items: Sequence[Any]) -> HandedOn | None:
@@ -98,9 +115,9 @@ def numbers_of(recorder: Recorder, keys: Sequence[Any]) -> list[list[Any]] | Non
     return [list(column) for column in zip(*rows)]
 
 
-def positions_in_order(recorder: Recorder, columns: Sequence[Sequence[Any]], reverse: bool) -> Any:
-    """The positions of items in order; equal ones stay as they were, also in reverse."""
-    arrays = [recorder.call(np.array, (column,), {}) for column in columns]
+def positions_in_order(recorder: Recorder, columns: Sequence[Any], reverse: bool) -> Any:
+    """The positions of items, by lists or arrays of numbers, in order; equal ones stay as they were, also in reverse."""
+    arrays = [recorder.call(np.array, (column,), {}) if type(column) is list else column for column in columns]
     for array in arrays:
         holds = elementwise(recorder, np.equal, (array, array)).all()
         recorder.scopes.require_after(recorder.value_of(holds), "bounds", NO_NAN)
