@@ -42,6 +42,7 @@ from .differentiate.keep.sources import overwritten, read_again
 from .passes.early_uses import use_early
 from .passes.reciprocals import multiply_by_reciprocals
 from .planning.anchors import Anchors, decide_anchors
+from .planning.last_bits import mark_exact
 from .planning.layout import lay_out, lifetimes_in
 from .planning.placement import Placement
 from .planning.placing import place
@@ -73,6 +74,7 @@ def plan_as_it_is(tape: Tape, blocked: tuple[BlockedRows, ...] = ()) -> MemoryPl
     tape = use_early(multiply_by_reciprocals(tape))
     anchors = decide_anchors(tape)
     placement = place(tape, anchors)
+    mark_exact(placement.steps)
     used, _ = lifetimes_in(placement.steps)
     sizes = {}
     for memory in used:

@@ -257,10 +257,23 @@ def test_numbers_as_python_has_them(name: str) -> None:
         check(PYTHONS[name], x)
 
 
-def test_a_remainder_at_zero() -> None:
-    plan = planned_ad.compile(lambda x: math.remainder(x, 360.0), (3.0,))
-    assert [plan.gradient(x) for x in (3.0, 1e-300, 720.0, 0.0, -0.0)] == [1.0] * 5
-    assert math.copysign(1.0, plan(-0.0)) == -1.0
+REMAINDERS = {
+    "remainder": lambda x: math.remainder(x, 360.0),
+    "fmod": lambda x: math.fmod(x, 360.0),
+    "NumPy's fmod": lambda x: np.fmod(x, -360.0),
+    "modf": lambda x: math.modf(x)[0],
+    "NumPy's modf": lambda x: np.modf(x)[0],
+}
+
+
+@pytest.mark.parametrize("name", REMAINDERS)
+def test_remainders_at_zero(name: str) -> None:
+    """Where they are zero, as their argument is or one of whole periods, they have its sign and the slope of one."""
+    f = REMAINDERS[name]
+    plan = planned_ad.compile(f, (3.3,))
+    for x in (3.3, -3.3, 1e-300, 720.0, -720.0, 0.0, -0.0):
+        assert plan.gradient(x) == 1.0, x
+        assert (plan(x), math.copysign(1.0, plan(x))) == (f(x), math.copysign(1.0, f(x)))
 
 
 def test_arange_of_another_type_is_refused() -> None:

@@ -145,6 +145,35 @@ def test_missing_data(name, is_argument):
     np.testing.assert_allclose(planned_ad.hvp(f)(ABOUT, DATA, ABOUT), second, atol=1e-8)
 
 
+LAYERS = np.array([np.inf, 100.0, 80.0, np.inf])
+INDICES = np.array([1.0, 2.2 + 0.05j, 3.3 + 0.3j, 1.0])
+
+
+def phases(x):
+    delta = 2 * np.pi * INDICES.real / x * LAYERS
+    return np.cos(delta[1]) * np.cos(delta[2])
+
+
+def complex_phases(x):
+    delta = 2 * np.pi * INDICES / x * LAYERS
+    return (np.exp(1j * delta[1]) * np.exp(1j * delta[2])).real
+
+
+def thicknesses_in_a_list(x):
+    d = [np.inf, x, 0.5 * x, np.inf]
+    delta = np.array([1.0, 2.2, 3.3, 1.0]) / x**2 * np.array(d)
+    return np.cos(delta[1] * 90.0) * np.cos(delta[2] * 90.0)
+
+
+@pytest.mark.parametrize("f", [phases, complex_phases, thicknesses_in_a_list])
+def test_infinite_numbers_of_the_program(f):
+    """Of which it uses nothing: layers without an end."""
+    gradient = planned_ad.grad(f)
+    np.testing.assert_allclose(gradient(500.0), (f(500.001) - f(499.999)) / 2e-3, rtol=1e-6)
+    second = (gradient(500.001) - gradient(499.999)) / 2e-3
+    np.testing.assert_allclose(planned_ad.hvp(f)(500.0, 1.0), second, rtol=1e-6)
+
+
 def test_a_question_asked_of_all_elements_adds_nothing():
     def f(x):
         return np.inf if np.isnan(x).any() or not np.all(np.isfinite(x)) else np.sum(x * np.sin(x))

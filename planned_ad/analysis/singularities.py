@@ -5,7 +5,8 @@ infinite or nan (a *strong zero*). Where a factor may be that, `strengthened` wr
 is added. Overflow, as of `exp`, does not count: of finite operands only rows that name `poles` give other numbers.
 
 Missing data are nan from the beginning: in arrays of the program's own that hold one, and in what it tests for nan to
-leave elements out (`np.nansum((x - data) ** 2)`), and so in what that is made of.
+leave elements out (`np.nansum((x - data) ** 2)`), and so in what that is made of. So are numbers of the program's own
+that are infinite (layers without an end: `k * [inf, d, inf]`).
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class Singularities:
         if isinstance(op, Constant):
             if op.data.dtype.kind in "fiu":
                 self.sign(op.out, bool((op.data > 0).all()), bool((op.data >= 0).all()))
+            if not holds_finite(op.data):
+                self.suspect.add(op.out.id)
         elif isinstance(op, Load):
             if op.region.buffer in self.suspect_memory:
                 self.suspect.add(op.out.id)
@@ -144,7 +147,8 @@ def singularities(operations: tuple[Operation, ...], buffers: Sequence[Buffer]) 
 def suspect_missing(found: Singularities, every: Sequence[Operation], buffers: Sequence[Buffer]) -> None:
     """Suspect arrays that hold nan, and what is tested for it to be left out, with all that this is made of."""
     read = {op.region.buffer for op in every if isinstance(op, Load)}
-    found.suspect_memory |= {id for id in read if has_nan(buffers[id].array)}
+    found.suspect_memory |= {id for id in read if not holds_finite(buffers[id].array)}
+    found.suspect |= {op.out.id for op in every if isinstance(op, Constant) and not holds_finite(op.data)}
     users: dict[int, list[Operation]] = defaultdict(list)
     tests = [op for op in every if isinstance(op, Apply) and op.primitive in TESTS]
     for op in every if tests else ():
@@ -162,11 +166,11 @@ def suspect_missing(found: Singularities, every: Sequence[Operation], buffers: S
                 found.suspect.add(op.value.id)
 
 
-def has_nan(array: np.ndarray | None) -> bool:
+def holds_finite(array: np.ndarray | None) -> bool:
     if array is None or array.dtype.kind not in "fc":
-        return False
+        return True
     with np.errstate(all="ignore"):
-        return bool(np.isnan(np.sum(array)))
+        return bool(np.isfinite(np.sum(array * 0)))  # of which each is zero, or nan
 
 
 def selects(flags: Value, users: Mapping[int, Sequence[Operation]]) -> bool:

@@ -276,7 +276,7 @@ def shape_of(nest: Nest) -> tuple[object, list[Memory]]:
 
     items = tuple(map(numbered, nest.items))
     spills = tuple((register, numbered(write)) for register, write in nest.spills.items())
-    return (nest.domain, items, spills, nest.ordered), list(memories)
+    return (nest.domain, items, spills, nest.ordered, nest.exact), list(memories)
 
 
 def contractions(steps: Sequence[Step]) -> Iterator[LibraryStep]:
@@ -336,6 +336,8 @@ def cut_block(step: Step) -> list[Step]:
                 dtype = step.items[k].dtype  # type: ignore[union-attr]
                 names[k] = part.add(Read(memory=SCRATCH, view=place[k], dtype=dtype), step.lines[k])
         names[number] = part.add(renamed(item, names), step.lines[number])
+        if number in step.exact:
+            part.exact |= {names[number]}
         if number in step.spills:
             write = step.spills[number]
             part.spills[names[number]] = renamed(write, names)  # type: ignore[assignment]

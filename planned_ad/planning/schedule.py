@@ -115,6 +115,7 @@ class Nest:
     """Items run at each index of `domain`; `ordered` where the order of indices matters (scatter).
 
     A ragged extent of the domain ends where its expression says in the iteration that the loops around are in.
+    `exact`: the items of which each product and sum is rounded by itself; see `last_bits`.
     """
 
     domain: tuple[int, ...]
@@ -123,6 +124,7 @@ class Nest:
     spills: dict[int, Write] = field(default_factory=dict)  # registers that other steps read: written when computed
     ordered: bool = False
     sweep: str = "primal"
+    exact: frozenset[int] = frozenset()
 
     def add(self, item: Item, line: Line) -> int:
         self.items.append(item)

@@ -2,20 +2,18 @@
 
 `emit(builder, name, operands, dtype, operand_dtype, parameters)` returns the register of the result. Products
 and sums may be contracted to fused multiply-adds; nothing else is relaxed. Of what a choice hangs on not even that
-(`decisive_items`).
+(`planning.last_bits`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
-from ...analysis.cost import hangs_on_a_bit
-from ...planning.schedule import Compute, Item, Reduce
 from ..llvm.types import constant, register_type, value_unless
 from . import vector_functions as vecmath
 from .notation import declare, suffix
@@ -40,22 +38,6 @@ BITWISE = {
     "bitwise_or": "or_",
     "bitwise_xor": "xor",
 }
-
-
-def decisive_items(items: Sequence[Item]) -> frozenset[int]:
-    """The items of a nest whose last bit may decide what is computed from them.
-
-    Contracted or not as the code around them happens to be, they could decide one way in the primal and another way
-    where the reverse sweep computes them again. Rounded one by one they decide as NumPy does, everywhere.
-    """
-    found: set[int] = set()
-    for number in range(len(items) - 1, -1, -1):
-        item = items[number]
-        if isinstance(item, Compute) and (number in found or hangs_on_a_bit(item.primitive, item.dtype)):
-            found.update(item.operands)
-        elif isinstance(item, Reduce) and hangs_on_a_bit(item.operation, item.dtype):
-            found.add(item.source)
-    return frozenset(found)
 
 
 def lanes_of(value: ir.Value) -> int:

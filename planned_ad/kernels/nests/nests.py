@@ -57,7 +57,6 @@ class NestEmitter:
     rows: RowSums = field(default_factory=RowSums)
     extents: list[int | ir.Value] = field(default_factory=list)  # of the axes, in this iteration of the loops around
     indices: list[ir.Value] = field(default_factory=list)
-    decisive: frozenset[int] = frozenset()
     columns: dict[int, Columns] = field(default_factory=dict)  # of items that are made together
     lanes: int = 1
 
@@ -69,7 +68,6 @@ class NestEmitter:
             self.fill(nest.items[number])
         self.level = item_levels(nest, self.axes)
         self.columns = column_reads(nest, self.axes) | column_writes(nest, self.axes)
-        self.decisive = elementwise.decisive_items(nest.items)
         if 0 in nest.domain:
             return
         depth = len(self.axes)
@@ -355,7 +353,7 @@ class NestEmitter:
         if isinstance(item, Compute):
             operands = [register(k) for k in item.operands]
             source = self.nest.items[item.operands[-1]].dtype  # type: ignore[union-attr]
-            parameters, contract = dict(item.parameters), number not in self.decisive
+            parameters, contract = dict(item.parameters), number not in self.nest.exact
             return elementwise.emit(builder, item.primitive, operands, item.dtype, source, parameters, contract)
         if isinstance(item, Read):
             offset, stride = self.offset(number, item.view, depth), self.inner_stride(number, depth)

@@ -58,12 +58,12 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
             items.kind = list
             items.sort(reverse=reverse)
             return items
-        column = None if is_plain or key is not None else column_of(recorder, items)
-        if column is not None and column.memory.shape[0] > recorder.unroll:
+        column = None if is_plain or key is not None else numbers_in_memory(recorder, items)
+        memory: Any = None if column is None else column.memory
+        if column is not None and len(memory) > recorder.unroll:
             recorder.mark()
-            order = positions_in_order(recorder, [column.memory], reverse)
-            column = replace(column, memory=column.memory[order])
-            return TracedList(recorder, site, [Segment(column, column.memory.shape[0])])
+            memory = memory[positions_in_order(recorder, [memory], reverse)]
+            return TracedList(recorder, site, [Segment(replace(column, memory=memory), len(memory))])
         items = list(items)
         keys = items if key is None else [key(item) for item in items]
         form = None if is_plain else common_form(recorder, items)
@@ -72,22 +72,22 @@ def sorting_replacements(recorder: Recorder) -> dict[int, object]:
             order = builtins.sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
             return [items[k] for k in order]
         recorder.mark()
-        column = taken_in_order(recorder, form, items, positions_in_order(recorder, columns, reverse))
+        rows = taken_in_order(recorder, form, items, positions_in_order(recorder, columns, reverse))
         recorder.rows_given.add(site)
-        return items_in_rows(recorder, site, column, len(items))
+        return items_in_rows(recorder, site, rows, len(items))
 
     return {id(sorted): in_order, id(sort): put_in_order}
 
 
-def column_of(recorder: Recorder, items: Any) -> Number | None:
+def numbers_in_memory(recorder: Recorder, items: Any) -> Number | None:
     """Numbers that lie in memory already: those of an array, or of a list that a loop has filled."""
     if recorder.is_array(items) and items.ndim == 1 and items.dtype.kind in "fi":
         return Number(items.dtype, False, memory=items)
     if type(items) is not TracedList or len(items.parts) != 1 or type(items.parts[0]) is not Segment:
         return None
-    column = items.parts[0].column
-    is_known = type(column) is Number and not column.types and items.parts[0].length == column.memory.shape[0]
-    return column if is_known else None
+    column: Any = items.parts[0].column
+    is_number = type(column) is Number and not column.types
+    return column if is_number and items.parts[0].length == column.memory.shape[0] else None
 
 
 def common_form(recorder: Recorder, items: Sequence[Any]) -> HandedOn | None:
@@ -116,7 +116,7 @@ def numbers_of(recorder: Recorder, keys: Sequence[Any]) -> list[list[Any]] | Non
 
 
 def positions_in_order(recorder: Recorder, columns: Sequence[Any], reverse: bool) -> Any:
-    """The positions of items, by lists or arrays of numbers, in order; equal ones stay as they were, also in reverse."""
+    """The positions of items in order, by lists or arrays; equal ones stay as they were, also in reverse."""
     arrays = [recorder.call(np.array, (column,), {}) if type(column) is list else column for column in columns]
     for array in arrays:
         holds = elementwise(recorder, np.equal, (array, array)).all()

@@ -94,11 +94,19 @@ def fmod(recorder: Recorder, a: Value, b: Value) -> Value:
     """The remainder with the sign of `a`: exact, as C's."""
     if a.dtype.kind == "u":
         return recorder.apply("remainder", a, b)
-    size = recorder.apply("remainder", recorder.apply("absolute", a), recorder.apply("absolute", b))
+    step = recorder.apply("absolute", b)
     if a.dtype.kind == "f":
-        return recorder.apply("copysign", size, a)
+        return by_sign(recorder, a, lambda size: recorder.apply("remainder", size, step))
+    size = recorder.apply("remainder", recorder.apply("absolute", a), step)
     negative = recorder.apply("less", a, recorder.constant(0, a.dtype))
     return recorder.apply("where", negative, recorder.apply("negative", size), size)
+
+
+def by_sign(recorder: Recorder, a: Value, function: Callable[[Value], Value]) -> Value:
+    """An odd function by what it is of positive numbers: with the sign of `a`, and the slope, at zeros too."""
+    is_negative = recorder.apply("signbit", a)
+    found = function(recorder.apply("where", is_negative, recorder.apply("negative", a), a))
+    return recorder.apply("where", is_negative, recorder.apply("negative", found), found)
 
 
 def divmod_(recorder: Recorder, a: Value, b: Value) -> tuple[Value, Value]:
@@ -106,11 +114,11 @@ def divmod_(recorder: Recorder, a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def modf(recorder: Recorder, a: Value) -> tuple[Value, Value]:
-    whole = recorder.apply("trunc", a)
-    part = recorder.apply("subtract", a, whole)
-    infinite = recorder.apply("isinf", a)
-    part = recorder.apply("where", infinite, recorder.constant(0, a.dtype), part)
-    return recorder.apply("copysign", part, a), whole
+    def fraction(size: Value) -> Value:
+        part = recorder.apply("subtract", size, recorder.apply("trunc", size))
+        return recorder.apply("where", recorder.apply("isinf", size), recorder.constant(0, a.dtype), part)
+
+    return by_sign(recorder, a, fraction), recorder.apply("trunc", a)
 
 
 def spacing(recorder: Recorder, a: Value) -> Value:

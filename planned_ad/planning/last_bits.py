@@ -1,0 +1,56 @@
+"""The items of nests whose last bit may decide what is computed from them, through memory too.
+
+Contracted to a fused multiply-add or not, as the code around them happens to be, they could decide one way in the
+primal and another way where the reverse sweep computes them again, and another way than in NumPy: `T[i] * p - T[0] * q`
+is zero there where both products are the same number. Rounded one by one they decide as NumPy does, everywhere.
+
+Of a program, as steps:
+
+nest  r0 = x[...]   r1 = y[...]   r2 = multiply(r0, r1)   r3 = subtract(r2, r0)   z[...] = r3
+nest  r0 = z[...]   r1 = not_equal(r0, 0)   s[...] = reduce_sum(r1)
+
+the comparison hangs on `z`, so `subtract` and `multiply` of the first nest are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+
+from ..analysis.cost import hangs_on_a_bit
+from .schedule import Compute, GatherRead, LibraryStep, Memory, Nest, Read, Reduce, Step, Write, walk_steps
+
+
+def mark_exact(steps: Iterable[Step]) -> None:
+    """Set `Nest.exact` of all nests. Cost: a few times linear in their items."""
+    order = [step for step in walk_steps(steps) if isinstance(step, Nest | LibraryStep)][::-1]
+    decisive: set[Memory] = set()
+    known = -1
+    while known < len(decisive):
+        known = len(decisive)
+        for step in order:
+            if isinstance(step, Nest):
+                step.exact = exact_items(step, decisive)
+                items = (step.items[number] for number in step.exact)
+                decisive.update(item.memory for item in items if isinstance(item, Read | GatherRead))
+            elif passes_bits_on(step, decisive):
+                decisive.update(memory for memory, _, _ in step.operands)
+
+
+def exact_items(nest: Nest, decisive: Container[Memory]) -> frozenset[int]:
+    """The items whose last bit matters, of which some go to memories of which it does."""
+    found = {number for number, write in nest.spills.items() if write.memory in decisive}
+    for number in range(len(nest.items) - 1, -1, -1):
+        item = nest.items[number]
+        if isinstance(item, Compute) and (number in found or hangs_on_a_bit(item.primitive, item.dtype)):
+            found.update(item.operands)
+        elif (isinstance(item, Write) and item.memory in decisive) or (
+            isinstance(item, Reduce) and (item.memory in decisive or hangs_on_a_bit(item.operation, item.dtype))
+        ):
+            found.add(item.source)
+    return frozenset(found)
+
+
+def passes_bits_on(step: LibraryStep, decisive: Container[Memory]) -> bool:
+    """Whether its operands have to be exact: not those of products, which BLAS rounds as it likes."""
+    primitive, out = step.operation.primitive, step.operation.out
+    return primitive != "contract" and (step.result in decisive or hangs_on_a_bit(primitive, out.dtype))

@@ -1,0 +1,101 @@
+"""What hangs on the last bit of a number decides as in NumPy, wherever that number was kept meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import planned_ad
+
+
+def zeros_of_a_row(T):
+    T = T.copy()
+    T[1] = T[1] * T[0, 1] - T[0] * T[1, 1]
+    return np.sum(T) + 100.0 * np.count_nonzero(T[1])
+
+
+def zeros_in_a_loop(T):
+    T = T.copy()
+    for i in range(1, 3):
+        T[i, :] = T[i, :] * T[0, 0] - T[0, :] * T[i, 0]
+    return np.sum(np.where(T != 0, T, T[0, 1]))
+
+
+def row_changed_in_steps(T):
+    T = T.copy()
+    for i in range(1, 3):
+        row = T[i, :] * T[0, 0]
+        row -= T[0, :] * T[i, 0]
+        T[i, :] = row
+    return np.sum(np.where(T != 0, 1.0, T[0, 1]))
+
+
+def rank(T):
+    T, found = T.copy(), 0
+    T[2] = 2.0 * T[1]
+    for c in range(3):
+        pivot = None
+        for r in range(found, 3):
+            if T[r, c] != 0:
+                pivot = r
+                break
+        if pivot is None:
+            continue
+        T[[found, pivot]] = T[[pivot, found]]
+        for r in range(found + 1, 3):
+            T[r] = T[r] * T[found, c] - T[found] * T[r, c]
+        found += 1
+    return float(found) * T[0, 0]
+
+
+def through_lists(T):
+    rows = [list(row) for row in T]
+    for i in range(1, 3):
+        rows[i] = [a * rows[0][0] - b * rows[i][0] for a, b in zip(rows[i], rows[0])]
+    return sum(sum(1.0 for v in row if v == 0.0) for row in rows) * T[0, 1]
+
+
+def through_a_long_loop(T):
+    kept, total = np.zeros(60), 0.0
+    for k in range(60):
+        a, b = T[k % 3, 0] + k, T[k % 3, 1]
+        kept[k] = a * b - b * a
+    for v in kept:
+        total = total * 0.5 + (T[0, 0] if v == 0.0 else T[0, 1] ** 2)
+    return total
+
+
+def through_order(T):
+    t = T.reshape(-1)
+    d = np.concatenate([t * t[0] - t[0] * t, [1e-18 * t[1], -1e-18 * t[2]]])
+    return np.argmax(d) * t[0] + np.argsort(d)[0] * t[1] + np.searchsorted(np.sort(d), 0.0) * t[2]
+
+
+def an_array_that_is_handed_on(T):
+    u, found = T[0] * 1.0, 0.0
+    for k in range(30):
+        found = found + np.count_nonzero(u * T[1, 1] - T[1, 1] * u + (u - T[0] * (1.0 + k)))
+        u = u + T[0] * 1.0
+    return found * T[0, 0]
+
+
+PROGRAMS = [
+    zeros_of_a_row, zeros_in_a_loop, row_changed_in_steps, rank, through_lists, through_a_long_loop, through_order,
+    an_array_that_is_handed_on,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_numbers_that_are_zero_in_numpy(f: Callable) -> None:
+    """In all calls of a plan, which round nothing in another way."""
+    for seed in range(3):
+        T, direction = (np.random.default_rng(k).uniform(1, 5, (3, 3)) for k in (seed, seed + 9))
+        plan = planned_ad.compile(f, (T,), unroll=4)
+        expected = f(T)
+        value, gradient = plan.value_and_gradient(T)
+        np.testing.assert_allclose([plan(T), value, plan.jvp(T, direction)[0]], [expected] * 3, rtol=1e-12)
+        slope = (f(T + 1e-6 * direction) - f(T - 1e-6 * direction)) / 2e-6
+        if abs(slope) < 1e3:  # elsewhere a count changes
+            np.testing.assert_allclose(np.sum(gradient * direction), slope, rtol=1e-5, atol=1e-6)
