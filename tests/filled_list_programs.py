@@ -273,6 +273,18 @@ def some_items(x):
 
 
 @plain_list
+def from_either_end(x):
+    n = len(x)
+    c = [None] * n
+    for i in range(n):
+        if x[0] > 0.4:
+            c[i] = x[i] ** 2
+        else:
+            c[n - 1 - i] = x[i] * 0.1
+    return sum(v * w for v, w in zip(c, x))
+
+
+@plain_list
 def in_another_order(x):
     n = len(x)
     c = [None] * n

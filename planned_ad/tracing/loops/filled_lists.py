@@ -124,23 +124,21 @@ def fill_item(items: TracedList, key: Any, value: Any) -> bool:
     scopes, expression = recorder.scopes, expression_of(key)
     if items.kind is not list or items.is_element or expression is None or not _begin(items, expression):
         return False
-    if scopes.depth > items.depth and scopes.open[-1].loop is None:
-        if items.has_pending or (items.pending_at is None) is not (items.latest is NOTHING):
-            raise items.refuse()
-        if items.pending_at is not None and items.pending_at - expression != 0:
-            raise items.refuse()
-        items.note()
-        items.pending = items.latest = value
-        items.pending_at, items.pending_depth = expression, scopes.depth
-        return True
     items.note()
     assigned, rest = by_assignment(items.parts, items.backwards)
     loops = [scope.loop for scope in scopes.open[items.depth :] if scope.loop is not None]
-    if not any(loop.growth.may_give(items) for loop in loops):
+    if not any(loop.growth.may_give(items) for loop in loops):  # the last passes, over each side of branches too
         ahead = sum_of_lengths(assigned)
         following = items.extent() - 1 - ahead if items.backwards else ahead
         if expression - following != 0:
             raise items.refuse()
+    if scopes.depth > items.depth and scopes.open[-1].loop is None:
+        is_other = items.pending_at is not None and items.pending_at - expression != 0
+        if is_other or items.has_pending or (items.pending_at is None) is not (items.latest is NOTHING):
+            raise items.refuse()
+        items.pending = items.latest = value
+        items.pending_at, items.pending_depth = expression, scopes.depth
+        return True
     items.parts = parts_of_list([*assigned, value], left_after(rest, 1), items.backwards)
     return True
 
