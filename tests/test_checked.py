@@ -260,9 +260,9 @@ def test_a_function_that_takes_longer_than_its_trace_is_left() -> None:
             n += 1
         return np.sum(x)
 
-    start = time.perf_counter()
+    start = time.process_time()
     assert checked(f, np.ones(3))[1].left_out.startswith("the function takes longer")
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0
 
 
 def test_within_a_limit_of_time() -> None:
