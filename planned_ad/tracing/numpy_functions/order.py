@@ -286,10 +286,13 @@ def nanmedian(recorder, a, axis=None, out=None, overwrite_input=False, keepdims=
 
 # Searching.
 
+#: Tables of up to so many numbers are compared with whole, for one place and for each of several.
+COMPARED_WITH_ONE, COMPARED_WITH_EACH = 256, 16
+
 
 @implements(np.searchsorted)
 def searchsorted(recorder, a, v, side="left", sorter=None):
-    """Each element of `v` is compared with all of `a`."""
+    """Small tables are compared with whole, in vectors; in large ones the interval of each place is halved."""
     recorder.scopes.decisions.searches |= not recorder.is_concrete(a)
     a, v = asarray(recorder, a), asarray(recorder, v)
     if a.ndim != 1:
@@ -297,11 +300,25 @@ def searchsorted(recorder, a, v, side="left", sorter=None):
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
     a = a if sorter is None else a[sorter]
-    each = v[..., None]
-    before = a < each if side == "left" else a <= each
+    if recorder.is_concrete(a) and recorder.is_concrete(v):
+        return np.searchsorted(recorder.number_of(a), recorder.number_of(v), side)
+    count = a.shape[0]
+    if count <= (COMPARED_WITH_ONE if v.size == 1 else COMPARED_WITH_EACH):
+        return positions_below(recorder, np.sum(is_before(a, v[..., None], side), axis=-1, dtype=np.int64), count + 1)
+    found, rest = np.zeros(v.shape, np.int64), count
+    while rest:  # The place is from `found` to `found + rest`.
+        half = (rest + 1) // 2
+        middle = a[positions_below(recorder, found + (half - 1), count)]
+        found, rest = found + np.where(is_before(middle, v, side), half, 0), rest - half
+    return positions_below(recorder, found, count + 1)
+
+
+def is_before(a: Any, v: Any, side: str) -> Any:
+    """Whether numbers of a table come before places that are looked for; nan comes last, in tables too."""
+    before = a < v if side == "left" else a <= v
     if v.dtype.kind == "f":
-        before = before | (np.isnan(each) & (~np.isnan(a) if side == "left" else np.True_))
-    return positions_below(recorder, np.sum(before, axis=-1, dtype=np.int64), a.shape[0] + 1)
+        before = before | (np.isnan(v) & (~np.isnan(a) if side == "left" else np.True_))
+    return before
 
 
 @implements(np.digitize)
