@@ -1,4 +1,4 @@
-"""Searches in sorted tables: what NumPy's own bisection finds, in tables that are compared with whole and in larger ones."""
+"""Searches in sorted tables: what NumPy finds, in tables that are compared with whole and in larger ones."""
 
 from __future__ import annotations
 

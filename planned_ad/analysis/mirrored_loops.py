@@ -1,7 +1,7 @@
 """Loops and branches of a reverse sweep beside those of the primal that they mirror, and the caches between the two.
 
 Requires of an adjoint that each loop or branch in a block of the primal that may run has one in the mirrored block,
-in reverse order, even where there is nothing to do in it.
+in reverse order, even where there is nothing to do in it. Loops of other indices belong to the adjoint alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ Block = tuple[Operation, ...]
 def children(block: Block, mirrored: Block) -> Iterator[tuple[int, Operation, Operation]]:
     """The loops and branches of `block`, last first: the position, the operation, and its adjoint in `mirrored`."""
     own = [(position, op) for position, op in enumerate(block) if op.blocks and not never_runs(op)]
-    yield from ((k, op, adjoint) for (k, op), adjoint in zip(own[::-1], (o for o in mirrored if o.blocks), strict=True))
+    indices = {op.index for _, op in own if isinstance(op, Loop)}
+    adjoints = (o for o in mirrored if o.blocks and not (isinstance(o, Loop) and o.index not in indices))
+    yield from ((k, op, adjoint) for (k, op), adjoint in zip(own[::-1], adjoints, strict=True))
 
 
 def is_idle(op: Operation) -> bool:

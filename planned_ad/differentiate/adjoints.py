@@ -239,6 +239,7 @@ def transposed(sweep: Sweep, op: Operation, block: Block, totals: dict[int, tupl
         totals=totals,
         counts=sweep.counts,
         facts=sweep.facts,
+        indices=sweep.indices,
     )
     outside = {v.id: v for v in op.inputs}
 

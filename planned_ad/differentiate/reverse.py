@@ -35,6 +35,7 @@ of values are sums of contributions; adjoints of buffers live in shadow buffers 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
 import numpy as np
@@ -44,7 +45,7 @@ from ..analysis.dependence import Overwrites
 from ..analysis.singularities import singularities
 from ..passes.boundary import store_results
 from ..passes.counted_exits import with_counts
-from ..passes.inline import write_out_calls
+from ..passes.inline import end_of_indices, write_out_calls
 from ..regions.regions import contiguous
 from ..tape.builder import continued
 from ..tape.callees import has_rule
@@ -83,7 +84,8 @@ def reverse(
     values, buffers = activity(tape)
     builder = continued(tape)
     overwrites, facts = Overwrites(tape.buffers, tape.operations), singularities(tape.operations, tape.buffers)
-    sweep = Sweep(builder, values, overwrites=overwrites, counts=counts, rooms=rooms, facts=facts)
+    indices = itertools.count(end_of_indices(tape.operations))
+    sweep = Sweep(builder, values, overwrites=overwrites, counts=counts, rooms=rooms, facts=facts, indices=indices)
     arguments = list(tape.arguments)
     returned = store_results(builder, tape.results) if keep_results else []
     turn = len(builder.operations)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..errors import UnsupportedError
 from ..regions.coordinates import follow
-from ..regions.regions import Region, View, c_strides, is_fixed, remap
+from ..regions.regions import Region, View, c_strides, contiguous, is_fixed, remap
 from ..tape.builder import TapeBuilder
 from ..tape.tape import Buffer, Loop
 
@@ -42,3 +44,9 @@ def shadow_region(
             f"{builder.line}: the strides of {buffer.label} cannot be followed; pass a contiguous array"
         )
     return Region(shadow.id, view)
+
+
+def new_memory(builder: TapeBuilder, label: str, shape: tuple[int, ...], dtype: np.dtype) -> Region:
+    """New memory for an array of `shape`."""
+    buffer = builder.new_buffer("local", label, dtype, contiguous(tuple(map(int, shape))))
+    return Region(buffer.id, contiguous(shape))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,11 +13,12 @@ from ..analysis.dependence import Overwrites
 from ..analysis.singularities import Singularities
 from ..errors import UnsupportedError
 from ..regions.affine import Ragged
-from ..regions.regions import Region, View, compose, contiguous, is_fixed, is_injective, is_ragged, show
+from ..regions.regions import Region, View, compose, is_fixed, is_injective, is_ragged, show
 from ..tape.builder import TapeBuilder
 from ..tape.tape import Buffer, Loop, Value
 from .keep.rooms import NO_ROOMS, Rooms
-from .shadows import new_shadow, shadow_region
+from .shadows import new_memory, new_shadow, shadow_region
+from .windows import add_windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Sweep:
     counts: dict[int, Value] = field(default_factory=dict)  # by index, how often loops that stop have run
     rooms: Rooms = NO_ROOMS  # of the outermost sweep
     facts: Singularities = field(default_factory=Singularities)  # of the primal, and of what has been written
+    indices: Iterator[int] = field(default_factory=itertools.count)  # that no loop of the tape has
 
     def contribute(self, value: Value, cotangent: Value | Part) -> None:
         if value.id in self.active:
@@ -62,9 +65,7 @@ class Sweep:
         return self.totals[value.id][1]
 
     def memory(self, label: str, shape: tuple[int, ...], dtype: np.dtype) -> Region:
-        """New memory for an array of `shape`."""
-        buffer = self.builder.new_buffer("local", label, dtype, contiguous(tuple(map(int, shape))))
-        return Region(buffer.id, contiguous(shape))
+        return new_memory(self.builder, label, shape, dtype)
 
     def shadow(self, region: Region) -> Region:
         """The region of the shadow buffer that belongs to a region of the primal."""
@@ -137,15 +138,7 @@ class Sweep:
             return
         if is_ragged(view.shape):
             raise UnsupportedError(f"{self.builder.line}: windows that overlap, of an extent that a loop changes")
-        # Windows that overlap: one element at a time, in order.
-        low, high = view.bounds()
-        size, offset = high - low + 1, view.offset - low
-        assert isinstance(size, int) and isinstance(offset, int)
-        positions = show(np.arange(size), View(offset, view.shape, view.strides)).reshape(-1)
-        flat = self.builder.reshape(cotangent, (cotangent.size,))
-        indices = (self.builder.constant(positions.astype(np.int64)),)
-        span = Region(region.buffer, View(low, (size,), (1,)))
-        self.builder.scatter(span, indices, flat, accumulate=True)
+        add_windows(self.builder, Region(region.buffer, view), cotangent, self.indices)
 
 
 def sum_repeated(builder: TapeBuilder, cotangent: Value, view: View) -> tuple[Value, View]:

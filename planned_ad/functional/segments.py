@@ -202,7 +202,8 @@ class Segment:
         values, buffers = dependent(own, [v.id for v in self.independents], ())
         around = self.around
         overwrites, facts = Overwrites(builder.buffers, own, around), singularities(own, builder.buffers)
-        sweep = Sweep(builder, values, overwrites=overwrites, loops=around, facts=facts)
+        indices = iter(lambda: self.recorder.scopes.new_loop()[0], None)
+        sweep = Sweep(builder, values, overwrites=overwrites, loops=around, facts=facts, indices=indices)
         sweep.make_shadows(buffers)
         cotangents = [builder.new_value(r.shape, r.dtype) for r in results]
         for result, cotangent in zip(results, cotangents):

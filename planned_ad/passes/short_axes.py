@@ -44,7 +44,7 @@ from ..tape.tape import Apply, Constant, Load, Operation, Store, Tape, Value, wa
 from .products import extents_of
 
 LONGEST = 4  # elements of an axis that is written out
-LONGEST_WINDOW = 16  # of one along which windows overlap: their sums are sums of shifted slices
+LONGEST_WINDOW = 16  # of windows that overlap, along all of their axes: their sums are sums of shifted slices
 LEAST = 64  # elements of what is left: shorter arrays fill no vectors
 PAYS = 2  # operations on numbers, at least, for each that then lies apart from its neighbours in memory
 MOST_OPERATIONS = 400  # that are written
@@ -73,9 +73,13 @@ def is_short_axis(value: Value, axis: int, longest: int = LONGEST_WINDOW) -> boo
 
 
 def overlapping_axes(view: View) -> list[int]:
-    """The axes along which a view goes on inside of a window, where the next window begins one step further."""
+    """The axes along which a view goes on inside of a window, where the next window begins one step further.
+
+    None where a window has more elements than are written out: all of its axes stay, or none.
+    """
     axes = [(k, n, stride) for k, (n, stride) in enumerate(zip(view.shape, view.strides)) if n > 1 and stride]
-    return [k for k, n, stride in axes if any(m > n and other == stride for j, m, other in axes if j != k)]
+    found = [k for k, n, stride in axes if any(m > n and other == stride for j, m, other in axes if j != k)]
+    return found if math.prod(view.shape[k] for k in found) <= LONGEST_WINDOW else []
 
 
 def covers_others(view: View, operand: Value, axis: int) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -158,6 +159,11 @@ def convolve(recorder, a, v, mode="full"):
         raise ValueError("a cannot be empty" if n == 0 else "v cannot be empty")
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    windows = np.lib.stride_tricks.sliding_window_view
+    if mode == "valid":
+        if m > SHORT_KERNEL:
+            return shapes.view(recorder, a, windows, m) @ v[::-1]
+        return functools.reduce(np.add, [a[m - 1 - k : n - k] * v[k] for k in range(m)])
     if m <= SHORT_KERNEL:
         full = recorder.empty((n + m - 1,), a.dtype)
         for k in range(m):
@@ -165,10 +171,8 @@ def convolve(recorder, a, v, mode="full"):
     else:
         padded = recorder.empty((n + 2 * (m - 1),), a.dtype)
         padded[m - 1 : m - 1 + n] = a
-        full = shapes.view(recorder, padded, np.lib.stride_tricks.sliding_window_view, m) @ v[::-1]
-    if mode == "same":
-        return full[(m - 1) // 2 : (m - 1) // 2 + n]
-    return full if mode == "full" else full[m - 1 : n]
+        full = shapes.view(recorder, padded, windows, m) @ v[::-1]
+    return full[(m - 1) // 2 : (m - 1) // 2 + n] if mode == "same" else full
 
 
 @implements(np.correlate)
