@@ -46,7 +46,7 @@ def shadow_region(
     return Region(shadow.id, view)
 
 
-def new_memory(builder: TapeBuilder, label: str, shape: tuple[int, ...], dtype: np.dtype) -> Region:
+def local_memory(builder: TapeBuilder, label: str, shape: tuple[int, ...], dtype: np.dtype) -> Region:
     """New memory for an array of `shape`."""
     buffer = builder.new_buffer("local", label, dtype, contiguous(tuple(map(int, shape))))
     return Region(buffer.id, contiguous(shape))

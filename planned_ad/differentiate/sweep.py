@@ -17,7 +17,7 @@ from ..regions.regions import Region, View, compose, is_fixed, is_injective, is_
 from ..tape.builder import TapeBuilder
 from ..tape.tape import Buffer, Loop, Value
 from .keep.rooms import NO_ROOMS, Rooms
-from .shadows import new_memory, new_shadow, shadow_region
+from .shadows import local_memory, new_shadow, shadow_region
 from .windows import add_windows
 
 
@@ -65,7 +65,7 @@ class Sweep:
         return self.totals[value.id][1]
 
     def memory(self, label: str, shape: tuple[int, ...], dtype: np.dtype) -> Region:
-        return new_memory(self.builder, label, shape, dtype)
+        return local_memory(self.builder, label, shape, dtype)
 
     def shadow(self, region: Region) -> Region:
         """The region of the shadow buffer that belongs to a region of the primal."""

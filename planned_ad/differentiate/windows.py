@@ -42,6 +42,7 @@ all windows at a time, whose elements are all different.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import defaultdict
@@ -53,7 +54,7 @@ from ..regions.regions import Region, View, c_strides, contiguous, is_injective
 from ..rules.table import RULES
 from ..tape.builder import TapeBuilder
 from ..tape.tape import Apply, Constant, Load, Loop, Operation, Value
-from .shadows import new_memory
+from .shadows import local_memory
 
 MOST_WRITTEN_OUT = 16  # taps; more are a loop
 
@@ -95,14 +96,13 @@ def add_with_rim(builder: TapeBuilder, region: Region, cotangent: Value) -> bool
         return False
     extents, kept = view.shape, sorted(axes)
     shape = tuple(extents[k] for k in kept)
-    windows = product(builder, [factor.along(builder, kept, shape) for factor in moving])
     reach = {s.moves: extents[s.within] - 1 for s in slides}
     room = tuple(extents[k] + 2 * reach.get(k, 0) for k in kept)
-    rim, strides = new_memory(builder, "rim", room, cotangent.dtype), dict(zip(kept, c_strides(room)))
+    rim, strides = local_memory(builder, "rim", room, cotangent.dtype), dict(zip(kept, c_strides(room)))
     builder.store(rim, builder.constant(0, cotangent.dtype))
     start = sum(reach.get(k, 0) * strides[k] for k in kept)
-    one = builder.constant(1, cotangent.dtype) if windows is None else windows
-    builder.store(Region(rim.buffer, View(start, shape, c_strides(room))), one)
+    own = [factor.along(builder, kept, shape) for factor in moving] or [builder.constant(1, cotangent.dtype)]
+    builder.store(Region(rim.buffer, View(start, shape, c_strides(room))), multiply_all(builder, own))
     # Along the axis that windows move along: the elements of the array, one after the other.
     slid = tuple(n + reach.get(k, 0) for k, n in enumerate(extents))
     steps = [strides.get(k, 0) for k in range(len(extents))]
@@ -112,7 +112,7 @@ def add_with_rim(builder: TapeBuilder, region: Region, cotangent: Value) -> bool
         first += reach[s.moves] * strides[s.moves] if s.together else 0
     terms = [builder.load(Region(rim.buffer, View(first, slid, tuple(steps))))]
     terms += [factor.along(builder, range(len(slid)), slid) for factor in fixed]
-    total = builder.apply("reduce_sum", product(builder, terms), axes=tuple(sorted(inner)))  # type: ignore[arg-type]
+    total = builder.apply("reduce_sum", multiply_all(builder, terms), axes=tuple(sorted(inner)))
     builder.store(Region(region.buffer, joined), total, accumulate=True)
     return True
 
@@ -146,7 +146,7 @@ def joined_view(view: View, slides: Sequence[Slide]) -> View | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Factor:
+class Spread:
     """A value as it is shown, by `strides`, along the axes of what it is a factor of."""
 
     value: Value
@@ -169,20 +169,20 @@ class Factors:
         self.made = {op.out.id: op for op in operations if isinstance(op, Apply | Load | Constant)}
         self.known: dict[int, frozenset[int]] = {}
 
-    def of(self, value: Value) -> list[Factor]:
+    def of(self, value: Value) -> list[Spread]:
         op = self.made.get(value.id)
         if isinstance(op, Apply) and op.primitive == "multiply":
             return [factor for operand in op.operands if operand.shape for factor in self.of(operand)] + [
-                Factor(operand, (0,) * len(value.shape)) for operand in op.operands if not operand.shape
+                Spread(operand, (0,) * len(value.shape)) for operand in op.operands if not operand.shape
             ]
         if isinstance(op, Apply) and op.primitive == "contract":
             labels = op.params
             out = labels["out_labels"]
             if {*labels["a_labels"], *labels["b_labels"]} == {*out}:
-                return [spread(v, labels[name], out) for v, name in zip(op.operands, ("a_labels", "b_labels"))]
+                return [outer_factor(v, labels[name], out) for v, name in zip(op.operands, ("a_labels", "b_labels"))]
         axes = self.axes(value)
         strides = c_strides(value.shape)
-        return [Factor(value, tuple(stride if k in axes else 0 for k, stride in enumerate(strides)))]
+        return [Spread(value, tuple(stride if k in axes else 0 for k, stride in enumerate(strides)))]
 
     def axes(self, value: Value) -> frozenset[int]:
         if value.id not in self.known:
@@ -202,21 +202,18 @@ class Factors:
         return frozenset(range(len(value.shape)))
 
 
-def spread(value: Value, labels: Sequence[int], out: Sequence[int]) -> Factor:
+def outer_factor(value: Value, labels: Sequence[int], out: Sequence[int]) -> Spread:
     """An operand of an outer product, whose axes are named."""
     strides = dict(zip(labels, c_strides(value.shape)))
-    return Factor(value, tuple(strides.get(label, 0) for label in out))
+    return Spread(value, tuple(strides.get(label, 0) for label in out))
 
 
 def axes_shown(view: View) -> frozenset[int]:
     return frozenset(k for k, stride in enumerate(view.strides) if stride != 0)
 
 
-def product(builder: TapeBuilder, values: Sequence[Value]) -> Value | None:
-    found = None
-    for value in values:
-        found = value if found is None else builder.apply("multiply", found, value)
-    return found
+def multiply_all(builder: TapeBuilder, values: Sequence[Value]) -> Value:
+    return functools.reduce(functools.partial(builder.apply, "multiply"), values)
 
 
 # Tap by tap.
@@ -227,7 +224,7 @@ def add_taps(builder: TapeBuilder, region: Region, cotangent: Value, indices: It
     view = region.view
     taps: list[int] = []
     by_extent = sorted(range(len(view.shape)), key=lambda k: view.shape[k])
-    while not is_injective(along(view, left_of(view, taps))):
+    while not is_injective(with_axes(view, left_of(view, taps))):
         taps.append(by_extent[len(taps)])
     left, whole = left_of(view, taps), contiguous(view.shape)
     counts = [view.shape[k] for k in taps]
@@ -236,9 +233,9 @@ def add_taps(builder: TapeBuilder, region: Region, cotangent: Value, indices: It
             here = Region(region.buffer, at(view, left, taps, place))
             builder.store(here, builder.view(cotangent, at(whole, left, taps, place)), accumulate=True)
         return
-    memory = new_memory(builder, "cotangent", (*counts, *(view.shape[k] for k in left)), cotangent.dtype)
+    memory = local_memory(builder, "cotangent", (*counts, *(view.shape[k] for k in left)), cotangent.dtype)
     order = [*taps, *left]
-    builder.store(memory, builder.view(cotangent, along(whole, order)))
+    builder.store(memory, builder.view(cotangent, with_axes(whole, order)))
     stored, own = memory.view, list(itertools.islice(indices, len(taps)))
     at_now: list[Extent] = [loop_index(index) for index in own]
     rest, ahead = list(range(len(taps), len(order))), list(range(len(taps)))
@@ -257,7 +254,7 @@ def left_of(view: View, taps: Sequence[int]) -> list[int]:
     return [k for k in range(len(view.shape)) if k not in taps]
 
 
-def along(view: View, axes: Sequence[int]) -> View:
+def with_axes(view: View, axes: Sequence[int]) -> View:
     """The axes of a view that are named, at the start of the others."""
     return View(view.offset, tuple(view.shape[k] for k in axes), tuple(view.strides[k] for k in axes))
 
