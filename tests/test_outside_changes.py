@@ -176,3 +176,44 @@ def test_changes_that_leave_what_was_read_as_it_is(make):
         np.testing.assert_allclose(plan(x), f(x))
     finally:
         found.undo()
+
+
+class Numbered:
+    count = 0
+
+    def __init__(self, gain):
+        Numbered.count += 1
+        self.name, self.gain = f"sys[{Numbered.count}]", gain
+
+
+def test_a_call_looked_up_before_a_change_goes_to_the_variant_of_now(monkeypatch):
+    """It does not go through the slow path of its own variant again, as optimisers hold `plan.gradient`."""
+
+    def f(x):
+        return Numbered(x[0]).gain * Numbered(x[1]).gain ** 2
+
+    x = np.array([1.0, 2.0])
+    plan = planned_ad.compile(f, x)
+    held = plan.gradient
+    for _ in range(3):
+        f(x)  # numbers two more
+        np.testing.assert_allclose(held(x), [4.0, 4.0])
+        with monkeypatch.context() as patch:
+            patch.setattr(planned_ad.plan, "replay", None)
+            np.testing.assert_allclose(held(2 * x), [16.0, 16.0])
+
+
+def test_a_call_looked_up_before_a_change_takes_other_branches():
+    scale = types.SimpleNamespace(factor=1.0)
+
+    def f(x):
+        return scale.factor * (x[0] ** 2 if x[0] > 0.0 else x[0])
+
+    x = np.array([3.0])
+    plan = planned_ad.compile(f, x)
+    held = plan.gradient
+    for factor in (1.0, 2.0, 1.0, 3.0):
+        scale.factor = factor
+        np.testing.assert_allclose(held(x), [6.0 * factor])
+        np.testing.assert_allclose(held(-x), [factor])
+        np.testing.assert_allclose(held(x), [6.0 * factor])
