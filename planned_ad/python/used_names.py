@@ -6,7 +6,8 @@ import dis
 import functools
 import re
 import types
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .instructions import instructions_of
@@ -50,6 +51,18 @@ COMPARING = frozenset(  # functions and methods that compare what they are given
 NO_DICT = frozenset(
     {"LOAD_CONST", "BINARY_OP", "UNARY_NEGATIVE", "BUILD_TUPLE", "BUILD_LIST"}
 )  # what makes a right side
+APPENDS = frozenset({"append", "extend", "appendleft"})
+READ, COUNTED, APPENDED_TO = "read", "counted", "appended to"
+COUNTS_ITEM = ["COPY", "COPY", "BINARY_SUBSCR", "LOAD_CONST", "BINARY_OP", "SWAP", "SWAP", "STORE_SUBSCR"]
+WRITES_NAMES = frozenset(
+    {"STORE_ATTR", "STORE_GLOBAL", "STORE_NAME", "STORE_DEREF", "DELETE_ATTR", "DELETE_GLOBAL", "DELETE_NAME",
+     "DELETE_DEREF", "LOAD_FAST", "STORE_FAST", "DELETE_FAST", "LOAD_CLOSURE", "MAKE_CELL", "COMPARE_OP", "BINARY_OP",
+     "LOAD_FAST_AND_CLEAR"}
+)  # fmt: skip
+READS_NAMES = frozenset(
+    {"LOAD_ATTR", "LOAD_METHOD", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_SUPER_ATTR",
+     "LOAD_FROM_DICT_OR_GLOBALS", "LOAD_FROM_DICT_OR_DEREF", "IMPORT_FROM"}
+)  # fmt: skip
 READS_GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX", "PRECALL"})
 
@@ -91,6 +104,22 @@ class UsedNames:
         pairs = ((key[:k], key[k:]) for k in range(1, len(key)))
         return key in self.names or key in self._letters or any(self._strings.issuperset(pair) for pair in pairs)
 
+    def is_only(self, use: str, name: str, is_key: bool = False) -> bool:
+        """Whether code reads what has this name (or is an item of a dict under it) for this `use` alone."""
+        if self.any_attribute or (is_key and self.any_item):
+            return False
+        if name in self.texts if is_key else name in self._strings:
+            return False
+        return self._uses.get((name, is_key)) == {use}
+
+    @functools.cached_property
+    def _uses(self) -> dict[tuple[str, bool], set[str]]:
+        found: dict[tuple[str, bool], set[str]] = defaultdict(set)
+        for code in self._every:
+            for name, is_key, use in uses_in(code):
+                found[name, is_key].add(use)
+        return found
+
     @functools.cached_property
     def _strings(self) -> frozenset[str]:
         return self.texts.union(text for code in self._every for text in strings(code.co_consts))
@@ -115,6 +144,48 @@ class UsedNames:
 @functools.lru_cache(maxsize=1024)
 def opcodes_of(code: types.CodeType) -> frozenset[str]:
     return frozenset(dis.opname[number] for number in code.co_code[::2])
+
+
+@functools.lru_cache(maxsize=1024)
+def uses_in(code: types.CodeType) -> frozenset[tuple[str, bool, str]]:
+    """The attributes, globals and variables of functions around that code reads, and what for; strings, as keys."""
+    every = instructions_of(code)
+    found = {
+        (text, True, READ) for constant in code.co_consts if type(constant) is not str for text in strings([constant])
+    }
+    for k, one in enumerate(every):
+        after = every[k + 1 : k + 9]
+        if one.opname in READS_NAMES:
+            found.add((one.argval, False, purpose_of(one.argval, after)))
+        elif one.opname == "LOAD_CONST" and type(one.argval) is str:
+            found.add((one.argval, True, purpose_of_key(after)))
+        elif type(one.argval) is str and one.opname not in WRITES_NAMES:
+            found.add((one.argval, False, READ))
+    return frozenset(found)
+
+
+def purpose_of(name: str, after: Sequence[dis.Instruction]) -> str:
+    """What is done with the value of a name, by the instructions after that which reads it."""
+    opnames = [one.opname for one in after]
+    if appends(after):
+        return APPENDED_TO
+    if opnames[:2] == ["LOAD_CONST", "BINARY_OP"]:
+        store = next((one for one in after[2:4] if one.opname not in ("SWAP", "LOAD_FAST")), None)
+        if store is not None and store.opname.startswith("STORE_") and store.argval == name:
+            return COUNTED
+    return READ
+
+
+def purpose_of_key(after: Sequence[dis.Instruction]) -> str:
+    """What is done with the item of a dict, by the instructions after that which gives its key."""
+    opnames = [one.opname for one in after]
+    if opnames[:1] == ["BINARY_SUBSCR"] and appends(after[1:]):
+        return APPENDED_TO
+    return COUNTED if opnames[:8] == COUNTS_ITEM else READ
+
+
+def appends(after: Sequence[dis.Instruction]) -> bool:
+    return bool(after) and after[0].opname in ("LOAD_ATTR", "LOAD_METHOD") and after[0].argval in APPENDS
 
 
 def nested(code: types.CodeType) -> Iterator[types.CodeType]:

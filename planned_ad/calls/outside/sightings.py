@@ -37,6 +37,7 @@ from .libraries import (
     library_keeps_parts,
     may_be_hidden,
 )
+from .only_written import is_only_written
 from .told import PLAIN, Same, Sighting, is_plain, number_key, shown, shown_object, where
 
 MOST_ITEMS = 512  # of a container: of one with more, the items are not looked at
@@ -109,6 +110,9 @@ class Walk:
 
     def bound(self, value: Any, path: str, row: Callable[[], Row], is_global: bool = False) -> None:
         """What a place holds, and that it does."""
+        if is_only_written(self.names, value, path):
+            self.note(f"`{path}` is written to, and not read: it is not compared")
+            return
         self.row(row(), is_global and isinstance(value, types.ModuleType) and is_fixed(value))
         if isinstance(value, type):  # which code may make instances of, by whatever name
             self.texts.add(value.__name__)
