@@ -71,10 +71,10 @@ from .tracing.record.storage import Storage
 from .tracing.replacements.argument_identity import Apart, ArgumentIdentity, memory_in_common
 from .tracing.replacements.caught_refusals import CaughtRefusals
 from .tracing.replacements.floating_point_errors import check_settings
+from .tracing.replacements.kept_outside import check_written_outside, without_what_is_kept
 from .tracing.replacements.library_errors import beside_python, is_of_the_trace
 from .tracing.replacements.rebinding import (
     check_captured,
-    check_outside,
     owners_of_leaves,
     rebound,
     snapshots,
@@ -271,10 +271,10 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     result = _run(shadow, signature, run_arguments, structure, recorder)
     found = results_of(recorder, result)
     check_captured(namespace, arguments, signature.names)
-    check_outside(recorder, namespace)
     check_settings(namespace)
     leaves = store_rebound(recorder, rebound(before), leaves, arguments)
-    tape, leaves = _taped(recorder, leaves, found.values)
+    tape, leaves = _taped(recorder, namespace, leaves, found.values)
+    check_written_outside(recorder, namespace)
     _tell_outside(recorder, namespace, leaves)
     return Trace(
         tape=tape,
@@ -367,13 +367,16 @@ def _run(
     return result
 
 
-def _taped(recorder: Recorder, leaves: list[ArgumentLeaf], results: list[Value]) -> tuple[Tape, list[ArgumentLeaf]]:
+def _taped(
+    recorder: Recorder, namespace: Namespace, leaves: list[ArgumentLeaf], results: list[Value]
+) -> tuple[Tape, list[ArgumentLeaf]]:
     """The tape of what has been recorded, and the leaves with their buffers on it."""
     tape = recorder.builder.tape(
         tuple(leaf.buffer for leaf in leaves if leaf.buffer is not None),
         tuple(results),
         frozenset(leaf.buffer for leaf in leaves if leaf.active and leaf.buffer is not None),
     )
+    tape = without_what_is_kept(recorder, namespace, tape)
     if recorder.builder.blocks is not None or any(b.array is not None for b in tape.buffers):
         tape = compact(tape)
         ids = iter(tape.arguments)

@@ -145,3 +145,92 @@ def test_what_is_read_is_compared(f):
     while f(X, model) == X[0]:
         pass
     assert (before, plan.gradient(X)[0]) == (1.0, 2.0)
+
+
+class LastValues:
+    def __init__(self):
+        self.value, self.at, self.seconds = None, np.zeros(2), 0.0
+
+    def __call__(self, x):
+        begin = float(np.sum(self.__class__.weights))
+        value = np.sum(x**2) * x[0]
+        self.value, self.at = value, x.copy()
+        self.seconds += 2 * begin - begin
+        return value
+
+
+LastValues.weights = np.ones(3)
+
+
+def test_last_values_that_are_not_read():
+    f = LastValues()
+    plan = planned_ad.compile(f, X)
+    for k in range(1, 4):
+        x = k * X
+        assert f(x) == plan(x) == f.value
+        np.testing.assert_allclose(plan.gradient(x), 2 * x * x[0] + np.array([x @ x, 0.0]))
+    assert len(plan._variants) == 1
+
+
+def kept_array(state, x):
+    if state.x is None or not np.array_equal(x, state.x):
+        state.x, state.value = x.copy(), np.sum(x**2)
+    return state.value
+
+
+def kept_number(state, x):
+    if state.x is None or x[0] != state.x:
+        state.x, state.value = float(x[0]), np.sum(x**2)
+    return state.value
+
+
+KEPT_X, KEPT_VALUE = None, None
+
+
+class State:
+    x = value = None
+
+
+def kept_globals(state, x):
+    global KEPT_X, KEPT_VALUE
+    if KEPT_X is None or (x != KEPT_X).any():
+        KEPT_X, KEPT_VALUE = x.copy(), np.sum(x**2)
+    return KEPT_VALUE
+
+
+@pytest.mark.parametrize("f", [kept_array, kept_number, kept_globals])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_values_kept_for_the_same_argument(f, is_first):
+    """A plan computes them anew: where the function has just kept them, too, it would give a constant."""
+    global KEPT_X, KEPT_VALUE
+    KEPT_X = KEPT_VALUE = None
+    state = State()
+    xs = np.random.default_rng(2).normal(size=(5, 2))
+    if not is_first:
+        f(state, xs[0])
+    plan = planned_ad.compile(lambda x: f(state, x), xs[0])
+    for x in xs:
+        np.testing.assert_allclose(plan.gradient(x), 2 * x)
+        f(state, x)
+        np.testing.assert_allclose(plan.gradient(x), 2 * x)
+        np.testing.assert_allclose(plan.gradient(-x), -2 * x)
+    assert len(plan._variants) == 1
+    assert any("what a call has kept" in note for note in plan.explain().frozen)
+
+
+def test_equality_with_what_is_only_set_elsewhere():
+    """No cache: the value there is that of the function."""
+
+    class Model:
+        def __init__(self):
+            self.centre = np.array([1.0, 2.0])
+
+        def move(self, x):
+            self.centre = x
+
+        def __call__(self, x):
+            return 7.0 + 0.0 * x[0] if np.array_equal(x, self.centre) else np.sum(x**2)
+
+    f = Model()
+    plan = planned_ad.compile(f, X)
+    assert (plan(f.centre), plan(X)) == (7.0, 5.0)

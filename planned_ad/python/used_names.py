@@ -53,6 +53,9 @@ NO_DICT = frozenset(
 )  # what makes a right side
 APPENDS = frozenset({"append", "extend", "appendleft"})
 READ, COUNTED, APPENDED_TO = "read", "counted", "appended to"
+LONGEST_SUM = 40  # instructions
+ASSIGNS = frozenset({"STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF"})
+OF_NEW_OBJECTS = frozenset({"__init__", "__new__", "__post_init__"})
 COUNTS_ITEM = ["COPY", "COPY", "BINARY_SUBSCR", "LOAD_CONST", "BINARY_OP", "SWAP", "SWAP", "STORE_SUBSCR"]
 WRITES_NAMES = frozenset(
     {"STORE_ATTR", "STORE_GLOBAL", "STORE_NAME", "STORE_DEREF", "DELETE_ATTR", "DELETE_GLOBAL", "DELETE_NAME",
@@ -104,13 +107,14 @@ class UsedNames:
         pairs = ((key[:k], key[k:]) for k in range(1, len(key)))
         return key in self.names or key in self._letters or any(self._strings.issuperset(pair) for pair in pairs)
 
-    def is_only(self, use: str, name: str, is_key: bool = False) -> bool:
-        """Whether code reads what has this name (or is an item of a dict under it) for this `use` alone."""
+    def is_only(self, use: str | None, name: str, is_key: bool = False) -> bool:
+        """Whether code assigns to what has this name (or is an item under it), and reads it for `use` at most."""
         if self.any_attribute or (is_key and self.any_item):
             return False
         if name in self.texts if is_key else name in self._strings:
             return False
-        return self._uses.get((name, is_key)) == {use}
+        uses = self._uses.get((name, is_key))
+        return uses == {use} if uses else not is_key and any(name in names_assigned(code) for code in self.codes)
 
     @functools.cached_property
     def _uses(self) -> dict[tuple[str, bool], set[str]]:
@@ -154,7 +158,7 @@ def uses_in(code: types.CodeType) -> frozenset[tuple[str, bool, str]]:
         (text, True, READ) for constant in code.co_consts if type(constant) is not str for text in strings([constant])
     }
     for k, one in enumerate(every):
-        after = every[k + 1 : k + 9]
+        after = every[k + 1 : k + LONGEST_SUM]
         if one.opname in READS_NAMES:
             found.add((one.argval, False, purpose_of(one.argval, after)))
         elif one.opname == "LOAD_CONST" and type(one.argval) is str:
@@ -164,16 +168,52 @@ def uses_in(code: types.CodeType) -> frozenset[tuple[str, bool, str]]:
     return frozenset(found)
 
 
+@functools.lru_cache(maxsize=1024)
+def names_assigned(code: types.CodeType, kind: str = "STORE_") -> frozenset[str]:
+    """Names of attributes, globals and variables of functions around that code assigns to, not in making an object."""
+    every = (inner for inner in nested(code) if inner.co_name not in OF_NEW_OBJECTS)
+    stores = (i for inner in every for i in instructions_of(inner) if i.opname in ASSIGNS)
+    return frozenset(i.argval for i in stores if i.opname.startswith(kind))
+
+
+def names_replaced(code: types.CodeType, kind: str) -> set[str]:
+    """Of these, those that a function has read before."""
+    every = [(names_assigned(inner, kind), order_of_uses(inner)) for inner in nested(code)]
+    return {name for names, first in every for name in names if first.get(name, kind) not in ASSIGNS}
+
+
+@functools.lru_cache(maxsize=1024)
+def order_of_uses(code: types.CodeType) -> dict[str, str]:
+    """The instruction that first has to do with each attribute, global or variable around."""
+    found: dict[str, str] = {}
+    for one in instructions_of(code):
+        if one.opname in ASSIGNS | READS_NAMES:
+            found.setdefault(one.argval, one.opname)
+    return found
+
+
+def names_assigned_first(code: types.CodeType, beside: Iterable[str]) -> set[str]:
+    """Of a function that assigns to one of the names `beside`, what else it assigns to and has not read before."""
+    inside = [inner for inner in nested(code) if not names_assigned(inner).isdisjoint(beside)]
+    return {name for inner in inside for name, opname in order_of_uses(inner).items() if opname in ASSIGNS}
+
+
 def purpose_of(name: str, after: Sequence[dis.Instruction]) -> str:
     """What is done with the value of a name, by the instructions after that which reads it."""
-    opnames = [one.opname for one in after]
-    if appends(after):
-        return APPENDED_TO
-    if opnames[:2] == ["LOAD_CONST", "BINARY_OP"]:
-        store = next((one for one in after[2:4] if one.opname not in ("SWAP", "LOAD_FAST")), None)
-        if store is not None and store.opname.startswith("STORE_") and store.argval == name:
-            return COUNTED
-    return READ
+    return APPENDED_TO if appends(after) else COUNTED if counts(name, after) else READ
+
+
+def counts(name: str, after: Sequence[dis.Instruction]) -> bool:
+    """Whether the first thing that is done with what is on the stack makes of it what then gets the name."""
+    above = 0  # on the stack
+    for k, one in enumerate(after):
+        if one.opname == "BINARY_OP" and above == 1:
+            store = next((one for one in after[k + 1 : k + 3] if one.opname not in ("SWAP", "LOAD_FAST")), None)
+            return store is not None and store.opname.startswith("STORE_") and store.argval == name
+        above += dis.stack_effect(one.opcode, one.arg if one.opcode >= dis.HAVE_ARGUMENT else None)
+        if above < 0 or "JUMP" in one.opname:
+            return False
+    return False
 
 
 def purpose_of_key(after: Sequence[dis.Instruction]) -> str:

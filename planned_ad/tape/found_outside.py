@@ -23,6 +23,8 @@ class Outside:
         Functions that ran as they are, for compiled code that called them; their names.
     kept : list of (object, object, str)
         Functions with a cache, a key that traced code asked it for, None where it was empty; their names.
+    last_call : set of str
+        Names of attributes and variables that only tell what the last call has computed, and for which argument.
     constants : dict
         Arrays whose numbers are in the program, by identity.
     raises : bool
@@ -36,6 +38,7 @@ class Outside:
     read: dict[int, tuple[dict[str, Any], dict[str, None]]] = field(default_factory=dict)
     plain: list[tuple[object, str]] = field(default_factory=list)
     kept: list[tuple[Any, Any, str]] = field(default_factory=list)
+    last_call: set[str] = field(default_factory=set)
     constants: dict[int, Any] = field(default_factory=dict)
     raises: bool = False
     version: int = 0

@@ -1,4 +1,4 @@
-"""What code writes outside and does not read: counters of calls, histories of values. Nothing depends on them.
+"""What code writes outside and does not read: counters of calls, histories, last values. Nothing depends on them.
 
 >>> from planned_ad.python.used_names import UsedNames
 >>> def f(model, log, x):
@@ -28,4 +28,8 @@ LAST_NAME = re.compile(r"(\w+)(?P<key>'\])?$")
 def is_only_written(names: UsedNames, value: object, path: str) -> bool:
     """Whether code reads what it finds at `path` only to count, or to put something at its end."""
     use, found = USES.get(type(value)), LAST_NAME.search(path)
-    return use is not None and found is not None and names.is_only(use, found[1], is_key=found["key"] is not None)
+    return found is not None and names.is_only(use, found[1], is_key=found["key"] is not None)
+
+
+def last_name(path: str) -> str:
+    return path.rpartition(".")[2]

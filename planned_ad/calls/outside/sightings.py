@@ -13,7 +13,7 @@ import enum
 import functools
 import types
 import weakref
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from ...python.shadows import is_array_class, is_user_class, is_user_function, r
 from ...python.used_names import UsedNames, globals_in
 from ...python.world import of_the_world
 from ...tape.captured import MOST_BYTES, view_of
+from ...tape.found_outside import Outside
 from ...tracing.record.traced import Traced
 from .abstract import members_asked_for, registered, registration_rows
 from .libraries import (
@@ -37,7 +38,7 @@ from .libraries import (
     library_keeps_parts,
     may_be_hidden,
 )
-from .only_written import is_only_written
+from .only_written import is_only_written, last_name
 from .told import PLAIN, Same, Sighting, is_plain, number_key, shown, shown_object, where
 
 MOST_ITEMS = 512  # of a container: of one with more, the items are not looked at
@@ -56,11 +57,11 @@ class Walk:
     def __init__(
         self,
         names: UsedNames,
-        is_frozen: Callable[[str], bool],
-        constants: Mapping[int, Any],
+        outside: Outside,
         passed: Container[tuple[int, str]] = (),
     ):
-        self.names, self.is_frozen, self.constants, self.passed = names, is_frozen, constants, passed
+        self.names, self.last_call, self.constants, self.passed = names, outside.last_call, outside.constants, passed
+        self.is_frozen = outside.is_frozen
         self.rows: list[Row] = []
         self.lasting: list[Row] = []
         self.seen: list[Sighting] = []
@@ -112,6 +113,9 @@ class Walk:
         """What a place holds, and that it does."""
         if is_only_written(self.names, value, path):
             self.note(f"`{path}` is written to, and not read: it is not compared")
+            return
+        if last_name(path) in self.last_call:
+            self.note(f"`{path}` is what a call has kept: it is not compared, and a plan computes it anew")
             return
         self.row(row(), is_global and isinstance(value, types.ModuleType) and is_fixed(value))
         if isinstance(value, type):  # which code may make instances of, by whatever name

@@ -47,7 +47,7 @@ class Watch:
         self._look()
 
     def _walk(self, names: UsedNames) -> Walk:
-        walk = Walk(names, self.outside.is_frozen, self.outside.constants, self._passed)
+        walk = Walk(names, self.outside, self._passed)
         for names_of, keys in self.outside.read.values():
             walk.globals(names_of, keys)
         for root, name in self.outside.roots:

@@ -23,7 +23,6 @@ from ...python.structure import (
     Leaf,
     Repeated,
     Structure,
-    attributes_of,
     flatten,
     is_object_class,
     kind_of_node,
@@ -238,22 +237,6 @@ def check_captured(namespace: Namespace, arguments: Sequence[Any], names: Sequen
                 f"outside too: a global, a closure, or a function in an attribute. There, its numbers would be "
                 f"constants. Use the argument instead, or a method in place of a function that closes over it."
             )
-
-
-def check_outside(recorder: Recorder, namespace: Namespace) -> None:
-    """Refuse computed values in the place of numbers and arrays that objects from outside held."""
-    for real, shadow in namespace.instances():
-        held = attributes_of(real)
-        for name, value in attributes_of(shadow).items():
-            old = held.get(name)
-            if not (type(old) is np.ndarray or issubclass(type(old), float)) or namespace.shadow(old) is value:
-                continue
-            if recorder.is_scalar(value) or recorder.is_array(value):
-                raise TraceError(
-                    f"the traced function sets the attribute `{name}` of a {type(real).__name__} that is no argument, "
-                    f"whose attributes are constants of the plan: a call would not set it. Pass the object as an "
-                    f"argument (of a method, `{type(real).__name__}.method, (obj, x)`), or return what is new."
-                )
 
 
 def shared_owner(arguments: Sequence[Any], numbers: set[int], labels: Sequence[str]) -> str:
