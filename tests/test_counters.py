@@ -41,12 +41,16 @@ def of_globals(x):
 
 
 def made_with_variables():
-    calls, seen = 0, []
+    calls, seen, count, log = 0, [], [0], {"x": [], "seconds": 0.0}
 
     def f(x):
         nonlocal calls
         calls += 1
+        count[0] += 1
         seen.append(float(x[0]))
+        log["x"].append(x.copy())
+        log["seconds"] += 3.0 * len(x) - 2.0
+        log["last"] = x[0]
         return np.sum(x**2) * x[0]
 
     return f
@@ -121,6 +125,17 @@ def asked_in_a_dict_by_parts(x, model):
     return x[0] * (2.0 if model.table["cal" + "ls"] > 6 else 1.0)
 
 
+def asked_for_an_item(x, model):
+    model.table["calls"] += 1
+    model.seen.append(model.table["calls"])
+    return x[0] * (2.0 if model.seen[-1] > 6 else 1.0)
+
+
+def asked_for_an_iterator(x, model):
+    model.seen.append(1.0)
+    return x[0] * (2.0 if len([*model.seen]) > 6 else 1.0)
+
+
 def appended_and_taken(x, model):
     model.seen.append(1.0)
     return x[0] * (2.0 if sum(model.seen) > 6 else 1.0)
@@ -133,7 +148,8 @@ class Model(types.SimpleNamespace):
 
 @pytest.mark.parametrize(
     "f",
-    [asked, asked_for_by_a_method, asked_for_by_name, asked_under_another_name, asked_for_its_length,
+    [asked, asked_for_an_item, asked_for_an_iterator,
+     asked_for_by_a_method, asked_for_by_name, asked_under_another_name, asked_for_its_length,
      appended_and_taken, asked_for_what_it_counts_to, asked_in_a_dict, asked_in_a_dict_by_all,
      asked_in_a_dict_by_parts],
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dis
 import functools
 import re
@@ -51,16 +52,16 @@ COMPARING = frozenset(  # functions and methods that compare what they are given
 NO_DICT = frozenset(
     {"LOAD_CONST", "BINARY_OP", "UNARY_NEGATIVE", "BUILD_TUPLE", "BUILD_LIST"}
 )  # what makes a right side
-APPENDS = frozenset({"append", "extend", "appendleft"})
-READ, COUNTED, APPENDED_TO = "read", "counted", "appended to"
-LONGEST_SUM = 40  # instructions
+WRITING_METHODS = frozenset({"append", "extend", "appendleft", "extendleft", "add", "clear"})
+CONTAINERS = (list, dict, set, collections.deque, collections.Counter, collections.defaultdict)
+READ, COUNTED, WRITTEN_TO = "read", "counted", "written to"
+LONGEST_STATEMENT = 60  # instructions
 ASSIGNS = frozenset({"STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF"})
 OF_NEW_OBJECTS = frozenset({"__init__", "__new__", "__post_init__"})
-COUNTS_ITEM = ["COPY", "COPY", "BINARY_SUBSCR", "LOAD_CONST", "BINARY_OP", "SWAP", "SWAP", "STORE_SUBSCR"]
-WRITES_NAMES = frozenset(
+NO_NAMES = frozenset(
     {"STORE_ATTR", "STORE_GLOBAL", "STORE_NAME", "STORE_DEREF", "DELETE_ATTR", "DELETE_GLOBAL", "DELETE_NAME",
      "DELETE_DEREF", "LOAD_FAST", "STORE_FAST", "DELETE_FAST", "LOAD_CLOSURE", "MAKE_CELL", "COMPARE_OP", "BINARY_OP",
-     "LOAD_FAST_AND_CLEAR"}
+     "LOAD_FAST_AND_CLEAR", "LOAD_CONST"}
 )  # fmt: skip
 READS_NAMES = frozenset(
     {"LOAD_ATTR", "LOAD_METHOD", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_SUPER_ATTR",
@@ -107,21 +108,21 @@ class UsedNames:
         pairs = ((key[:k], key[k:]) for k in range(1, len(key)))
         return key in self.names or key in self._letters or any(self._strings.issuperset(pair) for pair in pairs)
 
-    def is_only(self, use: str | None, name: str, is_key: bool = False) -> bool:
-        """Whether code assigns to what has this name (or is an item under it), and reads it for `use` at most."""
-        if self.any_attribute or (is_key and self.any_item):
+    def is_only_written(self, name: str, value: object) -> bool:
+        """Whether code writes to what it finds under this name, a number or a container, and does not read it."""
+        if self.any_attribute or name in self._strings:
             return False
-        if name in self.texts if is_key else name in self._strings:
-            return False
-        uses = self._uses.get((name, is_key))
-        return uses == {use} if uses else not is_key and any(name in names_assigned(code) for code in self.codes)
+        uses = self._uses.get(name)
+        if not uses:
+            return any(name in names_assigned(code) for code in self.codes)
+        return uses == {COUNTED} if type(value) in (int, float) else uses == {WRITTEN_TO} and type(value) in CONTAINERS
 
     @functools.cached_property
-    def _uses(self) -> dict[tuple[str, bool], set[str]]:
-        found: dict[tuple[str, bool], set[str]] = defaultdict(set)
+    def _uses(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = defaultdict(set)
         for code in self._every:
-            for name, is_key, use in uses_in(code):
-                found[name, is_key].add(use)
+            for name, use in uses_in(code):
+                found[name].add(use)
         return found
 
     @functools.cached_property
@@ -151,20 +152,15 @@ def opcodes_of(code: types.CodeType) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=1024)
-def uses_in(code: types.CodeType) -> frozenset[tuple[str, bool, str]]:
-    """The attributes, globals and variables of functions around that code reads, and what for; strings, as keys."""
+def uses_in(code: types.CodeType) -> frozenset[tuple[str, str]]:
+    """The attributes, globals and variables of functions around that code reads, and what for."""
     every = instructions_of(code)
-    found = {
-        (text, True, READ) for constant in code.co_consts if type(constant) is not str for text in strings([constant])
-    }
+    found = set()
     for k, one in enumerate(every):
-        after = every[k + 1 : k + LONGEST_SUM]
         if one.opname in READS_NAMES:
-            found.add((one.argval, False, purpose_of(one.argval, after)))
-        elif one.opname == "LOAD_CONST" and type(one.argval) is str:
-            found.add((one.argval, True, purpose_of_key(after)))
-        elif type(one.argval) is str and one.opname not in WRITES_NAMES:
-            found.add((one.argval, False, READ))
+            found.add((one.argval, purpose_of(one.argval, every[k + 1 : k + LONGEST_STATEMENT])))
+        elif type(one.argval) is str and one.opname not in NO_NAMES:
+            found.add((one.argval, READ))
     return frozenset(found)
 
 
@@ -200,32 +196,29 @@ def names_assigned_first(code: types.CodeType, beside: Iterable[str]) -> set[str
 
 def purpose_of(name: str, after: Sequence[dis.Instruction]) -> str:
     """What is done with the value of a name, by the instructions after that which reads it."""
-    return APPENDED_TO if appends(after) else COUNTED if counts(name, after) else READ
-
-
-def counts(name: str, after: Sequence[dis.Instruction]) -> bool:
-    """Whether the first thing that is done with what is on the stack makes of it what then gets the name."""
     above = 0  # on the stack
     for k, one in enumerate(after):
-        if one.opname == "BINARY_OP" and above == 1:
-            store = next((one for one in after[k + 1 : k + 3] if one.opname not in ("SWAP", "LOAD_FAST")), None)
-            return store is not None and store.opname.startswith("STORE_") and store.argval == name
+        following = after[k + 1 : k + 4]
+        if above == 0 and is_writing_method(one):
+            return WRITTEN_TO
+        if above == 1 and one.opname == "BINARY_OP":
+            store = next((one for one in following[:2] if one.opname not in ("SWAP", "LOAD_FAST")), None)
+            is_back = store is not None and store.opname.startswith("STORE_") and store.argval == name
+            return COUNTED if is_back else READ
+        if above == 1 and one.opname == "STORE_SUBSCR":
+            return WRITTEN_TO
+        if above == 1 and one.opname == "BINARY_SUBSCR":
+            return WRITTEN_TO if following and is_writing_method(following[0]) else READ
+        if above == 1 and [i.opname for i in after[k : k + 3]] == ["COPY", "COPY", "BINARY_SUBSCR"]:
+            return WRITTEN_TO  # `name[key] += value`
         above += dis.stack_effect(one.opcode, one.arg if one.opcode >= dis.HAVE_ARGUMENT else None)
         if above < 0 or "JUMP" in one.opname:
-            return False
-    return False
+            break
+    return READ
 
 
-def purpose_of_key(after: Sequence[dis.Instruction]) -> str:
-    """What is done with the item of a dict, by the instructions after that which gives its key."""
-    opnames = [one.opname for one in after]
-    if opnames[:1] == ["BINARY_SUBSCR"] and appends(after[1:]):
-        return APPENDED_TO
-    return COUNTED if opnames[:8] == COUNTS_ITEM else READ
-
-
-def appends(after: Sequence[dis.Instruction]) -> bool:
-    return bool(after) and after[0].opname in ("LOAD_ATTR", "LOAD_METHOD") and after[0].argval in APPENDS
+def is_writing_method(one: dis.Instruction) -> bool:
+    return one.opname in ("LOAD_ATTR", "LOAD_METHOD") and one.argval in WRITING_METHODS
 
 
 def nested(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -38,8 +38,7 @@ from .libraries import (
     library_keeps_parts,
     may_be_hidden,
 )
-from .only_written import is_only_written, last_name
-from .told import PLAIN, Same, Sighting, is_plain, number_key, shown, shown_object, where
+from .told import PLAIN, Same, Sighting, is_plain, last_name, number_key, shown, shown_object, where
 
 MOST_ITEMS = 512  # of a container: of one with more, the items are not looked at
 MOST_ROWS = 4096
@@ -111,7 +110,7 @@ class Walk:
 
     def bound(self, value: Any, path: str, row: Callable[[], Row], is_global: bool = False) -> None:
         """What a place holds, and that it does."""
-        if is_only_written(self.names, value, path):
+        if self.names.is_only_written(last_name(path), value):
             self.note(f"`{path}` is written to, and not read: it is not compared")
             return
         if last_name(path) in self.last_call:

@@ -42,6 +42,10 @@ class Sighting:
     place: tuple[int, str] | None = None
 
 
+def last_name(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
 def where(f: types.FunctionType) -> str:
     return f"the function of {os.path.basename(f.__code__.co_filename)}:{f.__code__.co_firstlineno}"
 

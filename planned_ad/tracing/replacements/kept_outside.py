@@ -17,7 +17,7 @@ from ...errors import TraceError
 from ...python.namespace import Namespace
 from ...python.outside_changes import codes_met, contents_of
 from ...python.structure import attributes_of
-from ...python.used_names import COUNTED, UsedNames, names_assigned_first, names_replaced
+from ...python.used_names import UsedNames, names_assigned_first, names_replaced
 from ...tape.tape import Apply, Constant, Guard, Load, Operation, Tape, Value, walk
 from ..record.decisions import Restart
 from ..record.recorder import Recorder
@@ -39,7 +39,7 @@ def check_written_outside(recorder: Recorder, namespace: Namespace) -> None:
             if name in recorder.outside.last_call or not (recorder.is_scalar(value) or recorder.is_array(value)):
                 continue
             names = names or UsedNames(frozenset(codes_met(namespace)))
-            if not names.is_only(COUNTED, name):
+            if not names.is_only_written(name, old):
                 raise TraceError(
                     f"the traced function sets the attribute `{name}` of a {type(real).__name__} that is no "
                     f"argument, and reads it: a call of the plan would not set it. Pass the object as an argument "
