@@ -90,8 +90,8 @@ class KeptBefore:
 
     def __init__(self, namespace: Namespace, tape: Tape) -> None:
         found = list(kept_outside(namespace))
-        arrays = [(name, value) for name, value in found if isinstance(value, np.ndarray)]
-        self.numbers = {value: name for name, value in found if issubclass(type(value), float)}
+        arrays = [(name, value) for name, value in found if type(value) is np.ndarray]
+        self.numbers = {value: name for name, value in found if type(value) in (float, np.float64, np.float32)}
         self.contents = {(value.shape, value.tobytes()): name for name, value in arrays}
         addresses = {value.ctypes.data: name for name, value in arrays}
         places = {b.id: b.array.ctypes.data for b in tape.buffers if b.array is not None}
