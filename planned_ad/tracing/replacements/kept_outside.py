@@ -81,7 +81,7 @@ def without_what_is_kept(recorder: Recorder, namespace: Namespace, tape: Tape) -
             )
     names = set(tests.values())
     recorder.outside.last_call |= names.union(*(names_assigned_first(code, names) for code in codes_met(namespace)))
-    operations = without_unused([op for k, op in enumerate(tape.operations) if k not in dropped], tape.results)
+    operations = needed_operations([op for k, op in enumerate(tape.operations) if k not in dropped], tape.results)
     return replace(tape, operations=operations, turn=len(operations))
 
 
@@ -117,7 +117,7 @@ class KeptBefore:
         return self.memory.get(op.region.buffer) if isinstance(op, Load) else None
 
 
-def without_unused(operations: Sequence[Operation], results: Iterable[Value]) -> tuple[Operation, ...]:
+def needed_operations(operations: Sequence[Operation], results: Iterable[Value]) -> tuple[Operation, ...]:
     """Operations without those that only make values which nothing uses."""
     used = {v.id for v in results}
     found = []
