@@ -307,3 +307,23 @@ def test_where_rows_are_cut() -> None:
         cuts = list(parts(count, 16))
         assert [a for a, _ in cuts] == [0, *(b for _, b in cuts[:-1])] and cuts[-1][1] == count
         assert {b - a for a, b in cuts} <= {1, 4, 16}
+
+
+def hinged(theta: Any, rows: Any) -> Any:
+    return np.sum((rows @ theta) ** 2) + np.sum(np.maximum(theta - 5.0, 0.0) ** 2)
+
+
+def penalised_beyond_five(theta: Any, rows: Any) -> Any:
+    total = np.sum((rows @ theta) ** 2)
+    if theta[0] > 5.0:
+        total = total + np.sum(theta**2)
+    return total
+
+
+@pytest.mark.parametrize("f", [hinged, penalised_beyond_five])
+def test_a_term_that_was_zero_where_it_was_tried(f: Any) -> None:
+    """Each part of the rows would count it."""
+    g = planned_ad.function(f, sums_over="rows", largest=16)
+    with pytest.raises(ArgumentError, match="nothing to do with them"):
+        g.gradient(np.full(3, 0.1), ROWS)
+        g.gradient(np.full(3, 6.0), ROWS)

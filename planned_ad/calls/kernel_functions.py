@@ -159,6 +159,11 @@ class KernelFunction:
         return self._native.address
 
     @property
+    def address_taking_gil(self) -> int:
+        """As `address`, of a function that takes the GIL to see whether what is outside has changed."""
+        return self._native.address_taking_gil
+
+    @property
     def declaration(self) -> str:
         return self._native.declaration
 
@@ -179,7 +184,7 @@ class KernelFunction:
 
     def _extend(self, variants: list[Variant]) -> None:
         """Try these variants but those that take other memory, have no such call, or are for what was outside."""
-        found = []
+        found, fixed = [], self._spec.fixed
         for variant in variants:
             if not variant.watch.is_same():
                 continue
@@ -188,11 +193,17 @@ class KernelFunction:
                 check_compiled(variant.trace, entry)
             except PlannedADError:
                 continue
-            if same_memory(njit_spec(variant.trace, entry, ""), self._spec):
+            spec = njit_spec(variant.trace, entry, "")
+            # Arrays from outside that others must not overlap: compiled code compares with those that it knows.
+            if same_memory(spec, self._spec) and (spec.fixed == fixed or not self.dispatcher.signatures):
+                fixed = tuple(dict.fromkeys((*fixed, *spec.fixed)))
                 table = None if not watchtable.supported() else variant.watch.table
                 address = 0 if table is None else table.address
                 keep = (entry.call.run, table)
                 found.append((entry.call.kernel_address, entry.spec.workspace_nbytes, address, keep))
+        if fixed != self._spec.fixed:
+            self._spec = replace(self._spec, fixed=fixed)
+            self.dispatcher = njit_function(NjitCall(self._spec, self._native), self.dispatcher.__doc__ or "")
         self._native.try_variants(found)
 
 
@@ -219,9 +230,7 @@ def check_compiled(trace: Trace, entry: Entry, caller: str = "plan.kernel") -> N
 
 
 def same_memory(one: NjitSpec, other: NjitSpec) -> bool:
-    return all(
-        getattr(one, name) == getattr(other, name) for name in ("parameters", "leaves", "outputs", "disjoint", "fixed")
-    )
+    return all(getattr(one, name) == getattr(other, name) for name in ("parameters", "leaves", "outputs", "disjoint"))
 
 
 def njit_spec(trace: Trace, entry: Entry, on_branch: str) -> NjitSpec:

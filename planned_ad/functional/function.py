@@ -23,7 +23,7 @@ from ..python.structure import Const
 from ..python.type_variables import Arguments, Result
 from .by_signature import BySignature
 from .row_sums import RowArguments, gradient_sum, parts, rows_of, unmarked
-from .sum_check import FoundSum, check_few_rows, check_value
+from .sum_check import FoundSum, check_few_rows, check_terms, check_value
 from .transformed import recorder_of
 
 LARGEST = 4096
@@ -121,6 +121,8 @@ class Function(Generic[Arguments, Result]):
         plan = compile(self.function, args, kwargs, **self._options)
         if self.sums_over:
             check_loss(plan._variants[0].trace)
+            if self._options.get("check", True):
+                plan._ask("sums_over", functools.partial(check_terms, self._name, self.sums_over))
             entry = plan._variants[0].entry("value_and_gradient")
             written = [place.path for p in entry.of(ARGUMENT) for place in p.places if place.is_written]
             if written:

@@ -37,7 +37,14 @@ class DaskSum(SumOverParts):
             raise ArgumentError("dask_sum: the client is asynchronous; make one that is not")
         self._fan_in = fan_in
         self._held = [self._on_workers(part) for part in self._parts]
-        (self._function,) = self._map("function", unshipped, [self._shipped])
+        self._functions: dict[str, Future] = {}
+
+    def _function(self) -> Future:
+        shipped = self._shipped
+        if shipped.name not in self._functions:
+            (future,) = self._map("function", unshipped, [shipped])
+            self._functions = {shipped.name: future}
+        return self._functions[shipped.name]
 
     def _on_workers(self, part: Any) -> Future:
         from distributed import Future
@@ -52,7 +59,7 @@ class DaskSum(SumOverParts):
         here, nbytes = [parameters], nbytes_of(parameters)
         if nbytes * self._count > MOST_SENT:  # one task, whose result workers get from one another
             here = self._map("parameters", handed, here)
-        functions, parameters_of, wanted = ([given] * self._count for given in (self._function, *here, with_gradient))
+        functions, parameters_of, wanted = ([given] * self._count for given in (self._function(), *here, with_gradient))
         totals = self._map("partial", of_part, functions, parameters_of, self._held, wanted)
         while len(totals) > (1 if nbytes * self._fan_in > MOST_SENT else self._fan_in):
             totals = self._map("combined", combined, in_groups(totals, self._fan_in))

@@ -42,8 +42,8 @@ def jax_function(plan: Plan, mode: str = "reverse") -> Callable[..., jax.Array]:
     which it cannot do to foreign code; its `linear_call`, which is told the transpose, knows neither `vmap` nor a
     second derivative (JAX 0.10).
 
-    A plan that was given to JAX stays in memory. What its function found in globals and closures is compared by calls
-    from Python only; numbers in arrays from there are read at each call.
+    A plan that was given to JAX stays in memory. What its function found in globals and closures is compared at each
+    call, for which XLA's threads take the GIL: whoever waits for JAX in compiled code of his own must not hold it.
     """
     one_of("mode", mode, ("reverse", "forward"))
     calls = Calls(plan)

@@ -21,6 +21,7 @@ from ..passes.boundary import first_write, written_arguments
 from ..plan import Plan
 from ..python.options import of_derivative
 from ..python.signatures import bind
+from ..python.structure import Const
 from ..regions.regions import c_strides
 from ..trace import Trace
 
@@ -173,6 +174,14 @@ def curvature_of(f: Callable[..., Any], count: int, active: tuple[int, ...]) -> 
         return hessian_vector(*given[: count + 1], (*directions, 0.0 * cotangent))
 
     return curvature
+
+
+def present(plan: Plan) -> Plan:
+    """The plan, traced again where what its function has found outside has changed: for callers that cannot look."""
+    if not plan._variants[0].watch.is_same():
+        example, _ = bind(plan._f, plan._example, plan._example_kwargs)
+        plan(*(argument.value if type(argument) is Const else argument for argument in example))
+    return plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from pytensor.link.numba.dispatch.basic import numba_njit
 from ..calls.kernel_functions import KernelFunction
 from ..errors import BranchError, DtypeError, ShapeError
 from ..plan import Plan
-from .plain_plans import PlainOperand, PlainPlan, kernel_slots
+from .plain_plans import PlainOperand, PlainPlan, kernel_slots, present
 
 Rule = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], list]  # of inputs, outputs and cotangents
 
@@ -44,17 +44,23 @@ def pytensor_function(plan: Plan) -> Callable[..., Any]:
 
 
 class PlanOp(Op):
-    """A call of a plan: `run` from Python, `kernel` from compiled code."""
+    """A call of a plan: `run` from Python, its kernel from compiled code."""
 
     def __init__(
         self,
-        kernel: Callable[[], KernelFunction],
+        plan: Plan,
+        call: str,
         inputs: Sequence[PlainOperand],
         outputs: Sequence[PlainOperand],
         run: Callable[..., Sequence[Any]],
         rule: Rule | None = None,
     ):
-        self.kernel, self.inputs, self.outputs, self.run, self.rule = kernel, inputs, outputs, run, rule
+        self.plan, self.name_of_call = plan, call
+        self.inputs, self.outputs, self.run, self.rule = inputs, outputs, run, rule
+
+    def kernel(self) -> KernelFunction:
+        found: KernelFunction = getattr(present(self.plan).kernel, self.name_of_call)
+        return found
 
     def make_node(self, *inputs: Any) -> Apply:
         given = [pt.as_tensor_variable(value) for value in inputs]
@@ -93,7 +99,6 @@ class Operations:
         plain.check_contiguous()
         inputs, result = plain.variables, plain.result
         active = [operand for operand in inputs if operand.active]
-        kernel = plan.kernel
 
         def both(*given: Any) -> tuple:
             value, gradients = plain.value_and_gradients(*plain.with_static(given))
@@ -118,9 +123,9 @@ class Operations:
         def of_value(given: Sequence[Any], found: Sequence[Any], cotangents: Sequence[Any]) -> list:
             return self.pullback.make_node(*given, cotangents[0]).outputs
 
-        self.value_and_gradient = PlanOp(lambda: kernel.value_and_gradient, inputs, [*active, result], both, of_both)
-        self.pullback = PlanOp(lambda: kernel.pullback, [*inputs, result], active, pulled, of_pullback)
-        self.value = PlanOp(lambda: kernel.value, inputs, [result], lambda *x: (plan(*plain.with_static(x)),), of_value)
+        self.value_and_gradient = PlanOp(plan, "value_and_gradient", inputs, [*active, result], both, of_both)
+        self.pullback = PlanOp(plan, "pullback", [*inputs, result], active, pulled, of_pullback)
+        self.value = PlanOp(plan, "value", inputs, [result], lambda *x: (plan(*plain.with_static(x)),), of_value)
 
     @functools.cached_property
     def second(self) -> PlanOp:
@@ -128,7 +133,7 @@ class Operations:
         active = [operand for operand in inputs if operand.active]
         plan, own = plain.curvature, len(inputs)
         given, found = [*inputs, plain.result, *active], [*active, plain.result]
-        return PlanOp(lambda: plan.kernel.value, given, found, lambda *x: plan(*plain.with_static(x[:own]), *x[own:]))
+        return PlanOp(plan, "value", given, found, lambda *x: plan(*plain.with_static(x[:own]), *x[own:]))
 
     def curvature(self, *given: Any) -> list:
         return self.second.make_node(*given).outputs

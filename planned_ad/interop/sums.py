@@ -29,6 +29,7 @@ from ..python.structure import flatten
 
 FAN_IN = 8  # how many results are put together at once
 MOST_FUNCTIONS = 8  # that a process holds
+MOST_SENT_AGAIN = 1 << 20  # bytes: of larger functions it is not looked whether they have changed
 
 
 class Total(NamedTuple):
@@ -108,6 +109,7 @@ class SumOverParts:
             raise ArgumentError("there are no parts to sum over")
         self.function, self._count = function, len(parts)
         self._rows: int | None = None
+        self._sent: Shipped | None = None
 
     def __call__(self, *parameters: Any) -> float:
         return self._checked(self._total(parameters, False)).value
@@ -132,9 +134,13 @@ class SumOverParts:
             )
         return total
 
-    @cached_property
+    @property
     def _shipped(self) -> Shipped:
-        return Shipped(self.function)
+        """The function as it is now: with what has changed in globals and closures that are sent by value."""
+        if self._sent is None or len(self._sent.content) <= MOST_SENT_AGAIN:
+            now = Shipped(self.function)
+            self._sent = self._sent if self._sent is not None and self._sent.name == now.name else now
+        return self._sent
 
 
 # To processes that hold nothing from one task to the next by themselves.

@@ -130,7 +130,7 @@ class XLAHandler:
             else:
                 arguments.append(as_type(builder, builder.load(place), own))
         kernel = ir.FunctionType(I32, [parameter.type for parameter in self.function.parameters])
-        status = builder.call(pointer_at(builder, "address", self.function.address, kernel), arguments)
+        status = builder.call(pointer_at(builder, "address", self.function.address_taking_gil, kernel), arguments)
         for cell, place in cells:
             builder.store(as_type(builder, builder.load(cell), place.type.pointee), place)
         return status

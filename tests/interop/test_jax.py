@@ -190,3 +190,29 @@ def test_the_layout_is_that_of_the_header(tmp_path) -> None:
         *(layout.API_MINOR, layout.CREATE_ERROR),
         *(layout.IS_METADATA, layout.INTERNAL, 0),
     ]
+
+
+@pytest.mark.parametrize("is_jitted", [False, True])
+def test_what_changes_outside_is_seen(is_jitted) -> None:
+    """A number, an array that is bound anew, index arrays; also by plans that are given to JAX afterwards."""
+    state = {"k": 1.0, "w": np.array([1.0, 2.0, 3.0]), "i": np.array([0, 1, 1])}
+    x = np.array([0.5, 0.7, 0.9])
+
+    def energy(x):
+        return np.sum((x - state["k"]) ** 2) + np.sum(state["w"] * x[state["i"]])
+
+    def expected():
+        found = 2 * (x - state["k"])
+        np.add.at(found, state["i"], state["w"])
+        return found
+
+    plan = planned_ad.compile(energy, x)
+    gradient = jax.grad(jax_function(plan))
+    gradient = jax.jit(gradient) if is_jitted else gradient
+    close(gradient(x), expected())
+    for key, value in (("k", 4.0), ("w", np.array([7.0, 8.0, 9.0])), ("i", np.array([2, 2, 2])), ("k", 1.0)):
+        state[key] = value
+        close(gradient(x), expected())
+        close(plan.gradient(x), expected())
+        close(gradient(x), expected())
+    close(jax.grad(jax_function(plan))(x), expected())

@@ -82,3 +82,17 @@ def test_what_is_refused() -> None:
     np.testing.assert_allclose(in_numba(np.repeat(X, 2)[::2]), np.sum(X**6), rtol=1e-14)
     np.testing.assert_allclose(compiled([x], f(x), "FAST_COMPILE")(-X), np.sum(np.cos(X)), rtol=1e-14)
     np.testing.assert_allclose(in_numba(-X), np.sum(np.cos(X)), rtol=1e-14)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_has_changed_outside_is_seen_by_what_is_compiled_then(mode) -> None:
+    state = {"k": 1.0, "w": np.array([1.0, 2.0, 3.0])}
+    at = np.array([0.5, 0.7, 0.9])
+    plan = planned_ad.compile(lambda x: np.sum(state["w"] * (x - state["k"]) ** 2), at)
+    x = pt.dvector("x")
+    loss = pytensor_function(plan)(x)
+    for key, value in (("k", 1.0), ("k", 4.0), ("w", np.array([7.0, 8.0, 9.0]))):
+        state[key] = value
+        found = compiled([x], [loss, pytensor.grad(loss, x)], mode)(at)
+        np.testing.assert_allclose(found[0], np.sum(state["w"] * (at - state["k"]) ** 2))
+        np.testing.assert_allclose(found[1], 2 * state["w"] * (at - state["k"]))

@@ -146,3 +146,16 @@ def test_joblib() -> None:
             total = joblib_sum(loss(), [part(number) for number in range(PARTS)], parallel)
             assert same_bits(total.value_and_gradient(THETA), by_hand())
             assert same_bits(total.value_and_gradient(THETA), by_hand())
+
+
+def test_what_changes_in_a_function_that_is_sent_by_value(processes: Executor) -> None:
+    pytest.importorskip("cloudpickle")
+    scale = 1.0
+
+    def scaled(theta: Any, x: Any) -> Any:
+        return np.sum(scale * (x @ theta) ** 2)
+
+    total = executor_sum(planned_ad.function(scaled, sums_over="x"), [(np.ones((10, 3)),)], processes)
+    assert total(np.ones(3)) == pytest.approx(90.0)
+    scale = 3.0
+    assert total(np.ones(3)) == pytest.approx(270.0)

@@ -118,6 +118,17 @@ class NativeCall:
         free = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(self.library.address(f"{symbol}.free"))
         weakref.finalize(self, _free_workspaces, self._rows, free, self.library.code).atexit = False
 
+    @functools.cached_property
+    def address_taking_gil(self) -> int:
+        """Of a function that takes the GIL to look at what is outside, for callers whose threads do not have it.
+
+        Whoever waits for such a call must not hold the GIL.
+        """
+        symbol, table = f"planned_ad.{self.name}.taking_gil", ctypes.addressof(self._rows)
+        emit = functools.partial(_emit, symbol=symbol, parameters=self.parameters, rows=table, takes_gil=True)
+        self._library_taking_gil = compile_module(symbol, emit, LITTLE)
+        return self._library_taking_gil.address(symbol)
+
     def try_variants(self, variants: Sequence[tuple[int, int, int, object]]) -> None:
         """Let calls try these variants and no others, also calls compiled before.
 
@@ -180,14 +191,16 @@ def _free_workspaces(rows: ctypes.Array, free, code: object) -> None:
             node = following
 
 
-def _emit(module: ir.Module, symbol: str, parameters: Sequence[NativeParameter], rows: int) -> None:
+def _emit(
+    module: ir.Module, symbol: str, parameters: Sequence[NativeParameter], rows: int, takes_gil: bool = False
+) -> None:
     """The function `symbol`, and `symbol.free` for the finaliser.
 
     It looks at one row of the table after the other, until there is none, or a kernel has come to its end.
     """
     _emit_free(module, f"{symbol}.free")
     claim = _emit_claim(module, f"{symbol}.claim")
-    outside = _emit_outside(module, f"{symbol}.outside")
+    outside = _emit_outside(module, f"{symbol}.outside", takes_gil)
     function = ir.Function(module, ir.FunctionType(I32, [p.type for p in parameters]), symbol)
     builder = TerseBuilder(function.append_basic_block("entry"))
     leaves, cells = emit_leaves(builder, parameters, function.args)
@@ -281,20 +294,32 @@ def _emit_run(
     return status
 
 
-def _emit_outside(module: ir.Module, symbol: str) -> ir.Function:
-    """`int32 outside(row *)`: 0 where everything outside is as it was, or this thread has no GIL to look at it."""
+def _emit_outside(module: ir.Module, symbol: str, takes_gil: bool) -> ir.Function:
+    """`int32 outside(row *)`: 0 where everything outside is as it was, or this thread has no GIL to look at it.
+
+    `takes_gil`: it looks at it in any case.
+    """
     function = ir.Function(module, ir.FunctionType(I32, [ROW.as_pointer()]), symbol)
     function.linkage = "internal"
     builder = TerseBuilder(function.append_basic_block("entry"))
-    has_gil = ir.Function(module, ir.FunctionType(I32, []), "PyGILState_Check")
     watch = builder.load(_field(builder, function.args[0], 3))
     ask, look, leave = (function.append_basic_block(name) for name in ("ask", "look", "leave"))
     builder.cbranch(builder.icmp_unsigned("!=", watch, I64(0)), ask, leave)
     builder.position_at_end(ask)
-    builder.cbranch(builder.icmp_unsigned("!=", builder.call(has_gil, []), I32(0)), look, leave)
+    state = None
+    if takes_gil:
+        state = builder.call(ir.Function(module, ir.FunctionType(I32, []), "PyGILState_Ensure"), [])
+        builder.branch(look)
+    else:
+        has_gil = ir.Function(module, ir.FunctionType(I32, []), "PyGILState_Check")
+        builder.cbranch(builder.icmp_unsigned("!=", builder.call(has_gil, []), I32(0)), look, leave)
     builder.position_at_end(look)
     walk = pointer_at(builder, "address", walker(), ir.FunctionType(I32, [POINTER]))
-    builder.ret(builder.call(walk, [builder.inttoptr(watch, POINTER)]))
+    differs = builder.call(walk, [builder.inttoptr(watch, POINTER)])
+    if state is not None:
+        release = ir.Function(module, ir.FunctionType(ir.VoidType(), [I32]), "PyGILState_Release")
+        builder.call(release, [state])
+    builder.ret(differs)
     builder.position_at_end(leave)
     builder.ret(I32(0))
     return function
