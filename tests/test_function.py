@@ -327,3 +327,24 @@ def test_a_term_that_was_zero_where_it_was_tried(f: Any) -> None:
     with pytest.raises(ArgumentError, match="nothing to do with them"):
         g.gradient(np.full(3, 0.1), ROWS)
         g.gradient(np.full(3, 6.0), ROWS)
+
+
+@pytest.mark.parametrize("transform", [planned_ad.grad, planned_ad.value_and_grad, planned_ad.hessian, planned_ad.jvp])
+def test_a_derivative_is_a_function_of_its_own(transform: Any) -> None:
+    made = transform(lambda z: np.sum(z**4))
+    args = (np.array([1.0, 2.0]), *([np.ones(2)] if transform is planned_ad.jvp else []))
+    own, other = planned_ad.function(made)(*args), made(*args)
+    for one, another in zip(own, other, strict=True):
+        np.testing.assert_array_equal(one, another)
+
+
+def test_a_custom_rule_stays() -> None:
+    @planned_ad.custom_rule
+    def rule(z: Any) -> Any:
+        return np.sum(z**2)
+
+    @rule.vjp(needs="z")
+    def _(z: Any, ct: Any) -> Any:
+        return (100 * ct * z,)
+
+    np.testing.assert_array_equal(planned_ad.function(rule).gradient(np.array([1.0, 2.0])), [100.0, 200.0])

@@ -48,11 +48,11 @@ class Function(Generic[Arguments, Result]):
         largest: int = LARGEST,
         options: dict[str, Any] | None = None,
     ):
+        functools.update_wrapper(self, function)  # whose own attributes, as those of a derivative, come first
         self.function, self.sums_over, self._options = function, tuple(sums_over), options or {}
         self._largest = 4 ** ((largest.bit_length() - 1) // 2)
         self._plans = BySignature[Plan]()
         self._found_sums: weakref.WeakKeyDictionary[Plan, FoundSum] = weakref.WeakKeyDictionary()
-        functools.update_wrapper(self, function)
         if sums_over:
             self._parameters = inspect.signature(getattr(function, "py_func", function))
             unknown = [name for name in self.sums_over if name not in self._parameters.parameters]

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..python.comprehensions import HELPERS
+from ..python.made import MadeOf
 from ..python.shadows import ShadowClass, ShadowGlobals, ShadowModule
 from ..tape.tape import Value
 from ..tracing.complex.complex_scalar import ComplexScalar
@@ -103,8 +104,12 @@ class PlainFunctions:
         if kind is ShadowModule:
             real = obj.__dict__["__planned_ad_shadow__"][1]
             return lambda numbers: real
+        if isinstance(obj, MadeOf):
+            function = self.recipe(obj.__wrapped__)
+            return lambda numbers: obj.made_of(function(numbers))
         plain = obj._real if kind is UfuncStandIn else recorder.namespace.unshadowed(obj)
-        plain = getattr(plain, "__wrapped__", plain) if plain is obj and callable(obj) else plain
+        if plain is obj and kind.__module__.startswith("planned_ad."):
+            plain = getattr(obj, "__wrapped__", obj)
         return lambda numbers: plain
 
     def number(self, obj: Any) -> PlainRecipe:

@@ -6,6 +6,7 @@ that derivatives nest, and mix with loops, branches and writes to memory in any 
 
 from __future__ import annotations
 
+import copy
 import inspect
 import itertools
 import sys
@@ -109,6 +110,14 @@ class Transformed(MadeOf, Generic[Arguments, Given]):
 
     def calls(self, args: tuple, kwargs: dict[str, Any]) -> Iterator[tuple[tuple, dict[str, Any]]]:
         yield args if self.extra is None else args[:-1], kwargs
+
+    def made_of(self, function: Callable[..., Any]) -> Transformed[Arguments, Given]:
+        if function is self.function:
+            return self
+        made = copy.copy(self)
+        made.function = made.__wrapped__ = function
+        made._plans = BySignature[Plan]()
+        return made
 
     def told(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name not in NOT_TOLD}

@@ -20,6 +20,10 @@ class MadeOf:
         """The arguments with which it would call the function, for arguments of its own."""
         yield args, kwargs
 
+    def made_of(self, function: Callable[..., Any]) -> MadeOf:
+        """The same of another function."""
+        raise NotImplementedError
+
     def told(self) -> dict[str, Any]:
         """What it was told, by name."""
         raise NotImplementedError
