@@ -50,10 +50,10 @@ from .errors import (
 )
 from .python.comprehensions import rewritten
 from .python.garbage import seldom_collected
+from .python.interruptions import is_interruption
 from .python.namespace import Namespace
 from .python.outside_changes import handles_any_error, has_changes, names_read
 from .python.progress import tell
-from .python.shadows import ShadowGlobals
 from .python.signatures import Signature, bind
 from .python.source import Line
 from .python.structure import Structure, complex_leaves, flatten_arguments, paths
@@ -72,7 +72,7 @@ from .tracing.replacements.argument_identity import Apart, ArgumentIdentity, mem
 from .tracing.replacements.caught_refusals import CaughtRefusals
 from .tracing.replacements.floating_point_errors import check_settings
 from .tracing.replacements.kept_outside import check_written_outside, without_what_is_kept
-from .tracing.replacements.library_errors import beside_python, is_of_the_trace
+from .tracing.replacements.library_errors import beside_python, is_of_the_trace, note_line
 from .tracing.replacements.rebinding import (
     check_captured,
     owners_of_leaves,
@@ -225,6 +225,8 @@ def trace(
         except Restart:
             continue
         except Exception as error:
+            if is_interruption(error):
+                raise
             # Perhaps of an attempt; or since a number is asked for that is known where captured arrays are constants.
             may_be_known = not isinstance(error, CapturedWriteError | UnrollLimitError)
             if recorder.scopes.gives_up() or (may_be_known and recorder.take_captured_as_constants()):
@@ -349,13 +351,15 @@ def _run(
         with told_of_refusals(caught.told):
             result = shadow(*args, **kwargs)
     except Exception as error:
+        if is_interruption(error):
+            raise
         if recorder.scopes.restarting or isinstance(error, PlannedADError):  # a `finally` can lose a restart
             raise (Restart() if recorder.scopes.restarting else error) from error.__cause__
         if recorder.refusal is not None:  # which compiled code has not passed on as it was
             raise recorder.refusal from error
         if recorder.scopes.open:  # an error in one of many iterations: which one, they tell when they run one by one
             raise recorder.scopes.unroll_innermost(f"raises {type(error).__name__}", recorder.builder.line) from None
-        _note_line(error)
+        note_line(error)
         _say_if_a_list(error, signature, structure)
         raise
     if recorder.scopes.restarting or recorder.scopes.pending:
@@ -460,23 +464,6 @@ def _check_written(traced: Trace, recorder: Recorder, arguments: Sequence[Any]) 
                     f"the traced function writes to the argument `{leaf.path}`, and reads `{name}` from outside, which "
                     f"shares memory with it. Use the argument instead, or pass `{name}` as an argument of its own."
                 )
-
-
-def _note_line(error: Exception) -> None:
-    """Add the user's line to an error that does not name it already."""
-    if isinstance(error, PlannedADError):
-        return
-    found, entry = None, error.__traceback__
-    while entry is not None:
-        if type(entry.tb_frame.f_globals) is ShadowGlobals:
-            found = Line(
-                file=entry.tb_frame.f_code.co_filename,
-                number=entry.tb_lineno,
-                function=entry.tb_frame.f_code.co_name,
-            )
-        entry = entry.tb_next
-    if found is not None:
-        error.add_note(f"while planned_ad traced {found}: `{found.text}`")
 
 
 def _say_if_a_list(error: Exception, signature: Signature, structure: Structure) -> None:

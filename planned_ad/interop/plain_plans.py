@@ -176,7 +176,7 @@ def curvature_of(f: Callable[..., Any], count: int, active: tuple[int, ...]) -> 
     return curvature
 
 
-def present(plan: Plan) -> Plan:
+def traced_for_now(plan: Plan) -> Plan:
     """The plan, traced again where what its function has found outside has changed: for callers that cannot look."""
     if not plan._variants[0].watch.is_same():
         example, _ = bind(plan._f, plan._example, plan._example_kwargs)

@@ -18,7 +18,7 @@ from pytensor.link.numba.dispatch.basic import numba_njit
 from ..calls.kernel_functions import KernelFunction
 from ..errors import BranchError, DtypeError, ShapeError
 from ..plan import Plan
-from .plain_plans import PlainOperand, PlainPlan, kernel_slots, present
+from .plain_plans import PlainOperand, PlainPlan, kernel_slots, traced_for_now
 
 Rule = Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], list]  # of inputs, outputs and cotangents
 
@@ -59,7 +59,7 @@ class PlanOp(Op):
         self.inputs, self.outputs, self.run, self.rule = inputs, outputs, run, rule
 
     def kernel(self) -> KernelFunction:
-        found: KernelFunction = getattr(present(self.plan).kernel, self.name_of_call)
+        found: KernelFunction = getattr(traced_for_now(self.plan).kernel, self.name_of_call)
         return found
 
     def make_node(self, *inputs: Any) -> Apply:

@@ -20,6 +20,7 @@ import numpy as np
 from ...custom.custom import CustomFunction
 from ...differentiate.keep.rooms import capacities, projected
 from ...python.examples import copied_together
+from ...python.interruptions import is_interruption
 from ...python.shadows import is_library
 from ...python.signatures import bind
 from ...python.structure import flatten, flatten_arguments, is_object_class, paths
@@ -195,7 +196,9 @@ class Comparison:
         before = self.interpreter.known_ways()
         try:
             done, _ = within(seconds, self.run_tape)
-        except Exception:  # there is no comparing such inputs
+        except Exception as error:  # there is no comparing such inputs
+            if is_interruption(error):
+                raise
             return False
         return done and self.interpreter.known_ways() > before
 
@@ -203,7 +206,9 @@ class Comparison:
         """As `difference`, of inputs that may be beyond what the function and this trace are for."""
         try:
             found = self.difference(seconds)
-        except Exception:
+        except Exception as error:
+            if is_interruption(error):
+                raise
             return None
         is_for_another = found is not None and found.error is not None
         return None if found is None or is_for_another else replace(found, text=f"for other numbers, {found.text}")
@@ -249,6 +254,8 @@ class Comparison:
             with contextlib.nullcontext() if asks else np.errstate(all="ignore"):
                 result = with_owner(self.f, owner)(*args, **kwargs)
         except Exception as error:
+            if is_interruption(error):
+                raise
             if broken is not None and broken.guard.what != RAISES:
                 raise self.error_of(broken) from error
             if broken is not None:  # of an example that ends in the function's own error

@@ -13,6 +13,7 @@ from ...python.examples import copied
 from ...python.library_names import library_call
 from ...python.made import first_call
 from ...python.shadows import ShadowGlobals
+from ...python.source import Line
 from ...python.structure import flatten
 
 
@@ -50,3 +51,20 @@ def beside_python(error: Exception) -> UnsupportedError:
 
 def is_users(names: Any) -> bool:
     return type(names) is ShadowGlobals and names.is_users
+
+
+def note_line(error: Exception) -> None:
+    """Add the user's line to an error that does not name it already."""
+    if isinstance(error, PlannedADError):
+        return
+    found, entry = None, error.__traceback__
+    while entry is not None:
+        if type(entry.tb_frame.f_globals) is ShadowGlobals:
+            found = Line(
+                file=entry.tb_frame.f_code.co_filename,
+                number=entry.tb_lineno,
+                function=entry.tb_frame.f_code.co_name,
+            )
+        entry = entry.tb_next
+    if found is not None:
+        error.add_note(f"while planned_ad traced {found}: `{found.text}`")
