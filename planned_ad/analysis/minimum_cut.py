@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import pairwise
@@ -29,6 +30,8 @@ def minimum_node_cut(
     A flow through nodes of limited capacity (Ford & Fulkerson, 1956): each node is an arc from where it is entered to
     where it is left. The flow through many nodes is SciPy's (Dinic, 1970).
     """
+    unit = math.gcd(*costs.values()) or 1  # so that sums of many bytes fit SciPy's numbers
+    costs = {node: cost // unit for node, cost in costs.items()}
     unlimited = 1 + sum(costs.values())
     capacities: dict[Arc, int] = {((node, "in"), (node, "out")): cost for node, cost in costs.items()}
     capacities |= {((a, "out"), (b, "in")): unlimited for a, b in arcs}
