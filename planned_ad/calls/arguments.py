@@ -124,16 +124,16 @@ def check_array(
         )
     if type(value) is not np.ndarray:  # a mask, units, or matrix products would be lost
         raise ArgumentError(f"{call}: {path} is a {type(value).__name__}; pass a plain array, np.asarray({path})")
+    if value.shape != shape:
+        raise ShapeError(
+            f"{call}: {path} has shape {value.shape}, and the plan was compiled for {shape}; "
+            f"compile a plan for this shape"
+        )
     if value.dtype != dtype:
         raise DtypeError(
             f"{call}: {path} has dtype {value.dtype}, and the plan was compiled for {dtype}; "
             f"convert it, {path}.astype(np.{dtype}), or compile a plan "
             f"{f'for {value.dtype}' if value.dtype.kind == dtype.kind else 'with convert=True, which does so'}"
-        )
-    if value.shape != shape:
-        raise ShapeError(
-            f"{call}: {path} has shape {value.shape}, and the plan was compiled for {shape}; "
-            f"compile a plan for this shape"
         )
     used = [(n, s, t) for n, s, t in zip(shape, value.strides, strides) if n > 1]
     if value.size and any(s != t for _, s, t in used):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, DtypeError
 from ..python.complex_parts import WHOLE, ComplexArray
 from ..python.examples import restored
 from ..python.structure import Const, Leaf, Repeated, Structure, flatten, kind_of_node, parts_of, updated
@@ -125,7 +125,10 @@ def converted_array(
     if array.dtype != dtype:
         cast = exact_cast(array, dtype, is_weak=is_made_of(given, PYTHON_NUMBERS))
         if cast is None:
-            return array, None  # refused, with its type
+            raise DtypeError(
+                f"{call}: {path} has dtype {array.dtype}, and the plan was compiled for {dtype}, which does not hold "
+                f"all of its numbers; convert it, {path}.astype(np.{dtype})"
+            )
         array, is_view = cast, False
     if not has_layout(array, strides):
         if array is given:
