@@ -348,3 +348,30 @@ def test_a_custom_rule_stays() -> None:
         return (100 * ct * z,)
 
     np.testing.assert_array_equal(planned_ad.function(rule).gradient(np.array([1.0, 2.0])), [100.0, 200.0])
+
+
+class Model:
+    scale = 2.0
+
+    @planned_ad.function
+    def loss(self, z: Any) -> Any:
+        return np.sum(z**2) * self.scale
+
+    @planned_ad.grad
+    def slope(self, z: Any) -> Any:
+        return np.sum(z**2) * self.scale
+
+    @planned_ad.checkpoint
+    def kept_small(self, z: Any) -> Any:
+        return np.sum(z**2) * self.scale
+
+
+def test_decorated_methods() -> None:
+    model, z = Model(), np.array([1.0, 2.0])
+    for scale in (2.0, 3.0):
+        model.scale = scale
+        assert model.loss(z) == model.kept_small(z) == 5.0 * scale
+        np.testing.assert_array_equal(model.loss.gradient(z), 2 * scale * z)
+        np.testing.assert_array_equal(model.slope(z), 2 * scale * z)
+        plan = planned_ad.compile(lambda z: np.sum(model.slope(z) ** 2) + model.kept_small(z), z)
+        np.testing.assert_allclose(plan.gradient(z), 8 * scale**2 * z + 2 * scale * z)

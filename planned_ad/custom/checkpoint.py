@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from ..python.type_variables import Arguments, Given
 from ..tape.builder import rebuilt
@@ -16,6 +18,10 @@ from .subtrace import Options
 
 class Checkpointed(CustomFunction[Arguments, Given]):
     """A function whose pullback begins with running it again. Made by `checkpoint`."""
+
+    def __get__(self, obj: Any, owner: type | None = None) -> Checkpointed[..., Given]:
+        """Of a method: that of an object."""
+        return self if obj is None else Checkpointed(types.MethodType(self.function, obj))
 
     def _add_derivatives(self, callee: Callee, form: Form, result: Form, options: Options) -> None:
         assert callee.tape is not None

@@ -59,6 +59,12 @@ class Function(Generic[Arguments, Result]):
             if unknown:
                 raise ArgumentError(f"function: sums_over names arguments of {self._name}, and {unknown[0]!r} is none")
 
+    def __get__(self, obj: Any, owner: type | None = None) -> Function[..., Result]:
+        """Of a method: that of an object, which is no argument."""
+        if obj is None:
+            return self
+        return Function(types.MethodType(self.function, obj), self.sums_over, self._largest, self._options)
+
     @property
     def _name(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)

@@ -81,6 +81,10 @@ class Transformed(MadeOf, Generic[Arguments, Given]):
             return self.traced(recorder, args, kwargs)
         return self.outside(args, kwargs)
 
+    def __get__(self, obj: Any, owner: type | None = None) -> Transformed[..., Given]:
+        """Of a method: that of an object, which is no argument."""
+        return self if obj is None else self.made_of(types.MethodType(self.function, obj))
+
     def outside(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """The call outside of traced code."""
         return self.plan(*args, **kwargs)(*args, **kwargs)
@@ -116,6 +120,7 @@ class Transformed(MadeOf, Generic[Arguments, Given]):
             return self
         made = copy.copy(self)
         made.function = made.__wrapped__ = function
+        made.__signature__ = made.signature()
         made._plans = BySignature[Plan]()
         return made
 

@@ -35,7 +35,7 @@ def solve_ivp(
     t_span, y0, args, method, t_eval
         As SciPy's. Implicit methods get the Jacobian.
     **options
-        As SciPy's, apart from `events`, whose times have derivatives of their own.
+        As SciPy's, apart from `events`, whose times have derivatives of their own, `dense_output`, `vectorized`, `jac`.
 
     Returns
     -------

@@ -20,7 +20,7 @@ WITH_HESSIAN = {"dogleg", "trust-exact"}
 WITH_JACOBIAN = {"hybr", "lm"}
 
 
-def minimize(f: Plan | Callable[..., Any], x0: Any, args: tuple = (), method: str | None = None, **options: Any) -> Any:
+def minimize(f: Plan | Callable[..., Any], x0: Any, args: Any = (), method: str | None = None, **options: Any) -> Any:
     """`scipy.optimize.minimize` with the gradient, and what the method takes of the Hessian.
 
     Parameters
@@ -30,7 +30,7 @@ def minimize(f: Plan | Callable[..., Any], x0: Any, args: tuple = (), method: st
     x0 : array
         Of any shape; so is `x`, and the result's `x` has one dimension, as SciPy has it.
     args : tuple
-        Constant.
+        Constant; what is no tuple is one argument, as SciPy has it.
     method, **options
         As SciPy's: `bounds`, `tol`, `options`, ...
 
@@ -41,7 +41,7 @@ def minimize(f: Plan | Callable[..., Any], x0: Any, args: tuple = (), method: st
     >>> minimize(lambda x, a: np.sum(np.cosh(x - a)), np.zeros(2), (3.0,), method="trust-ncg").x.round(2)
     array([3., 3.])
     """
-    plan, x0, shaped = planned("minimize", f, x0, args)
+    plan, x0, args, shaped = planned("minimize", f, x0, args, options)
     name = str(method).lower()
     if name in WITHOUT_GRADIENT:
         return optimize.minimize(lambda x: plan(shaped(x), *args), x0, method=method, **options)
@@ -57,36 +57,41 @@ def minimize(f: Plan | Callable[..., Any], x0: Any, args: tuple = (), method: st
     return optimize.minimize(value_and_gradient, x0, jac=True, method=method, **options)
 
 
-def least_squares(f: Plan | Callable[..., Any], x0: Any, args: tuple = (), sparse: bool = False, **options: Any) -> Any:
+def least_squares(f: Plan | Callable[..., Any], x0: Any, args: Any = (), sparse: bool = False, **options: Any) -> Any:
     """`scipy.optimize.least_squares` with the Jacobian of the residuals, `sparse` where their pattern is.
 
     Parameters as for `minimize`.
     """
-    plan, x0, shaped = planned("least_squares", f, x0, args)
+    plan, x0, args, shaped = planned("least_squares", f, x0, args, options)
     fun, jac = residuals(plan, args, shaped, sparse)
     return optimize.least_squares(fun, x0, jac=jac, **options)
 
 
-def root(f: Plan | Callable[..., Any], x0: Any, args: tuple = (), method: str = "hybr", **options: Any) -> Any:
+def root(f: Plan | Callable[..., Any], x0: Any, args: Any = (), method: str = "hybr", **options: Any) -> Any:
     """`scipy.optimize.root` with the Jacobian, where the method takes one.
 
     Parameters as for `minimize`.
     """
-    plan, x0, shaped = planned("root", f, x0, args)
+    plan, x0, args, shaped = planned("root", f, x0, args, options)
     fun, jac = residuals(plan, args, shaped, False)
     if method in WITH_JACOBIAN:
         options["jac"] = jac
     return optimize.root(fun, x0, method=method, **options)
 
 
-def planned(caller: str, f: Plan | Callable[..., Any], x0: Any, args: tuple) -> tuple[Plan, np.ndarray, Callable]:
-    """A plan, where to begin, and what gives SciPy's vectors the shape of the argument."""
+def planned(
+    caller: str, f: Plan | Callable[..., Any], x0: Any, args: Any, options: dict[str, Any]
+) -> tuple[Plan, np.ndarray, tuple, Callable]:
+    """A plan, where to begin, the other arguments, and what gives SciPy's vectors the shape of the argument."""
+    if "jac" in options:
+        raise ArgumentError(f"{caller}: jac is the plan's; with another one, call SciPy's own {caller}")
+    args = args if isinstance(args, tuple) else (args,)
     x0 = np.array(x0, float)
     shape = x0.shape
     plan = f if isinstance(f, Plan) else compile(f, (x0, *map(Const, args)))
     if active_arguments(plan._variants[0].trace) != [0]:
         raise ArgumentError(f"{caller}: the plan's only active argument is the first; wrap others in planned_ad.Const")
-    return plan, x0.reshape(-1), lambda x: np.asarray(x, float, "C").reshape(shape)
+    return plan, x0.reshape(-1), args, lambda x: np.asarray(x, float, "C").reshape(shape)
 
 
 def residuals(plan: Plan, args: tuple, shaped: Callable, sparse: bool) -> tuple[Callable, Callable]:

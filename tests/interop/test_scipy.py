@@ -51,3 +51,12 @@ def test_another_active_argument_is_refused() -> None:
     plan = planned_ad.compile(lambda x, w: np.sum(x * w), (X, X))
     with pytest.raises(ArgumentError, match="only active argument is the first"):
         minimize(plan, X, (X,))
+
+
+def test_one_argument_and_a_gradient_of_ones_own() -> None:
+    def shifted(x, a):
+        return np.sum((x - a) ** 2)
+
+    np.testing.assert_allclose(planned_ad.interop.minimize(shifted, np.zeros(2), 3.0).x, 3.0, rtol=1e-6)
+    with pytest.raises(ArgumentError, match="jac is the plan's"):
+        planned_ad.interop.minimize(shifted, np.zeros(2), 3.0, jac=lambda x, a: 2 * (x - a))
