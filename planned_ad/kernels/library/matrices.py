@@ -14,6 +14,7 @@ from ..llvm.types import I64, memory_type
 from . import complex_decompositions, decompositions, equations, systems
 from .fourier import LINES, fourier_scratch
 from .routines import Item, rounded
+from .sorting import sorting_scratch
 
 SCRATCH = Memory("scratch", 0)
 
@@ -108,6 +109,8 @@ def scratch_of(step: LibraryStep) -> int:
     op = step.operation
     if op.primitive in LINES:
         return fourier_scratch(step)
+    if op.primitive == "argsort":
+        return sorting_scratch(step)
     if op.primitive not in CORES:
         return 0
     rank = len(op.out.shape) - CORES[op.primitive][1]
