@@ -204,7 +204,9 @@ KEPT_X, KEPT_VALUE = None, None
 
 
 class State:
-    x = value = None
+    def __init__(self):
+        self.x = self.value = self.pair = None
+        self.table, self.points, self.values = {"x": None, "value": None, "scale": 1.0}, [], []
 
 
 def kept_globals(state, x):
@@ -214,12 +216,65 @@ def kept_globals(state, x):
     return KEPT_VALUE
 
 
-@pytest.mark.parametrize("f", [kept_array, kept_number, kept_globals])
+def kept_within_a_tolerance(state, x):
+    if state.x is None or np.max(np.abs(x - state.x)) > 1e-12:
+        state.x, state.value = np.array(x), np.sum(x**2)
+    return state.value
+
+
+def kept_as_allclose(state, x):
+    if state.x is not None and np.allclose(x, state.x, rtol=0.0, atol=1e-12):
+        return state.value
+    state.x, state.value = x.copy(), np.sum(x**2)
+    return state.value
+
+
+def kept_near(state, x):
+    if state.x is not None and np.linalg.norm(state.x - x) < 1e-12:
+        return state.value
+    state.x, state.value = x.copy(), np.sum(x**2)
+    return state.value
+
+
+def kept_in_a_dict(state, x):
+    if state.table["x"] is None or not np.array_equal(x, state.table["x"]):
+        state.table["x"], state.table["value"] = x.copy(), np.sum(x**2)
+    return state.table["value"] * state.table["scale"]
+
+
+def kept_in_lists(state, x):
+    for at, value in zip(state.points, state.values):
+        if np.array_equal(at, x):
+            return value
+    state.points.append(x.copy())
+    state.values.append(np.sum(x**2))
+    return state.values[-1]
+
+
+def kept_as_a_pair(state, x):
+    if state.pair is None or not np.array_equal(state.pair[0], x):
+        state.pair = (x.copy(), np.sum(x**2))
+    return state.pair[1]
+
+
+def kept_at_the_function(state, x):
+    f = kept_at_the_function
+    if not hasattr(f, "x") or (x != f.x).any():
+        f.x, f.value = x.copy(), np.sum(x**2)
+    return f.value
+
+
+@pytest.mark.parametrize(
+    "f",
+    [kept_array, kept_number, kept_globals, kept_within_a_tolerance, kept_as_allclose, kept_near, kept_in_a_dict,
+     kept_in_lists, kept_as_a_pair, kept_at_the_function],
+)  # fmt: skip
 @pytest.mark.parametrize("is_first", [True, False])
 def test_values_kept_for_the_same_argument(f, is_first):
     """A plan computes them anew: where the function has just kept them, too, it would give a constant."""
     global KEPT_X, KEPT_VALUE
     KEPT_X = KEPT_VALUE = None
+    vars(kept_at_the_function).clear()
     state = State()
     xs = np.random.default_rng(2).normal(size=(5, 2))
     if not is_first:

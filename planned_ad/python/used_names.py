@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import collections
 import dis
 import functools
 import re
 import types
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from .instructions import instructions_of
 from .source import Line
+from .written_names import COUNTED, WRITTEN_TO, is_container, names_assigned, nested, uses_in
 
 # Code with one of these may read attributes whose names do not occur in it.
 ANY_ATTRIBUTE = frozenset(
@@ -52,21 +52,6 @@ COMPARING = frozenset(  # functions and methods that compare what they are given
 NO_DICT = frozenset(
     {"LOAD_CONST", "BINARY_OP", "UNARY_NEGATIVE", "BUILD_TUPLE", "BUILD_LIST"}
 )  # what makes a right side
-WRITING_METHODS = frozenset({"append", "extend", "appendleft", "extendleft", "add", "clear"})
-CONTAINERS = (list, dict, set, collections.deque, collections.Counter, collections.defaultdict)
-READ, COUNTED, WRITTEN_TO = "read", "counted", "written to"
-LONGEST_STATEMENT = 60  # instructions
-ASSIGNS = frozenset({"STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF"})
-OF_NEW_OBJECTS = frozenset({"__init__", "__new__", "__post_init__"})
-NO_NAMES = frozenset(
-    {"STORE_ATTR", "STORE_GLOBAL", "STORE_NAME", "STORE_DEREF", "DELETE_ATTR", "DELETE_GLOBAL", "DELETE_NAME",
-     "DELETE_DEREF", "LOAD_FAST", "STORE_FAST", "DELETE_FAST", "LOAD_CLOSURE", "MAKE_CELL", "COMPARE_OP", "BINARY_OP",
-     "LOAD_FAST_AND_CLEAR", "LOAD_CONST"}
-)  # fmt: skip
-READS_NAMES = frozenset(
-    {"LOAD_ATTR", "LOAD_METHOD", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_SUPER_ATTR",
-     "LOAD_FROM_DICT_OR_GLOBALS", "LOAD_FROM_DICT_OR_DEREF", "IMPORT_FROM"}
-)  # fmt: skip
 READS_GLOBALS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 CALLS = frozenset({"CALL", "CALL_KW", "CALL_FUNCTION_EX", "PRECALL"})
 
@@ -115,7 +100,7 @@ class UsedNames:
         uses = self._uses.get(name)
         if not uses:
             return any(name in names_assigned(code) for code in self.codes)
-        return uses == {COUNTED} if type(value) in (int, float) else uses == {WRITTEN_TO} and type(value) in CONTAINERS
+        return uses == {COUNTED} if type(value) in (int, float) else uses == {WRITTEN_TO} and is_container(value)
 
     @functools.cached_property
     def _uses(self) -> dict[str, set[str]]:
@@ -149,84 +134,6 @@ class UsedNames:
 @functools.lru_cache(maxsize=1024)
 def opcodes_of(code: types.CodeType) -> frozenset[str]:
     return frozenset(dis.opname[number] for number in code.co_code[::2])
-
-
-@functools.lru_cache(maxsize=1024)
-def uses_in(code: types.CodeType) -> frozenset[tuple[str, str]]:
-    """The attributes, globals and variables of functions around that code reads, and what for."""
-    every = instructions_of(code)
-    found = set()
-    for k, one in enumerate(every):
-        if one.opname in READS_NAMES:
-            found.add((one.argval, purpose_of(one.argval, every[k + 1 : k + LONGEST_STATEMENT])))
-        elif type(one.argval) is str and one.opname not in NO_NAMES:
-            found.add((one.argval, READ))
-    return frozenset(found)
-
-
-@functools.lru_cache(maxsize=1024)
-def names_assigned(code: types.CodeType, kind: str = "STORE_") -> frozenset[str]:
-    """Names of attributes, globals and variables of functions around that code assigns to, not in making an object."""
-    every = (inner for inner in nested(code) if inner.co_name not in OF_NEW_OBJECTS)
-    stores = (i for inner in every for i in instructions_of(inner) if i.opname in ASSIGNS)
-    return frozenset(i.argval for i in stores if i.opname.startswith(kind))
-
-
-def names_replaced(code: types.CodeType, kind: str) -> set[str]:
-    """Of these, those that a function has read before."""
-    every = [(names_assigned(inner, kind), order_of_uses(inner)) for inner in nested(code)]
-    return {name for names, first in every for name in names if first.get(name, kind) not in ASSIGNS}
-
-
-@functools.lru_cache(maxsize=1024)
-def order_of_uses(code: types.CodeType) -> dict[str, str]:
-    """The instruction that first has to do with each attribute, global or variable around."""
-    found: dict[str, str] = {}
-    for one in instructions_of(code):
-        if one.opname in ASSIGNS | READS_NAMES:
-            found.setdefault(one.argval, one.opname)
-    return found
-
-
-def names_assigned_first(code: types.CodeType, beside: Iterable[str]) -> set[str]:
-    """Of a function that assigns to one of the names `beside`, what else it assigns to and has not read before."""
-    inside = [inner for inner in nested(code) if not names_assigned(inner).isdisjoint(beside)]
-    return {name for inner in inside for name, opname in order_of_uses(inner).items() if opname in ASSIGNS}
-
-
-def purpose_of(name: str, after: Sequence[dis.Instruction]) -> str:
-    """What is done with the value of a name, by the instructions after that which reads it."""
-    above = 0  # on the stack
-    for k, one in enumerate(after):
-        following = after[k + 1 : k + 4]
-        if above == 0 and is_writing_method(one):
-            return WRITTEN_TO
-        if above == 1 and one.opname == "BINARY_OP":
-            store = next((one for one in following[:2] if one.opname not in ("SWAP", "LOAD_FAST")), None)
-            is_back = store is not None and store.opname.startswith("STORE_") and store.argval == name
-            return COUNTED if is_back else READ
-        if above == 1 and one.opname == "STORE_SUBSCR":
-            return WRITTEN_TO
-        if above == 1 and one.opname == "BINARY_SUBSCR":
-            return WRITTEN_TO if following and is_writing_method(following[0]) else READ
-        if above == 1 and [i.opname for i in after[k : k + 3]] == ["COPY", "COPY", "BINARY_SUBSCR"]:
-            return WRITTEN_TO  # `name[key] += value`
-        above += dis.stack_effect(one.opcode, one.arg if one.opcode >= dis.HAVE_ARGUMENT else None)
-        if above < 0 or "JUMP" in one.opname:
-            break
-    return READ
-
-
-def is_writing_method(one: dis.Instruction) -> bool:
-    return one.opname in ("LOAD_ATTR", "LOAD_METHOD") and one.argval in WRITING_METHODS
-
-
-def nested(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A code object, and those of the functions defined in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from nested(constant)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -7,8 +7,10 @@ what has been kept is what it then computes, and has no derivative. Everything e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+import collections
+import types
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,14 +19,18 @@ from ...errors import TraceError
 from ...python.namespace import Namespace
 from ...python.outside_changes import codes_met, contents_of
 from ...python.structure import attributes_of
-from ...python.used_names import UsedNames, names_assigned_first, names_replaced
+from ...python.used_names import UsedNames
+from ...python.written_names import ANY, READ, assigned_in, items_written_in, nested, uses_in
 from ...tape.tape import Apply, Constant, Guard, Load, Operation, Tape, Value, walk
 from ..record.decisions import Restart
 from ..record.recorder import Recorder
 
-EQUALITY = ("equal", "not_equal")
+WHERE_EQUAL = {"equal": True, "not_equal": False}
+# What is compared with a distance, and whether it holds for small ones.
+WHERE_CLOSE = {"less": True, "less_equal": True, "greater": False, "greater_equal": False}
 TURNED = ("logical_not", "bitwise_invert")
-OF_TRUTHS = (*TURNED, "reduce_all", "reduce_any", "view")
+OF_TRUTHS = (*TURNED, "reduce_all", "reduce_any", "view", "logical_and", "logical_or", "bitwise_and", "bitwise_or")
+MOST_KEPT = 1000  # numbers and arrays of one container
 
 
 def check_written_outside(recorder: Recorder, namespace: Namespace) -> None:
@@ -57,64 +63,173 @@ def without_what_is_kept(recorder: Recorder, namespace: Namespace, tape: Tape) -
     TraceError
         There is more that depends on such a test than which way the function goes.
     """
-    kept = KeptBefore(namespace, tape)
-    applied = [(op, kept.name_in(op)) for op in walk(tape.operations) if isinstance(op, Apply)]
-    tests = {op.out.id: name for op, name in applied if name}
-    if not tests:
+    if not any(isinstance(op, Apply) and op.primitive in WHERE_EQUAL | WHERE_CLOSE for op in walk(tape.operations)):
         return tape
-    holds = {op.out.id: op.primitive == "equal" for op, name in applied if name}
+    places = list(places_assigned(namespace))
+    tests = Tests(tape, KeptNumbers(tape, [place for place in places if place.is_read], codes_met(namespace)))
+    if not tests.found:
+        return tape
     dropped = set()
     for k, op in enumerate(tape.operations):
-        (value,) = op.inputs if len(op.inputs) == 1 else (None,)
-        if isinstance(op, Guard) and value is not None and value.id in holds:
-            if bool(op.outcome) == holds[value.id]:
+        inputs = [value for value in op.inputs if value.id in tests.holds]
+        if isinstance(op, Guard) and inputs:
+            if bool(op.outcome) == tests.holds[inputs[0].id]:
                 before = [guard for guard in tape.operations[:k] if isinstance(guard, Guard)]
                 recorder.scopes.decisions.known = (*before, replace(op, outcome=not op.outcome))
                 raise Restart
             dropped.add(k)
-        elif isinstance(op, Apply) and value is not None and value.id in holds and op.primitive in OF_TRUTHS:
-            holds[op.out.id] = holds[value.id] != (op.primitive in TURNED)
-        elif any(v.id in holds for inner in walk((op,)) for v in inner.inputs):
+        elif isinstance(op, Apply) and inputs and op.primitive in OF_TRUTHS:
+            tests.holds[op.out.id] = tests.holds[inputs[0].id] != (op.primitive in TURNED)
+        elif any(v.id in tests.holds for inner in walk((op,)) for v in inner.inputs):
             raise TraceError(
-                f"{op.line}: the function compares with `{next(iter(tests.values()))}`, which it has kept from an "
-                f"earlier call, and a plan would go on with what was kept when it was traced. Pass it as an argument."
+                f"{op.line}: the function compares with `{tests.found[0].path}`, which it has kept from an earlier "
+                f"call, and a plan would go on with what was kept when it was traced. Pass it as an argument."
             )
-    names = set(tests.values())
-    recorder.outside.last_call |= names.union(*(names_assigned_first(code, names) for code in codes_met(namespace)))
     operations = needed_operations([op for k, op in enumerate(tape.operations) if k not in dropped], tape.results)
-    return replace(tape, operations=operations, turn=len(operations))
+    tape = replace(tape, operations=operations, turn=len(operations))
+    recorder.outside.last_call |= not_compared(tests.found, places, tape)
+    return tape
 
 
-class KeptBefore:
-    """Where a tape has numbers that an earlier call of the function has kept."""
+def not_compared(tested: Sequence[Place], places: Sequence[Place], tape: Tape) -> set[str]:
+    """What the functions with such tests keep beside, where the tape has none of its numbers."""
+    codes = {place.code for place in tested}
+    beside = [place for place in places if place.code in codes]
+    used = KeptNumbers(tape, beside, ())
+    needed = {used.place_of(value) for op in walk(tape.operations) for value in op.outputs}
+    return {place.path for place in beside if place not in needed and place.is_of_numbers()}
 
-    def __init__(self, namespace: Namespace, tape: Tape) -> None:
-        found = list(kept_outside(namespace))
-        arrays = [(name, value) for name, value in found if type(value) is np.ndarray]
-        self.numbers = {value: name for name, value in found if type(value) in (float, np.float64, np.float32)}
-        self.contents = {(value.shape, value.tobytes()): name for name, value in arrays}
-        addresses = {value.ctypes.data: name for name, value in arrays}
-        places = {b.id: b.array.ctypes.data for b in tape.buffers if b.array is not None}
-        self.memory = {id: addresses[place] for id, place in places.items() if place in addresses}
-        self.made = {v.id: op for op in walk(tape.operations) for v in op.outputs} if found else {}
-        codes = codes_met(namespace) if found else ()
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a function keeps something: an attribute, a global, a variable around it, or items of one.
+
+    `is_read`: whether the function reads the name, too.
+    """
+
+    code: types.CodeType
+    path: str
+    value: Any
+    is_read: bool
+
+    def leaves(self) -> list[Any]:
+        """The arrays and floats there, whatever containers they are in."""
+        found: list[Any] = []
+        waiting = [self.value]
+        while waiting and len(found) < MOST_KEPT:
+            value = waiting.pop()
+            if type(value) in (list, tuple, collections.deque):
+                waiting += value
+            elif isinstance(value, dict):
+                waiting += value.values()
+            elif type(value) in (np.ndarray, float, np.float64, np.float32):
+                found.append(value)
+        return found
+
+    def is_of_numbers(self) -> bool:
+        """Whether there are no flags or counters, by which the function may go another way."""
+        return self.value is None or not isinstance(self.value, int | str | np.bool_)
+
+
+def places_assigned(namespace: Namespace) -> Iterator[Place]:
+    """What functions that traced code has met assign to, as it was before."""
+    owners = [attributes_of(real) for real, _ in namespace.instances()]
+    owners += [vars(f) for f in (*namespace.functions(), *namespace.classes())]
+    owners += [vars(real) for real, _ in namespace._memo.values() if type(real) is types.SimpleNamespace]
+    met = {id(cell) for cell, _ in namespace._cells.values()}
+    for f in namespace.functions():
+        cells = [(n, c) for n, c in zip(f.__code__.co_freevars, f.__closure__ or ()) if id(c) in met]
+        around = {name: value for name, cell in cells for value in contents_of(cell).values()}
+        for code in nested(f.__code__):
+            uses = uses_in(code)
+            for kind, name in assigned_in(code):
+                holders = {"STORE_ATTR": owners, "STORE_GLOBAL": [f.__globals__], "STORE_DEREF": [around]}[kind]
+                for holder in holders:
+                    if name in holder:
+                        yield Place(code, name, holder[name], (name, READ) in uses)
+            for name, key in items_written_in(code):
+                for holder in (*owners, f.__globals__, around):
+                    yield from items_at(code, holder, name, key, (name, READ) in uses)
+
+
+def items_at(code: types.CodeType, holder: Mapping[str, Any], name: str, key: Any, is_read: bool) -> Iterator[Place]:
+    container = holder.get(name)
+    if key is ANY and isinstance(container, list | dict | collections.deque):
+        yield Place(code, name, container, is_read)
+    elif isinstance(container, dict):
+        yield Place(code, f"{name}[{key!r}]", container.get(key), is_read)
+    elif isinstance(container, list) and type(key) is int and -len(container) <= key < len(container):
+        yield Place(code, name, container, is_read)
+
+
+class KeptNumbers:
+    """Where a tape has numbers that were at some places before."""
+
+    def __init__(self, tape: Tape, places: Sequence[Place], codes: Iterable[types.CodeType]) -> None:
+        leaves = [(place, leaf) for place in places for leaf in place.leaves()]
+        arrays = [(place, leaf) for place, leaf in leaves if type(leaf) is np.ndarray]
+        self.numbers = {leaf: place for place, leaf in leaves if type(leaf) is not np.ndarray}
+        self.contents = {(leaf.shape, leaf.tobytes()): place for place, leaf in arrays}
+        addresses = {leaf.ctypes.data: place for place, leaf in arrays}
+        memory = {b.id: b.array.ctypes.data for b in tape.buffers if b.array is not None}
+        self.memory = {id: addresses[address] for id, address in memory.items() if address in addresses}
         self.written = {number for code in codes for number in code.co_consts if type(number) in (int, float)}
+        self.made = {v.id: op for op in walk(tape.operations) for v in op.outputs} if leaves else {}
 
-    def name_in(self, op: Apply) -> str | None:
-        """What a test for equality is with, of what has been kept."""
-        if op.primitive not in EQUALITY or not self.made:
-            return None
-        return next(filter(None, (self.name_of(v) for v in op.operands)), None)
-
-    def name_of(self, value: Value) -> str | None:
+    def place_of(self, value: Value) -> Place | None:
+        """Where the numbers of a value were, as a whole."""
         op = self.made.get(value.id)
         while isinstance(op, Apply) and op.primitive in ("view", "cast"):
             op = self.made.get(op.operands[0].id)
-        if isinstance(op, Constant) and value.shape:
+        if isinstance(op, Constant) and op.data.shape:
             return self.contents.get((op.data.shape, op.data.tobytes()))
         if isinstance(op, Constant):
             return None if op.data.item() in self.written else self.numbers.get(op.data.item())
         return self.memory.get(op.region.buffer) if isinstance(op, Load) else None
+
+
+class Tests:
+    """Tests for whether something is what was kept, or close to it.
+
+    Attributes
+    ----------
+    found : list of Place
+    holds : dict of int to bool
+        By the values that are made of such tests: what they are where it is.
+    """
+
+    def __init__(self, tape: Tape, kept: KeptNumbers) -> None:
+        self.kept, self.found, self.holds = kept, list[Place](), dict[int, bool]()
+        for op in walk(tape.operations) if kept.made else ():
+            if not isinstance(op, Apply):
+                continue
+            if op.primitive in WHERE_EQUAL:
+                self.note(op, [kept.place_of(value) for value in op.operands], WHERE_EQUAL[op.primitive])
+            elif op.primitive in WHERE_CLOSE:
+                distances = [self.distance_from(value) for value in op.operands]
+                if None in distances:  # else it is the question which of two is further away
+                    self.note(op, distances, WHERE_CLOSE[op.primitive] == (distances[1] is None))
+
+    def note(self, op: Apply, places: Iterable[Place | None], holds: bool) -> None:
+        place = next((place for place in places if place is not None), None)
+        if place is not None:
+            self.found.append(place)
+            self.holds[op.out.id] = holds
+
+    def distance_from(self, value: Value) -> Place | None:
+        """What a value is the distance from, of what has been kept."""
+        waiting, seen = [value.id], set[int]()
+        while waiting:
+            op = self.kept.made.get(waiting.pop())
+            if not isinstance(op, Apply) or op.out.id in seen:
+                continue
+            seen.add(op.out.id)
+            if op.primitive == "subtract":
+                places = [place for v in op.operands if (place := self.kept.place_of(v)) is not None]
+                if len(places) == 1:
+                    return places[0]
+            waiting += [v.id for v in op.operands]
+        return None
 
 
 def needed_operations(operations: Sequence[Operation], results: Iterable[Value]) -> tuple[Operation, ...]:
@@ -127,21 +242,3 @@ def needed_operations(operations: Sequence[Operation], results: Iterable[Value])
         used.update(v.id for inner in walk((op,)) for v in inner.inputs)
         found.append(op)
     return tuple(reversed(found))
-
-
-def kept_outside(namespace: Namespace) -> Iterator[tuple[str, Any]]:
-    """Attributes, globals and variables around, which a function reads and then assigns to, as they were before."""
-    attributes, globals_, variables = (
-        frozenset[str]().union(*(names_replaced(code, kind) for code in codes_met(namespace)))
-        for kind in ("STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF")
-    )
-    for real, _ in namespace.instances():
-        yield from ((name, value) for name, value in attributes_of(real).items() if name in attributes)
-    for names in namespace._globals.values():
-        if names.is_users:
-            yield from ((name, names.real[name]) for name in globals_ if name in names.real)
-    met = {id(cell) for cell, _ in namespace._cells.values()}
-    for f in namespace.functions():
-        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
-            if name in variables and id(cell) in met:
-                yield from ((name, value) for value in contents_of(cell).values())
