@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import operator
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
+from types import MappingProxyType, MethodType
 from typing import Any, Concatenate, Generic, overload
 
+from .calls.at_first_use import MadeAtFirstUse
 from .calls.check.checked import Checked
 from .calls.check.checked_traces import of_function
 from .calls.entries import Entry
@@ -91,7 +93,7 @@ def called(derived: Any, args: tuple, out: Any) -> Any:
     return derived(*args, *(out if isinstance(out, tuple) else () if out is None else (out,)))
 
 
-class Plan(Pictured, Generic[Result]):
+class Plan(Pictured, MadeAtFirstUse, Generic[Result]):
     """A compiled function with its derivatives. Made by `planned_ad.compile`.
 
     The methods below are replaced, on each plan, by built-in functions compiled for the example's arguments:
@@ -424,7 +426,12 @@ class Plan(Pictured, Generic[Result]):
         return Plan(self._f, self._example, self._options.copy(), self._example_kwargs, self._variants[0].checked)
 
     def __deepcopy__(self, memo: dict) -> Plan[Result]:
-        return self.__copy__()
+        if "_example" not in self.__dict__:  # it is being made, or to be
+            return self.copied_later(memo)
+        f = copy.deepcopy(self._f, memo)  # a method, with its object
+        if f == self._f:
+            return self.__copy__()
+        return Plan.later(f, self._example, self._options.copy(), self._example_kwargs)
 
 
 def _slow_path(plan: Plan, row: CallKind, variant: Variant, *arguments: Any, **keywords: Any) -> Any:
@@ -481,6 +488,8 @@ def _compile_again(
     identity: tuple[str, str] | None = None,
 ) -> Plan:
     args, kwargs = example
+    if isinstance(f, MethodType):
+        return UNPICKLED.find(identity) or Plan.later(f, args, options, kwargs, checked)
     plan, _ = known_or_new(f, args, options, kwargs, checked, identity)
     if options["differentiate"]:
         plan.gradient  # noqa: B018

@@ -80,7 +80,7 @@ from .tracing.replacements.rebinding import (
     snapshots,
     store_rebound,
 )
-from .tracing.replacements.replacements import add_loaded, outsiders, replacements
+from .tracing.replacements.replacements import AddLoaded, outsiders, replacements
 from .tracing.replacements.results import results_of
 from .tracing.replacements.whole_function import ONCE, in_one_loop
 from .tracing.values.array_classes import forget, traced_base
@@ -312,7 +312,7 @@ def _namespace_of(recorder: Recorder) -> Namespace:
         outsiders(recorder),
         flow.on_integers.look_at,
         lambda code: rewritten(code, decisions.followed_in(code), bool(decisions.nones), decisions.items),
-        lambda: add_loaded(found),
+        AddLoaded(found),
         traced_base(recorder),
     )
     namespace.recorder, recorder.namespace = recorder, namespace

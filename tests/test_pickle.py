@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -136,3 +137,29 @@ def dense(result) -> list[np.ndarray]:
 def test_a_plan_of_a_derivative() -> None:
     plan = planned_ad.compile(planned_ad.grad(cubes), np.ones(3))
     np.testing.assert_array_equal(loaded_elsewhere(plan)(np.ones(3)), plan(np.ones(3)))
+
+
+class Net:
+    """Holds a plan of a method of its own."""
+
+    def __init__(self, scale: float) -> None:
+        self.plan: Any = None
+        self.plan = planned_ad.compile(self.loss, np.array([0.3, -0.7]))
+        self.scale = scale
+        self.plan = planned_ad.compile(self.loss, np.array([0.3, -0.7]))
+
+    scale = 1.0
+
+    def loss(self, x: np.ndarray) -> Any:
+        return self.scale * np.sum(x**2)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda net: pickle.loads(pickle.dumps(net))])
+def test_a_copy_of_an_object_has_plans_of_its_own_methods(copied: Any) -> None:
+    x, net = np.array([1.0, 2.0]), Net(2.0)
+    other = copied(copied(net))
+    other.scale = 9.0
+    assert (net.plan(x), other.plan(x)) == (10.0, 45.0)
+    np.testing.assert_array_equal(other.plan.gradient(x), 18.0 * x)
+    net.scale = 3.0
+    assert (net.plan(x), other.plan(x)) == (15.0, 45.0)

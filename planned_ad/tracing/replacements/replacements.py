@@ -91,11 +91,18 @@ def _made_later(implemented: int) -> dict[int, Later]:
     }
 
 
-def add_loaded(found: dict[int, Any]) -> None:
-    """Add to what `replacements` has given that for modules of SciPy which were imported since."""
-    if register_loaded():
-        for key, function in _numpy_functions(len(FUNCTIONS)).items():
-            found.setdefault(key, function)
+class AddLoaded:
+    """Adds to what `replacements` has given that for modules of SciPy which were imported since, by any thread."""
+
+    def __init__(self, found: dict[int, Any]) -> None:
+        self.found, self.count = found, len(FUNCTIONS)
+
+    def __call__(self) -> None:
+        register_loaded()
+        if len(FUNCTIONS) != self.count:
+            self.count = len(FUNCTIONS)
+            for key, function in _numpy_functions(self.count).items():
+                self.found.setdefault(key, function)
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 
@@ -48,14 +49,21 @@ def when_loaded(module: str, register: Callable[[], object]) -> None:
     _later.setdefault(module, []).append(register)
 
 
+_registering = threading.RLock()
+
+
 def register_loaded() -> bool:
-    """Fill `dispatch.FUNCTIONS` for the modules that are imported by now; whether there were new ones."""
-    found = [module for module in _later if module in sys.modules]
-    for module in found:
-        for register in _later.pop(module):
-            try:
-                register()
-            except (ImportError, AttributeError) as error:  # compiled functions that another version has not
-                found_no = f"planned_ad does not know SciPy {scipy.__version__}: {error}"
-                warnings.warn(f"{found_no}. Some functions of {module} have no rules.", stacklevel=2)
-    return bool(found)
+    """Fill `dispatch.FUNCTIONS` for the modules that are imported by now; whether there were new ones.
+
+    Other threads wait until they are there.
+    """
+    with _registering:
+        found = [module for module in _later if module in sys.modules]
+        for module in found:
+            for register in _later.pop(module):
+                try:
+                    register()
+                except (ImportError, AttributeError) as error:  # compiled functions that another version has not
+                    found_no = f"planned_ad does not know SciPy {scipy.__version__}: {error}"
+                    warnings.warn(f"{found_no}. Some functions of {module} have no rules.", stacklevel=2)
+        return bool(found)
