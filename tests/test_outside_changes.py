@@ -217,3 +217,24 @@ def test_a_call_looked_up_before_a_change_takes_other_branches():
         np.testing.assert_allclose(held(x), [6.0 * factor])
         np.testing.assert_allclose(held(-x), [factor])
         np.testing.assert_allclose(held(x), [6.0 * factor])
+
+
+class Settings:
+    def __init__(self, factor):
+        self.factor = factor
+
+
+class Listed(Settings, list):
+    """Has a place for its dict elsewhere."""
+
+
+@pytest.mark.parametrize("make", [Settings, Listed])
+def test_another_dict_of_attributes(make):
+    """As a state that was saved is set again."""
+    settings = make(2.0)
+    plan = planned_ad.compile(lambda x: settings.factor * np.sum(x), X)
+    before = plan(X)
+    settings.__dict__ = {"factor": 6.0}
+    assert plan(X) == pytest.approx(3 * before)
+    settings.factor = 4.0
+    assert plan(X) == pytest.approx(2 * before)

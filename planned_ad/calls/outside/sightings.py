@@ -392,6 +392,8 @@ class Walk:
         is_used = bool if visit is None and any(map(library_keeps_parts, bases)) else self.is_used
         if real.__dictoffset__:
             self.row(watchtable.length_of(state))
+            for row in watchtable.dict_of(obj, state):
+                self.row(row)
             self.attributes(state, path, real, is_used=is_used)
         for base in bases:
             for name, found in list(vars(base).items()):

@@ -39,6 +39,7 @@ VALUE = 6  # as ITEM, found at once at `slot` while the dict's values are at `ta
 
 CELL_CONTENTS = 16
 OBJECT_CLASS = 8
+MANAGED_DICT, HAS_MANAGED_DICT = -24, 1 << 4  # of an object whose class says so
 DICT_LENGTH = 16
 DICT_KEYS = 32
 DICT_VALUES = 40
@@ -79,6 +80,16 @@ NEVER = cell(ctypes.addressof(NOTHING), 1, NOTHING)  # never the same: what only
 def cell_of(variable: types.CellType, *value: object) -> Row:
     """What a variable of a closure is bound to; nothing where it has no value."""
     return cell(id(variable) + CELL_CONTENTS, id(value[0]) if value else 0, variable, *value)
+
+
+def dict_of(obj: object, state: dict) -> list[Row]:
+    """Which dict has the attributes of an object; no row where there is no telling."""
+    kind = type(obj)
+    if not kind.__flags__ & HAS_MANAGED_DICT and kind.__dictoffset__ <= 0:
+        return []
+    place = id(obj) + (MANAGED_DICT if kind.__flags__ & HAS_MANAGED_DICT else kind.__dictoffset__)
+    is_there = ctypes.c_void_p.from_address(place).value == id(state)
+    return [cell(place, id(state), obj, state)] if is_there else []
 
 
 def class_of(obj: object) -> Row:
