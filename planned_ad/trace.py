@@ -273,7 +273,7 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     result = _run(shadow, signature, run_arguments, structure, recorder)
     found = results_of(recorder, result)
     check_captured(namespace, arguments, signature.names)
-    check_settings(namespace)
+    check_settings(recorder, namespace)
     leaves = store_rebound(recorder, rebound(before), leaves, arguments)
     tape, leaves = _taped(recorder, namespace, leaves, found.values)
     check_written_outside(recorder, namespace)

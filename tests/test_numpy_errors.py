@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.errors import BoundsError
+from planned_ad.errors import BoundsError, UnsupportedError
 from planned_ad.trace import trace
 
 from .recorded_loops import loops_of
@@ -120,3 +120,16 @@ def test_functions_that_are_no_ufuncs(prod: Callable[..., Any]) -> None:
     assert plan(DATA[1]) == 0.0 and np.isinf(plan(np.array([np.inf, 1.0, 2.0])))
     with pytest.raises(BoundsError, match="gives infinity"):
         plan(np.array([1e300, 1e300, 1.0]))
+
+
+def test_a_filter_around_the_plan_that_has_warnings_raised() -> None:
+    def f(x):
+        try:
+            return np.sum(np.sqrt(x))
+        except RuntimeWarning:
+            return np.sum(x**2)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UnsupportedError, match="filters of warnings"):
+            planned_ad.compile(f, np.ones(3))

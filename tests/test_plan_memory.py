@@ -204,3 +204,38 @@ def test_a_plan_may_be_dropped_while_threads_run_it(libraries):
     del thread
     assert not wrong
     assert libraries() == 0
+
+
+class Net:
+    def __init__(self) -> None:
+        self.scale, self.weights = 2.0, np.ones(3)
+
+    def loss(self, x):
+        return self.scale * np.sum(self.weights * x**2)
+
+    def __call__(self, x):
+        return self.loss(x)
+
+
+class Slotted:
+    __slots__ = ("__weakref__", "scale")
+
+    def __init__(self) -> None:
+        self.scale = 2.0
+
+    def loss(self, x):
+        return self.scale * np.sum(x**2)
+
+
+@pytest.mark.parametrize("of", [lambda o: o.loss, lambda o: o, lambda o: lambda x: o.loss(x)])
+@pytest.mark.parametrize("kind", [Net, Slotted])
+def test_objects_are_freed_with_the_plans_of_their_methods(kind, of):
+    def made():
+        owner = kind()
+        f = of(owner) if callable(of(owner)) else owner.loss
+        planned_ad.compile(f, np.ones(3)).gradient(np.ones(3))
+        return weakref.ref(owner)
+
+    references = [made() for _ in range(3)]
+    gc.collect()
+    assert [reference() for reference in references] == [None] * 3

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .by_class import kept_by_class
 from .complex_parts import PART, ComplexArray, complex_parts, is_complex_kind, kind_of_parts, whole_of_parts
 from .shadows import is_user_class, real_class
 
@@ -270,7 +271,7 @@ def is_complex(node: Any) -> bool:
     return kind_of_parts(node) is not None
 
 
-@functools.cache
+@kept_by_class
 def is_object_class(kind: Any) -> bool:
     """Whether instances are taken apart into their attributes.
 
@@ -318,11 +319,22 @@ def set_attribute(node: Any, name: str, value: Any) -> None:
         slot.__set__(node, value)
 
 
-@functools.cache
 def slots_of(kind: Any) -> dict[str, types.MemberDescriptorType]:
     """The slots of a class and its bases, those of the bases first."""
-    found = [item for base in reversed(kind.__mro__) for item in vars(base).items()]
-    return {k: v for k, v in found if isinstance(v, types.MemberDescriptorType) and k != "__dict__"}
+    bases = kind.__mro__
+    return {name: vars(bases[number])[name] for number, name in _places_of_slots(kind)}
+
+
+@kept_by_class
+def _places_of_slots(kind: Any) -> tuple[tuple[int, str], ...]:
+    """By the numbers of bases."""
+    bases = [(number, vars(base)) for number, base in reversed([*enumerate(kind.__mro__)])]
+    found = [(k, name) for k, names in bases for name, value in names.items() if is_slot(value) and name != "__dict__"]
+    return tuple(found)
+
+
+def is_slot(value: Any) -> bool:
+    return isinstance(value, types.MemberDescriptorType)
 
 
 def _dict_of(node: Any) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import collections
 import contextvars
 import ctypes
 import decimal
-import functools
 import gc
 import io
 import random
@@ -26,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from ...python.by_class import kept_by_class
 from ...python.shadows import ShadowClass, is_traced, is_user_class
 
 MOST, MOST_OF_LIBRARIES = 256, 32  # objects that are looked at, behind one
@@ -118,7 +118,7 @@ def may_hide(obj: Any) -> bool:
     return _may_hide(kind) or is_programs_own(obj)
 
 
-@functools.cache
+@kept_by_class
 def _may_hide(kind: Any) -> bool:
     return kind not in ATOMS and not issubclass(kind, FIXED) and (package_of(kind) not in LEFT_OUT or is_stateful(kind))
 
@@ -130,7 +130,7 @@ def is_programs_own(obj: Any) -> bool:
     return type(obj) is types.ModuleType and is_traced(obj.__name__, getattr(obj, "__file__", None))
 
 
-@functools.cache
+@kept_by_class
 def is_iterator(kind: Any) -> bool:
     """Whether it is a class of iterators that are not Python code: they move on, and nothing puts them back."""
     if package_of(kind) in LEFT_OUT or isinstance(kind, ShadowClass) or is_user_class(kind):
@@ -153,7 +153,7 @@ def iterator_over(frame: types.FrameType) -> str:
     return ""
 
 
-@functools.cache
+@kept_by_class
 def is_stateful(kind: Any) -> bool:
     """Whether it is a class in C whose objects move on, as nobody can see: a hash, a scanner, a compressor."""
     if kind.__module__.startswith("numba.typed"):

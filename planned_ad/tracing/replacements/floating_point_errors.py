@@ -27,17 +27,21 @@ RAISING = ("raise", "call")
 INSTEAD = "Test the number before: if x > 0, or numpy.where(x > 0, x, 1.0)"
 
 
-def check_settings(namespace: Namespace) -> None:
-    """Refuse functions that catch the errors which `numpy.seterr` or `errstate` has raised around the plan."""
-    if not any(value in RAISING for value in np.geterr().values()):
-        return
-    for code in codes_met(namespace):
-        if "FloatingPointError" in code.co_names and catches_anywhere(code, FloatingPointError):
-            raise UnsupportedError(
-                f"NumPy's settings (numpy.seterr, numpy.errstate) have its errors raised, and {code.co_qualname} "
-                f"({code.co_filename}:{code.co_firstlineno}) catches them, where a plan goes on with nan or infinity. "
-                f"{INSTEAD}"
-            )
+def check_settings(recorder: Recorder, namespace: Namespace) -> None:
+    """Refuse functions that catch the errors which settings of NumPy's, or of warnings, around the plan have raised."""
+    raised: list[tuple[type[Exception], str]] = []
+    if any(value in RAISING for value in np.geterr().values()):
+        raised.append((FloatingPointError, "NumPy's settings (numpy.seterr, numpy.errstate) have its errors"))
+    asks = recorder.outside.raises  # the function itself has them raised, and what is recorded is asked
+    if not asks and any(f[0] == "error" and issubclass(RuntimeWarning, f[2]) for f in warnings.filters):
+        raised.append((RuntimeWarning, "filters of warnings have NumPy's"))
+    for error, by in raised:
+        for code in codes_met(namespace):
+            if error.__name__ in code.co_names and catches_anywhere(code, error):
+                raise UnsupportedError(
+                    f"{by} raised, and {code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) catches them, "
+                    f"where a plan goes on with nan or infinity. {INSTEAD}"
+                )
 
 
 def error_replacements(recorder: Recorder) -> dict[int, object]:
