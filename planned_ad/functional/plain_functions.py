@@ -16,6 +16,7 @@ import numpy as np
 
 from ..python.comprehensions import HELPERS
 from ..python.made import MadeOf
+from ..python.sets_in_order import SetInOrder
 from ..python.shadows import ShadowClass, ShadowGlobals, ShadowModule
 from ..tape.tape import Value
 from ..tracing.complex.complex_scalar import ComplexScalar
@@ -75,7 +76,7 @@ class PlainFunctions:
             return found
         if kind is Untold:
             return self.recipe(obj._value)
-        if kind in (list, tuple, set):
+        if kind in (list, tuple, set, SetInOrder):
             items = [self.recipe(item) for item in obj]
             return lambda numbers: kind(make(numbers) for make in items)
         if kind is dict:

@@ -31,6 +31,7 @@ import numpy as np
 from .caches import copy_of_cached
 from .comprehensions import HELPERS, rewritten
 from .made import MadeOf
+from .sets_in_order import FrozenInOrder, SetInOrder, plain_copy
 from .shadows import (
     VENDORED,
     ShadowBuiltins,
@@ -139,7 +140,7 @@ class Namespace:
             frozenset: self._copy_frozenset,
             **dict.fromkeys((list, collections.deque), self._copy_list),
             **dict.fromkeys((dict, collections.OrderedDict, collections.defaultdict), self._copy_dict),
-            set: self._copy_set,
+            **dict.fromkeys((set, SetInOrder), self._copy_set),
         }
         self.builtins: dict[str, Any] = ShadowBuiltins(replacements, HELPERS, self.modules.load)
 
@@ -461,7 +462,7 @@ class Namespace:
 
     def _copy_frozenset(self, items: frozenset, name: str) -> frozenset:
         pairs = [(item, self.shadow(item, name)) for item in items]  # filled at once, to be hashed at once
-        return frozenset(new for _, new in pairs) if any(old is not new for old, new in pairs) else items
+        return FrozenInOrder(new for _, new in pairs) if any(old is not new for old, new in pairs) else items
 
     def _copy_list(self, items: Any, name: str) -> Any:
         copy: Any = collections.deque(maxlen=items.maxlen) if isinstance(items, collections.deque) else []
@@ -474,13 +475,10 @@ class Namespace:
         )
 
     def _copy_set(self, items: set, name: str) -> set:
-        copy: set = set()
-
-        def fill() -> None:
-            seen = [self._see(item, name) for item in items]
-            self._uninserted.append(lambda: copy.update(seen))
-
-        self._unfilled.append(fill)
+        if (plain := plain_copy(items, _ATOMS)) is not None:
+            return plain
+        copy = SetInOrder()
+        self._unfilled.append(lambda: self._uninserted.append(copy.filled([self._see(item, name) for item in items])))
         return copy
 
     def _copy_dict(self, items: Any, name: str) -> Any:

@@ -137,7 +137,7 @@ class State:
             self.contents[id(value)] = (value, (shown.shape, shown.strides, shown.flags.writeable))
         elif kind is np.ndarray:
             self.contents[id(value)] = (value, zlib.crc32(value.tobytes()))
-        elif kind is set:
+        elif issubclass(kind, set):
             self.contents[id(value)] = (value, frozenset(value))
 
     def owners(self) -> set[int]:
