@@ -245,7 +245,8 @@ class Plan(Pictured, MadeAtFirstUse, Generic[Result]):
         directions = (examples.copied(example[k]) for k in again)
         first = self._variants[0]  # has been compared; the example need not have its numbers any more
         checked = of_function(first.trace, first.checked)
-        return Plan(f, (*example, *directions), of_derivative(self._options), checked=checked, unrolled=self._unrolled)
+        options: PlanOptions = {**of_derivative(self._options), "convert": True}  # SciPy has directions of integers
+        return Plan(f, (*example, *directions), options, checked=checked, unrolled=self._unrolled)
 
     def split(self) -> tuple[Forward, Reverse]:
         """The pullback in two halves: `forward` runs the primal and fills a tape, from which `reverse` runs later.

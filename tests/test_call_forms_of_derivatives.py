@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.optimize
+import scipy.sparse.linalg
 
 import planned_ad
 from planned_ad import Active, BatchDuplicated, Const, Duplicated, Forward, Reverse, ReverseWithPrimal
@@ -212,3 +214,17 @@ def test_arguments_without_numbers(empty: Any) -> None:
     plan = planned_ad.compile(f, (x, empty))
     assert plan(x, empty) == f(x, empty)
     np.testing.assert_array_equal(plan.gradient(x, empty), np.full(2, f(np.array([1.0, 0.0]), empty)))
+
+
+def test_directions_of_integers() -> None:
+    """SciPy finds out the dtype of an operator by such a direction."""
+    x = np.array([1.0, 2.0, 0.5])
+    plan = planned_ad.compile(lambda x: np.sum(x**3), x)
+    operator = scipy.sparse.linalg.LinearOperator((3, 3), matvec=lambda v: plan.hvp(x, v))
+    np.testing.assert_allclose(operator @ np.array([1, 0, 2]), [6.0, 0.0, 6.0])
+    assert plan.jvp(x, np.array([1, 0, 0], np.int8)) == (pytest.approx(np.sum(x**3)), pytest.approx(3.0))
+    found = scipy.optimize.minimize(
+        lambda x: np.sum((x - 1) ** 4), x, jac=lambda x: 4 * (x - 1) ** 3, method="trust-constr",
+        hessp=planned_ad.compile(lambda x: np.sum((x - 1) ** 4), x).hvp,
+    )  # fmt: skip
+    np.testing.assert_allclose(found.x, 1.0, atol=0.02)

@@ -446,3 +446,27 @@ def test_a_proxy_stands_for_its_object():
     assert watch.holds()
     thing.gain = 3.0
     assert not watch.holds()
+
+
+class Keyed:
+    factor = 2.0
+
+
+def test_what_a_cache_has_kept_for_an_object() -> None:
+    """It is found by the object, whatever its attributes are since."""
+    key = Keyed()
+
+    @functools.cache
+    def scale(obj, more):
+        return obj.factor * more
+
+    def f(x):
+        return scale(key, 10) * np.sum(x)
+
+    x = np.array([1.0, 2.0])
+    plan = planned_ad.compile(f, x)
+    assert plan(x) == f(x) == 60.0
+    key.factor = 5.0
+    assert plan(x) == planned_ad.compile(lambda x: f(x) * 1.0, x, check=False)(x) == f(x) == 60.0
+    scale.cache_clear()
+    assert plan(x) == f(x) == 150.0

@@ -20,6 +20,8 @@ class Copying(Protocol):
 
     def _see(self, obj: Any, name: str) -> Any: ...
 
+    def unshadowed(self, shadow: object) -> object: ...
+
 
 def copy_of_cached(namespace: Copying, cached: Any, name: str) -> Any:
     """A function with a cache: what that has is found there, for the rest traced code calls the function itself.
@@ -39,7 +41,7 @@ def copy_of_cached(namespace: Copying, cached: Any, name: str) -> Any:
         is_cleared = True
 
     def found(*args: Any, **kwargs: Any) -> Any:
-        key, known = cache_key(cached, args, kwargs), entries_of(cached)
+        key, known = cache_key(namespace, cached, args, kwargs), entries_of(cached)
         if key is None or known is None or is_cleared:
             return function(*args, **kwargs)
         namespace.kept[id(cached), key] = (cached, key, name)
@@ -81,8 +83,18 @@ def entries_of(cached: Any) -> Entries | None:
     return Entries(items, results) if results.keys() == items.keys() else None
 
 
-def cache_key(cached: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The key of a call with plain arguments; None where it has another form."""
-    if kwargs or cached.cache_parameters()["typed"] or not all(type(arg) in PLAIN for arg in args):
+def cache_key(namespace: Copying, cached: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The key of a call, with the objects that traced code sees copies of; None where it has another form."""
+    if kwargs or cached.cache_parameters()["typed"] or any(map(stands_for_number, args)):
+        return None
+    args = tuple(arg if type(arg) in PLAIN else namespace.unshadowed(arg) for arg in args)
+    try:
+        hash(args)
+    except TypeError:
         return None
     return args[0] if len(args) == 1 and type(args[0]) in (int, str) else args
+
+
+def stands_for_number(obj: Any) -> bool:
+    """Whether it is one of this package's, in the place of a number or array."""
+    return type(obj).__module__.startswith(f"{__name__.partition('.')[0]}.tracing.")
