@@ -70,7 +70,7 @@ from .tracing.record.refusals import subclass_instead
 from .tracing.record.storage import Storage
 from .tracing.replacements.argument_identity import Apart, ArgumentIdentity, memory_in_common
 from .tracing.replacements.caught_refusals import CaughtRefusals
-from .tracing.replacements.floating_point_errors import check_settings
+from .tracing.replacements.floating_point_errors import ask_for_errors, check_settings
 from .tracing.replacements.kept_outside import check_written_outside, without_what_is_kept
 from .tracing.replacements.library_errors import beside_python, is_of_the_trace, note_line
 from .tracing.replacements.rebinding import (
@@ -262,6 +262,8 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     """One run of the function; a `Restart` where it has to begin again with other decisions."""
     arguments, signature = bind(f, args, kwargs)
     namespace = _namespace_of(recorder)
+    if recorder.scopes.decisions.asks_errors:
+        ask_for_errors(recorder)
     leaves, tracers, structure = _traced_arguments(recorder, namespace, arguments, signature)
     # Shadows, so that methods of objects are traced too.
     run_arguments = namespace.shadow(structure.unflatten(tracers))

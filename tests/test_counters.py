@@ -305,3 +305,26 @@ def test_equality_with_what_is_only_set_elsewhere():
     f = Model()
     plan = planned_ad.compile(f, X)
     assert (plan(f.centre), plan(X)) == (7.0, 5.0)
+
+
+def test_a_number_that_is_read_and_makes_no_difference_yet():
+    """The function is traced again as it moves on, and nothing is compiled."""
+    state = types.SimpleNamespace(calls=0)
+
+    def f(x):
+        state.calls += 1
+        return np.sum(x**2) * (10.0 if state.calls > 30 else 1.0)
+
+    plan = planned_ad.compile(f, X)
+    first = plan.gradient
+    np.testing.assert_allclose(first(X), 2 * X)
+    entry = plan._variants[0].entries["gradient"]
+    for _ in range(5):
+        f(X)
+        np.testing.assert_allclose(first(X), 2 * X)
+    assert len(plan._variants) == 1 and plan._variants[0].entries["gradient"] is entry
+    while state.calls <= 30:
+        f(X)
+    np.testing.assert_allclose(first(X), 20 * X)
+    state.calls = 0
+    np.testing.assert_allclose(first(X), 2 * X)

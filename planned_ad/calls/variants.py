@@ -233,7 +233,7 @@ def add_variant(
     plan._unrolled |= {site: loop for site, loop in traced.decisions.unrolled.items() if loop.reason == DIFFERS}
     found = found if check or checked is None else checked
     for variant in plan._variants if not known else ():
-        if is_same_program(variant.trace, traced) and variant.watch.passes_over():
+        if is_same_program(variant.trace, traced) and (variant.watch.passes_over() or variant.watch.follows(watch)):
             return variant
     if request is not None:
         with belonging_to(file_of(plan._f)):

@@ -120,6 +120,18 @@ class Watch:
         self._seen = [s for s in self._seen if s.place not in self._passed]
         return self.holds()
 
+    def follows(self, other: Watch) -> bool:
+        """Watch over what the other one does, which is for now, where a table has room for it: of the same program."""
+        walk = other._walk(other._names)
+        if not self._table.has_form_of(walk.rows):
+            return False
+        self.outside, self._names, self._passed = other.outside, other._names, other._passed
+        self._table.fill(walk.rows)
+        self._lasting.fill(walk.lasting)
+        self._seen, self._walked, self._complete = walk.seen, other._walked, None
+        self._notes = tuple(dict.fromkeys(walk.notes))
+        return True
+
     def changes(self) -> Iterator[str]:
         """What is another value now, for messages: the name, its line, what it was and is."""
         old = {s.path: s for s in self._seen}

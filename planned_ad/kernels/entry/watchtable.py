@@ -251,6 +251,10 @@ class WatchTable:
         self.start[0] = table.ctypes.data
         self.numbers, self.alive = table, rows
 
+    def has_form_of(self, rows: Iterable[Row]) -> bool:
+        """Whether there are as many rows of both kinds, as calls that were compiled for it know."""
+        return sorted(row.is_field for row in self.alive) == sorted(row.is_field for row in rows)
+
     def holds(self) -> bool:
         """Whether everything is as it was."""
         return _in_python()(self.address) == 0

@@ -10,7 +10,9 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import types
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from ...python.frames import user_frames
 from ...python.liveness import catches_anywhere
 from ...python.namespace import Namespace
 from ...python.outside_changes import codes_met
+from ..record.decisions import Restart
 from ..record.recorder import Recorder
 from ..values.numpy_errors import NumpyErrors
 
@@ -28,28 +31,39 @@ INSTEAD = "Test the number before: if x > 0, or numpy.where(x > 0, x, 1.0)"
 
 
 def check_settings(recorder: Recorder, namespace: Namespace) -> None:
-    """Refuse functions that catch the errors which settings of NumPy's, or of warnings, around the plan have raised."""
-    raised: list[tuple[type[Exception], str]] = []
+    """Refuse functions that catch the errors which `numpy.seterr` or `errstate` has raised around the plan.
+
+    Where filters of warnings have them raised there, it is recorded once more, and what is recorded is asked.
+    """
     if any(value in RAISING for value in np.geterr().values()):
-        raised.append((FloatingPointError, "NumPy's settings (numpy.seterr, numpy.errstate) have its errors"))
-    asks = recorder.outside.raises  # the function itself has them raised, and what is recorded is asked
-    if not asks and any(f[0] == "error" and issubclass(RuntimeWarning, f[2]) for f in warnings.filters):
-        raised.append((RuntimeWarning, "filters of warnings have NumPy's"))
-    for error, by in raised:
-        for code in codes_met(namespace):
-            if error.__name__ in code.co_names and catches_anywhere(code, error):
-                raise UnsupportedError(
-                    f"{by} raised, and {code.co_qualname} ({code.co_filename}:{code.co_firstlineno}) catches them, "
-                    f"where a plan goes on with nan or infinity. {INSTEAD}"
-                )
+        for code in catching(namespace, FloatingPointError):
+            raise UnsupportedError(
+                f"NumPy's settings (numpy.seterr, numpy.errstate) have its errors raised, and {code.co_qualname} "
+                f"({code.co_filename}:{code.co_firstlineno}) catches them, where a plan goes on with nan or infinity. "
+                f"{INSTEAD}"
+            )
+    decisions = recorder.scopes.decisions
+    if not decisions.asks_errors and any(
+        f[0] == "error" and issubclass(RuntimeWarning, f[2]) for f in warnings.filters
+    ):
+        decisions.asks_errors = not recorder.outside.raises and any(catching(namespace, RuntimeWarning))
+        if decisions.asks_errors:
+            raise Restart
+
+
+def catching(namespace: Namespace, error: type[Exception]) -> Iterator[types.CodeType]:
+    """The code that has a handler of such errors by this name."""
+    return (c for c in codes_met(namespace) if error.__name__ in c.co_names and catches_anywhere(c, error))
+
+
+def ask_for_errors(recorder: Recorder) -> None:
+    """From now on, what is recorded is asked whether NumPy would raise an error there."""
+    recorder.errors = recorder.errors or NumpyErrors(recorder)
+    recorder.outside.raises = True
 
 
 def error_replacements(recorder: Recorder) -> dict[int, object]:
     """By identity, what has NumPy's errors raised."""
-
-    def ask() -> None:
-        recorder.errors = recorder.errors or NumpyErrors(recorder)
-        recorder.outside.raises = True
 
     def refuse(name: str, error: type[Exception]) -> None:
         """SciPy's own code catches such errors to go a way that is as good."""
@@ -67,7 +81,7 @@ def error_replacements(recorder: Recorder) -> dict[int, object]:
             if given.get("all", given.get("under")) in RAISING or "call" in given.values():
                 refuse(f"numpy.{function.__name__}", FloatingPointError)
             if "raise" in given.values():
-                ask()
+                ask_for_errors(recorder)
             return function(*args, **options)
 
         return called
@@ -79,7 +93,7 @@ def error_replacements(recorder: Recorder) -> dict[int, object]:
         def called(*args: Any, **options: Any) -> Any:
             given = signature.bind(*args, **options).arguments
             if given["action"] == "error" and issubclass(RuntimeWarning, given.get("category", Warning)):
-                ask()
+                ask_for_errors(recorder)
             return function(*args, **options)
 
         return called
