@@ -118,6 +118,7 @@ class Plan(Pictured, MadeAtFirstUse, Generic[Result]):
         self._variants: list[Variant] = []
         self._asked: dict[str, Callable[[Trace], None]] = {}  # what refuses traces, by who has had it asked
         self._stretched: set[Line] = set()  # lines of whose lengths, or masks, a trace knows less: see `trace`
+        self._has_history = False  # whether what earlier calls of the function have left makes a difference
         self._one_way = False  # whether it has been tried in vain to have one trace for all branches
         self._tried_with = 0  # how many traces there were when it was tried last
         self._exact: set[Line] = set()  # lines whose masks are traced for each number of elements that they choose

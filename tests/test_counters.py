@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import collections
+import copy
 import types
 
 import numpy as np
 import pytest
 
 import planned_ad
+from planned_ad.errors import PlannedADError
 
 CALLS, SEEN, LOG = 0, [], {"heights": [], "calls": 0, "best": None}
 X = np.array([1.0, -2.0])
@@ -328,3 +330,80 @@ def test_a_number_that_is_read_and_makes_no_difference_yet():
     np.testing.assert_allclose(first(X), 20 * X)
     state.calls = 0
     np.testing.assert_allclose(first(X), 2 * X)
+
+
+def found_by_getattr(state, x):
+    last = getattr(state, "_x", None)
+    if last is None or not np.array_equal(last, x):
+        state._x, state._value = x.copy(), np.sum(x**2)
+    return state._value
+
+
+def kept_in_a_default(state, x, _table={"x": None, "value": None}):  # noqa: B006 (as people write it)
+    if _table["x"] is None or not np.array_equal(_table["x"], x):
+        _table["x"], _table["value"] = x.copy(), np.sum(x**2)
+    return _table["value"]
+
+
+@pytest.mark.parametrize("f", [found_by_getattr, kept_in_a_default])
+def test_other_ways_to_what_is_kept(f):
+    state = State()
+    for k in range(1, 4):
+        x = np.array([0.3, -1.7]) * k
+        f(state, x)
+        np.testing.assert_allclose(planned_ad.compile(lambda x: f(state, x), x).gradient(x), 2 * x)
+
+
+def parameter_beside(state, x):
+    if state.both[0] is None or not np.array_equal(state.both[0], x):
+        state.both[0], state.both[1] = x.copy(), state.both[2] * np.sum(x**2)
+    return state.both[1]
+
+
+def count_of_points(state, x):
+    if not any(np.array_equal(a, x) for a in state.seen):
+        state.seen.append(x.copy())
+    return np.sum(x**2) * len(state.seen)
+
+
+def tabu(state, x):
+    for a in state.seen:
+        if np.linalg.norm(a - x) < 0.1:
+            return np.sum(x**2) + 10.0
+    state.seen.append(x.copy())
+    return np.sum(x**2)
+
+
+def history_decides(state, x):
+    state.values.append(np.sum(x**2))
+    is_slow = len(state.values) > 3 and abs(state.values[-1] - state.values[-2]) < 1e-12
+    return state.values[-1] + (100.0 if is_slow else 0.0)
+
+
+@pytest.mark.parametrize("f", [parameter_beside, count_of_points, tabu, history_decides])
+@pytest.mark.parametrize("is_called", [True, False])
+def test_what_is_kept_and_matters(f, is_called):
+    """It is no cache: a plan gives what the function gives at that moment, or refuses."""
+    state = types.SimpleNamespace(both=[None, None, 2.0], seen=[], values=[])
+    x, y = np.array([0.31, -0.7]), np.array([0.9, 0.4])
+    if is_called:
+        f(state, x)
+    try:
+        plan = planned_ad.compile(lambda x: f(state, x), x)
+    except PlannedADError:  # its second call gives something else
+        assert f in (tabu, history_decides)
+        return
+
+    def changes():
+        yield dict(both=[None, None, 7.0], seen=[y], values=[1.0, 2.0, 3.0, np.sum(x**2)])
+        yield dict(both=[None, None, 3.0], seen=[y, y + 1.0, x], values=[])
+
+    for change in changes():
+        for at in (y, x):
+            vars(state).update(copy.deepcopy(change))
+            try:
+                found = plan(at)
+            except PlannedADError:
+                continue
+            vars(state).update(copy.deepcopy(change))
+            assert found == pytest.approx(f(state, at), rel=1e-12)

@@ -43,7 +43,7 @@ from ..tape.tape import Constant, Guard, walk
 from ..trace import Trace
 from ..tracing.record.decisions import Site, TooManyPasses, Unrolled
 from .check.checked import DIFFERS, Checked
-from .check.checked_traces import traced_and_checked
+from .check.checked_traces import HasHistory, traced_and_checked
 from .entries import Entry, compiled_parts, limited_tape, loaded_entry
 from .kinds import KINDS, CallKind
 from .outside.watch import Watch
@@ -74,6 +74,7 @@ class PlanOfTraces(Protocol):
     _one_way: bool
     _tried_with: int
     _exact: set[Line]
+    _has_history: bool
     _unrolled: dict[Site, Unrolled]
 
     def _slow_path(self, row: CallKind, variant: Variant) -> Callable[..., Any]: ...
@@ -266,8 +267,15 @@ def traced_and_watched(
         def look(traced: Trace, watches: list[Watch] = watches) -> None:
             watches.append(Watch(traced.outside))
 
-        outside = Outside(frozen=tuple(plan._options["frozen"]))
-        traced, found = traced_and_checked(plan._f, args, kwargs, check, tracing | {"outside": outside}, look)
+        frozen = tuple(plan._options["frozen"])
+        try:
+            outside = Outside(frozen=frozen, has_history=plan._has_history)
+            traced, found = traced_and_checked(plan._f, args, kwargs, check, tracing | {"outside": outside}, look)
+        except HasHistory:
+            plan._has_history = True
+            watches.clear()
+            outside = Outside(frozen=frozen, has_history=True)
+            traced, found = traced_and_checked(plan._f, args, kwargs, check, tracing | {"outside": outside}, look)
         if watches[0].holds():
             return traced, found, watches[0]
     return traced, found, Watch(traced.outside)  # it moves on with each run, and is looked at from where it is now

@@ -76,15 +76,19 @@ def names_assigned(code: types.CodeType) -> set[str]:
 
 
 @functools.lru_cache(maxsize=1024)
-def items_written_in(code: types.CodeType) -> frozenset[tuple[str, object]]:
-    """The names of containers that code writes to, with the keys; `ANY` for what is no constant, and for more items."""
+def items_written_in(code: types.CodeType) -> frozenset[tuple[str, str, object]]:
+    """The containers that code writes to: the instruction that reads each, its name, and the key.
+
+    The key is `ANY` for what is no constant, and for more items.
+    """
     every = instructions_of(code)
-    found: set[tuple[str, object]] = set()
+    found: set[tuple[str, str, object]] = set()
     for k, one in enumerate(every):
         after = every[k + 1 : k + LONGEST_STATEMENT]
-        if one.opname in READS_NAMES and purpose_of(one.argval, after) == WRITTEN_TO:
+        if (one.opname in READS_NAMES or one.opname == "LOAD_FAST") and purpose_of(one.argval, after) == WRITTEN_TO:
             is_item = len(after) > 1 and after[0].opname == "LOAD_CONST" and type(after[0].argval) in (str, int)
-            found.add((one.argval, after[0].argval if is_item else ANY))
+            is_item = is_item and after[1].opname in ("STORE_SUBSCR", "COPY", "BINARY_SUBSCR")
+            found.add((one.opname, one.argval, after[0].argval if is_item else ANY))
     return frozenset(found)
 
 
@@ -99,7 +103,7 @@ def purpose_of(name: str, after: Sequence[dis.Instruction]) -> str:
             store = next((one for one in following[:2] if one.opname not in ("SWAP", "LOAD_FAST")), None)
             is_back = store is not None and store.opname.startswith("STORE_") and store.argval == name
             return COUNTED if is_back else READ
-        if above == 1 and one.opname == "STORE_SUBSCR":
+        if (above, one.opname) in ((1, "STORE_SUBSCR"), (2, "STORE_SLICE")):
             return WRITTEN_TO
         if above == 1 and one.opname == "BINARY_SUBSCR":
             return WRITTEN_TO if following and is_writing_method(following[0]) else READ

@@ -281,6 +281,29 @@ class Comparison:
             return Difference(text="the function gives something else at its second call")
         return first_difference(self.beside(second), other="at its second call")
 
+    def has_history(self) -> bool:
+        """Whether what earlier calls have left makes a difference to the function, for which the trace computes anew.
+
+        It runs for the example, for numbers beside it, near and far, and for the example again, on one object.
+        """
+        owner, *_ = self.copies()
+        self.running = "the function, one call after the other,"
+        varied = may_vary(self.leaves, self.trace.leaves)
+        for distance in (0.0, 1e-3, 0.3, 0.0, 0.0):
+            moved = [
+                v * (1 + distance) + distance if k in varied and distance else v for k, v in enumerate(self.leaves)
+            ]
+            other = self.at(moved)
+            try:
+                results, memories = other.run_tape()
+                _, *arguments = other.copies()
+                outcome = other.run_function((owner, *arguments))
+            except (GuardBroken, NotComparable, ArithmeticError, ValueError):
+                continue
+            if other.pair(outcome, results, memories) is not None or first_difference(other.pairs) is not None:
+                return True
+        return False
+
     def sensitivity(self) -> list[Any]:
         """How much each result moves where the arguments move by one rounding; zero where the function cannot say.
 

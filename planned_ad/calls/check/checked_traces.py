@@ -33,6 +33,10 @@ HIDDEN = (
 )
 
 
+class HasHistory(Exception):
+    """A function was taken for one that keeps what it has computed, and it matters what it has kept."""
+
+
 def traced_and_checked(
     f: Callable[..., Any],
     args: tuple,
@@ -77,6 +81,8 @@ def compared(
     except NotComparable as reason:
         iterations = comparison.sampled_iterations(seconds)
         return traced, Checked(left_out=str(reason), seconds=time.perf_counter() - start, iterations=iterations)
+    if traced.outside.last_call and (difference is not None or comparison.has_history()):
+        raise HasHistory
     if difference is not None and options.get("known") and isinstance(difference.error, BranchError):
         # The trace goes the way that a kernel went, which adds up in another order than NumPy.
         return traced, Checked(left_out=BY_ROUNDING, seconds=time.perf_counter() - start)
@@ -97,7 +103,8 @@ def with_its_function(
         return traced, Checked(left_out="its function is not called")
     shared = {name: options[name] for name in OF_A_RUN if name in options}
     if "outside" in options:
-        shared["outside"] = Outside(frozen=options["outside"].frozen)
+        given = options["outside"]
+        shared["outside"] = Outside(frozen=given.frozen, has_history=given.has_history)
     try:
         own = trace(*call, **shared)
     except PlannedADError as error:

@@ -19,7 +19,7 @@ from ...errors import TraceError
 from ...python.namespace import Namespace
 from ...python.outside_changes import codes_met, contents_of
 from ...python.structure import attributes_of
-from ...python.used_names import UsedNames
+from ...python.used_names import UsedNames, strings
 from ...python.written_names import ANY, READ, assigned_in, items_written_in, nested, uses_in
 from ...tape.tape import Apply, Constant, Guard, Load, Operation, Tape, Value, walk
 from ..record.decisions import Restart
@@ -63,7 +63,8 @@ def without_what_is_kept(recorder: Recorder, namespace: Namespace, tape: Tape) -
     TraceError
         There is more that depends on such a test than which way the function goes.
     """
-    if not any(isinstance(op, Apply) and op.primitive in WHERE_EQUAL | WHERE_CLOSE for op in walk(tape.operations)):
+    compares = any(isinstance(op, Apply) and op.primitive in WHERE_EQUAL | WHERE_CLOSE for op in walk(tape.operations))
+    if recorder.outside.has_history or not compares:
         return tape
     places = list(places_assigned(namespace))
     tests = Tests(tape, KeptNumbers(tape, [place for place in places if place.is_read], codes_met(namespace)))
@@ -97,7 +98,10 @@ def not_compared(tested: Sequence[Place], places: Sequence[Place], tape: Tape) -
     beside = [place for place in places if place.code in codes]
     used = KeptNumbers(tape, beside, ())
     needed = {used.place_of(value) for op in walk(tape.operations) for value in op.outputs}
-    return {place.path for place in beside if place not in needed and place.is_of_numbers()}
+    known = {place.path for place in beside if place not in needed and place.is_of_numbers()}
+    partly = [place for place in beside if place.number is not None]  # other items of such a list are compared
+    whole = {p.path for p in partly if len({q.number for q in partly if q.value is p.value}) == len(p.value)}
+    return known - ({place.path for place in partly} - whole)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +115,7 @@ class Place:
     path: str
     value: Any
     is_read: bool
+    number: int | None = None  # of the item of a list that is written to, where it is always the same
 
     def leaves(self) -> list[Any]:
         """The arrays and floats there, whatever containers they are in."""
@@ -140,26 +145,29 @@ def places_assigned(namespace: Namespace) -> Iterator[Place]:
     for f in namespace.functions():
         cells = [(n, c) for n, c in zip(f.__code__.co_freevars, f.__closure__ or ()) if id(c) in met]
         around = {name: value for name, cell in cells for value in contents_of(cell).values()}
+        parameters = f.__code__.co_varnames[: f.__code__.co_argcount]
+        defaults = dict(zip(parameters[::-1], (f.__defaults__ or ())[::-1]))
         for code in nested(f.__code__):
-            uses = uses_in(code)
+            read = {name for name, use in uses_in(code) if use == READ} | {*strings(code.co_consts)}
             for kind, name in assigned_in(code):
                 holders = {"STORE_ATTR": owners, "STORE_GLOBAL": [f.__globals__], "STORE_DEREF": [around]}[kind]
                 for holder in holders:
                     if name in holder:
-                        yield Place(code, name, holder[name], (name, READ) in uses)
-            for name, key in items_written_in(code):
-                for holder in (*owners, f.__globals__, around):
-                    yield from items_at(code, holder, name, key, (name, READ) in uses)
+                        yield Place(code, name, holder[name], name in read)
+            for loaded, name, key in items_written_in(code):
+                is_own = loaded == "LOAD_FAST"
+                for holder in [defaults] if is_own else [*owners, f.__globals__, around]:
+                    yield from items_at(code, holder, name, key, is_own or name in read)
 
 
 def items_at(code: types.CodeType, holder: Mapping[str, Any], name: str, key: Any, is_read: bool) -> Iterator[Place]:
     container = holder.get(name)
-    if key is ANY and isinstance(container, list | dict | collections.deque):
+    if key is ANY and isinstance(container, list | dict | collections.deque | np.ndarray):
         yield Place(code, name, container, is_read)
     elif isinstance(container, dict):
         yield Place(code, f"{name}[{key!r}]", container.get(key), is_read)
     elif isinstance(container, list) and type(key) is int and -len(container) <= key < len(container):
-        yield Place(code, name, container, is_read)
+        yield Place(code, name, container, is_read, key % len(container))
 
 
 class KeptNumbers:
