@@ -25,6 +25,8 @@ class Outside:
         Functions with a cache, a key that traced code asked it for, None where it was empty; their names.
     last_call : set of str
         Names of attributes and variables that only tell what the last call has computed, and for which argument.
+    computes_anew : bool
+        Whether the program goes as if an argument were never the one of the call before.
     has_history : bool
         Whether it is known that what earlier calls have left makes a difference, so that there are no such names.
     constants : dict
@@ -41,6 +43,7 @@ class Outside:
     plain: list[tuple[object, str]] = field(default_factory=list)
     kept: list[tuple[Any, Any, str]] = field(default_factory=list)
     last_call: set[str] = field(default_factory=set)
+    computes_anew: bool = False
     has_history: bool = False
     constants: dict[int, Any] = field(default_factory=dict)
     raises: bool = False

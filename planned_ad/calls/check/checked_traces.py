@@ -81,7 +81,7 @@ def compared(
     except NotComparable as reason:
         iterations = comparison.sampled_iterations(seconds)
         return traced, Checked(left_out=str(reason), seconds=time.perf_counter() - start, iterations=iterations)
-    if traced.outside.last_call and (difference is not None or comparison.has_history()):
+    if traced.outside.computes_anew and (difference is not None or comparison.has_history()):
         raise HasHistory
     if difference is not None and options.get("known") and isinstance(difference.error, BranchError):
         # The trace goes the way that a kernel went, which adds up in another order than NumPy.

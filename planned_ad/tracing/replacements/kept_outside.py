@@ -88,6 +88,7 @@ def without_what_is_kept(recorder: Recorder, namespace: Namespace, tape: Tape) -
             )
     operations = needed_operations([op for k, op in enumerate(tape.operations) if k not in dropped], tape.results)
     tape = replace(tape, operations=operations, turn=len(operations))
+    recorder.outside.computes_anew = True
     recorder.outside.last_call |= not_compared(tests.found, places, tape)
     return tape
 
