@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any, Protocol, TypeVar
 
 from ..errors import BranchError
+from ..tape.callees import is_call
+from ..tape.tape import Constant, walk
 from ..trace import Trace
 from .outside.watch import Watch
 
@@ -65,3 +67,16 @@ def changed(variant: Watched) -> BranchError:
         f"{variant.trace.name} was traced for what it found outside, and that has changed: {found}. Pass what changes "
         f"as an argument, or let the plan trace again, with on_branch='retrace'"
     )
+
+
+def is_same_program(a: Trace, b: Trace) -> bool:
+    """Whether two traces of a function are alike, whatever each has found outside; none with calls in it is."""
+
+    def parts(traced: Trace) -> tuple[object, ...]:
+        told = (op for op in walk(traced.tape.operations) if isinstance(op, Constant) or is_call(op))
+        constants = [op.data.tobytes() if isinstance(op, Constant) else id(op) for op in told]
+        captured = [id(buffer.array) for buffer in traced.tape.buffers]
+        results = [(kind, what if kind == "value" else id(what)) for kind, what in traced.result_leaves]
+        return str(traced.tape), constants, captured, results, traced.result_kinds
+
+    return parts(a) == parts(b)

@@ -39,7 +39,7 @@ from ..tape.guards import (
     too_many_branches,
 )
 from ..tape.interpret import memory_of
-from ..tape.tape import Constant, Guard, walk
+from ..tape.tape import Guard
 from ..trace import Trace
 from ..tracing.record.decisions import Site, TooManyPasses, Unrolled
 from .check.checked import DIFFERS, Checked
@@ -48,7 +48,7 @@ from .entries import Entry, compiled_parts, limited_tape, loaded_entry
 from .kinds import KINDS, CallKind
 from .outside.watch import Watch
 from .own_errors import run_on_copies
-from .present_variants import changed, present, put_first, still_present
+from .present_variants import changed, is_same_program, present, put_first, still_present
 from .replay import Call, CotangentShapeError
 from .split_calls import build_halves
 from .stored_plans import StoredTrace, find_entry, find_trace, put_entry, put_trace, request_for
@@ -240,18 +240,6 @@ def add_variant(
         with belonging_to(file_of(plan._f)):
             stored = put_trace(request, traced, found, watch)
     return added(plan, traced, found, watch, stored)
-
-
-def is_same_program(a: Trace, b: Trace) -> bool:
-    """Whether two traces of a function are alike, whatever each has found outside."""
-
-    def parts(traced: Trace) -> tuple[object, ...]:
-        constants = [op.data.tobytes() for op in walk(traced.tape.operations) if isinstance(op, Constant)]
-        captured = [id(buffer.array) for buffer in traced.tape.buffers]
-        results = [(kind, what if kind == "value" else id(what)) for kind, what in traced.result_leaves]
-        return str(traced.tape), constants, captured, results, traced.result_kinds
-
-    return parts(a) == parts(b)
 
 
 def traced_and_watched(
