@@ -469,6 +469,8 @@ def test_objects_that_are_not_looked_into_are_worth_a_longer_check(make, is_opaq
     assert trace(counted_in(make), (x,)).meets_opaque == is_opaque
     traced, found = checked(counted_in(make), x)
     assert bool(traced.unrolled) == found.unrolled == is_opaque and bool(found.left_out) != is_opaque
+    del traced, found
+    gc.collect()
 
 
 def signs_of_a_file(x):
