@@ -17,6 +17,7 @@ import pytest
 import planned_ad
 from planned_ad.calls.outside import sightings
 from planned_ad.calls.outside.watch import Watch
+from planned_ad.calls.present_variants import MOST_PAST
 from planned_ad.errors import BranchError
 from planned_ad.trace import trace
 
@@ -111,7 +112,26 @@ def test_closures_containers_attributes_and_classes():
         change()
         follows(plan, f)
         assert len(plan._variants) <= number + 2
-    assert len(plan._variants) <= 4  # those that do not hold are dropped, but for a few
+
+
+def test_states_that_come_back_are_traced_once():
+    """A schedule, a cross-validation: what is outside goes round. Of many states, the last ones are kept."""
+    settings = types.SimpleNamespace(weight=0)
+
+    def f(x):
+        return np.sum(x**2) * settings.weight
+
+    plan = planned_ad.compile(f, X)
+    made = []
+    for weight in [*range(1, 9)] * 3:
+        settings.weight = weight
+        follows(plan, f)
+        made += [v for v in plan._variants if v not in made]
+    assert len(made) == 9  # one for each, and the first
+    for weight in range(10, 10 + 2 * MOST_PAST):
+        settings.weight = weight
+        follows(plan, f)
+    assert len(plan._variants) <= MOST_PAST + 1
 
 
 def test_functions_and_types_of_libraries():

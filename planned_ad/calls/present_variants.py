@@ -13,7 +13,7 @@ from ..tape.tape import Constant, walk
 from ..trace import Trace
 from .outside.watch import Watch
 
-MOST_PAST = 3  # variants that are kept for when what is outside is again as it was for them
+MOST_PAST = 15  # variants that are kept for when what is outside is again as it was for them
 
 
 class Watched(Protocol):

@@ -431,6 +431,7 @@ def for_all_branches(plan: PlanOfTraces, tried: list[Variant], broken: Broken | 
     passes = min(PASSES_FOR_EACH * count, MOST_PASSES) if count < most else MOST_PASSES
     found = in_one_trace(plan, *call.example(), passes)
     if found is not None:
+        plan._tried_with = 0  # of what is outside now; where that changes, the others are as likely to be found
         plan._variants[:] = [v for v in plan._variants if v not in tried]
         plan._forget_calls()
     return found
