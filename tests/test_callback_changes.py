@@ -13,6 +13,8 @@ from scipy.optimize import brentq, curve_fit, fsolve, minimize
 import planned_ad
 from planned_ad.errors import UnsupportedError
 
+from .sweeps import name_of, rotated
+
 P = np.array([1.1, 0.4, 0.1])
 
 
@@ -162,8 +164,9 @@ def with_a_cache(p):
     return sum(brentq(gap, 0.0, 2.0 + k) for k in range(3))
 
 
-@pytest.mark.parametrize("f", (counting_twice, into_a_buffer, with_a_cache), ids=lambda f: f.__name__)
-@pytest.mark.parametrize("check", (True, False))
+@pytest.mark.parametrize(
+    ("f", "check"), rotated((counting_twice, into_a_buffer, with_a_cache), (True, False)), ids=name_of
+)
 def test_what_changes_may_be_changed_on(f: Callable, check: bool) -> None:
     plan = planned_ad.compile(f, (P,), check=check)
     for p in (P, P * 1.2):
