@@ -182,16 +182,16 @@ def _lines(statements: list[Any]) -> Extent:
     return Extent(statements[0].lineno, statements[-1].end_lineno or statements[-1].lineno)
 
 
-def while_part(frame: types.FrameType) -> tuple[Extent, int] | None:
-    """Of a test of a `while` statement that is running: the lines of the statement, and which part of `a and b` it is.
+def while_part(frame: types.FrameType) -> tuple[Extent, bool] | None:
+    """Of a test of a `while` statement that is running: the lines of the statement, and whether it is all of the test.
 
-    None where it is not one that can be taken apart so: with `or`, `not`, or a chain of comparisons in it.
+    What else there is are the parts of `a and b`. None where the test has `or`, `not`, or a chain of comparisons in it.
     """
     return _while_part(frame.f_code, frame.f_lasti)
 
 
 @functools.lru_cache(maxsize=4096)
-def _while_part(code: types.CodeType, instruction: int) -> tuple[Extent, int] | None:
+def _while_part(code: types.CodeType, instruction: int) -> tuple[Extent, bool] | None:
     line, _, column, _ = list(code.co_positions())[instruction // 2]
     tree = syntax_of(code.co_filename)
     if line is None or tree is None:
@@ -204,11 +204,11 @@ def _while_part(code: types.CodeType, instruction: int) -> tuple[Extent, int] | 
     test = path[-1].test
     both = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)
     parts = test.values if both else [test]  # type: ignore[attr-defined]
-    for number, part in enumerate(parts):
+    for part in parts:
         start, end = _span(part)
         if start <= (line, column or 0) < end:
             lines = Extent(path[-1].lineno, path[-1].end_lineno or path[-1].lineno)
-            return (lines, number) if _is_one_test(part) else None
+            return (lines, not both) if _is_one_test(part) else None
     return None
 
 

@@ -163,7 +163,7 @@ class LoopTrace:
             now = self.capture()
         self.refuse_hidden(now)
         self.refuse_growth(now)
-        if self.recorder.scopes.open[-1] is not self.innermost:
+        if self.recorder.scopes.open[-1] is not self.scope:
             inner = self.recorder.scopes.open[-1]
             raise self.recorder.scopes.unroll([s for s in (self.scope, inner) if s.site], "is left early", self.line)
         grown = self.growth.leave()
@@ -396,11 +396,6 @@ class LoopTrace:
     def is_left(self) -> bool:
         """Whether it may be left before its last iteration."""
         return self.exits is not None and bool(self.exits.ways)
-
-    @property
-    def innermost(self) -> Scope:
-        """The block that is recorded at the end of the body."""
-        return self.scope
 
     def end_body(self) -> None:
         """Record what comes last in the body."""

@@ -2,8 +2,8 @@
 
 The test is what we see of such a loop: Python asks for it before the first iteration, and after each pass over the
 body. The flag holds what it came out as, and the body is skipped once that is false; a guard after the loop makes sure
-that it is in the end. Of `a and b`, the part that Python asks for first ends an iteration. Those after it are asked for
-at the beginning of the next, which they end by themselves.
+that it is in the end. Of `a and b`, Python runs the second part only where the first is true: such loops are followed
+as those that a `break` leaves (see `exits`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from ...python.exit_syntax import is_followed
 from ...python.shadows import CONTROL
 from ...python.statements import Extent, while_part
 from ...regions.regions import contiguous
-from ...tape.tape import Branch, Buffer, Load, Loop, Operation, Store, Value
-from ..record.blocks import Block, Made
+from ...tape.tape import Branch, Buffer, Load, Loop, Operation, Value
+from ..record.decisions import Unrolled
 from ..record.recorder import Recorder
-from ..record.scopes import Scope
 from ..values.scalar_tracer import ScalarTracer
+from .leaving_tests import follow_test
 from .loops import LoopTrace
 from .stepping import is_stepping
 
+PARTS = "is a `while` in a generator whose test has several parts"
 MAX_STEPS = 1000  # unless the user says otherwise
 
 
@@ -33,19 +34,21 @@ def test_while(recorder: Recorder, frame: types.FrameType, predicate: Value) -> 
     found = while_part(frame)
     if found is None:
         return None
-    lines, part = found
+    lines, is_alone = found
     if is_followed(frame.f_code, lines.first) or is_stepping(frame.f_code):
         return None
-    site = (frame.f_code, -lines.first)
-    if site in recorder.scopes.decisions.unrolled:
+    site, decisions = (frame.f_code, -lines.first), recorder.scopes.decisions
+    if site in decisions.unrolled:
+        return None
+    if not is_alone:
+        follow_test(recorder, frame, Extent(lines.first, lines.last, loops=(lines.first,)))
+        decisions.unrolled[site] = Unrolled(line=recorder.builder.line, reason=PARTS)
         return None
     for loop in recorder.whiles:
         if loop.frame is frame and loop.site == site:
-            return loop.tested(part, predicate)
+            return loop.tested(predicate)
     recorder.whiles.append(
-        WhileTrace(
-            recorder, frame, site, most_steps(recorder, frame), None, (), lines=lines, part=part, predicate=predicate
-        )
+        WhileTrace(recorder, frame, site, most_steps(recorder, frame), None, (), lines=lines, predicate=predicate)
     )
     recorder.watch.on(frame)
     return True
@@ -61,14 +64,11 @@ def most_steps(recorder: Recorder, frame: types.FrameType) -> int:
 
 @dataclass(kw_only=True)
 class WhileTrace(LoopTrace):
-    """The recording of one `while` loop; `part` of its test ends an iteration, and was `predicate` at first."""
+    """The recording of one `while` loop, whose test was `predicate` at first."""
 
     lines: Extent  # of the statement
-    part: int
     predicate: Value
     flag: Buffer = field(init=False)
-    partial: list[Value] = field(default_factory=list)  # the parts of the test before `part`, after an iteration
-    conditions: list[tuple[Scope, Value]] = field(default_factory=list)  # the parts after it, before the next
     counts_iterations = False
 
     def begin(self) -> None:
@@ -85,23 +85,8 @@ class WhileTrace(LoopTrace):
             self.prepare()
         super().begin()
 
-    def tested(self, part: int, predicate: Value) -> bool:
-        """A part of the test has come out as `predicate`; whether the body runs (once more)."""
-        builder = self.recorder.builder
-        if part < self.part:
-            self.partial.append(predicate)
-            self.recorder.scopes.assumed.append(predicate)
-            return True
-        if part > self.part:
-            scope = Scope(outer=builder.operations, apart=Block(Made()))
-            scope.reads, scope.writes = self.scope.reads, self.scope.writes
-            self.recorder.scopes.enter(scope, builder.next_value, Made())
-            self.conditions.append((scope, predicate))
-            return True
-        for other in self.partial:
-            predicate = builder.apply("logical_and", other, predicate)
-            self.recorder.scopes.assumed.remove(other)
-        self.partial.clear()
+    def tested(self, predicate: Value) -> bool:
+        """The test has come out as `predicate`; whether the body runs (once more)."""
         self.predicate = predicate
         return self.advance()
 
@@ -130,18 +115,6 @@ class WhileTrace(LoopTrace):
         return self.recorder.scopes.restart()
 
     @property
-    def innermost(self) -> Scope:
-        return self.conditions[-1][0] if self.conditions else self.scope
-
-    def discard(self) -> None:
-        while self.conditions:
-            self.recorder.scopes.leave(self.conditions.pop()[0])
-        for other in self.partial:
-            self.recorder.scopes.assumed.remove(other)
-        self.partial.clear()
-        super().discard()
-
-    @property
     def certainly_runs(self) -> bool:
         return False
 
@@ -150,15 +123,7 @@ class WhileTrace(LoopTrace):
         return False
 
     def end_body(self) -> None:
-        builder = self.recorder.builder
-        builder.store(self.flag.whole, self.predicate)
-        while self.conditions:
-            scope, condition = self.conditions.pop()
-            operations = tuple(self.recorder.scopes.leave(scope))
-            over = Store(region=self.flag.whole, value=builder.constant(False), line=self.line)
-            for op in scope.before:
-                builder.emit(op)
-            builder.emit(Branch(predicate=condition, then=operations, otherwise=(over,), line=self.line))
+        self.recorder.builder.store(self.flag.whole, self.predicate)
 
     def emit_loop(self, body: tuple[Operation, ...]) -> None:
         recorder, builder = self.recorder, self.recorder.builder

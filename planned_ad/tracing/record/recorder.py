@@ -98,6 +98,7 @@ class Recorder:
         self.copied_lists: set[int] = set()  # of these, what `list` has made of other things
         self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
         self.rows_given: set[Site] = set()  # those of which the program has seen rows, or copies
+        self.chosen: set[Value] = set()  # what `max` and `min` have given
         self.copied: dict[int, Any] = {}  # objects in lists, and copies of them, by identity
         self.gives_truths = self.gives_nones = self.gives_letters = False  # what only a plan knows: truths, None, texts
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds

@@ -89,7 +89,6 @@ class Scopes:
     flags: dict[Required, Buffer] = field(default_factory=dict)  # whether what the loops require holds so far
     restarting: bool = False  # a `Restart` is on its way
     dropped: set[int] = field(default_factory=set)  # values of what was differentiated that are there no more
-    assumed: list[Value] = field(default_factory=list)  # of a test that is running, the parts that held: `a and b`
     pending: bool = False  # a loop was left early: the trace starts again as soon as it can
     tests: int = 0  # of data in short loops, that became guards
     tested: set[Site] = field(default_factory=set)  # these loops
@@ -113,8 +112,6 @@ class Scopes:
     def require(self, condition: Value, what: str = "index", detail: str = "") -> None:
         """The replay leaves, after the outermost loop, unless `condition` holds in all iterations."""
         builder = self.builder
-        for assumed in self.assumed:
-            condition = builder.apply("logical_or", builder.apply("logical_not", assumed), condition)
         required = Required(what, detail, builder.line)
         flag = self.flags.get(required)
         if flag is None:

@@ -1,7 +1,8 @@
 """What traced code sees in place of `max` and `min`: the choice is data, where it is one between numbers.
 
 By a `key`, too: `max(range(k, n), key=lambda i: abs(A[i, k]))` is a loop that hands on the best item and its key. Of
-other things than numbers, which no memory can hold in turn, each comparison is a test as if it were written out.
+other things than numbers, which no memory can hold in turn, each comparison is a test as if it were written out; and so
+is each where the program asks with `is` which of the numbers it got.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from ..values.loop_index import LoopIndex, index_of
 from ..values.number_types import ALWAYS_ONE, can_be_one, told_apart, types_of
 from ..values.scalar_tracer import ScalarTracer
 
+SEEN = "of numbers that are told apart with `is`"
 NUMBERS = (int, float, bool, np.number)
 
 
@@ -38,6 +40,17 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
 
     @functools.wraps(function, ("__name__", "__doc__"), ())
     def choose(*args, **options):
+        decisions = recorder.scopes.decisions
+        if decisions.chosen:
+            if recorder.scopes.depth:
+                raise recorder.scopes.unroll_innermost(f"{function.__name__} {SEEN}", recorder.builder.line)
+            return function(*args, **options)
+        found = one_of(args, options)
+        if recorder.is_scalar(found):
+            recorder.chosen.add(found.value)
+        return found
+
+    def one_of(args, options):
         given: Any = as_expression(recorder, args[0]) if len(args) == 1 else None
         if options.get("key") is not None and set(options) == {"key"}:
             return best_by_key(recorder, function, given if len(args) == 1 else list(args), options["key"])

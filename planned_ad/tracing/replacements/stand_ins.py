@@ -129,6 +129,9 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
             return found.known("to be compared with `is`")
         if recorder.is_scalar(found) and found.dtype.kind == "b" and not found.types:  # of which there are two objects
             return bool(found) if found.is_python else np.bool_(bool(found))
+        if recorder.is_scalar(found) and found.value in recorder.chosen:
+            recorder.scopes.decisions.chosen = True
+            raise recorder.scopes.restart()
         place, before = (id(frame), frame.f_lineno, frame.f_lasti), asked.pop() if asked else None
         if recorder.identity is not None:
             recorder.identity.compared(found, place)
@@ -141,7 +144,7 @@ def identity_replacements(recorder: Recorder) -> dict[int, object]:
         return found
 
     def identity_of(obj: Any, /) -> int:
-        found = of_one(obj) if type(obj) is Letter else real_behind(obj)
+        found = of_one(obj) if type(obj) is Letter or recorder.is_scalar(obj) else real_behind(obj)
         if recorder.identity is not None:
             recorder.identity.asked_alone(found)
         return id(found)
