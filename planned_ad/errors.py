@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+import sys
+import types
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,26 +15,6 @@ class PlannedADError(Exception):
     """The base of all errors that planned_ad raises on purpose."""
 
 
-class Told(threading.local):
-    """Who is told of each `TraceError` that is made in this thread."""
-
-    def __init__(self) -> None:
-        self.by: list[Callable[[TraceError], None]] = []
-
-
-TOLD = Told()
-
-
-@contextmanager
-def told_of_refusals(tell: Callable[[TraceError], None]) -> Iterator[None]:
-    """Meanwhile, `tell` is called with each `TraceError` that is made: one that is raised may never arrive."""
-    TOLD.by.append(tell)
-    try:
-        yield
-    finally:
-        TOLD.by.pop()
-
-
 class TraceError(PlannedADError):
     """`f` does something that cannot be recorded.
 
@@ -42,8 +23,19 @@ class TraceError(PlannedADError):
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
-        for tell in TOLD.by:
-            tell(self)
+        _tell_traces(self)
+
+
+def _tell_traces(error: TraceError) -> None:
+    """Tell the traces in whose code it is made, in whatever thread that runs: an error may never arrive."""
+    frame: types.FrameType | None = sys._getframe(2)
+    told: set[int] = set()
+    while frame is not None:
+        recorder = getattr(getattr(frame.f_globals, "namespace", None), "recorder", None)
+        if recorder is not None and recorder.caught is not None and id(recorder) not in told:
+            told.add(id(recorder))
+            recorder.caught.told(error)
+        frame = frame.f_back
 
 
 class ConversionError(TraceError, TypeError):

@@ -46,7 +46,6 @@ from .errors import (
     TraceError,
     UnrollLimitError,
     UnsupportedError,
-    told_of_refusals,
 )
 from .python.comprehensions import rewritten
 from .python.garbage import seldom_collected
@@ -348,10 +347,9 @@ def _run(
     args, kwargs = signature.split(arguments)
     assert isinstance(recorder.flow, LoopFlow)
     recorder.flow.on_integers.begin(sys._getframe())
-    caught = CaughtRefusals()
+    recorder.caught = CaughtRefusals()
     try:
-        with told_of_refusals(caught.told):
-            result = shadow(*args, **kwargs)
+        result = shadow(*args, **kwargs)
     except Exception as error:
         if is_interruption(error):
             raise
@@ -369,7 +367,7 @@ def _run(
     if recorder.scopes.open:
         raise recorder.scopes.unroll_innermost("is left early", recorder.builder.line)
     recorder.flow.finish()
-    caught.check()
+    recorder.caught.check()
     return result
 
 

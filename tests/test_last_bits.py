@@ -99,3 +99,23 @@ def test_numbers_that_are_zero_in_numpy(f: Callable) -> None:
         slope = (f(T + 1e-6 * direction) - f(T - 1e-6 * direction)) / 2e-6
         if abs(slope) < 1e3:  # elsewhere a count changes
             np.testing.assert_allclose(np.sum(gradient * direction), slope, rtol=1e-5, atol=1e-6)
+
+
+DIFFERENCES = {
+    "a root of squares": lambda x: np.sqrt(x[0] ** 2 - x[1] ** 2),
+    "of arrays": lambda x: np.sum(np.sqrt(x[:1] ** 3 - x[1:] ** 3)),
+    "with a sign": lambda x: np.log(-x[1] * x[1] + x[0] * x[0]),
+    "of products that are no squares": lambda x: 1.0 / (x[0] * (x[0] + 1.0) - x[1] * (x[1] + 1.0)),
+    "an angle": lambda x: np.arctan2(x[0] * 0.7 - x[1] * 0.7, -1.0),
+    "in a loop": lambda x: sum(np.sqrt((x[0] + k) ** 2 - (x[1] + k) ** 2) for k in range(20)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", DIFFERENCES)
+def test_products_that_are_equal_have_no_difference(name: str) -> None:
+    f = DIFFERENCES[name]
+    plan = planned_ad.compile(f, (np.array([2.0, 1.0]),))
+    for number in (0.3625025, 0.1, 0.7):
+        x = np.array([number, number])
+        assert plan(x) == f(x)

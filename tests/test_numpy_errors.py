@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.errors import BoundsError
+from planned_ad.errors import BoundsError, UnsupportedError
 from planned_ad.trace import trace
 
 from .recorded_loops import loops_of
@@ -90,8 +90,78 @@ def not_raised(x):
             return np.sum(x)
 
 
+def of_some_warnings(x):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "invalid value")
+        warnings.filterwarnings("ignore", "divide")
+        try:
+            return np.sum(np.sqrt(x)) + np.sum(1.0 / (x * x + 1.0))
+        except RuntimeWarning:
+            return np.sum(x * x)
+
+
+def by_module(x):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", module=r".*test_numpy_errors")
+        try:
+            return np.sum(np.sqrt(x))
+        except RuntimeWarning:
+            return np.sum(x * x)
+
+
+def recorded(x):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        y = np.sum(np.sqrt(x)) + np.sum(1.0 / x)
+    invalid = sum("invalid" in str(each.message) for each in caught)
+    return y if not caught else len(caught) * x[0] + invalid * x[1]
+
+
+def recorded_in_a_loop(x):
+    y = 0.0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for k in range(20):
+            y = y + np.sqrt(x[k % 3] + 0.1 * k)
+    return y if not caught else len(caught) * x[0]
+
+
+def shown(x):
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = lambda message, *rest, **options: found.append(message)
+        y = np.sum(np.sqrt(x))
+    return y if not found else np.sum(x)
+
+
+def called(x):
+    found = []
+    with np.errstate(divide="call", invalid="call", call=lambda kind, flag: found.append((kind, flag))):
+        y = np.sum(np.sqrt(x + 0.25)) + np.sum(np.log(x + 1.75))
+    return y if not found else len(found) * x[0] + sum(flag for _, flag in found)
+
+
+def called_in_a_loop(x):
+    flags = 0
+
+    def note(kind, flag):
+        nonlocal flags
+        flags = flags + flag
+
+    old, before = np.seterr(invalid="call"), np.seterrcall(note)
+    for k in range(30):
+        np.sqrt(x[k % 3] + 0.01 * k)
+    np.seterr(**old)
+    np.seterrcall(before)
+    return np.sum(x) * (flags + 1)
+
+
 DATA = [np.array(x) for x in ([0.5, 1.5, 2.5], [0.0, 1.0, 2.0], [800.0, 1.0, 2.0], [-0.5, 1.5, -2.0], [-2.0, 1.0, 0.0])]
-PROGRAMS = by_kind, of_warnings, of_some_kinds, in_a_function, in_a_loop, of_warnings_in_a_loop, not_raised
+PROGRAMS = (
+    by_kind, of_warnings, of_some_kinds, in_a_function, in_a_loop, of_warnings_in_a_loop, not_raised, of_some_warnings,
+    by_module, recorded, recorded_in_a_loop, shown, called, called_in_a_loop,
+)  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -134,3 +204,20 @@ def test_a_filter_around_the_plan_that_has_warnings_raised() -> None:
         plan = planned_ad.compile(f, np.ones(3))
         for x in (np.array([1.0, 4.0, 9.0]), np.array([1.0, -4.0, 9.0])):
             assert plan(x) == f(x)
+
+
+def test_underflow_is_refused() -> None:
+    def f(x):
+        with np.errstate(all="call", call=lambda kind, flag: None):
+            return np.sum(np.exp(x))
+
+    with pytest.raises(UnsupportedError, match="each underflow"):
+        planned_ad.compile(f, DATA[0])
+
+
+def test_a_record_that_nobody_looks_at_asks_nothing() -> None:
+    def f(x):
+        with warnings.catch_warnings(record=True):
+            return np.sum(np.sqrt(x))
+
+    assert "guards" not in str(planned_ad.compile(f, DATA[0]).explain())

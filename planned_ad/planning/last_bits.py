@@ -9,7 +9,8 @@ Of a program, as steps:
 nest  r0 = x[...]   r1 = y[...]   r2 = multiply(r0, r1)   r3 = subtract(r2, r0)   z[...] = r3
 nest  r0 = z[...]   r1 = not_equal(r0, 0)   s[...] = reduce_sum(r1)
 
-the comparison hangs on `z`, so `subtract` and `multiply` of the first nest are exact.
+the comparison hangs on `z`, so `subtract` and `multiply` of the first nest are exact. So is the difference of
+two products, whatever it is for: `x * x - y * y` is zero where they are equal, and its root 0.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from ..analysis.cost import hangs_on_a_bit
-from .schedule import Compute, GatherRead, LibraryStep, Memory, Nest, Read, Reduce, Step, Write, walk_steps
+from .schedule import Compute, GatherRead, Item, LibraryStep, Memory, Nest, Read, Reduce, Step, Write, walk_steps
+
+PRODUCTS = frozenset(("multiply", "strong_multiply", "integer_power"))
 
 
 def mark_exact(steps: Iterable[Step]) -> None:
@@ -47,7 +50,31 @@ def exact_items(nest: Nest, decisive: Container[Memory]) -> frozenset[int]:
             isinstance(item, Reduce) and (item.memory in decisive or hangs_on_a_bit(item.operation, item.dtype))
         ):
             found.add(item.source)
+        elif is_difference(nest, item):
+            found.add(number)
     return frozenset(found)
+
+
+def is_difference(nest: Nest, item: Item) -> bool:
+    """Whether it is that of two products, or the sum of two of which one has a minus sign."""
+    if not isinstance(item, Compute) or item.primitive not in ("subtract", "add"):
+        return False
+    signs = 0
+    for number in item.operands:
+        primitive, operands = made_by(nest, number)
+        if primitive == "negative":
+            signs += 1
+            primitive, operands = made_by(nest, operands[0])
+        if primitive not in PRODUCTS:
+            return False
+        signs += sum(made_by(nest, operand)[0] == "negative" for operand in operands)
+    return signs > 0 or item.primitive == "subtract"
+
+
+def made_by(nest: Nest, number: int) -> tuple[str, tuple[int, ...]]:
+    """The primitive that computes an item, and its operands; of other items, no name."""
+    item = nest.items[number]
+    return (item.primitive, item.operands) if isinstance(item, Compute) else ("", ())
 
 
 def passes_bits_on(step: LibraryStep, decisive: Container[Memory]) -> bool:

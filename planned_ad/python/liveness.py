@@ -25,6 +25,7 @@ NOTICED = {  # how many values these take, all of which notice
     "BINARY_OP": 2, "COMPARE_OP": 2, "BINARY_SUBSCR": 2, "BINARY_SLICE": 3, "STORE_SLICE": 4, "UNARY_NEGATIVE": 1,
     "UNARY_INVERT": 1, "LOAD_ATTR": 1, "LOAD_METHOD": 1, "GET_ITER": 1, "UNPACK_SEQUENCE": 1, "FORMAT_SIMPLE": 1,
 }  # fmt: skip
+BEGINS_TRACES, OWN = "planned_ad.trace", "planned_ad."
 CALLS = ("PRECALL", "CALL")  # which take as many as they say, with a function and what it is bound to
 
 
@@ -151,17 +152,30 @@ def known_jump(instructions: tuple[dis.Instruction, ...], k: int) -> bool | None
 def is_in_users_try(frame: types.FrameType | None, error: type[BaseException] | None = None) -> bool:
     """Whether traced code of the user's may catch what is raised where a frame is now, or one of those that wait.
 
+    Or a library that runs such code, as one that keeps an error for it: a future, a task, the bottom of a thread.
+
     `error`: such errors; None for any, which each `with` may catch too.
     """
     kinds = frozenset(kind.__name__ for kind in error.__mro__) if error is not None else frozenset()
+    kept, is_outside = False, False  # by a library; whether further out is what has begun the trace
     while frame is not None:
-        names, code, place = frame.f_globals, frame.f_code, frame.f_lasti
-        if type(names) is ShadowGlobals and names.is_users:
-            targets = [target for start, end, target in handlers(code) if start <= place < end]
-            if any(error is None or catches(code, target, kinds) for target in targets):
+        names = frame.f_globals
+        if type(names) is ShadowGlobals:
+            if names.is_users and (kept or _has_handler(frame, error, kinds)):
                 return True
+            is_outside = False
+        elif names.get("__name__") == BEGINS_TRACES:
+            is_outside = True
+        elif not kept and not str(names.get("__name__")).startswith(OWN):
+            kept = _has_handler(frame, error, kinds)
         frame = frame.f_back
-    return False
+    return kept and not is_outside
+
+
+def _has_handler(frame: types.FrameType, error: type[BaseException] | None, kinds: frozenset[str]) -> bool:
+    code, place = frame.f_code, frame.f_lasti
+    targets = [target for start, end, target in handlers(code) if start <= place < end]
+    return any(error is None or catches(code, target, kinds) for target in targets)
 
 
 def catches_anywhere(code: types.CodeType, error: type[Exception]) -> bool:

@@ -94,6 +94,7 @@ class Decisions:
     followed: set[tuple[str, int]] = field(default_factory=set)  # loops whose exits are: file and line of the statement
     searches: bool = False  # arrays of data, which are in order for the example, and may not be for other numbers
     asks_errors: bool = False  # filters of warnings around the plan have NumPy's errors raised, which are caught
+    records: bool = False  # NumPy's warnings are recorded, since the program looks at what is
     warned: bool = False  # of loops that are unrolled to very much
     constants: dict[int, Any] = field(default_factory=dict)  # captured arrays whose numbers it needs, by identity
 

@@ -105,6 +105,7 @@ class Recorder:
         self.meets_opaque = False  # whether there are objects around loops whose state is not seen
         self.errors: Any = None  # what asks for errors of NumPy's, where the program has them raised
         self.refusal: Exception | None = None  # the error that library code has got for asking a traced value's number
+        self.caught: Any = None  # what remembers refusals that the function may catch
         self.left_behind = LeftBehind()
         self.identity: Any = None  # whether arguments are one object, where that is asked
         self.unchecked = ""  # why the function cannot run by itself, to be compared with its trace

@@ -15,7 +15,7 @@ class CaughtRefusals:
         self.first: TraceError | None = None
 
     def told(self, error: TraceError) -> None:
-        if self.first is None and is_in_users_try(sys._getframe(2)):
+        if self.first is None and is_in_users_try(sys._getframe(1)):
             self.first = error
 
     def check(self) -> None:

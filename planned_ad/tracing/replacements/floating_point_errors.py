@@ -7,6 +7,7 @@ that are made around the plan, and underflow, are refused.
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
 import sys
@@ -77,10 +78,16 @@ def error_replacements(recorder: Recorder) -> dict[int, object]:
     def of_numpy(function: Any) -> Any:
         @functools.wraps(function, ("__name__", "__doc__"), ())
         def called(*args: Any, **options: Any) -> Any:
-            given = inspect.signature(np.seterr).bind_partial(*args, **options).arguments
-            if given.get("all", given.get("under")) in RAISING or "call" in given.values():
+            kinds = {kind: how for kind, how in options.items() if kind != "call"}
+            given = inspect.signature(np.seterr).bind_partial(*args, **kinds).arguments
+            if given.get("all", given.get("under")) == "raise":
                 refuse(f"numpy.{function.__name__}", FloatingPointError)
-            if "raise" in given.values():
+            if given.get("all", given.get("under")) == "call" or "log" in given.values():
+                raise UnsupportedError(
+                    f"{recorder.here()}: numpy.{function.__name__} has something called for each underflow, or written "
+                    f"to, which a plan does not see. Name the kinds of errors: divide, over, invalid"
+                )
+            if "raise" in given.values() or "call" in given.values():
                 ask_for_errors(recorder)
             return function(*args, **options)
 
@@ -98,5 +105,36 @@ def error_replacements(recorder: Recorder) -> dict[int, object]:
 
         return called
 
+    class Catching(warnings.catch_warnings):
+        """Records of warnings that the program looks at have in them what NumPy would warn of."""
+
+        def __enter__(self) -> Any:
+            found = super().__enter__()
+            recorder.errors = recorder.errors or NumpyErrors(recorder)
+            self.is_seen = found is not None and recorder.scopes.decisions.records
+            if self.is_seen:
+                ask_for_errors(recorder)
+                recorder.errors.records += 1
+            return found if found is None or self.is_seen else Record(recorder, found)
+
+        def __exit__(self, *error: Any) -> None:
+            recorder.errors.records -= self.is_seen
+            super().__exit__(*error)
+
     filters = warnings.simplefilter, warnings.filterwarnings
-    return {id(f): of_numpy(f) for f in (np.errstate, np.seterr)} | {id(f): of_warnings(f) for f in filters}
+    replaced: dict[int, object] = {id(f): of_numpy(f) for f in (np.errstate, np.seterr)}
+    return replaced | {id(f): of_warnings(f) for f in filters} | {id(warnings.catch_warnings): Catching}
+
+
+class Record(collections.UserList):
+    """The warnings that are recorded, as long as nobody looks at them."""
+
+    def __init__(self, recorder: Recorder, found: list):
+        self.recorder, self.found = recorder, found
+
+    @property
+    def data(self) -> list:  # type: ignore[override]
+        if not self.recorder.scopes.decisions.records:
+            self.recorder.scopes.decisions.records = True
+            raise self.recorder.scopes.restart()
+        return self.found
