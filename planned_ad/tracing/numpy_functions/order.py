@@ -172,6 +172,8 @@ CONTINUOUS = {
     "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
 }  # fmt: skip
 STEPPED = ("lower", "higher", "nearest", "midpoint")
+MEDIAN = "(median)"  # the mean of what "midpoint" takes, as NumPy computes it
+HALFWAY = ("midpoint", MEDIAN)
 
 
 def positions_between(q: Any, count: Any, method: str) -> tuple[Any, Any, Any]:
@@ -181,7 +183,7 @@ def positions_between(q: Any, count: Any, method: str) -> tuple[Any, Any, Any]:
     elif method in CONTINUOUS:
         alpha, beta = CONTINUOUS[method]
         place = count * q + (alpha + q * (1 - alpha - beta)) - 1
-    elif method in STEPPED:
+    elif method in STEPPED or method == MEDIAN:
         place = q * (count - 1)
     else:
         raise unsupported(f"the method {method!r} of quantiles", f"use one of {', '.join([*CONTINUOUS, *STEPPED])}")
@@ -191,7 +193,7 @@ def positions_between(q: Any, count: Any, method: str) -> tuple[Any, Any, Any]:
         low = np.round(place)
     high = np.ceil(place) if method != "nearest" else low
     share = {"lower": 0.0 * low, "higher": np.ones_like(low), "nearest": 0.0 * low}.get(method, place - low)
-    if method == "midpoint":
+    if method in HALFWAY:
         share = np.where(high > low, 0.5, 0.0)
     return low.astype(np.int64), high.astype(np.int64), share
 
@@ -233,6 +235,8 @@ def quantiles(recorder: Recorder, a: Any, q: Any, axis: Any, keepdims: Any, meth
         share = share.astype(lines.dtype)
     step = chosen[1] - chosen[0]
     found = np.where(share >= 0.5, chosen[1] - step * (1 - share), chosen[0] + step * share)
+    if method == MEDIAN:  # the mean of both, which infinities have
+        found = np.where(share > 0, (chosen[0] + chosen[1]) / 2, chosen[0])
     if not ignored:
         found = np.where(np.isnan(lines[..., -1:]), np.nan, found)
     found = np.moveaxis(found, -1, 0)
@@ -276,12 +280,12 @@ def _hundredth(recorder: Recorder, q: Any) -> Any:
 
 @implements(np.median)
 def median(recorder, a, axis=None, out=None, overwrite_input=False, keepdims=False):
-    return _quantile(recorder, a, 0.5, axis, out, keepdims, "midpoint", False, {})
+    return _quantile(recorder, a, 0.5, axis, out, keepdims, MEDIAN, False, {})
 
 
 @implements(np.nanmedian)
 def nanmedian(recorder, a, axis=None, out=None, overwrite_input=False, keepdims=NO_VALUE):
-    return _quantile(recorder, a, 0.5, axis, out, keepdims, "midpoint", True, {})
+    return _quantile(recorder, a, 0.5, axis, out, keepdims, MEDIAN, True, {})
 
 
 # Searching.
@@ -355,8 +359,12 @@ def interp(recorder, x, xp, fp, left=None, right=None, period=None):
     if count == 1:
         return np.where(x < xp[0], left, np.where(x > xp[0], right, fp[0]))
     at = positions_below(recorder, np.clip(np.searchsorted(xp, x, side="right") - 1, 0, count - 2), count - 1)
-    share = (x - xp[at]) / (xp[at + 1] - xp[at])
-    inside = fp[at] + share * (fp[at + 1] - fp[at])
+    slope = (fp[at + 1] - fp[at]) / (xp[at + 1] - xp[at])
+    inside = slope * (x - xp[at]) + fp[at]
+    if not (recorder.is_concrete(fp) and np.isfinite(recorder.number_of(fp)).all()):  # of a table with infinities
+        from_above = slope * (x - xp[at + 1]) + fp[at + 1]
+        is_level = (x == xp[at]) | (np.isnan(from_above) & (fp[at] == fp[at + 1]))
+        inside = np.where(np.isnan(inside), np.where(is_level, fp[at], from_above), inside)
     found = np.where(x < xp[0], left, np.where(x > xp[-1], right, np.where(x == xp[-1], fp[-1], inside)))
     return found[()] if not x.ndim else found
 

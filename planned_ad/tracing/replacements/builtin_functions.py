@@ -156,11 +156,34 @@ def _ulp(recorder: Recorder, number: Any) -> Any:
 
 
 def _fsum(recorder: Recorder, items: Any) -> Any:
+    """The sum with what its additions have lost, added at the end (Neumaier, 1974); the derivative is that of a sum."""
+
+    def added(so_far: tuple[Any, Any, Any], item: Any) -> tuple[Any, Any, Any]:
+        plain, high, lost = so_far
+        number = _constant(recorder, item)
+        following = high + number
+        is_larger = np.greater_equal(abs(high), abs(number))
+        lost = lost + np.where(is_larger, (high - following) + number, (number - following) + high)[()]
+        return plain + item, following, lost
+
     items = as_expression(recorder, items)
-    if is_generator_expression(items):
-        return joined(recorder, items, 0.0, operator.add)
-    items = list(items)
-    return sum(items) if any(_is_tracer(recorder, item) for item in items) else math.fsum(items)
+    if not is_generator_expression(items):
+        if not (recorder.is_array(items) or (is_traced_list(items) and not items.is_plain)):
+            items = list(items)
+            if not any(_is_tracer(recorder, item) for item in items):
+                return math.fsum(items)
+        items = (item for item in items)
+    recorder.mark()
+    plain, high, lost = joined(recorder, items, (0.0, 0.0, 0.0), added)
+    rest = (high - _constant(recorder, plain)) + lost
+    return plain + np.where(np.isfinite(plain), rest, 0.0).item()
+
+
+def _constant(recorder: Recorder, number: Any) -> Any:
+    """A number without a derivative."""
+    if not _is_tracer(recorder, number):
+        return number
+    return recorder.result(recorder.apply("stop_gradient", recorder.value_of(number))).item()
 
 
 def _prod(recorder: Recorder, items: Any, *, start: Any = 1) -> Any:

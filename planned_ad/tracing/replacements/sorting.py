@@ -121,7 +121,7 @@ def positions_in_order(recorder: Recorder, columns: Sequence[Any], reverse: bool
     for array in arrays:
         holds = elementwise(recorder, np.equal, (array, array)).all()
         recorder.scopes.require_after(recorder.value_of(holds), "bounds", NO_NAN)
-    arrays = [-array for array in arrays] if reverse else arrays
+    arrays = [-array if array.dtype.kind == "f" else ~array for array in arrays] if reverse else arrays
     if len(arrays) == 1:
         return recorder.call(np.argsort, (arrays[0],), {"kind": "stable"})
     return recorder.call(np.lexsort, (tuple(arrays[::-1]),), {})

@@ -130,7 +130,9 @@ class ScalarTracer(ScalarMethods):
 
     def is_integer(self) -> Any:
         """A truth of Python's."""
-        return np.equal(self, np.floor(self)).item() if self.dtype.kind == "f" else True
+        if self.dtype.kind != "f":
+            return True
+        return np.logical_and(np.equal(self, np.floor(self)), np.isfinite(self)).item()
 
     def reshape(self, *shape: Any, **kwargs: Any) -> Any:
         return self.recorder.array(self.value).reshape(*shape, **kwargs)

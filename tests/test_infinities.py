@@ -1,0 +1,72 @@
+"""Infinite numbers, and sums that cancel: the value is that of NumPy, or of Python's own function."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+
+import planned_ad
+
+INF = np.inf
+FOUR = [
+    [0, 1, INF, INF], [0, -INF, -INF, 5], [-INF, INF, -INF, INF], [INF] * 4, [1.5, 2, 7, 9.0], [0.1, 0.3, 0.2, 0.7],
+]  # fmt: skip
+OF_FOUR = {
+    "median": lambda x: np.median(x),
+    "nanmedian": lambda x: np.nanmedian(x),
+    "statistics.median": lambda x: statistics.median(x),
+    "medians of rows": lambda x: np.sum(np.median(x.reshape(2, 2), axis=1)),
+    "median of what a mask chooses": lambda x: np.median(x[x > -5]),
+    "quantile": lambda x: np.quantile(x, 0.5, method="midpoint"),
+    "is_integer": lambda x: 2.0 if float(x[0]).is_integer() else 3.0 * x[1],
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", OF_FOUR)
+def test_middles(name: str) -> None:
+    f = OF_FOUR[name]
+    plan = planned_ad.compile(f, (np.array([1.0, 2.0, 3.0, 4.0]),))
+    for numbers in FOUR:
+        x = np.array(numbers, dtype=float)
+        np.testing.assert_equal(plan(x), f(x))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_tables_with_infinities() -> None:
+    places = np.arange(5.0)
+
+    def known(x):
+        return np.interp(x, places, np.array([0.0, 1.0, INF, 2.0, -INF]))
+
+    def traced(x):
+        return np.interp(x[:3], places, x[3:])
+
+    one, other = planned_ad.compile(known, (np.ones(4),)), planned_ad.compile(traced, (np.arange(8.0),))
+    for x in np.array([[0.0, 1.0, 3.0, 0.5], [0.0, 2.0, 3.0, 4.0], [1.0, 1.5, 2.5, -1.0]]):
+        np.testing.assert_equal(one(x), known(x))
+        table = np.array([*x[:3], 0.5, 1.0, INF, INF, 3.0])
+        np.testing.assert_equal(other(table), traced(table))
+
+
+SUMS = {
+    "of an array": lambda x: math.fsum(x),
+    "of a list": lambda x: math.fsum([v * 2 for v in x]),
+    "of a generator": lambda x: math.fsum(v * 2 for v in x),
+    "of some": lambda x: math.fsum([x[0], 3.0, x[1], -x[0], x[2]]),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("times", [1, 20])
+def test_exact_sums(name: str, times: int) -> None:
+    f, rng = SUMS[name], np.random.default_rng(0)
+    plan = planned_ad.compile(f, (np.arange(6.0 * times),))
+    for numbers in ([1e16, 1, -1e16, 1, 1e16, -1e16], [0.1] * 6, rng.normal(size=6)):
+        x = np.tile(np.array(numbers), times)
+        assert plan(x) == f(x)
+        np.testing.assert_array_equal(plan.gradient(x), planned_ad.grad(f)(np.ones(len(x))))
+    assert set(plan.gradient(x)) <= {0.0, 1.0, 2.0}
