@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import planned_ad
-from planned_ad.errors import UnsupportedError
 from planned_ad.trace import trace
 
 from .interpreted_plans import with_loops_compiled
@@ -52,12 +51,73 @@ def test_a_truth_that_is_only_tested_leaves_loops_rolled() -> None:
     assert found.rolled and not found.unrolled
 
 
-def test_outside_of_loops_it_is_refused() -> None:
+def test_what_max_gives_is_seen_where_its_type_is_asked_for() -> None:
     def f(x):
         return x[0] * 2.0 if isinstance(max(0, x[1]), int) else x[0]
 
-    with pytest.raises(UnsupportedError, match="depends on whether a number is float64 or int"):
-        planned_ad.compile(f, (np.ones(3),))
+    plan = planned_ad.compile(f, (np.ones(3),))
+    for x in (np.array([3.0, 1.0, 0.0]), np.array([3.0, -1.0, 0.0])):
+        assert plan(x) == f(x)
+
+
+def positive(*numbers):
+    return np.array([max(0, v) for v in numbers])
+
+
+WRITTEN = {
+    "itself": lambda x: positive(x[0], x[1]),
+    "of a loop": lambda x: positive(*x),
+    "of one": lambda x: np.array([max(0, x[0])]),
+    "a copy": lambda x: positive(x[0], x[1]).copy(),
+    "a view": lambda x: positive(x[0], x[1])[::-1],
+    "elements": lambda x: positive(x[0], x[1])[[1, 0]],
+    "a sum": lambda x: positive(x[0], x[1]) + 1,
+    "a running sum": lambda x: np.cumsum([max(0, x[0]), max(0, x[1])]),
+    "parts": lambda x: np.concatenate([positive(x[0], x[1]), [1]]),
+    "parts by r_": lambda x: np.r_[max(0, x[0]), max(0, x[1])],
+    "stacked": lambda x: np.stack([max(0, x[0]), max(0, x[1])]),
+    "sorted": lambda x: np.sort(positive(x[0], x[1])),
+    "repeated": lambda x: np.repeat(max(0, x[0]), 3),
+    "full": lambda x: np.full(3, max(0, x[0])),
+    "of sums": lambda x: np.array([np.sum(positive(x[0], x[1]))] * 2),
+    "zeros like it": lambda x: np.zeros_like(positive(x[0], x[1])),
+    "of floats": lambda x: positive(x[0], x[1]) * 1.0,
+    "divided": lambda x: positive(x[0], x[1]) / 2,
+}
+INPUTS = [np.array(x) for x in ([0.6, 0.7, 0.1], [-0.5, -1.0, -1.0], [0.9, 0.6, 0.3], [-0.9, 0.1, 2.0])]
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_arrays_of_integers_cut_what_is_written_to_them(name: str) -> None:
+    def f(x):
+        array = WRITTEN[name](x)
+        array[0] = 0.7
+        return np.sum(array) + x[2]
+
+    plan = planned_ad.compile(f, (INPUTS[0],))
+    for x in INPUTS:
+        assert plan(x) == pytest.approx(f(x), rel=1e-15)
+
+
+def test_the_dtype_of_such_arrays() -> None:
+    def f(x):
+        return x[0] if positive(x[0], x[1]).dtype == int else x[1]
+
+    plan = planned_ad.compile(f, (INPUTS[0],))
+    assert [plan(x) for x in INPUTS] == [f(x) for x in INPUTS]
+
+
+def test_arrays_whose_dtype_nobody_asks_for_are_data() -> None:
+    def f(x):
+        a, b = positive(*x), np.empty(3)
+        b[:] = a * 0.5
+        b[0] = np.linalg.norm(a) + a @ np.exp(a)
+        return np.sum(b / 3) + np.sum(a[1:])
+
+    plan = planned_ad.compile(f, (INPUTS[0],))
+    assert "guards" not in str(plan.explain())
+    for x in INPUTS:
+        np.testing.assert_allclose(plan(x), f(x), rtol=1e-14)
 
 
 @pytest.mark.parametrize("digits", [0, 1, 2, 6, 15])

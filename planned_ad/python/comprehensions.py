@@ -94,17 +94,17 @@ def rewritten(
 
     The loops that begin at one of `lines` are written so that their exits can be followed.
     """
-    followed = frozenset(lines) & set(_lines_of(code)) if lines else frozenset()
+    followed = frozenset(lines).intersection(range(code.co_firstlineno, _last_line(code) + 1) if lines else ())
     nones, items = nones and asks_for_none(code), items and _asks_for_items(code)
     if not followed and not nones and not items and not _is_concerned(code):
         return code
     return _rewritten(code.co_filename, "".join(linecache.getlines(code.co_filename)), code, followed, (nones, items))
 
 
-def _lines_of(code: types.CodeType) -> Iterator[int]:
-    yield from (number for _, _, number in code.co_lines() if number is not None)
-    for inner in _inner(code):
-        yield from _lines_of(inner)
+def _last_line(code: types.CodeType) -> int:
+    """Of a function and those in it."""
+    lines = (number for _, _, number in code.co_lines() if number is not None)
+    return max((code.co_firstlineno, *lines, *map(_last_line, _inner(code))))
 
 
 def _is_concerned(code: types.CodeType) -> bool:

@@ -25,7 +25,7 @@ NOTICED = {  # how many values these take, all of which notice
     "BINARY_OP": 2, "COMPARE_OP": 2, "BINARY_SUBSCR": 2, "BINARY_SLICE": 3, "STORE_SLICE": 4, "UNARY_NEGATIVE": 1,
     "UNARY_INVERT": 1, "LOAD_ATTR": 1, "LOAD_METHOD": 1, "GET_ITER": 1, "UNPACK_SEQUENCE": 1, "FORMAT_SIMPLE": 1,
 }  # fmt: skip
-BEGINS_TRACES, OWN = "planned_ad.trace", "planned_ad."
+OWN = "planned_ad."
 CALLS = ("PRECALL", "CALL")  # which take as many as they say, with a function and what it is bound to
 
 
@@ -156,26 +156,29 @@ def is_in_users_try(frame: types.FrameType | None, error: type[BaseException] | 
 
     `error`: such errors; None for any, which each `with` may catch too.
     """
-    kinds = frozenset(kind.__name__ for kind in error.__mro__) if error is not None else frozenset()
-    kept, is_outside = False, False  # by a library; whether further out is what has begun the trace
+    kinds = frozenset(kind.__name__ for kind in (error or Exception).__mro__)
+    kept = is_ours = has_begun = False  # by a library; whether it is planned_ad that runs that
     while frame is not None:
         names = frame.f_globals
-        if type(names) is ShadowGlobals:
-            if names.is_users and (kept or _has_handler(frame, error, kinds)):
+        if str(dict.get(names, "__name__")).startswith(OWN):
+            kept, is_ours = False, has_begun
+        elif type(names) is ShadowGlobals:
+            targets = targets_at(frame)
+            if names.is_users and (kept or any(error is None or catches(frame.f_code, t, kinds) for t in targets)):
                 return True
-            is_outside = False
-        elif names.get("__name__") == BEGINS_TRACES:
-            is_outside = True
-        elif not kept and not str(names.get("__name__")).startswith(OWN):
-            kept = _has_handler(frame, error, kinds)
+            is_ours, has_begun = False, True
+        else:
+            has_begun = True
+            if not (kept or is_ours):
+                kept = any(catches(frame.f_code, target, kinds, by_with=False) for target in targets_at(frame))
         frame = frame.f_back
-    return kept and not is_outside
+    return kept
 
 
-def _has_handler(frame: types.FrameType, error: type[BaseException] | None, kinds: frozenset[str]) -> bool:
-    code, place = frame.f_code, frame.f_lasti
-    targets = [target for start, end, target in handlers(code) if start <= place < end]
-    return any(error is None or catches(code, target, kinds) for target in targets)
+def targets_at(frame: types.FrameType) -> list[int]:
+    """The handlers around the instruction that a frame is at."""
+    place = frame.f_lasti
+    return [target for start, end, target in handlers(frame.f_code) if start <= place < end]
 
 
 def catches_anywhere(code: types.CodeType, error: type[Exception]) -> bool:
@@ -194,10 +197,10 @@ def is_missed(frame: types.FrameType, name: str) -> bool:
 
 
 @functools.lru_cache(1024)
-def catches(code: types.CodeType, target: int, kinds: frozenset[str]) -> bool:
+def catches(code: types.CodeType, target: int, kinds: frozenset[str], by_with: bool = True) -> bool:
     """Whether an error with one of these names that comes to the handler there is handled: by it, or further out.
 
-    By an `except`, whose clauses are looked at one after the other, or by what a `with` enters.
+    By an `except`, whose clauses are looked at one after the other, or (`by_with`) by what a `with` enters.
     """
     instructions = instructions_of(code)
     numbers = numbers_of(code)
@@ -214,7 +217,7 @@ def catches(code: types.CodeType, target: int, kinds: frozenset[str]) -> bool:
             continue
         if instruction.opname == "POP_TOP" and here == clause:  # a bare `except`
             return True
-        if instruction.opname == "WITH_EXCEPT_START" and HARMLESS.isdisjoint(names_at(code, instruction)):
+        if by_with and instruction.opname == "WITH_EXCEPT_START" and HARMLESS.isdisjoint(names_at(code, instruction)):
             return True
         if instruction.opname == "RERAISE":
             outer = next((t for start, end, t in handlers(code) if start <= instruction.offset < end), None)

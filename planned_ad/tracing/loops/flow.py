@@ -12,6 +12,7 @@ from ...tape.tape import Value
 from ..lengths.elements import Length
 from ..record.recorder import Recorder
 from ..values.identity import refuse_truths
+from ..values.number_types import Types, pass_types_on, told_apart
 from .filled_lists import assigned_last, could_be_filled, fill_item, is_unset
 from .iteration import Holder, Sequence, once
 from .leaving_tests import follow_exits
@@ -34,6 +35,12 @@ class LoopFlow:
         self.on_integers = WhilesOnIntegers(recorder)
         self.sites, self.notice = self.on_integers.sites, self.on_integers.notice
         self.compared, self.undecided = self.on_integers.compared, self.on_integers.undecided
+
+    def told_apart(self, types: Types) -> BaseException:
+        return told_apart(self.recorder, types)
+
+    def pass_types_on(self, function: Any, args: Any, kwargs: Any, found: Any) -> None:
+        pass_types_on(function, args, kwargs, found)
 
     def iterate(self, length: Length, item: Callable[[Any], Any], holders: tuple[Holder, ...] = ()) -> Iterator[Any]:
         return iter(Sequence(self.recorder, length, item, holders))

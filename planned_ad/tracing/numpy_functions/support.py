@@ -13,7 +13,7 @@ from ...python.source import current_line
 from ...tape.guards import RAISES
 from ...tape.tape import Value
 from ..record.recorder import Recorder
-from ..values.number_types import require_one_dtype
+from ..values.number_types import types_in
 from ..values.python_errors import is_caught
 
 NO_VALUE: Any = np._NoValue  # NumPy's "argument not given"
@@ -70,8 +70,10 @@ def asarray(recorder: Recorder, obj: object) -> Any:
     """`obj` itself where it is a traced array (writes through it are seen), else an array made of it."""
     if recorder.is_array(obj):
         return obj
-    require_one_dtype(recorder, obj)
-    return recorder.array(recorder.value_of(obj))
+    made = recorder.array(recorder.value_of(obj))
+    if types_in(obj):
+        made.types = types_in(obj)
+    return made
 
 
 def cast(recorder: Recorder, value: Value, dtype: Any) -> Value:
@@ -92,8 +94,6 @@ def constant(recorder: Recorder, number: object, dtype: Any) -> Value:
 
 def promoted(recorder: Recorder, *objects: object, least: Any = None) -> list[Value]:
     """The arrays that `objects` are, all of their common dtype (and at least `least`)."""
-    for obj in objects:
-        require_one_dtype(recorder, obj)
     values = [recorder.value_of(obj) for obj in objects]
     dtype = np.result_type(*(v.dtype for v in values), *([] if least is None else [least]))
     return [cast(recorder, v, dtype) for v in values]

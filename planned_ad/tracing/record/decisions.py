@@ -74,7 +74,7 @@ class Decisions:
     # Which sides of tests end in an error that nobody handles; a side may do so in what has called its function.
     failing: dict[Calls, tuple[bool, type[BaseException]]] = field(default_factory=dict)
     truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
-    chosen: bool = False  # which of its numbers `max` or `min` gives is seen, since one is told apart with `is`
+    chosen: bool = False  # which of its numbers `max` or `min` gives is seen: by `is`, or by the type that it has
     # Variables that have no value before a loop, and None for the trace; None where that has not helped.
     unset: dict[Site, set[str] | None] = field(default_factory=dict)
     other_first: set[Site] = field(default_factory=set)  # tests whose other side is recorded first

@@ -98,6 +98,7 @@ class Recorder:
         self.copied_lists: set[int] = set()  # of these, what `list` has made of other things
         self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
         self.rows_given: set[Site] = set()  # those of which the program has seen rows, or copies
+        self.gives_several = False  # numbers of which data decide the type
         self.chosen: set[Value] = set()  # what `max` and `min` have given
         self.copied: dict[int, Any] = {}  # objects in lists, and copies of them, by identity
         self.gives_truths = self.gives_nones = self.gives_letters = False  # what only a plan knows: truths, None, texts
@@ -371,6 +372,8 @@ class Recorder:
             return self.call_python(function, args, kwargs)
         try:
             found = implementation(self, *args, **kwargs)
+            if self.gives_several:
+                self.flow.pass_types_on(function, args, kwargs, found)
             return found if self.errors is None else self.errors.of_function(function, items, found)
         except NotAnOperand:
             raise self.unsupported(function) from None

@@ -62,6 +62,12 @@ class Flow(Protocol):
     def compared(self, difference: Affine, relation: Callable[..., bool]) -> bool | None:
         """What a comparison of an integer with zero gives, where it is in a test that may end a loop."""
 
+    def told_apart(self, types: Any) -> BaseException:
+        """What to raise where the program does what depends on the type that a number has."""
+
+    def pass_types_on(self, function: Any, args: Any, kwargs: Any, found: Any) -> None:
+        """Of which types `found` may be, that a function of NumPy has given for numbers of several."""
+
     def undecided(self) -> None:
         """The bounds of the loops around do not decide a comparison."""
 

@@ -60,6 +60,8 @@ class Storage:
         Whether something else leads to the memory that it stands for in the first iteration of a loop.
     carried : bool
         Whether a loop hands it on from one iteration to the next.
+    types : frozenset
+        Those of its numbers where data decide between several, as NumPy would have it; see `values.number_types`.
     listed : TracedList or None
         A list that a loop fills, and that holds what was in it then; so it must not be written to.
     depth : int
@@ -92,6 +94,7 @@ class Storage:
         "owner",
         "reads",
         "shared_with",
+        "types",
         "value",
         "version",
     )  # fmt: skip
@@ -117,6 +120,7 @@ class Storage:
         self.shared_with = shared_with
         self.depth = depth
         self.chosen = self.lent = self.carried = False
+        self.types: frozenset[Any] = frozenset()
         self.listed: Any = None
         self.owner: Any = None
         self.birth: object = None
@@ -220,6 +224,8 @@ class Storage:
 
     def changed(self, recorder: Recording) -> None:
         """Note that it has been written to."""
+        if self.types:
+            raise recorder.flow.told_apart(self.types)
         recorder.copies.written(self)
         self.reads.clear()
         self.version += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ConversionError
+from ...python.shadows import is_user_frame
 from ...regions.regions import View
 from ...tape.tape import Value
 from .storage import Storage
@@ -144,7 +146,19 @@ class TracedArray(Traced):
 
     @property
     def dtype(self) -> np.dtype:
+        if self.storage.types and is_user_frame(sys._getframe(1)):
+            raise self.recorder.flow.told_apart(self.storage.types)
         return self.geometry.dtype
+
+    @property
+    def types(self) -> frozenset[Any]:
+        return self.storage.types
+
+    @types.setter
+    def types(self, types: frozenset[Any]) -> None:
+        """Its numbers may be of several types; they are NumPy's."""
+        found = frozenset((dtype, False) for dtype, _ in types)
+        self.storage.types = found if len(found) > 1 else frozenset()
 
     @property
     def ndim(self) -> int:

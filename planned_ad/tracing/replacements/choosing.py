@@ -31,7 +31,7 @@ from ..values.loop_index import LoopIndex, index_of
 from ..values.number_types import ALWAYS_ONE, can_be_one, told_apart, types_of
 from ..values.scalar_tracer import ScalarTracer
 
-SEEN = "of numbers that are told apart with `is`"
+SEEN = "of numbers that are told apart, by `is` or by their type"
 NUMBERS = (int, float, bool, np.number)
 
 

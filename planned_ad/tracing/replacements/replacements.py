@@ -224,7 +224,7 @@ class _Joined:
             part = np.r_[part] if isinstance(part, slice) else part
             if not self.recorder.is_array(part):
                 known = self.recorder.is_concrete(part)
-                part = np.asarray(part) if known else self.recorder.array(self.recorder.value_of(part))
+                part = np.asarray(part) if known else self.recorder.call(np.asarray, (part,), {})
             part = part.reshape(-1) if not part.ndim else part
             parts.append(part[:, None] if self.columns and part.ndim == 1 else part)
         return self.recorder.call(np.concatenate, (parts,), {"axis": -1 if self.columns else 0})

@@ -122,6 +122,12 @@ class ArrayTracer(ArrayMethods):
         base = np.empty_like(self.geometry, dtype, order)
         return owning(recorder.fresh(base, recorder.value_of(self, dtype)))
 
+    def copy(self, order: Any = "C") -> ArrayTracer:
+        made = super().copy(order)
+        if self.storage.types:
+            made.types = self.storage.types
+        return made
+
     def conj(self) -> ArrayTracer:
         return self
 
@@ -130,7 +136,10 @@ class ArrayTracer(ArrayMethods):
     # Items.
 
     def __getitem__(self, key: Any) -> Any:
-        return indexing.get(self, key)
+        found = indexing.get(self, key)
+        if self.storage.types:
+            found.types = self.storage.types
+        return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         indexing.put(self, key, value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -11,24 +10,34 @@ from ..record.dispatch import implements
 from ..record.promotion import dtype_of
 from ..record.recorder import Recorder
 from ..record.traced import TRACERS, TracedArray, owning
-from .number_types import require_one_dtype
+from .number_types import ALWAYS_ONE, types_in, types_of
 
 
 def array_of_items(recorder: Recorder, items: Any, dtype: Any = None, order: Any = "C") -> TracedArray:
     """`numpy.array(items)` for nested lists and tuples with traced items: a fresh array with a store for each item."""
     leaves: list[tuple[tuple[int, ...], Any]] = []
-    shape = _shape_of(recorder, items, (), leaves)
+    shape, dtypes = _shape_of(recorder, items, (), leaves), set[np.dtype]()
     if dtype is None:
-        typed = [_typed(recorder, leaf) for _, leaf in leaves]
-        dtype = recorder.result_type(*typed)
-        for k, (_, leaf) in enumerate(leaves):
-            others = typed[:k] + typed[k + 1 :]
-            require_one_dtype(recorder, leaf, functools.partial(recorder.result_type, *others))
+        dtype = recorder.result_type(*[_typed(recorder, leaf) for _, leaf in leaves])
+        dtypes = _dtypes_of([leaf for _, leaf in leaves])
     dtype = np.dtype(dtype)
     out = owning(recorder.empty(shape, dtype, order))
     for position, leaf in leaves:
         out[(*position, ...)] = leaf
+    if dtypes:
+        out.types = frozenset((kind, False) for kind in dtypes)
     return out
+
+
+def _dtypes_of(leaves: list[Any]) -> set[np.dtype]:
+    """The dtypes that an array of these may have, where it is several."""
+    if not any(map(types_in, leaves)):
+        return set()
+    found: set[np.dtype] = set()
+    for leaf in leaves:
+        kinds = {leaf.dtype} if getattr(leaf, "ndim", 0) else {kind for kind, _ in types_of(leaf)}
+        found = {np.result_type(a, b) for a in found or kinds for b in kinds}
+    return found
 
 
 def array_of_objects(recorder: Recorder, items: Any) -> np.ndarray:
@@ -86,11 +95,12 @@ def _as_array(recorder: Recorder, obj: Any, dtype: Any, order: Any, copy: bool |
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         return array.astype(wanted, order)
     if recorder.is_scalar(obj):
-        if dtype is None:
-            require_one_dtype(recorder, obj)
         if dtype is not None and np.dtype(dtype).kind == "c":
             return TRACERS.complex_of(obj).astype(dtype)
-        return recorder.array(recorder.value_of(obj, dtype))
+        made = recorder.array(recorder.value_of(obj, dtype))
+        if dtype is None and obj.types:
+            made.types = obj.types
+        return made
     return array_of_items(recorder, obj, dtype, "F" if order == "F" else "C")
 
 
@@ -155,11 +165,13 @@ def full_like(recorder, a, fill_value, dtype=None, order="K", subok=True, shape=
 
 @implements(np.full)
 def full(recorder, shape, fill_value, dtype=None, order="C", *, device=None, like=None):
+    types = types_in(fill_value) if dtype is None else ALWAYS_ONE
     if dtype is None:
-        require_one_dtype(recorder, fill_value)
         dtype = recorder.value_of(fill_value).dtype
     result = owning(recorder.empty(shape, np.dtype(dtype), order))
     result[...] = fill_value
+    if types:
+        result.types = types
     return result
 
 

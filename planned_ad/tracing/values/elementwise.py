@@ -18,7 +18,7 @@ from ..record.recorder import Recorder
 from ..record.traced import NotAnOperand, Traced, owning
 from . import identity
 from .indexing import accumulate
-from .number_types import ALWAYS_ONE, OF_TRUTHS, PYTHON, types_of_result
+from .number_types import ALWAYS_ONE, OF_TRUTHS, PYTHON, types_in, types_of_result
 from .python_errors import GROWING, RAISING, SHIFTS, SUMS, is_fraction, raise_as_operator, require_64_bits
 from .ufuncs import UFUNCS, known_power
 
@@ -135,7 +135,7 @@ def record_ufunc(
     dtypes = resolved(ufunc, tuple([kind for kind, _, _ in facts]), None if dtype is None else np.dtype(dtype))
     if may_grow and dtypes[-1].kind == "i" and _all_python(recorder, operands):
         require_64_bits(recorder, ufunc, operands)
-    several = any([recorder.is_scalar(obj) and obj.types for obj in operands]) and dtype is None
+    several = recorder.gives_several and dtype is None and any(map(types_in, operands))
     types = types_of_result(recorder, ufunc, operands, facts, dtypes[-1], is_operator) if several else ALWAYS_ONE
     shape = common([shape for _, shape, _ in facts])
     exponent = _known_exponent(recorder, ufunc, operands, facts, dtypes)

@@ -8,7 +8,7 @@ several types in turn. What tells the types apart (`isinstance`, an operator tha
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,10 @@ def can_be_one(types: Types) -> bool:
 
 def told_apart(recorder: Recorder, types: Iterable[NumberType]) -> BaseException:
     """What to raise where the program does what depends on which of these types a number has."""
+    decisions = recorder.scopes.decisions
+    if recorder.chosen and not decisions.chosen:  # it may be which of its numbers `max` gives
+        decisions.chosen = True
+        return recorder.scopes.restart()
     names, scopes = " or ".join(sorted({number_class(*each).__name__ for each in types})), recorder.scopes
     if not any(scope.site is not None for scope in [*scopes.open, *scopes.over]):
         return UnsupportedError(
@@ -94,13 +98,6 @@ def types_of_result(
     return frozenset(found) if len(found) > 1 else ALWAYS_ONE
 
 
-def require_one_dtype(recorder: Recorder, obj: Any, made: Callable[[Any], Any] = lambda item: item.dtype) -> None:
-    """Unroll the loop where the array that is made of a number (`made`: its dtype) would not always be of one dtype."""
-    types = types_in(obj)
-    if len({made(np.empty((), dtype)) for dtype, _ in types}) > 1:
-        raise told_apart(recorder, types)
-
-
 def types_of(number: Any) -> Types:
     """The types that a scalar may have, or the one that it has."""
     if issubclass(type(number), Traced):
@@ -112,6 +109,42 @@ def types_of(number: Any) -> Types:
 def types_in(obj: Any) -> Types:
     """The types that an operand may have, where they are several."""
     return getattr(obj, "types", ALWAYS_ONE) if issubclass(type(obj), Traced) else ALWAYS_ONE
+
+
+def pass_types_on(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any, found: Any) -> None:
+    """Of which types `found` may be: those that the function itself gives for ones of each type in their place."""
+    several = frozenset[NumberType]().union(*map(types_in, leaves_of([*args, *kwargs.values()])))
+    if not several or not issubclass(type(found), Traced) or not hasattr(found, "types") or found.types:
+        return
+    dtypes = set()
+    for dtype, _ in several:
+        try:
+            with np.errstate(all="ignore"):
+                made = function(*ones_for(args, dtype), **ones_for(dict(kwargs), dtype))
+        except Exception:  # of ones that it does not take: its result is no copy of them
+            return
+        dtypes.add(made.dtype if hasattr(made, "dtype") else np.dtype(type(made)))
+    if len(dtypes) > 1:
+        found.types = frozenset((dtype, False) for dtype in dtypes)
+
+
+def leaves_of(item: Any) -> Iterator[Any]:
+    """The arrays and numbers in lists and tuples."""
+    for part in item if type(item) in (list, tuple) else ():
+        yield from leaves_of(part)
+    if type(item) not in (list, tuple):
+        yield item
+
+
+def ones_for(item: Any, dtype: np.dtype) -> Any:
+    """The same with ones for what is traced: of this dtype where it may have it."""
+    if type(item) in (list, tuple):
+        return type(item)(ones_for(part, dtype) for part in item)
+    if type(item) is dict:
+        return {key: ones_for(part, dtype) for key, part in item.items()}
+    if not issubclass(type(item), Traced):
+        return item
+    return np.ones(item.shape, dtype if types_in(item) else item.dtype)[()]
 
 
 def arithmetic_kind(dtype: np.dtype, is_python: bool) -> Any:

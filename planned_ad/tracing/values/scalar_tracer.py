@@ -77,6 +77,8 @@ class ScalarTracer(ScalarMethods):
         self.dtype = value.dtype
         self.is_python = is_python
         self.types = types
+        if types:
+            recorder.gives_several = True
 
     device = "cpu"  # as NumPy says
 
