@@ -70,7 +70,7 @@ from .tracing.record.storage import Storage
 from .tracing.replacements.argument_identity import Apart, ArgumentIdentity, memory_in_common
 from .tracing.replacements.caught_refusals import CaughtRefusals
 from .tracing.replacements.floating_point_errors import ask_for_errors, check_settings
-from .tracing.replacements.kept_outside import check_written_outside, without_what_is_kept
+from .tracing.replacements.kept_outside import check_written_outside, places_assigned, without_what_is_kept
 from .tracing.replacements.library_errors import beside_python, is_of_the_trace, note_line
 from .tracing.replacements.rebinding import (
     check_captured,
@@ -126,6 +126,8 @@ class Trace:
         Why the function cannot run by itself, to be compared with the trace; empty where it can.
     changes_outside : bool
         Whether the function changes what it finds outside: the next call may begin from another state.
+    reads_changes : bool
+        Whether it reads something of that, too.
     meets_opaque : bool
         Whether there are objects around its loops that may have a state which is not seen: a file, a queue.
     may_hide_errors : bool
@@ -150,6 +152,7 @@ class Trace:
     rolled: tuple[tuple[Site, Line], ...] = ()
     unchecked: str = ""
     changes_outside: bool = False
+    reads_changes: bool = False
     meets_opaque: bool = False
     may_hide_errors: bool = False
     apart: Apart = field(default_factory=Apart)
@@ -276,6 +279,7 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     check_captured(namespace, arguments, signature.names)
     check_settings(recorder, namespace)
     leaves = store_rebound(recorder, rebound(before), leaves, arguments)
+    changes_outside = has_changes(namespace)
     tape, leaves = _taped(recorder, namespace, leaves, found.values)
     check_written_outside(recorder, namespace)
     _tell_outside(recorder, namespace, leaves)
@@ -295,7 +299,8 @@ def _trace_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         decisions=recorder.scopes.decisions,
         rolled=tuple({scope.site: scope.loop.line for scope in recorder.scopes.over if scope.site}.items()),
         unchecked=recorder.unchecked or uncompiled(namespace, f),
-        changes_outside=has_changes(namespace),
+        changes_outside=changes_outside,
+        reads_changes=changes_outside and any(place.is_read for place in places_assigned(namespace)),
         meets_opaque=recorder.meets_opaque,
         may_hide_errors=handles_any_error(namespace),
         apart=recorder.identity.found(),

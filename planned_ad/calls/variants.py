@@ -249,7 +249,7 @@ def traced_and_watched(
 
     Where running the function changes that, as where it fills a cache at its first call, it is traced once more.
     """
-    for _ in range(2):
+    for turn in range(2):
         watches: list[Watch] = []
 
         def look(traced: Trace, watches: list[Watch] = watches) -> None:
@@ -257,7 +257,7 @@ def traced_and_watched(
 
         frozen = tuple(plan._options["frozen"])
         try:
-            outside = Outside(frozen=frozen, has_history=plan._has_history)
+            outside = Outside(frozen=frozen, has_history=plan._has_history, is_again=bool(turn or plan._variants))
             traced, found = traced_and_checked(plan._f, args, kwargs, check, tracing | {"outside": outside}, look)
         except HasHistory:
             plan._has_history = True

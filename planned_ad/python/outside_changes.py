@@ -78,7 +78,10 @@ def copies(namespace: Namespace) -> Iterator[tuple[Contents, Contents, int]]:
         read = {name: names.real[name] for name in names if name in names.real and name not in OF_SHADOWS}
         yield read, {name: names[name] for name in read}, len(read)
     for real, shadow in namespace._memo.values():
-        if shadow is real or isinstance(real, np.ndarray | types.FunctionType | ShadowModule | types.ModuleType):
+        if shadow is real or isinstance(real, np.ndarray | ShadowModule | types.ModuleType):
+            continue
+        if isinstance(real, types.FunctionType):
+            yield vars(real), vars(shadow), len(vars(real))  # type: ignore[arg-type]
             continue
         if isinstance(shadow, ShadowClass):
             written = {n: v for n, v in vars(real).items() if isinstance(v, int | float | str | list | dict | None)}

@@ -29,6 +29,8 @@ class Outside:
         Whether the program goes as if an argument were never the one of the call before.
     has_history : bool
         Whether it is known that what earlier calls have left makes a difference, so that there are no such names.
+    is_again : bool
+        Whether the function has been traced and compared before, so that what calls leave is known to make none.
     constants : dict
         Arrays whose numbers are in the program, by identity.
     raises : bool
@@ -45,6 +47,7 @@ class Outside:
     last_call: set[str] = field(default_factory=set)
     computes_anew: bool = False
     has_history: bool = False
+    is_again: bool = False
     constants: dict[int, Any] = field(default_factory=dict)
     raises: bool = False
     version: int = 0

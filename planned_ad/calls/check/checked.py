@@ -152,7 +152,7 @@ class Comparison:
             return difference
         difference = first_difference(self.pairs)
         if difference is None and self.trace.changes_outside:
-            self.noise, difference = [], self.repeated()
+            self.noise, difference = [], self.repeated() or self.after_another()
         return difference
 
     # Elsewhere.
@@ -281,6 +281,22 @@ class Comparison:
             return Difference(text="the function gives something else at its second call")
         return first_difference(self.beside(second), other="at its second call")
 
+    def after_another(self) -> Difference | None:
+        """Where the function gives other numbers after a call with others, if it reads what it changes outside."""
+        if not self.trace.reads_changes or self.trace.outside.is_again:
+            return None
+        owner, *arguments = self.copies()
+        with contextlib.suppress(ArithmeticError, ValueError):
+            _, *others = self.moved(0.3).copies()
+            self.moved(0.3).run_function((owner, *others))
+        second = self.run_function((owner, *arguments))
+        return first_difference(self.beside(second), other="after a call with other numbers")
+
+    def moved(self, distance: float) -> Comparison:
+        """The same of numbers at a distance from these."""
+        varied = may_vary(self.leaves, self.trace.leaves) if distance else []
+        return self.at([v * (1 + distance) + distance if k in varied else v for k, v in enumerate(self.leaves)])
+
     def has_history(self) -> bool:
         """Whether what earlier calls have left makes a difference to the function, for which the trace computes anew.
 
@@ -288,12 +304,8 @@ class Comparison:
         """
         owner, *_ = self.copies()
         self.running = "the function, one call after the other,"
-        varied = may_vary(self.leaves, self.trace.leaves)
         for distance in (0.0, 1e-3, 0.3, 0.0, 0.0):
-            moved = [
-                v * (1 + distance) + distance if k in varied and distance else v for k, v in enumerate(self.leaves)
-            ]
-            other = self.at(moved)
+            other = self.moved(distance)
             try:
                 results, memories = other.run_tape()
                 _, *arguments = other.copies()

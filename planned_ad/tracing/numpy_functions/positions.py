@@ -17,6 +17,7 @@ def positions_below(recorder: Recorder, positions: Any, count: int) -> Any:
     """`positions`, of which it is known that they are at least 0 and below `count`."""
     value = recorder.value_of(positions)
     recorder.extents[id(value)] = value, count
+    recorder.builder.limits.note(value, 0, max(count - 1, 0))
     return recorder.result(value)
 
 

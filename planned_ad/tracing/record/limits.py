@@ -94,6 +94,17 @@ RULES: dict[str, Callable[..., Interval | None]] = {
     "floor_divide": floor_divide,
     "remainder": remainder,
     "cast": lambda a: a,
+    "view": lambda a: a,
+    "broadcast": lambda a: a,
+    "reduce_min": lambda a: a,
+    "reduce_max": lambda a: a,
     "where": lambda condition, a, b: (min(a[0], b[0]), max(a[1], b[1])),
 }
 SUMS: dict[str, Callable[..., Extent]] = {"add": operator.add, "subtract": operator.sub, "cast": lambda a: a}
+
+
+def stays_in_64_bits(primitive: str, intervals: list[Interval]) -> bool:
+    """Whether the result of integers between these has no more bits, by what is known of them."""
+    rule = RULES.get(primitive)
+    found = None if rule is None or ANY in intervals else rule(*intervals)
+    return found is not None and ANY[0] <= found[0] and found[1] <= ANY[1]

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import special
 
 from ...python.liveness import is_in_users_try
+from ..record.limits import INT, stays_in_64_bits
 
 Test = Callable[..., Any]
 
@@ -131,7 +132,8 @@ def require_integer(recorder: Any, number: Any) -> None:
 
 
 SHIFTS = (np.left_shift, np.right_shift)
-SUMS = (np.add, np.subtract)  # of two that grow; one with a number that is known takes too many iterations
+SUMS = (np.add, np.subtract)  # of two that grow; one with a small number takes too many iterations
+LARGE = 1 << 31
 GROWING: dict[np.ufunc, Callable[[Any, Any], Any]] = {
     np.add: lambda a, b: a + b,
     np.subtract: lambda a, b: a - b,
@@ -142,15 +144,25 @@ GROWING: dict[np.ufunc, Callable[[Any, Any], Any]] = {
 }
 
 
+def is_large(operand: Any) -> bool:
+    """Whether an operand may be a large integer."""
+    return abs(operand) >= LARGE if type(operand) is int else getattr(operand, "dtype", None) == INT
+
+
 def require_64_bits(recorder: Any, ufunc: np.ufunc, operands: tuple[Any, ...]) -> None:
-    """Refuse calls in which an integer that grows from iteration to iteration gets too large: Python's have no end."""
+    """Refuse calls in which an integer gets too large: Python's have no end."""
+    limits = recorder.builder.limits
+    intervals = [(o, o) if type(o) is int else limits.of(recorder.value_of(o)) for o in operands]
+    if stays_in_64_bits(ufunc.__name__, intervals):
+        return
     a, b = (recorder.result(recorder.value_of(operand, np.float64)) for operand in operands)
     fits = np.abs(GROWING[ufunc](a, b)) < 2.0**63
     if ufunc in SHIFTS:
         if is_caught(ValueError) and bool(b < 0):
             raise ValueError("negative shift count")
         fits = np.logical_and(fits, b >= 0)
-    what = "an integer of more than 64 bits, which only Python has; pass unroll= to run the loop in Python"
+    what = "an integer of more than 64 bits, which only Python has"
+    what += "; pass unroll= to run the loop in Python" * (recorder.scopes.depth > 0)
     recorder.scopes.require_after(recorder.value_of(fits), "integers", what)
 
 

@@ -207,9 +207,12 @@ def rel_entr(recorder: Recorder, a: Value, b: Value) -> Value:
 
 def xlog1py(recorder: Recorder, a: Value, b: Value) -> Value:
     """`a log1p(b)`, 0 at `a == 0` unless `b` is nan."""
-    zero = recorder.constant(0, a.dtype)
-    still = recorder.apply("equal", a, zero)
-    still = recorder.apply("logical_and", still, recorder.apply("logical_not", recorder.apply("isnan", b)))
+    zero, least = recorder.constant(0, a.dtype), recorder.constant(-1, a.dtype)
+    below, above = (
+        recorder.apply("less_equal", b, least),
+        recorder.apply("equal", b, recorder.constant(math.inf, a.dtype)),
+    )
+    still = recorder.apply("logical_and", recorder.apply("equal", a, zero), recorder.apply("logical_or", below, above))
     safe = recorder.apply("where", still, zero, b)
     return recorder.apply("multiply", a, recorder.apply("log1p", safe))
 

@@ -1,4 +1,4 @@
-"""Infinite numbers, and sums that cancel: the value is that of NumPy, or of Python's own function."""
+"""Infinite and large numbers, and sums that cancel: the value is that of NumPy, or of Python's own function."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import statistics
 
 import numpy as np
 import pytest
+from scipy import special
 
 import planned_ad
+from planned_ad.errors import BoundsError
 
 INF = np.inf
 FOUR = [
@@ -70,3 +72,39 @@ def test_exact_sums(name: str, times: int) -> None:
         assert plan(x) == f(x)
         np.testing.assert_array_equal(plan.gradient(x), planned_ad.grad(f)(np.ones(len(x))))
     assert set(plan.gradient(x)) <= {0.0, 1.0, 2.0}
+
+
+TOO_LARGE = {
+    "a product": (lambda x: x[1] * (int(x[0]) * int(x[0]) * int(x[0]) * int(x[0]) % 97), 1e5),
+    "a power": (lambda x: x[1] * (int(x[0]) ** 4 % 97), 1e5),
+    "with a large number": (lambda x: x[1] * (int(x[0]) * 10**18 / 1e18), 10.0),
+    "a sum": (lambda x: x[1] * ((int(x[0]) + 2**61 + 2**62) % 97), 2.0**62),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_integers_of_more_than_64_bits_are_refused(name: str) -> None:
+    f, number = TOO_LARGE[name]
+    x = np.array([2.0, 3.0])
+    plan = planned_ad.compile(f, (x,))
+    assert plan(x) == f(x)
+    with pytest.raises(BoundsError, match="more than 64 bits"):
+        plan(np.array([number, 3.0]))
+
+
+def test_integers_that_are_small_are_not_asked() -> None:
+    def f(x):
+        k = int(np.argmax(x))
+        return x[k] * (3 * k + 7 * k * k)
+
+    assert "integers" not in str(planned_ad.compile(f, (np.array([1.0, 3.0, 2.0]),)).explain())
+
+
+def test_xlog1py_at_zero() -> None:
+    def f(x):
+        return special.xlog1py(x[0], x[1])
+
+    plan = planned_ad.compile(f, (np.array([0.4, 0.2]),))
+    for x in np.array([[0.0, 0.5], [0.0, -1.0], [0.0, -2.0], [0.0, INF], [0.0, np.nan], [1.0, -1.0], [2.0, 0.5]]):
+        np.testing.assert_allclose(plan(x), f(x), rtol=1e-15)
+    np.testing.assert_allclose(plan.gradient(np.array([0.0, 0.5])), [np.log(1.5), 0.0])
