@@ -194,14 +194,17 @@ def test_a_loop_that_is_cut_for_less_memory_needs_a_bound() -> None:
 
 def test_intervals_hold_all_results() -> None:
     """Of each operation, over pairs of small intervals."""
-    numpy_of = {"where": lambda a, b: np.stack([a, b]), "cast": lambda a, b: a, "negative": lambda a, b: -a}
+    numpy_of = {"where": lambda a, b: np.stack([a, b]), "negative": lambda a, b: -a}
     numpy_of |= {"absolute": lambda a, b: abs(a)}
+    unchanged = ("cast", "view", "broadcast", "reduce_min", "reduce_max")
+    numpy_of |= {name: lambda a, b: a for name in unchanged}
     ends = [(a, b) for a in range(-3, 4) for b in range(a, 4)]
     for name, rule in RULES.items():
         function = numpy_of.get(name) or getattr(np, name)
         for first in ends:
             for second in ends:
-                operands = {"cast": [first], "negative": [first], "absolute": [first], "where": [ANY, first, second]}
+                operands = {name: [first] for name in (*unchanged, "negative", "absolute")}
+                operands |= {"where": [ANY, first, second]}
                 found = rule(*operands.get(name, [first, second]))
                 if found is None:
                     assert name in ("floor_divide", "remainder")

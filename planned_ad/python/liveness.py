@@ -25,7 +25,7 @@ NOTICED = {  # how many values these take, all of which notice
     "BINARY_OP": 2, "COMPARE_OP": 2, "BINARY_SUBSCR": 2, "BINARY_SLICE": 3, "STORE_SLICE": 4, "UNARY_NEGATIVE": 1,
     "UNARY_INVERT": 1, "LOAD_ATTR": 1, "LOAD_METHOD": 1, "GET_ITER": 1, "UNPACK_SEQUENCE": 1, "FORMAT_SIMPLE": 1,
 }  # fmt: skip
-OWN = "planned_ad."
+OWN, BEGINS_TRACES = "planned_ad.", "planned_ad.trace"
 CALLS = ("PRECALL", "CALL")  # which take as many as they say, with a function and what it is bound to
 
 
@@ -160,8 +160,9 @@ def is_in_users_try(frame: types.FrameType | None, error: type[BaseException] | 
     kept = is_ours = has_begun = False  # by a library; whether it is planned_ad that runs that
     while frame is not None:
         names = frame.f_globals
-        if str(dict.get(names, "__name__")).startswith(OWN):
-            kept, is_ours = False, has_begun
+        name = str(dict.get(names, "__name__"))
+        if name.startswith(OWN):
+            kept, is_ours = False, has_begun or name == BEGINS_TRACES
         elif type(names) is ShadowGlobals:
             targets = targets_at(frame)
             if names.is_users and (kept or any(error is None or catches(frame.f_code, t, kinds) for t in targets)):

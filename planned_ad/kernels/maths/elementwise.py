@@ -65,6 +65,8 @@ def emit(
     Without `contract`, each product and sum is rounded by itself, as NumPy does it.
     """
     special = SPECIAL.get(name)
+    if name == "integer_power" and not contract and dtype.kind == "f":
+        return _rounded_power(builder, operands[0], dtype, int(parameters["n"]))
     if special is not None:
         return special(builder, operands, dtype, source, parameters)
     floating = source.kind == "f"
@@ -229,6 +231,39 @@ def _integer_power(builder, operands, dtype, source, parameters):
     if result is None:
         return constant(dtype, 1, lanes_of(a))
     return result if n > 0 else builder.fdiv(constant(dtype, 1, lanes_of(a)), result)
+
+
+def _rounded_power(builder: ir.IRBuilder, a: ir.Value, dtype: np.dtype, n: int) -> ir.Value:
+    """`a**n`, rounded once as `pow` does: by products with their errors (Dekker, 1971), while these are finite."""
+    zero, one, infinity = (constant(dtype, number, lanes_of(a)) for number in (0, 1, math.inf))
+
+    def kept(error: ir.Value, number: ir.Value) -> ir.Value:
+        is_finite = builder.fcmp_ordered("<", intrinsic(builder, "fabs", number), infinity)
+        return builder.select(is_finite, error, zero)
+
+    def times(x: tuple[ir.Value, ir.Value], y: tuple[ir.Value, ir.Value]) -> tuple[ir.Value, ir.Value]:
+        product = builder.fmul(x[0], y[0])
+        error = intrinsic(builder, "fma", x[0], y[0], builder.fneg(product))
+        error = builder.fadd(error, builder.fadd(builder.fmul(x[0], y[1]), builder.fmul(x[1], y[0])))
+        error = kept(error, product)
+        total = builder.fadd(product, error)
+        return total, kept(builder.fsub(error, builder.fsub(total, product)), total)
+
+    result, square, rest = None, (a, zero), abs(n)
+    while rest:
+        if rest & 1:
+            result = square if result is None else times(result, square)
+        rest >>= 1
+        if rest:
+            square = times(square, square)
+    if result is None:
+        return one
+    high, low = result
+    if n > 0:
+        return builder.fadd(high, low)
+    inverse = builder.fdiv(one, high)
+    left = builder.fsub(intrinsic(builder, "fma", builder.fneg(inverse), high, one), builder.fmul(inverse, low))
+    return builder.fadd(inverse, kept(builder.fmul(inverse, left), left))
 
 
 def _half_power(builder, operands, dtype, source, parameters):

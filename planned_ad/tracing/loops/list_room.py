@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,8 @@ from .written_lists import common_number
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
-Spot = tuple[tuple[int, ...], int]  # the indices of the loops around an operation, and the number of its value
+Chain = tuple[tuple[types.CodeType, int], ...]  # the calls that are running, each at an instruction of its code
+Spot = tuple[tuple[int, ...], Chain, int]  # the indices of the loops around a place, and the how manieth time it is
 MOST_ROWS, MOST_TIMES = 1 << 24, 6
 
 
@@ -26,7 +28,11 @@ class ListRoom:
 
     form: HandedOn | None = None
     most: int = 1
-    times: int = 0  # that there were too few
+    times: int = 0  # that it was too little, or too much at first
+
+    def suits(self, needed: int) -> bool:
+        """Whether it is enough, and no more than that if it was guessed."""
+        return needed <= self.most if self.times else needed == self.most
 
 
 @dataclass(eq=False)
@@ -36,6 +42,15 @@ class Appended:
     times: dict[Spot, int] = field(default_factory=dict)
     before: dict[Spot, int] = field(default_factory=dict)  # those in front of a loop in which it holds others in turn
     sources: dict[int, tuple[Appended, int]] = field(default_factory=dict)  # and how often it may take what they hold
+    # In these passes of the loops around, how often a place has run: of a short loop that is written out.
+    counts: dict[tuple[tuple[int, ...], Chain], int] = field(default_factory=dict)
+
+    def at(self, indices: tuple[int, ...], passes: tuple[int, ...], calls: Chain, times: int) -> None:
+        """The list is appended to here, so often, in a pass over the bodies of the loops with these indices."""
+        number = self.counts.get((passes, calls), 0)
+        self.counts[passes, calls] = number + 1
+        spot = indices, calls, number
+        self.times[spot] = max(self.times.get(spot, 0), times)
 
     def after(self, other: Appended, indices: tuple[int, ...], times: int) -> None:
         """The list comes to hold what the other one does, so often, in the loops with these indices."""
@@ -107,12 +122,15 @@ def is_alike(a: HandedOn, b: HandedOn) -> bool:
 
 
 def make_room(recorder: Recorder) -> None:
-    """The trace is over: it starts again where the memory of lists is too small for what it may append to them."""
+    """The trace is over: it starts again where the memory of lists is not made for what it may append to them.
+
+    The first guess is what the loops around the first place may append that makes it such a list.
+    """
     lengths = recorder.scopes.decisions.lengths
-    needed = {site: max(each.most for each in found) for site, found in recorder.appended.items()}
-    small = {site: most for site, most in needed.items() if most > lengths[site].most}
-    if small:
-        for site, most in small.items():
+    needed = {site: max([1, *(each.most for each in found)]) for site, found in recorder.appended.items()}
+    unfit = {site: most for site, most in needed.items() if not lengths[site].suits(most)}
+    if unfit:
+        for site, most in unfit.items():
             known = lengths[site]
             lengths[site] = ListRoom(known.form, max(most, 2 * known.most if known.times else 0), known.times + 1)
             if known.times == MOST_TIMES:  # how many there are depends on how many there may be

@@ -10,6 +10,8 @@ elements can do makes it start again with the list as Python makes it; or, outsi
 from __future__ import annotations
 
 import operator
+import sys
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -35,7 +37,7 @@ from .form import HandedOn
 from .forms import Items, Unchanged, elements_of
 from .held import is_number, put_together, same
 from .list_in_trace import ListInTrace
-from .list_room import MOST_ROWS, Appended, form_in_rows, is_alike, room_for, serving
+from .list_room import MOST_ROWS, Appended, Chain, form_in_rows, is_alike, room_for, serving
 from .object_copies import lend_to_list, note_copy, refuse_truths_in
 from .settling import settles
 from .stored_forms import Array, InMemory, Number
@@ -168,7 +170,7 @@ class RunTimeList(ListInTrace):
         if common is None:
             raise self.refuse()
         recorder = self.recorder
-        self.appended.after(other.appended, recorder.scopes.indices, self._times())
+        self.appended.after(other.appended, recorder.scopes.indices, times_within(self.recorder, self.depth))
         most, count = recorder.constant(self.most, INT), other.length_.count
         recorder.scopes.require_after(recorder.apply("less_equal", count, most), "bounds", NO_ROOM)
         length = RunTime(recorder.apply("minimum", count, most), min(self.most, other.most))
@@ -205,19 +207,12 @@ class RunTimeList(ListInTrace):
 
     def _make_room(self) -> None:
         """For as many elements as the loops around may append here."""
-        scopes, times = self.recorder.scopes, self._times()
-        key, found = (scopes.indices, self.recorder.builder.next_value), self.appended
-        found.times[key] = max(found.times.get(key, 0), times)
-        if found.most > MOST_ROWS:
+        scopes = self.recorder.scopes
+        passes = tuple([scope.loop.passes for scope in scopes.open if scope.loop is not None])
+        times = times_within(self.recorder, self.depth)
+        self.appended.at(scopes.indices, passes, calls_at(sys._getframe(1)), times)
+        if self.appended.most > MOST_ROWS:
             raise self.refuse()
-
-    def _times(self) -> int:
-        """How often what is recorded now may run while there is this list."""
-        scopes, times = self.recorder.scopes, 1
-        for scope in scopes.open[self.depth :]:
-            if scope.index is not None:
-                times *= scopes.capacity(exact(scope.range[1]) + 1)
-        return times
 
     def _decide(self, **known: Any) -> None:
         lengths = self.recorder.scopes.decisions.lengths
@@ -414,10 +409,34 @@ def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
     if not items.is_element and settles(recorder, recorder.scopes.open[items.depth :], [items.site]):
         return recorder.scopes.restart()
     parts = [*items.parts, *(() if items.latest is NOTHING else (items.latest,))]
-    decisions.lengths[items.site] = room_for(recorder, parts)
+    room = room_for(recorder, parts)
+    if items.latest is not NOTHING:  # it is appended to now
+        grown = [scope.loop.growth.lists.get(id(items)) for scope in recorder.scopes.open if scope.loop is not None]
+        begun = next((list_.before for list_ in grown if list_ is not None), items.parts)
+        held = [getattr(part.length, "constant", part.length) if type(part) is Segment else 1 for part in begun]
+        room = replace(room, most=max(sum(held) + times_within(recorder, items.depth), 1))
+    decisions.lengths[items.site] = room
     decisions.first.clear()  # perhaps it was this list that the first iterations found otherwise
     decisions.last.clear()
     return recorder.scopes.restart()
+
+
+def calls_at(frame: types.FrameType | None) -> Chain:
+    """The calls that are running."""
+    found = []
+    while frame is not None:
+        found.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(found)
+
+
+def times_within(recorder: Recorder, depth: int) -> int:
+    """How often what is recorded now may run in the loops that are deeper."""
+    scopes, times = recorder.scopes, 1
+    for scope in scopes.open[depth:]:
+        if scope.index is not None:
+            times *= scopes.capacity(exact(scope.range[1]) + 1)
+    return times
 
 
 class RunOver:

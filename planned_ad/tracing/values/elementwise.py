@@ -19,7 +19,7 @@ from ..record.traced import NotAnOperand, Traced, owning
 from . import identity
 from .indexing import accumulate
 from .number_types import ALWAYS_ONE, OF_TRUTHS, PYTHON, types_in, types_of_result
-from .python_errors import GROWING, RAISING, SUMS, is_fraction, is_large, raise_as_operator, require_64_bits
+from .python_errors import GROWING, RAISING, SUMS, is_fraction, may_be_large, raise_as_operator, require_64_bits
 from .ufuncs import UFUNCS, known_power
 
 OF_FRACTIONS = (np.add, np.subtract, np.multiply, np.true_divide, np.power)
@@ -105,7 +105,7 @@ def record_ufunc(
 ) -> Any:
     """As `elementwise`, of operands whose shapes broadcast to what `common` says."""
     may_grow = is_operator and ufunc in GROWING and any(map(recorder.is_scalar, operands))
-    may_grow = may_grow and (ufunc not in SUMS or all(map(is_large, operands)))
+    may_grow = may_grow and (ufunc not in SUMS or all(map(may_be_large, operands)))
     may_grow = may_grow and not (ufunc is np.right_shift and type(operands[1]) is int)
     may_grow = may_grow and not (ufunc is np.multiply and any(type(o) is int and abs(o) <= 1 for o in operands))
     operands = tuple([o.traced() if issubclass(type(o), Traced) else o for o in operands])

@@ -108,7 +108,8 @@ def types_of(number: Any) -> Types:
 
 def types_in(obj: Any) -> Types:
     """The types that an operand may have, where they are several."""
-    return getattr(obj, "types", ALWAYS_ONE) if issubclass(type(obj), Traced) else ALWAYS_ONE
+    kind = type(obj)
+    return obj.types if issubclass(kind, Traced) and hasattr(kind, "types") else ALWAYS_ONE  # type: ignore[no-any-return]
 
 
 def pass_types_on(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any, found: Any) -> None:

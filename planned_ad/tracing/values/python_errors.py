@@ -144,7 +144,7 @@ GROWING: dict[np.ufunc, Callable[[Any, Any], Any]] = {
 }
 
 
-def is_large(operand: Any) -> bool:
+def may_be_large(operand: Any) -> bool:
     """Whether an operand may be a large integer."""
     return abs(operand) >= LARGE if type(operand) is int else getattr(operand, "dtype", None) == INT
 
