@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
 Chain = tuple[tuple[types.CodeType, int], ...]  # the calls that are running, each at an instruction of its code
-Spot = tuple[tuple[int, ...], Chain, int]  # the indices of the loops around a place, and the how manieth time it is
+Spot = tuple[tuple[int, ...], Chain, int]  # the indices of the loops around a place, and which time it is
 MOST_ROWS, MOST_TIMES = 1 << 24, 6
 
 

@@ -413,8 +413,9 @@ def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
     if items.latest is not NOTHING:  # it is appended to now
         grown = [scope.loop.growth.lists.get(id(items)) for scope in recorder.scopes.open if scope.loop is not None]
         begun = next((list_.before for list_ in grown if list_ is not None), items.parts)
-        held = [getattr(part.length, "constant", part.length) if type(part) is Segment else 1 for part in begun]
-        room = replace(room, most=max(sum(held) + times_within(recorder, items.depth), 1))
+        held: Any = [exact(part.length) if type(part) is Segment else 1 for part in begun]
+        held = sum([getattr(length, "constant", length) for length in held])
+        room = replace(room, most=max(held + times_within(recorder, items.depth), 1))
     decisions.lengths[items.site] = room
     decisions.first.clear()  # perhaps it was this list that the first iterations found otherwise
     decisions.last.clear()
@@ -433,9 +434,9 @@ def calls_at(frame: types.FrameType | None) -> Chain:
 def times_within(recorder: Recorder, depth: int) -> int:
     """How often what is recorded now may run in the loops that are deeper."""
     scopes, times = recorder.scopes, 1
-    for scope in scopes.open[depth:]:
-        if scope.index is not None:
-            times *= scopes.capacity(exact(scope.range[1]) + 1)
+    ranges: list[Any] = [scope.range for scope in scopes.open[depth:] if scope.index is not None]
+    for _, last in ranges:
+        times *= scopes.capacity(exact(last) + 1)
     return times
 
 
