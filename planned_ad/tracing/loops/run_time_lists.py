@@ -413,8 +413,10 @@ def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
     if items.latest is not NOTHING:  # it is appended to now
         grown = [scope.loop.growth.lists.get(id(items)) for scope in recorder.scopes.open if scope.loop is not None]
         begun = next((list_.before for list_ in grown if list_ is not None), items.parts)
-        held: Any = [exact(part.length) if type(part) is Segment else 1 for part in begun]
-        held = sum([getattr(length, "constant", length) for length in held])
+        held: Any = 0
+        for part in begun:
+            length: Any = part.length if type(part) is Segment else 1
+            held += getattr(exact(length), "constant", length)
         room = replace(room, most=max(held + times_within(recorder, items.depth), 1))
     decisions.lengths[items.site] = room
     decisions.first.clear()  # perhaps it was this list that the first iterations found otherwise
