@@ -408,9 +408,9 @@ def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
         return recorder.scopes.give_up(decisions.attempt, for_good=True)
     if not items.is_element and settles(recorder, recorder.scopes.open[items.depth :], [items.site]):
         return recorder.scopes.restart()
-    parts = [*items.parts, *(() if items.latest is NOTHING else (items.latest,))]
+    parts = [part for part in (*items.parts, items.latest, items.appended) if part is not NOTHING]
     room = room_for(recorder, parts)
-    if items.latest is not NOTHING:  # it is appended to now
+    if not (items.latest is items.appended is NOTHING):  # it is appended to now, or was in this pass
         grown = [scope.loop.growth.lists.get(id(items)) for scope in recorder.scopes.open if scope.loop is not None]
         begun = next((list_.before for list_ in grown if list_ is not None), items.parts)
         held: Any = 0

@@ -47,6 +47,8 @@ class TracedList(ListInTrace):
         What has been appended on a side of a branch: once that is over it is what both sides have appended.
     latest : object
         The last thing of which that holds.
+    appended : object
+        What is being appended.
     """
 
     def __init__(self, recorder: Recorder, site: Site, parts: list[Any], kind: type = list):
@@ -54,6 +56,7 @@ class TracedList(ListInTrace):
         self.parts = parts
         self.pending: Any = NOTHING
         self.latest: Any = NOTHING
+        self.appended: Any = NOTHING
         self.pending_depth = 0
         self.pending_at: Extent | None = None  # which item that is, of a list made with its length
         self.backwards = False  # whether such a list is filled from its end
@@ -119,15 +122,16 @@ class TracedList(ListInTrace):
         self.settle()
         if self.is_element:
             raise self.refuse()
-        scopes = self.recorder.scopes
+        scopes, self.appended = self.recorder.scopes, value
         if scopes.depth > self.depth and scopes.open[-1].loop is None:
             if self.has_pending or self.pending_at is not None:
                 raise self.uneven()
             self.note()
             self.pending = self.latest = value
             self.pending_depth = scopes.depth
-            return
-        self._grow([value])
+        else:
+            self._grow([value])
+        self.appended = NOTHING
 
     def extend(self, values: Any) -> None:
         self.settle()
