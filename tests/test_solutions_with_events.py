@@ -72,7 +72,7 @@ def mean_gap(p: Any) -> Any:
 
 
 PROGRAMS: dict[str, Callable[[Any], Any]] = {
-    "until it hits": lambda p: shot(p).y[0, -1] + shot(p).t_events[0][0],
+    "until it hits": lambda p: (lambda s: s.y[0, -1] + s.t_events[0][0])(shot(p)),
     "by order 8": lambda p: shot(p, "DOP853").y_events[0][0, 0] + shot(p, "DOP853").nfev,
     "by order 3": lambda p: shot(p, "RK23").y_events[0][0, 0],
     "how far apart": mean_gap,
@@ -120,9 +120,12 @@ def test_one_trace_serves_all_inputs(name: str) -> None:
 
 
 def test_compiled() -> None:
-    plan = planned_ad.compile(lambda p: shot(p).y_events[0][0, 0], (P,))
+    def when(p: Any) -> Any:
+        return oscillator(p, event(lambda t, y: y[0] + 0.2, True)).t_events[0][0]
+
+    plan = planned_ad.compile(when, (P,))
     assert plan.explain().fallbacks == ()
-    np.testing.assert_allclose(plan(1.1 * P), shot(1.1 * P).y_events[0][0, 0], rtol=1e-9)
+    np.testing.assert_allclose(plan(1.1 * P), when(1.1 * P), rtol=1e-9)
     direction = np.array([1.0, -0.7, 0.4])
     around = [plan.gradient(P + h * direction) for h in (-1e-5, 1e-5)]
     np.testing.assert_allclose(plan.hvp(P, direction), (around[1] - around[0]) / 2e-5, rtol=1e-4)
