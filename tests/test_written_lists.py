@@ -104,3 +104,53 @@ def test_integers_that_shape_the_trace_stay_numbers() -> None:
         return s
 
     assert replay(trace(f, (POINTS[0],), unroll=0), POINTS[1])[0] == pytest.approx(f(POINTS[1]))
+
+
+def text_of_a_list(x):
+    flags, s = [0] * 6, 0.0
+    for i in range(1, len(x)):
+        flags[i % 6] = 1 if x[i] * x[i - 1] > 0.5 else 0
+        s += x[i] ** 2 if str(flags) == "[1, 1, 1, 1, 1, 1]" else x[i]
+    return s
+
+
+def keys_by_text(x):
+    taken, seen, s = [False] * 3, set(), x[0]
+    for j in range(3):
+        for k in range(3):
+            taken[k] = not taken[k]
+            if x[k] < 0:
+                break
+            s = s + x[k] * x[j]
+            seen.add(repr(taken))
+    return s * len(seen)
+
+
+def keys_that_are_tuples(x):
+    taken, memo = [False] * 3, {}
+
+    def search(depth):
+        key = tuple(taken)
+        if key in memo:
+            return memo[key]
+        if depth == 0:
+            return 0.0
+        best = -1e9
+        for m in range(3):
+            if taken[m]:
+                continue
+            taken[m] = True
+            best = max(best, x[m] * depth + search(depth - 1))
+            taken[m] = False
+        memo[key] = best
+        return best
+
+    return search(2)
+
+
+@pytest.mark.parametrize(("f", "size"), [(text_of_a_list, 40), (keys_by_text, 3), (keys_that_are_tuples, 3)])
+def test_what_needs_all_items_of_a_list_has_them(f, size) -> None:
+    rng = np.random.default_rng(size)
+    plan = planned_ad.compile(f, (rng.normal(size=size),))
+    for x in (rng.normal(size=size), 1.0 + rng.random(size), -1.0 - rng.random(size)):
+        np.testing.assert_allclose(plan(x), f(x), rtol=1e-13)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...python.frames import user_frame
+from ...python.shadows import is_user_frame
+from ...python.shown_text import is_only_shown
 from ..record.storage import ASSIGNMENT, Storage
 from ..record.traced import Traced
 
@@ -87,7 +89,16 @@ class ListInTrace(Traced):
         inputs = tuple(item.traced() if issubclass(type(item), ListInTrace) else item for item in inputs)
         return getattr(ufunc, method)(*inputs, **kwargs)
 
+    def __repr__(self) -> str:
+        """For messages; what else the program does with the text needs all elements."""
+        frame = sys._getframe(1)
+        if is_user_frame(frame) and not is_only_shown(frame):
+            raise self.refuse()
+        return f"<traced {self.kind.__name__}>"
+
     def __hash__(self) -> int:
+        if self.kind is tuple:
+            raise self.refuse()
         raise TypeError(f"unhashable type: '{self.kind.__name__}'")
 
     def __eq__(self, other: Any) -> Any:

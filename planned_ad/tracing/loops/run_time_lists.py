@@ -397,9 +397,6 @@ class RunTimeList(ListInTrace):
 
     __mul__ = __rmul__ = __radd__
 
-    def __repr__(self) -> str:
-        return "<traced list of a length that is data>"
-
 
 def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
     """What to raise for a list that does not grow evenly: the trace starts again, with one whose length is data."""

@@ -461,9 +461,6 @@ class TracedList(ListInTrace):
         self.settle()
         return self.kind(self.parts) if self.is_plain else self.kind(self[k] for k in range(len(self)))
 
-    def __repr__(self) -> str:
-        return f"<traced list of {self.extent()} elements>"
-
     @property
     def is_as_made(self) -> bool:
         """Whether it is what Python has made, and this is the block in which that was."""

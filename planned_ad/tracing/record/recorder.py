@@ -29,6 +29,7 @@ from .builder import RecordingBuilder
 from .decisions import Decisions, Restart, Site
 from .dispatch import FUNCTIONS, WRITING, handler_of, standing_in
 from .example import ExampleRun
+from .known_guards import KnownGuards
 from .left_behind import LeftBehind
 from .number_sources import require_numbers
 from .promotion import KINDS, dtype_of, operand
@@ -111,7 +112,7 @@ class Recorder:
         self.identity: Any = None  # whether arguments are one object, where that is asked
         self.unchecked = ""  # why the function cannot run by itself, to be compared with its trace
         self._numbers, self._outcomes = dict[tuple[object, ...], Value](), dict[int, object]()
-        self._known = iter(self.scopes.decisions.known)
+        self._known = KnownGuards(self.scopes.decisions.known)
 
     def mark(self) -> None:
         """Give the user's present line to what is recorded next. Once for each operation of the user's."""
@@ -466,7 +467,7 @@ class Recorder:
             raise self.scopes.unroll_innermost("tests a traced value", self.builder.line)
         known = self._outcomes.get(predicate.id)
         if known is None:
-            known = self._known_outcome(what)
+            known = self._known.outcome(what, self.builder.line)
             if known is None:
                 self.flow.before_run()
                 known = self.example.number(predicate).item()
@@ -475,11 +476,6 @@ class Recorder:
                 self.scopes.test_in_short_loops({short.site for short in self.unrolling.values()})
             self.builder.guard(predicate, known, what, detail)
         return known
-
-    def _known_outcome(self, what: str) -> Any:
-        """What a run of another trace has shown of the guard that is next, if it came as far."""
-        line = self.builder.line
-        return next((g.outcome for g in self._known if g.what == what and g.line == line), None)
 
     def argument(self, label: str, array: np.ndarray, active: bool) -> Buffer:
         """A new argument buffer laid out as the example `array`."""
