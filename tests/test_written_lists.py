@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import pprint
 from collections.abc import Callable
 
 import numpy as np
@@ -106,12 +108,30 @@ def test_integers_that_shape_the_trace_stay_numbers() -> None:
     assert replay(trace(f, (POINTS[0],), unroll=0), POINTS[1])[0] == pytest.approx(f(POINTS[1]))
 
 
-def text_of_a_list(x):
-    flags, s = [0] * 6, 0.0
-    for i in range(1, len(x)):
-        flags[i % 6] = 1 if x[i] * x[i - 1] > 0.5 else 0
-        s += x[i] ** 2 if str(flags) == "[1, 1, 1, 1, 1, 1]" else x[i]
-    return s
+def text_of_a_list(is_full):
+    def f(x):
+        flags, s = [0] * 6, 0.0
+        for i in range(1, len(x)):
+            flags[i % 6] = 1 if x[i] * x[i - 1] > 0.5 else 0
+            s += x[i] ** 2 if is_full(flags) else x[i]
+        return s
+
+    return f
+
+
+def printed(value):
+    with io.StringIO() as file:
+        print(value, file=file, end="")
+        return file.getvalue()
+
+
+TEXTS = (
+    text_of_a_list(lambda flags: str(flags) == "[1, 1, 1, 1, 1, 1]"),
+    text_of_a_list(lambda flags: f"{flags}".count("1") == 6),
+    text_of_a_list(lambda flags: "".join(map(str, flags)) == "111111"),
+    text_of_a_list(lambda flags: pprint.pformat(flags) == "[1, 1, 1, 1, 1, 1]"),
+    text_of_a_list(lambda flags: printed(flags) == "[1, 1, 1, 1, 1, 1]"),
+)
 
 
 def keys_by_text(x):
@@ -148,7 +168,7 @@ def keys_that_are_tuples(x):
     return search(2)
 
 
-@pytest.mark.parametrize(("f", "size"), [(text_of_a_list, 40), (keys_by_text, 3), (keys_that_are_tuples, 3)])
+@pytest.mark.parametrize(("f", "size"), [*((f, 40) for f in TEXTS), (keys_by_text, 3), (keys_that_are_tuples, 3)])
 def test_what_needs_all_items_of_a_list_has_them(f, size) -> None:
     rng = np.random.default_rng(size)
     plan = planned_ad.compile(f, (rng.normal(size=size),))

@@ -22,6 +22,7 @@ SHOWING = {
 OF_TEXT = {  # what makes a text of a text, and of a number
     "str", "repr", "format", "ascii", "join", "ljust", "rjust", "center", "strip", "upper", "lower", "replace", "dict",
 }  # fmt: skip
+KEEPING = frozenset(("StringIO", "getvalue", "redirect_stdout"))  # what is printed may be read there
 HOLDING = (
     ast.JoinedStr, ast.FormattedValue, ast.BinOp, ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.keyword, ast.IfExp,
     ast.GeneratorExp, ast.ListComp,
@@ -36,6 +37,8 @@ def is_only_shown(frame: types.FrameType | None) -> bool:
     for user in user_frames(frame):
         if not user.f_globals.is_users:  # type: ignore[attr-defined]
             return True  # a message of a library's
+        if not KEEPING.isdisjoint(user.f_code.co_names):
+            return False
         use = use_at(user.f_code, user.f_lasti)
         if use != RETURNED:
             break

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...python.frames import user_frame
-from ...python.shadows import is_user_frame
 from ...python.shown_text import is_only_shown
 from ..record.storage import ASSIGNMENT, Storage
+from ..record.texts import is_for_a_message
 from ..record.traced import Traced
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class ListInTrace(Traced):
     def __repr__(self) -> str:
         """For messages; what else the program does with the text needs all elements."""
         frame = sys._getframe(1)
-        if is_user_frame(frame) and not is_only_shown(frame):
+        if not (is_for_a_message(frame) or is_only_shown(frame)):
             raise self.refuse()
         return f"<traced {self.kind.__name__}>"
 

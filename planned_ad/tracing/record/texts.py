@@ -10,7 +10,7 @@ from typing import Any
 from ...python.shadows import is_user_frame
 from ...python.shown_text import is_only_shown
 
-FOR_MESSAGES = ("planned_ad.", "asyncio.")  # modules, whose texts of values decide nothing
+FOR_MESSAGES = "asyncio."  # modules, whose texts of values decide nothing
 
 
 def text_of(traced: Any, name: str, specification: str = "", text: Callable[[Any], str] | None = None) -> str:
@@ -19,14 +19,14 @@ def text_of(traced: Any, name: str, specification: str = "", text: Callable[[Any
         number = traced.plain()
     else:
         frame = sys._getframe(2)
-        if is_for_us(frame) or is_only_shown(frame):
+        if is_for_a_message(frame) or is_only_shown(frame):
             return name
         number = traced.number_for("its text")
     return format(number, specification) if text is None else text(number)
 
 
-def is_for_us(frame: types.FrameType | None) -> bool:
-    """Whether code of ours asks, for a message, or an event loop, for the name of a task."""
+def is_for_a_message(frame: types.FrameType | None) -> bool:
+    """Whether an event loop asks, for the name of a task."""
     while frame is not None and not is_user_frame(frame):
         if str(frame.f_globals.get("__name__")).startswith(FOR_MESSAGES):
             return True
