@@ -183,3 +183,14 @@ def test_methods_of_float_and_int_stand_for_operators() -> None:
         np.testing.assert_allclose(plan(x), f(x), rtol=1e-14)
         around = [(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
         np.testing.assert_allclose(plan.gradient(x), around, rtol=1e-7, atol=1e-8)
+
+
+def test_texts_are_those_of_the_type() -> None:
+    def f(x):
+        b, k = x[0] > 0.5, np.argmax(x)
+        texts = [repr(b) == "np.True_", repr(k) == "np.int64(2)", str(k) == "2", f"{b}" == "True"]
+        texts += [repr([b]) == "[np.True_]", repr(bool(b)) == "True", repr(int(k)) == "2"]
+        return sum(10.0**n * text for n, text in enumerate(texts)) + x[0]
+
+    plan = planned_ad.compile(f, (INPUTS[0],))
+    assert [plan(x) for x in INPUTS] == [f(x) for x in INPUTS]

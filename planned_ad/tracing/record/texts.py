@@ -22,6 +22,8 @@ def text_of(traced: Any, name: str, specification: str = "", text: Callable[[Any
         if is_for_a_message(frame) or is_only_shown(frame):
             return name
         number = traced.number_for("its text")
+        if not getattr(traced, "is_python", True):
+            number = traced.dtype.type(number)
     return format(number, specification) if text is None else text(number)
 
 
