@@ -108,3 +108,12 @@ def test_xlog1py_at_zero() -> None:
     for x in np.array([[0.0, 0.5], [0.0, -1.0], [0.0, -2.0], [0.0, INF], [0.0, np.nan], [1.0, -1.0], [2.0, 0.5]]):
         np.testing.assert_allclose(plan(x), f(x), rtol=1e-15)
     np.testing.assert_allclose(plan.gradient(np.array([0.0, 0.5])), [np.log(1.5), 0.0])
+
+
+def test_powers_with_a_modulus() -> None:
+    def f(x):
+        return x[1] * pow(3, int(x[0]), 101) + pow(base=x[1], exp=2)
+
+    plan = planned_ad.compile(f, (np.array([3.0, 1.5]),))
+    for x in np.array([[3.0, 1.5], [50.0, 2.0], [0.0, -1.0]]):
+        assert plan(x) == f(x)

@@ -397,7 +397,13 @@ def builtin_replacements(recorder: Recorder) -> dict[int, object]:
 
         return decide
 
+    def power(base: Any, exp: Any, mod: Any = None) -> Any:
+        """With a modulus, of integers that are known by a guard."""
+        numbers = (base, exp) if mod is None else (base, exp, mod)
+        return pow(*numbers) if mod is None else pow(*map(recorder.known_integer, map(plain_or_traced, numbers)))
+
     return {
+        id(pow): power,
         id(max): choosing(recorder, max, np.greater), id(min): choosing(recorder, min, np.less),
         id(sum): total, id(len): length,
         id(isinstance): is_instance, id(hasattr): has_attribute, id(getattr): attribute, id(functools.reduce): reduce,
