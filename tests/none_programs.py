@@ -327,7 +327,22 @@ LOOPS = (
     used_without_asking, truth_of_it, texts_and_classes, in_an_object, two_at_once, a_flag_is_kept,
     chained, as_an_argument, by_its_error, longest_run, reduced, differentiated, place_that_is_returned,
 )  # fmt: skip
+
+
+def two_of_them_compared(x):
+    best, last, total = None, None, 0.0
+    for v in x:
+        if v > 0.5 and (best is None or v > best):
+            best = v
+        elif v < 0.2:
+            last = v
+        total += 1.0 if best == last else v
+        total += 2.0 * v if last != best else 0.0
+    return total
+
+
 PROGRAMS = (
+    two_of_them_compared,
     *LOOPS,
     asked_for_attributes,
     compared_as_objects,

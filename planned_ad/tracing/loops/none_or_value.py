@@ -165,10 +165,10 @@ class NoneOrValue(Arithmetic):
         return bool(self.decided())
 
     def __eq__(self, other: object) -> Any:
-        return self.decided() == other
+        return self.decided() == decided(other)
 
     def __ne__(self, other: object) -> Any:
-        return self.decided() != other
+        return self.decided() != decided(other)
 
     def __hash__(self) -> int:
         return hash(self.decided())
