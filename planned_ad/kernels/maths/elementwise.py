@@ -214,20 +214,26 @@ def cast(builder: ir.IRBuilder, value: ir.Value, source: np.dtype, dtype: np.dty
     return builder.zext(value, kind) if source.kind in "ub" else builder.sext(value, kind)
 
 
-def _integer_power(builder, operands, dtype, source, parameters):
-    (a,) = operands
-    n = int(parameters["n"])
-    result, square, rest = None, a, abs(n)
-
-    def times(x, y):
-        return builder.fmul(x, y, flags=CONTRACT) if dtype.kind == "f" else builder.mul(x, y)
-
+def _by_squaring(a: Any, n: int, times: Callable[[Any, Any], Any]) -> Any:
+    """The power `n` of what `times` multiplies; None for 0."""
+    result, square, rest = None, a, n
     while rest:
         if rest & 1:
             result = square if result is None else times(result, square)
         rest >>= 1
         if rest:
             square = times(square, square)
+    return result
+
+
+def _integer_power(builder, operands, dtype, source, parameters):
+    (a,) = operands
+    n = int(parameters["n"])
+
+    def times(x, y):
+        return builder.fmul(x, y, flags=CONTRACT) if dtype.kind == "f" else builder.mul(x, y)
+
+    result = _by_squaring(a, abs(n), times)
     if result is None:
         return constant(dtype, 1, lanes_of(a))
     return result if n > 0 else builder.fdiv(constant(dtype, 1, lanes_of(a)), result)
@@ -249,16 +255,9 @@ def _rounded_power(builder: ir.IRBuilder, a: ir.Value, dtype: np.dtype, n: int) 
         total = builder.fadd(product, error)
         return total, kept(builder.fsub(error, builder.fsub(total, product)), total)
 
-    result, square, rest = None, (a, zero), abs(n)
-    while rest:
-        if rest & 1:
-            result = square if result is None else times(result, square)
-        rest >>= 1
-        if rest:
-            square = times(square, square)
-    if result is None:
+    if n == 0:
         return one
-    high, low = result
+    high, low = _by_squaring((a, zero), abs(n), times)
     if n > 0:
         return builder.fadd(high, low)
     inverse = builder.fdiv(one, high)
