@@ -20,10 +20,11 @@ from ..values.elementwise import elementwise
 from ..values.indexing import KEYS, Keys
 from .elements import Position, RunTime
 from .keys import expanded
+from .masked_sums import Unmasked
 from .run_time_arrays import RunTimeArray
 from .run_time_elementwise import mapped
 from .run_time_keys import put_slice, run_time_slice
-from .sources import Memory, Recipe
+from .sources import Memory, Recipe, snapshot
 from .varying import DATA, refused
 
 
@@ -44,7 +45,12 @@ def is_one(value: Any) -> bool:
 
 def get(array: ArrayTracer, key: Any) -> Any:
     """`array[key]`."""
-    return run_time_slice(*with_positions(array, key))
+    array, places = with_positions(array, key)
+    found = run_time_slice(array, places)
+    if is_traced_mask(array.recorder, key) and array.ndim == 1:
+        mask = array.recorder.value_of(key, BOOL)
+        found.unmasked = Unmasked(array.recorder.builder.reshape(mask, (mask.size,)), snapshot(array))
+    return found
 
 
 def put(array: ArrayTracer, key: Any, value: Any) -> None:

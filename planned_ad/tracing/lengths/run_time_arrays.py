@@ -14,6 +14,7 @@ from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.loop_index import plain_or_traced
 from .elements import Position, RunTime, for_each, innermost
+from .masked_sums import Unmasked
 from .sources import Bound, Memory, Origin, Other, Recipe, moved
 from .varying import DATA, VaryingArray
 
@@ -45,7 +46,7 @@ class RunTimeArray(VaryingArray):
     """
 
     of = DATA
-    __slots__ = ("axis", "dtype", "home", "length", "line", "recorder", "rest", "source")
+    __slots__ = ("axis", "dtype", "home", "length", "line", "recorder", "rest", "source", "unmasked")
 
     def __init__(
         self, recorder: Recorder, source: Origin, length: RunTime, axis: int, rest: tuple[int, ...], dtype: np.dtype
@@ -53,6 +54,7 @@ class RunTimeArray(VaryingArray):
         self.recorder, self.source, self.length = recorder, source, length
         self.axis, self.rest, self.dtype = axis, rest, np.dtype(dtype)
         self.home, self.line = innermost(recorder), recorder.builder.line
+        self.unmasked: Unmasked | None = None  # of which a mask has chosen these elements
         if type(source) is Recipe and (source.depth > DEEP or self.line in recorder.scopes.decisions.stored):
             self.source = self.stored()
 
@@ -75,7 +77,7 @@ class RunTimeArray(VaryingArray):
 
     def in_memory(self) -> Memory:
         """Where the elements lie, from now on, so that what is written to them is seen by all who show them."""
-        source = self.source
+        source, self.unmasked = self.source, None
         if type(source) is Sliced:
             return source.of.in_memory().sliced(source.start, source.step)
         if type(source) is Memory:

@@ -13,6 +13,7 @@ from ..record.traced import Traced
 from ..values.elementwise import elementwise
 from ..values.loop_index import LoopIndex
 from .elements import Position, RunTime, common_length, stretched_length
+from .masked_sums import unmasked_result
 from .run_time_arrays import RunTimeArray
 from .sources import Fixed, Memory, Recipe, Stretched, snapshot
 from .varying import refused
@@ -32,7 +33,9 @@ def mapped(recorder: Recorder, function: Any, args: tuple[Any, ...], kwargs: dic
             found = recorder.call(function, items, kwargs)
         return recorder.result(recorder.value_of(found, dtype))
 
-    return RunTimeArray(recorder, Recipe(compute, sources), length, len(rest) + 1 - axis, rest, dtype)
+    made = RunTimeArray(recorder, Recipe(compute, sources), length, len(rest) + 1 - axis, rest, dtype)
+    made.unmasked = unmasked_result(recorder, function, args, kwargs)
+    return made
 
 
 def operand_of(

@@ -12,6 +12,7 @@ from ..record.promotion import INT
 from ..record.recorder import Recorder
 from ..values.scalar_tracer import ScalarTracer
 from .elements import Position, common_length, for_each, memory
+from .masked_sums import masked_sum
 from .run_time_arrays import RunTimeArray
 from .run_time_elementwise import frozen_array
 from .sources import Memory, Recipe
@@ -60,6 +61,9 @@ def reduced(a: RunTimeArray, function: Any, axis: Any) -> Any:
     if function in (np.max, np.min) and along and not a.rest and a.length.most:
         source = a.frozen()  # by its index, so that the gradient needs no more than that
         return Position(extreme_at(a, better=np.greater if function is np.max else np.less), inside=False).of(source)
+    found = masked_sum(a) if along and function is np.sum else None
+    if found is not None:
+        return found
     sample = function(np.ones((1, *a.rest), a.dtype), axis=0)
     if not along or (axis is None and a.rest):
         given = function(np.ones(a.rest, a.dtype), axis=inner)
