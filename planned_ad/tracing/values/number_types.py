@@ -48,7 +48,7 @@ def can_be_one(types: Types) -> bool:
 def told_apart(recorder: Recorder, types: Iterable[NumberType]) -> BaseException:
     """What to raise where the program does what depends on which of these types a number has."""
     decisions = recorder.scopes.decisions
-    if recorder.chosen and not decisions.chosen:  # it may be which of its numbers `max` gives
+    if recorder.chosen and not decisions.chosen and not recorder.scopes.depth:  # it may be which number `max` gives
         decisions.chosen = True
         return recorder.scopes.restart()
     names, scopes = " or ".join(sorted({number_class(*each).__name__ for each in types})), recorder.scopes
