@@ -117,3 +117,12 @@ def test_powers_with_a_modulus() -> None:
     plan = planned_ad.compile(f, (np.array([3.0, 1.5]),))
     for x in np.array([[3.0, 1.5], [50.0, 2.0], [0.0, -1.0]]):
         assert plan(x) == f(x)
+
+
+def test_functions_of_math_at_infinity() -> None:
+    logarithm = planned_ad.compile(lambda x: math.lgamma(x), (0.5,))
+    for x in (-INF, INF, 3.0):
+        assert logarithm(x) == pytest.approx(math.lgamma(x), rel=1e-15)
+    rest = planned_ad.compile(lambda x: math.remainder(x[0], x[1]), (np.array([0.5, 2.0]),))
+    for x in ([0.0, np.nan], [-0.0, 2.0], [7.0, 2.0]):
+        np.testing.assert_equal(rest(np.array(x)), math.remainder(*x))

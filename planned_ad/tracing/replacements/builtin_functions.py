@@ -43,7 +43,7 @@ UNARY = {
     math.cos: np.cos, math.tan: np.tan, math.asin: np.arcsin, math.acos: np.arccos, math.atan: np.arctan,
     math.sinh: np.sinh, math.cosh: np.cosh, math.tanh: np.tanh, math.asinh: np.arcsinh, math.acosh: np.arccosh,
     math.atanh: np.arctanh, math.degrees: np.degrees, math.radians: np.radians, math.erf: special.erf,
-    math.erfc: special.erfc, math.lgamma: special.gammaln, math.gamma: special.gamma, math.isnan: np.isnan,
+    math.erfc: special.erfc, math.gamma: special.gamma, math.isnan: np.isnan,
     math.isinf: np.isinf, math.isfinite: np.isfinite,
 }  # fmt: skip
 BINARY = {
@@ -137,7 +137,11 @@ def _remainder(recorder: Recorder, x: Any, y: Any) -> Any:
     tied = rest - 2.0 * _by_ufunc(recorder, np.fmod, 0.5 * (size - rest), step)
     found = np.where(rest < to_next, rest, np.where(rest > to_next, -to_next, tied))[()]
     found = _by_ufunc(recorder, np.copysign, 1.0, x) * found.item()
-    return np.where(x == 0, x, found)[()].item()
+    return np.where(np.logical_and(x == 0, y == y), x, found)[()].item()
+
+
+def _lgamma(recorder: Recorder, number: Any) -> Any:
+    return np.where(number == -math.inf, math.inf, _by_ufunc(recorder, special.gammaln, number))[()].item()
 
 
 def _ldexp(recorder: Recorder, number: Any, exponent: Any) -> Any:
@@ -208,7 +212,7 @@ OF_NUMBERS: dict[Callable[..., Any], Callable[..., Any]] = {
     **{function: _with(_by_ufunc, ufunc) for function, ufunc in (UNARY | BINARY).items()},
     math.floor: _with(_rounded, np.floor), math.ceil: _with(_rounded, np.ceil), math.trunc: _with(_rounded, np.trunc),
     math.log: _log, math.pow: _pow, math.hypot: _hypot, math.isclose: _isclose, math.modf: _modf, math.ldexp: _ldexp,
-    math.remainder: _remainder, math.frexp: _frexp, math.ulp: _ulp,
+    math.remainder: _remainder, math.lgamma: _lgamma, math.frexp: _frexp, math.ulp: _ulp,
 }  # fmt: skip
 OF_ITEMS: dict[Callable[..., Any], Callable[..., Any]] = {math.fsum: _fsum, math.prod: _prod, math.dist: _dist}
 
