@@ -194,3 +194,30 @@ def test_texts_are_those_of_the_type() -> None:
 
     plan = planned_ad.compile(f, (INPUTS[0],))
     assert [plan(x) for x in INPUTS] == [f(x) for x in INPUTS]
+
+
+def test_arrays_that_loops_hand_on() -> None:
+    def f(x):
+        h = np.zeros(2)
+        for i in range(30):
+            h = np.array([max(0, x[i] + h[0]), max(0, x[i] - h[1])])
+        h[0] = 0.7
+        return h.sum() + x[0]
+
+    plan = planned_ad.compile(f, (np.linspace(-1.0, 1.0, 30),))
+    for x in (np.full(30, -0.5), np.full(30, 0.5), np.linspace(1.0, -1.0, 30)):
+        assert plan(x) == pytest.approx(f(x), rel=1e-14)
+
+
+def test_loops_of_such_arrays_stay_loops() -> None:
+    weights = np.array([[0.5, -0.2], [0.1, 0.3]])
+
+    def f(x):
+        h = np.zeros(2)
+        for i in range(30):
+            z = weights @ h + x[i]
+            h = np.array([max(0, z[0]), max(0, z[1])])
+        return h.sum() + x[0]
+
+    found = trace(f, (np.linspace(-1.0, 1.0, 30),), unroll=0)
+    assert found.rolled and not found.unrolled

@@ -78,12 +78,14 @@ class NextArray(Array, Handed):
 
     base: np.ndarray = field(compare=False)
     lent: bool  # whether something else led to the memory that it had before the loop
+    types: Types = field(default=ALWAYS_ONE, compare=False)  # of its numbers, where data decide between several
     is_replaced: bool = False  # whether the last iteration recorded leaves another array than it was handed
 
     def begin(self, recorder: Recorder, index: int, name: str) -> Any:
         assert self.buffer is not None
         storage = self.memory_for(recorder, index, self.base, self.buffer)
         storage.chosen, storage.lent, storage.carried = self.shared, self.lent, True
+        storage.types = self.types
         if index in recorder.scopes.indices:
             self.standing.left = NONE
         return self.in_place(recorder)
@@ -293,7 +295,7 @@ class Joiner:
         standing = Standing(buffer.id, copies.names(old.storage), left=copies.names(new.storage))
         return NextArray(
             base.dtype, base.shape, buffer=buffer, base=base, depth=self.depth, shared=shared, lent=lent,
-            standing=standing, refuse=self.refuse,
+            standing=standing, refuse=self.refuse, types=new.storage.types | old.storage.types,
         )  # fmt: skip
 
     def note_what_failed(self, place: Place, carry: HandedOn | None) -> None:

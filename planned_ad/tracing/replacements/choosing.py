@@ -43,7 +43,7 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
         decisions = recorder.scopes.decisions
         if decisions.chosen:
             if recorder.scopes.depth:
-                raise recorder.scopes.unroll_innermost(f"{function.__name__} {SEEN}", recorder.builder.line)
+                raise recorder.scopes.unroll_innermost(f"takes the {function.__name__} {SEEN}", recorder.builder.line)
             return function(*args, **options)
         found = one_of(args, options)
         if recorder.is_scalar(found):
