@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 
 import numpy as np
 import pytest
 import scipy.special
 
+import planned_ad
 from planned_ad.trace import trace
 
 from .trace_helpers import matrix, vector
@@ -338,3 +340,18 @@ def test_iteration_and_unpacking():
         return a * b, rest, total, [r.sum() for r in m], sum(x), sum(r for r in m), list(zip(x, m[0]))
 
     check(f, vector(), matrix())
+
+
+def test_deques_are_sequences() -> None:
+    def f(x):
+        window, total = collections.deque(maxlen=3), 0.0
+        for v in x:
+            window.append(v * v)
+            total += np.mean(window) * np.array(window)[-1] + np.std(list(window))
+        return total + np.dot(window, window)
+
+    plan = planned_ad.compile(f, (np.arange(1.0, 7.0),))
+    x = np.array([0.3, -0.7, 1.1, 0.2, -0.4, 0.9])
+    np.testing.assert_allclose(plan(x), f(x), rtol=1e-14)
+    slopes = [(f(x + h) - f(x - h)) / 2e-6 for h in np.eye(6) * 1e-6]
+    np.testing.assert_allclose(plan.gradient(x), slopes, rtol=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import io
 import sys
@@ -135,7 +136,7 @@ def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
     """`function`, recorded where an argument is traced; its arrays as traced arrays whose numbers are known."""
 
     def traced(*args, **kwargs):
-        args = tuple(arg.__array__() if _is_like_array(arg) else decided(arg) for arg in args)
+        args = tuple(map(_given, args))
         kwargs = {name: decided(arg) for name, arg in kwargs.items()}
         if has_list((*args, *kwargs.values())):
             recorder.mark()
@@ -156,6 +157,13 @@ def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., 
         return recorder.adopt(result) if type(result) is not np.ndarray else adopted(recorder, result)
 
     return functools.update_wrapper(traced, function, ("__name__", "__qualname__", "__doc__", "__module__"), ())
+
+
+def _given(arg: Any) -> Any:
+    """An argument as NumPy takes it."""
+    if type(arg) is collections.deque:
+        return list(arg)
+    return arg.__array__() if _is_like_array(arg) else decided(arg)
 
 
 def _is_like_array(obj: Any) -> bool:
