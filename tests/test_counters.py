@@ -452,3 +452,33 @@ def by_turns(state):
 def test_what_moves_on_from_call_to_call_is_refused(f):
     with pytest.raises(PlannedADError, match="makes the difference"):
         planned_ad.compile(f, (np.array([0.5, 1.0]),))
+
+
+SCALES = [1.0, 2.0, 3.0]
+
+
+class KeptForTheSame:
+    def __init__(self):
+        self.x, self.value = None, None
+
+    def __call__(self, x):
+        if self.x is None or not np.array_equal(x, self.x):
+            self.x, self.value = x.copy(), np.sum(x**2) * SCALES[int(x[0])]
+        return self.value
+
+
+class KeepsTheLeast:
+    least = np.inf
+
+    def __call__(self, x):
+        value = np.sum(x**2) * SCALES[int(x[0])]
+        if value < self.least:
+            self.least = value
+        return value
+
+
+@pytest.mark.parametrize("kind", [KeptForTheSame, KeepsTheLeast])
+def test_functions_that_are_for_some_numbers_only(kind):
+    """The check calls them with others, for which they raise."""
+    plan = planned_ad.compile(kind(), (np.array([2.5, 1.0]),))
+    assert plan(np.array([1.5, 2.0])) == 12.5

@@ -276,21 +276,25 @@ class Comparison:
 
     def repeated(self) -> Difference | None:
         """Where the function gives other numbers when it runs once more."""
-        second = self.run_function(self.copies())
+        return self.again(self.copies(), "at its second call")
+
+    def again(self, copies: Any, when: str) -> Difference | None:
+        second = self.run_function(copies)
         if len(self.numbers(second)) != len(self.pairs):
-            return Difference(text="the function gives something else at its second call")
-        return first_difference(self.beside(second), other="at its second call")
+            return Difference(text=f"the function gives something else {when}")
+        return first_difference(self.beside(second), other=when)
 
     def after_another(self) -> Difference | None:
         """Where the function gives other numbers after a call with others, if it reads what it changes outside."""
         if not self.trace.reads_changes or self.trace.outside.is_again:
             return None
-        owner, *arguments = self.copies()
-        with contextlib.suppress(ArithmeticError, ValueError):
-            _, *others = self.moved(0.3).copies()
-            self.moved(0.3).run_function((owner, *others))
-        second = self.run_function((owner, *arguments))
-        return first_difference(self.beside(second), other="after a call with other numbers")
+        (owner, *arguments), other = self.copies(), self.moved(0.3)
+        try:
+            other.run_function((owner, *other.copies()[1:]))
+        except Exception as error:  # of numbers that the function is not for
+            if is_interruption(error):
+                raise
+        return self.again((owner, *arguments), "after a call with other numbers")
 
     def moved(self, distance: float) -> Comparison:
         """The same of numbers at a distance from these."""
@@ -310,7 +314,9 @@ class Comparison:
                 results, memories = other.run_tape()
                 _, *arguments = other.copies()
                 outcome = other.run_function((owner, *arguments))
-            except (GuardBroken, NotComparable, ArithmeticError, ValueError):
+            except Exception as error:  # of numbers that the function, or its trace, is not for
+                if is_interruption(error):
+                    raise
                 continue
             if other.pair(outcome, results, memories) is not None or first_difference(other.pairs) is not None:
                 return True
