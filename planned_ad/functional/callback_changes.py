@@ -20,7 +20,8 @@ from ..errors import PlannedADError, UnsupportedError
 from ..python.frames import user_frames
 from ..python.liveness import is_in_users_try
 from ..python.shadows import is_library, real_class
-from ..tracing.loops.state import Place, State, capture, write_locals
+from ..tracing.loops.places import Place, write_locals
+from ..tracing.loops.state import State, capture
 from ..tracing.record.lost_variables import Lost, read_lost
 from ..tracing.record.recorder import Recorder
 from ..tracing.record.storage import LIVE

@@ -35,9 +35,10 @@ from .hidden_state import iterator_over
 from .leaving_tests import follow_test
 from .lists_in_turn import take_turns
 from .place_names import place_names
+from .places import Key, Place, is_read_first, may_be_asked_for, place_in, write_state
 from .prefixes import Prefixes
 from .sides import Active, Node, Side
-from .state import Key, Place, State, capture, is_read_first, may_be_asked_for, place_in, write_state
+from .state import State, capture
 from .stored_forms import Array
 from .unnoticed_reads import unnoticed
 from .written_lists import lay_down
@@ -408,11 +409,8 @@ class Branches:
         """
         total, seen = State(frame=self.loop.frame), dict[int, Any]()
         for calls, frame in enumerate(reversed(frames)):
-            state = capture(frame, self.recorder.consumers.get(frame), seen)
-            total.values |= {
-                (-calls, kind, name) if calls and kind == "local" else (owner, kind, name): found
-                for (owner, kind, name), found in state.values.items()
-            }
+            state = capture(frame, self.recorder.consumers.get(frame), self.recorder.held, seen, calls)
+            total.values |= state.values
             total.join(state)
         return total
 

@@ -45,7 +45,8 @@ from .lists_in_turn import is_dead
 from .moving_lengths import NextLength, NextListLength
 from .none_or_value import PARTS, NoneOrValue
 from .object_copies import is_of_numbers, may_be_copied
-from .state import Place, State
+from .places import Place
+from .state import State
 from .stored_forms import KINDS, Array, Number
 from .traced_list import Segment, TracedList
 from .written_lists import written_alike

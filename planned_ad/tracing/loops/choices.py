@@ -20,7 +20,8 @@ from .form import HandedOn
 from .forms import Items, Nothing, Unchanged, joined
 from .held import has_places, is_alone, memory_of, taken_apart
 from .none_or_value import NoneOrValue
-from .state import Place, State
+from .places import Place
+from .state import State
 from .stored_forms import Array
 from .traced_list import TracedList
 

@@ -52,8 +52,8 @@ from .held import (
 )
 from .letters import CODE, Letters, all_texts, may_be_text
 from .none_or_value import PARTS, NoneOrValue, optional
+from .object_contents import attributes_held
 from .object_copies import note_copy
-from .state import attributes_held
 from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
 

@@ -18,7 +18,9 @@ from ..values.loop_index import LoopIndex
 from ..values.scalar_tracer import ScalarTracer
 from .letters import CODE, Letter, Letters
 from .none_or_value import PARTS, NoneOrValue
-from .state import Place, State, attributes_held, has_attributes, held_by_callers, named_slots
+from .object_contents import attributes_held, has_attributes, named_slots
+from .places import Place
+from .state import State, held_by_callers
 
 CONTAINERS = (list, dict)
 

@@ -81,6 +81,8 @@ class Identities:
         self.objects = tuple(objects)
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         return isinstance(other, Identities) and [*map(id, self.objects)] == [*map(id, other.objects)]
 
     __hash__ = None  # type: ignore[assignment]
@@ -95,6 +97,8 @@ class Order:
         self.keys = tuple(keys)
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         if not isinstance(other, Order):
             return False
         if [*map(id, self.keys)] == [*map(id, other.keys)]:

@@ -26,7 +26,7 @@ from ..record.lost_variables import Lost
 from ..record.scopes import ShortLoop
 from ..values.loop_index import index_of
 from .loops import LoopTrace
-from .state import write_locals
+from .places import write_locals
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder

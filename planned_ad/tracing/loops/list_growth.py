@@ -18,7 +18,7 @@ from .form import HandedOn
 from .forms import Count, Unchanged, joined, put_parts
 from .held import is_made_of_attributes, number_type
 from .object_copies import has_arrays_in_objects, note_copy, refuse_truths_in
-from .state import Key, Place
+from .places import Key, Place
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...python.liveness import is_live
 from .list_room import room_for
+from .places import Key, Place, write_state
 from .run_time_lists import RunTimeList
 from .settling import settles
-from .state import Key, Place, State, held_by_callers, write_state
+from .state import State, held_by_callers
 from .traced_list import TracedList
 
 if TYPE_CHECKING:

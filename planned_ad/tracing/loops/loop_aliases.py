@@ -10,7 +10,8 @@ from ..record.lost_variables import BEHIND
 from .carries import in_memory
 from .forms import Nothing
 from .held import same
-from .state import Key, Place, State
+from .places import Key, Place
+from .state import State
 
 if TYPE_CHECKING:
     from ..values.array_tracer import ArrayTracer

@@ -35,9 +35,10 @@ from .moving_lengths import has_even_length, place_for
 from .none_or_value import NoneOrValue
 from .passes import Comparison
 from .place_names import lasting_places
+from .places import Key, Place, was_assigned, write_state
 from .recorded_loop import WaysOut
 from .settling import settles
-from .state import Key, Place, State, capture, met_in_loop, was_assigned, write_state
+from .state import State, capture, met_in_loop
 from .traced_list import TracedList
 from .unnoticed_reads import unnoticed
 from .written_lists import lay_down
@@ -101,7 +102,7 @@ class LoopTrace:
         self.begin()
 
     def capture(self) -> State:
-        return capture(self.frame, self.recorder.consumers.get(self.frame))
+        return capture(self.frame, self.recorder.consumers.get(self.frame), self.recorder.held)
 
     @property
     def whole_trips(self) -> int:
@@ -117,6 +118,8 @@ class LoopTrace:
 
     def begin(self) -> None:
         recorder = self.recorder
+        if not self.depth:
+            recorder.held.clear()
         for carry in self.carries.values():
             if isinstance(carry, NextNumber):
                 carry.changed = False
@@ -349,6 +352,8 @@ class LoopTrace:
         for buffer, value in [*stores, *leaving.stores]:
             builder.store(place_for(buffer, value), value)
         self.end_body()
+        if not self.depth:
+            recorder.held.clear()
         body = tuple(recorder.scopes.leave(self.scope))
         recorder.scopes.absorb(self.scope)
         recorder.scopes.over.append(self.scope)

@@ -25,7 +25,8 @@ from ..record.traced import Traced, TracedArray
 from ..values.indexing import KEYS, Keys
 from ..values.operators import BINARY, Arithmetic
 from ..values.scalar_tracer import ScalarTracer
-from .state import Key, Place, capture, write_state
+from .places import Key, Place, write_state
+from .state import capture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from .state import Key, Place, State
+from .places import Key, Place
+from .state import State
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder

@@ -14,7 +14,8 @@ from ...python.frames import user_frames
 from .held import same
 from .hidden_state import Identities, is_iterator
 from .list_in_trace import is_traced_list
-from .state import State, capture, is_advanced, is_read_first, met_in_loop
+from .places import is_read_first
+from .state import State, capture, is_advanced, met_in_loop
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder

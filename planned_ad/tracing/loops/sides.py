@@ -16,7 +16,8 @@ from ..record.decisions import Calls, Site
 from ..record.scopes import Scope
 from .form import HandedOn
 from .place_names import PlaceNames
-from .state import Key, Place, State
+from .places import Key, Place
+from .state import State
 
 
 @dataclass

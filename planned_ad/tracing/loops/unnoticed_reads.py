@@ -18,7 +18,9 @@ from ..record.lost_variables import Lost
 from ..values.identity import asks
 from ..values.scalar_tracer import ScalarTracer
 from .held import taken_apart
-from .state import Place, State, has_attributes
+from .object_contents import has_attributes
+from .places import Place
+from .state import State
 
 SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR  # code whose frames may wait
 

@@ -110,6 +110,7 @@ class Recorder:
         self.caught: Any = None  # what remembers refusals that the function may catch
         self.left_behind = LeftBehind()
         self.identity: Any = None  # whether arguments are one object, where that is asked
+        self.held: dict[int, Any] = {}  # what objects around loops held when they were last looked at, by identity
         self.unchecked = ""  # why the function cannot run by itself, to be compared with its trace
         self._numbers, self._outcomes = dict[tuple[object, ...], Value](), dict[int, object]()
         self._known = KnownGuards(self.scopes.decisions.known)
