@@ -131,7 +131,7 @@ class ShadowGlobals(dict):
     The interpreter reads `__builtins__`, and `__name__` for class bodies, past any Python method: both are stored.
     """
 
-    __slots__ = ("asked", "builtins_read", "is_users", "lines", "namespace", "real")
+    __slots__ = ("asked", "builtins_read", "is_users", "line_tables", "lines", "namespace", "real")
 
     def __init__(self, namespace: Shadowing, real: dict[str, Any]):
         super().__init__(__builtins__=namespace.builtins, __name__=real.get("__name__"))
@@ -142,7 +142,8 @@ class ShadowGlobals(dict):
         name = real.get("__name__") or ""
         is_ours = name in TRACED_OURS
         self.is_users = not is_ours and not is_library(name, real.get("__file__"))  # whose lines errors name
-        self.lines: dict[tuple[int, int], tuple[types.CodeType, Any]] = {}  # the cache of `source.current_line`
+        self.lines: dict[tuple[int, int], tuple[types.CodeType, Any]] = {}  # the caches of `source.current_line`
+        self.line_tables: dict[int, Any] = {}
 
     def __missing__(self, name: str) -> object:
         if name in self.real:

@@ -1,5 +1,6 @@
 """Which line of the user's program an operation comes from."""
 
+import bisect
 import functools
 import linecache
 import os
@@ -40,6 +41,8 @@ class Line:
 
 
 UNKNOWN = Line(file="", number=0, function="")
+LONG = 2048  # bytes of a line table, all of which are gone through each time a frame is asked for its line
+LineTable = tuple[types.CodeType, tuple[int, ...], tuple[int | None, ...]]  # where lines begin, and which they are
 
 
 def current_line() -> Line:
@@ -57,7 +60,7 @@ def current_line() -> Line:
             key = (id(code), frame.f_lasti)
             entry = names.lines.get(key)
             if entry is None:
-                names.lines[key] = entry = (code, _line_of(frame))
+                names.lines[key] = entry = (code, _line_of(frame, names.line_tables))
             return entry[1]
         frame = frame.f_back
     return _nearest_outside_libraries(caller)
@@ -73,9 +76,18 @@ def _nearest_outside_libraries(frame: types.FrameType | None) -> Line:
     return UNKNOWN
 
 
-def _line_of(frame: types.FrameType) -> Line:
+def _line_of(frame: types.FrameType, tables: dict[int, LineTable] | None = None) -> Line:
+    """`tables` are those of long functions, by the identity of their code, each made when it is first asked for."""
     code = frame.f_code
-    return Line(file=code.co_filename, number=frame.f_lineno or 0, function=_function_name(code.co_qualname))
+    if tables is None or len(code.co_linetable) <= LONG:
+        number = frame.f_lineno
+    else:
+        if id(code) not in tables:
+            starts, _, numbers = zip(*code.co_lines())
+            tables[id(code)] = code, starts, numbers
+        _, starts, numbers = tables[id(code)]
+        number = numbers[bisect.bisect_right(starts, frame.f_lasti) - 1]
+    return Line(file=code.co_filename, number=number or 0, function=_function_name(code.co_qualname))
 
 
 @functools.lru_cache(maxsize=1024)
