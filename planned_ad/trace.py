@@ -318,7 +318,7 @@ def _namespace_of(recorder: Recorder) -> Namespace:
         outsiders(recorder),
         flow.on_integers.look_at,
         lambda code: rewritten(code, decisions.followed_in(code), bool(decisions.nones), decisions.items),
-        AddLoaded(found),
+        AddLoaded(recorder, found),
         traced_base(recorder),
     )
     namespace.recorder, recorder.namespace = recorder, namespace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.special as special
@@ -148,3 +149,50 @@ def test_means_of_numbers_of_very_different_size() -> None:
     x, h = np.array([1e-3, 2.0]), 1e-9
     slope = (special.agm(x[0] + h, x[1]) - special.agm(x[0] - h, x[1])) / (2 * h)
     np.testing.assert_allclose(plan.gradient(x)[0], slope, rtol=1e-6)
+
+
+REMOVABLE = {
+    "sinc": (np.sinc, lambda t: mpmath.sinc(mpmath.pi * t), (0.0, 1e-9, 1e-4, 0.2, 0.319, 0.5, -3.0)),
+    "diric of 3": (lambda x: special.diric(x, 3), lambda t: (1 + 2 * mpmath.cos(t)) / 3, (0.0, 1e-9, 0.3, 2.0, 6.0)),
+    "diric of 4": (
+        lambda x: special.diric(x, 4),
+        lambda t: (mpmath.cos(t / 2) + mpmath.cos(3 * t / 2)) / 2,
+        (0.0, 0.3, 2 * np.pi, 2 * np.pi + 1e-4, 4 * np.pi),
+    ),
+    "sici": (lambda x: special.sici(x)[0], mpmath.si, (0.0, 1e-9, 0.3, 0.999, 1.001, -3.0)),
+    "shichi": (lambda x: special.shichi(x)[0], mpmath.shi, (0.0, 1e-9, 0.3, 0.999, 1.001, -3.0)),
+    "gammainc": (
+        lambda x: special.gammainc(2.0, x),
+        lambda t: 1 - (1 + t) * mpmath.exp(-t),
+        (0.0, 1e-9, 0.3, 0.999, 1.001, 40.0),
+    ),
+    "gammainc of 200": (
+        lambda x: special.gammainc(200.0, x),
+        lambda t: mpmath.gammainc(200, 0, t, regularized=True),
+        (0.5, 190.0),
+    ),
+    "betainc": (
+        lambda x: special.betainc(2.0, 3.0, x),
+        lambda t: 6 * t**2 - 8 * t**3 + 3 * t**4,
+        (0.0, 1e-9, 0.3, 0.999, 1.0),
+    ),
+    "betainc of large ones": (
+        lambda x: special.betainc(40.0, 30.0, x),
+        lambda t: mpmath.betainc(40, 30, 0, t, regularized=True),
+        (0.3, 0.6),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REMOVABLE)
+def test_derivatives_of_every_order_where_a_formula_divides_by_zero(name: str) -> None:
+    function, reference, points = REMOVABLE[name]
+    derivatives = [function]
+    for _ in range(3):
+        derivatives.append(planned_ad.grad(derivatives[-1]))
+    with mpmath.workdps(50):
+        for x in points:
+            wanted = [float(mpmath.diff(reference, mpmath.mpf(x), order)) for order in range(4)]
+            found = [float(derivative(x)) for derivative in derivatives]
+            np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9, err_msg=f"at {x}")
+            assert float(planned_ad.hessian(function)(x)) == pytest.approx(wanted[2], rel=1e-9, abs=1e-9)

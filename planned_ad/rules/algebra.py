@@ -5,6 +5,8 @@ Adjoints are written with them, so that a row of the rule table reads as its for
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -167,3 +169,16 @@ def where(condition: Symbol, a: object, b: object) -> Symbol:
     assert isinstance(typed, Symbol)
     a, b = (s if isinstance(s, Symbol) else typed.constant(s) for s in (a, b))
     return condition.apply("where", a, b)
+
+
+def power_series(coefficients: Sequence[float], t: Any) -> Any:
+    """`coefficients[0] + coefficients[1] t + ...`, by Horner's rule."""
+    total = coefficients[-1]
+    for coefficient in coefficients[-2::-1]:
+        total = total * t + coefficient
+    return total
+
+
+def sinc_coefficients(sign: int) -> list[float]:
+    """Of `sin(a) / a` in powers of `a**2`, with sign 1 of `sinh(a) / a`: enough for `abs(a) < 1`, derivatives too."""
+    return [sign**k / math.factorial(2 * k + 1) for k in range(13)]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from .algebra import Symbol, exp, log, sqrt, where
+from .algebra import Symbol, exp, log, power, sqrt, where
 from .rows import row
 from .shape_parameters import betainc_by_parameters, gammainc_by_parameter, stdtr_by_freedom
 
@@ -41,7 +41,11 @@ def xlogy(a: Symbol, b: Symbol) -> Symbol:
 
 
 def gamma_density(a: Symbol, x: Symbol) -> Symbol:
-    return exp(xlogy(a - 1, x) - x - a.apply("gammaln"))
+    """`x**(a - 1) exp(-x) / gamma(a)`, as a power below 1, which has derivatives at 0; else by logarithms."""
+    below = x < 1
+    low, high = where(below, x, 1), where(below, 1, x)
+    rate = exp(xlogy(a - 1, high) - high - a.apply("gammaln"))
+    return where(below, power(low, a - 1) * exp(-low) * a.apply("rgamma"), rate)
 
 
 POSITIVE = ((0.6, 4), (0.5, 4))
@@ -95,10 +99,16 @@ row(
 
 
 # Of the beta distribution (DLMF 8.17.1), and the inverses.
+MOST_BY_POWERS = 64  # the sum of the parameters: their powers are far from the smallest numbers there are
 
 
 def beta_density(a: Symbol, b: Symbol, x: Symbol) -> Symbol:
-    return exp(xlogy(a - 1, x) + times_log1p(b - 1, -x) - a.apply("betaln", b))
+    """`x**(a - 1) (1 - x)**(b - 1) / beta(a, b)`, of small parameters by powers, which have derivatives at the ends."""
+    small = a + b < MOST_BY_POWERS
+    inside = where(small, 0.5, x)
+    rate = exp(xlogy(a - 1, inside) + times_log1p(b - 1, -inside) - a.apply("betaln", b))
+    low, first, second = where(small, x, 0.5), where(small, a, 1), where(small, b, 1)
+    return where(small, power(low, first - 1) * power(1 - low, second - 1) / first.apply("beta", second), rate)
 
 
 def times_log1p(a: Symbol, b: Symbol) -> Symbol:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from .algebra import Symbol, cos, cosh, exp, power, sin, sinh, sqrt, where
+from .algebra import Symbol, cos, cosh, exp, power, power_series, sin, sinc_coefficients, sinh, sqrt, where
 from .integrals import DLMF, SHAPE, in_double
 from .rows import row
 
@@ -27,13 +27,13 @@ def output_of(function: np.ufunc, number: int) -> Callable[..., np.ndarray]:
 # Integrals from 0 whose integrand is elementary, DLMF 6.2 and 7.2.
 
 
-def sinc_like(function: Callable[[Symbol], Symbol]) -> Callable[[Symbol, Symbol, Symbol], Symbol]:
-    """`function(a) / a`, 1 at 0."""
+def sinc_like(function: Callable[[Symbol], Symbol], sign: int) -> Callable[[Symbol, Symbol, Symbol], Symbol]:
+    """`function(a) / a`; near 0 its power series, of which the derivatives are right there too."""
 
     def adjoint(ct: Symbol, y: Symbol, a: Symbol) -> Symbol:
-        zero = a.equals(0)
-        nonzero = where(zero, 1, a)
-        return ct * where(zero, 1, function(nonzero) / nonzero)
+        near = a * a < 1
+        inside, outside = where(near, a, 0), where(near, 1, a)
+        return ct * where(near, power_series(sinc_coefficients(sign), inside * inside), function(outside) / outside)
 
     return adjoint
 
@@ -55,9 +55,9 @@ def several_part(name: str, adjoints: tuple, needs: tuple[str, ...], section: st
 ABOVE_ZERO = ((0.3, 3),)
 several_part("fresnel_s", (lambda ct, y, a: ct * sin(math.pi / 2 * (a * a)),), ("a",), "7.2.E8")
 several_part("fresnel_c", (lambda ct, y, a: ct * cos(math.pi / 2 * (a * a)),), ("a",), "7.2.E7")
-several_part("sici_s", (sinc_like(sin),), ("a",), "6.2.E9")
+several_part("sici_s", (sinc_like(sin, -1),), ("a",), "6.2.E9")
 several_part("sici_c", (lambda ct, y, a: ct * (cos(a) / a),), ("a",), "6.2.E11", samples=ABOVE_ZERO, poles="a")
-several_part("shichi_s", (sinc_like(sinh),), ("a",), "6.2.E15")
+several_part("shichi_s", (sinc_like(sinh, 1),), ("a",), "6.2.E15")
 several_part("shichi_c", (lambda ct, y, a: ct * (cosh(a) / a),), ("a",), "6.2.E16", samples=ABOVE_ZERO, poles="a")
 
 # Airy's equation, DLMF 9.2.1: w'' = a w.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+from ...rules.algebra import power_series, sinc_coefficients
 from ...tape.tape import Value
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
@@ -23,6 +24,7 @@ from .support import (
     geometry,
     refuse,
     reshape,
+    without_derivative,
 )
 
 
@@ -66,12 +68,17 @@ def nan_to_num(recorder, x, copy=True, nan=0.0, posinf=None, neginf=None):
 
 @implements(np.sinc)
 def sinc(recorder, x):
-    """`sin(pi x) / (pi x)`, and 1 at 0, by way of a number too small to matter."""
+    """`sin(pi x) / (pi x)`, and 1 at 0, by way of a number too small to matter; near 0 by its series."""
     x = asarray(recorder, x)
     if x.dtype.kind != "f":
         x = x.astype(np.float64)
-    y = np.pi * np.where(x == 0, np.asarray(1.0e-20, x.dtype), x)
-    return np.sin(y) / y
+    y = np.pi * x
+    near = np.abs(y) < 1
+    plain = without_derivative(recorder, np.where(x == 0, np.asarray(np.pi * 1.0e-20, x.dtype), y))
+    angle = np.where(near, plain, y)
+    ratio, inside = np.sin(angle) / angle, np.where(near, y, np.zeros((), x.dtype))
+    series = power_series(sinc_coefficients(-1), inside * inside)
+    return np.where(near, series + without_derivative(recorder, ratio - series), ratio)
 
 
 @implements(np.isposinf)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ...rules.algebra import power_series, sinc_coefficients
 from ..record.dispatch import FUNCTIONS, implements
 from ..record.promotion import operand, resolved
 from ..record.recorder import Recorder
 from .special import known_order
-from .support import asarray, deliver, unsupported
+from .support import asarray, deliver, unsupported, without_derivative
 
 DEGREE = math.pi / 180
 
@@ -285,14 +286,20 @@ spherical("spherical_kn", special.kv, 1.0, (-1.0, -1.0), math.inf)
 
 @implements(special.diric)
 def diric(recorder: Recorder, x: Any, n: Any) -> Any:
-    """`sin(n x / 2) / (n sin(x / 2))`, at multiples of 2 pi its limit."""
+    """`sin(n x / 2) / (n sin(x / 2))`, at multiples of 2 pi its limit; near them with the slopes of both series."""
     n = known_order(recorder, "scipy.special.diric", n, 1)
     x = asarray(recorder, x)
     below = np.sin(0.5 * x)
     flat = np.abs(below) < 1e-7
     turns = np.rint(x / (2 * math.pi))
     limit = np.where(turns % 2 == 0, 1.0, (-1.0) ** (n - 1))
-    return np.where(flat, limit, np.sin(0.5 * n * x) / (n * np.where(flat, 1, below)))[()]
+    rest = x - turns * (2 * math.pi)
+    near = np.abs(0.5 * n * rest) < 1
+    half, coefficients = np.where(near, 0.5 * rest, 0.0), sinc_coefficients(-1)
+    series = limit * (power_series(coefficients, (n * half) ** 2) / power_series(coefficients, half**2))
+    angle = np.where(near, without_derivative(recorder, x), x)
+    ratio = np.where(flat, limit, np.sin(0.5 * n * angle) / (n * np.where(flat, 1, np.sin(0.5 * angle))))
+    return np.where(near, series + without_derivative(recorder, ratio - series), ratio)[()]
 
 
 @implements(special.legendre_p)

@@ -168,3 +168,10 @@ def is_few_numbers(recorder: Recorder, a: Any) -> bool:
     traced = [number for number in a if recorder.is_scalar(number)]
     known = [number for number in a if type(number) in (float, int, np.float64)]
     return bool(traced) and len(traced) + len(known) == len(a) and all(v.dtype == FLOAT for v in traced)
+
+
+def without_derivative(recorder: Recorder, array: Any) -> Any:
+    """As a constant to derivatives."""
+    if recorder.is_concrete(array):
+        return array
+    return recorder.array(recorder.apply("stop_gradient", recorder.value_of(array)))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...tape.tape import Apply, Constant, Load, Operation, Value
+from ..numpy_functions.support import without_derivative
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -84,10 +85,3 @@ def both_sides(
     change = np.where(np.isfinite(other), other - without_derivative(recorder, other), 0.0)
     along = np.where(is_equal, without_derivative(recorder, limit) + change, limit)
     return (along, other) if tested.is_equal else (other, along)
-
-
-def without_derivative(recorder: Recorder, array: Any) -> Any:
-    """As a constant to derivatives."""
-    if recorder.is_concrete(array):
-        return array
-    return recorder.array(recorder.apply("stop_gradient", recorder.value_of(array)))

@@ -50,13 +50,14 @@ from .stand_ins import identity_replacements, in_place_of, kind_of, ndarray, wit
 from .statistics_functions import statistics_replacements
 from .ufunc_stand_ins import ufunc_stand_in, ufuncs_of_functions
 
+OF_LOADED_MODULES = (library_replacements, statistics_replacements)
+
 
 def replacements(recorder: Recorder) -> MadeLater:
     """From `id(real)` to what traced code sees instead: NumPy's functions, `math`, built-ins."""
     register_loaded()
     made = (
-        library_replacements,
-        statistics_replacements,
+        *OF_LOADED_MODULES,
         error_replacements,
         builtin_replacements,
         sorting_replacements,
@@ -93,13 +94,19 @@ def _made_later(implemented: int) -> dict[int, Later]:
 
 
 class AddLoaded:
-    """Adds to what `replacements` has given that for modules of SciPy which were imported since, by any thread."""
+    """Adds to what `replacements` has given that for modules which were imported since, by any thread."""
 
-    def __init__(self, found: dict[int, Any]) -> None:
-        self.found, self.count = found, len(FUNCTIONS)
+    def __init__(self, recorder: Recorder, found: dict[int, Any]) -> None:
+        self.recorder, self.found = recorder, found
+        self.count, self.modules = len(FUNCTIONS), len(sys.modules)
 
     def __call__(self) -> None:
         register_loaded()
+        if len(sys.modules) != self.modules:
+            self.modules = len(sys.modules)
+            for group in OF_LOADED_MODULES:
+                for key, item in group(self.recorder).items():
+                    self.found.setdefault(key, item)
         if len(FUNCTIONS) != self.count:
             self.count = len(FUNCTIONS)
             for key, function in _numpy_functions(self.count).items():
