@@ -11,9 +11,10 @@ import scipy.linalg
 import scipy.optimize
 import scipy.signal
 import scipy.stats
+from numpy.polynomial import Chebyshev, Polynomial
 
 import planned_ad
-from planned_ad.errors import PlannedADError
+from planned_ad.errors import PlannedADError, UnsupportedError
 from planned_ad.trace import trace
 from tests.tracing_oracle import check
 from tests.verdicts import examine
@@ -44,6 +45,10 @@ FUNCTIONS = {
     "polymul": lambda x: np.polymul(x, x[:3]),
     "polyadd": lambda x: np.polyadd(x, x[:4]),
     "poly1d": lambda x: np.poly1d(x)(2.0),
+    "polyder of a poly1d": lambda x: np.polyder(np.poly1d(x))(1.5),
+    "polyint of a poly1d": lambda x: np.polyint(np.poly1d(x), 2)(0.5),
+    "polymul of a poly1d": lambda x: np.polymul(np.poly1d(x), x[:3])(0.5),
+    "polydiv of a poly1d": lambda x: np.polydiv(np.poly1d(x), [1.0, 2.0])[0](0.5),
     "polyval": lambda x: np.polynomial.polynomial.polyval(x, np.array([1.0, 2, 3])),
     "chebval": lambda x: np.polynomial.chebyshev.chebval(x, np.array([1.0, 2, 3])),
     "Polynomial": lambda x: np.polynomial.Polynomial(np.array([1.0, 2, 3]))(x),
@@ -69,6 +74,36 @@ def placed(x):
 @pytest.mark.parametrize("name", [*FUNCTIONS, "place"])
 def test_as_the_function_itself(name):
     check(placed if name == "place" else FUNCTIONS[name], X)
+
+
+OF_COEFFICIENTS = {
+    "product": lambda c: (Polynomial(c) * Polynomial(c))(0.7),
+    "sum": lambda c: (Polynomial(c) + Polynomial([1.0, 2.0]))(0.7),
+    "of Chebyshev": lambda c: (Chebyshev(c) * Chebyshev(c))(0.3),
+    "division": lambda c: divmod(Polynomial(c), Polynomial([1.0, 2.0]))[0](0.3),
+}
+
+
+@pytest.mark.parametrize("name", OF_COEFFICIENTS)
+def test_coefficients_that_are_zero_by_chance(name):
+    """NumPy drops them: the value is the same, and a derivative by them would be missing."""
+    f, c = OF_COEFFICIENTS[name], np.array([1.0, 2.0, 3.0])
+    plan = planned_ad.compile(f, c)
+    step = 1e-6
+    slopes = [(f(c + step * e) - f(c - step * e)) / (2 * step) for e in np.eye(3)]
+    np.testing.assert_allclose(plan.gradient(c), slopes, rtol=1e-7, atol=1e-9)
+    zero = np.array([1.0, 2.0, 0.0])
+    np.testing.assert_allclose(plan(zero), f(zero), rtol=1e-14)
+    with pytest.raises(UnsupportedError, match=r"test_library_code.py:\d+.*zeros at an end are dropped.*polyval"):
+        plan.gradient(zero)
+
+
+def test_coefficients_that_are_zero_in_the_program():
+    def f(c):
+        product = Polynomial([c[0], c[1], 0.0]) * Polynomial([1.0, c[0], 0.0, 0.0])
+        return product(0.5) * product.degree() + np.poly1d([0.0, c[0], c[1]])(0.5) * len(product.coef)
+
+    check(f, np.array([1.3, 0.7]))
 
 
 def oscillator(x):

@@ -42,6 +42,7 @@ from ..rules.table import RULES
 from ..tape.builder import TapeBuilder, rebuilt, written_anew
 from ..tape.tape import Apply, Branch, Constant, Guard, IndexValue, Load, Loop, Operation, Scatter, Store, Tape, Value
 
+FEW = 16  # elements of memory that are known one by one
 FOLD_LIMIT = 1 << 16  # elements: larger constants are computed at run time rather than stored
 
 
@@ -196,8 +197,13 @@ class _Rewrite:
         contents.forget(op.region)
         self.keep(op if value is op.value else replace(op, value=value))
         buffer = self.builder.buffers[op.region.buffer]
-        if not op.accumulate and value.shape == op.region.shape and value.dtype == buffer.dtype:
-            contents.put(op.region.view, value)
+        if not op.accumulate and value.dtype == buffer.dtype:
+            if value.shape == op.region.shape:
+                contents.put(op.region.view, value)
+            elif value.shape == () and is_fixed(op.region.view) and op.region.view.size <= FEW:
+                for place in np.ndindex(*op.region.view.shape):  # each stays, where others are written to
+                    offset = op.region.view.offset + sum(k * by for k, by in zip(place, op.region.view.strides))
+                    contents.put(View(offset, (), ()), value)
 
     def accumulating(self, op: Scatter) -> Scatter:
         """`a[i] = a[i] + b` at one run-time index as `a[i] += b`, of which nothing has to be known of `a`."""

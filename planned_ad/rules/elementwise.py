@@ -363,3 +363,8 @@ row("cut", lambda a: a, (lambda ct, y, a: ct,), ("",), kinds=ANY)  # where a der
 # The same number again, as what no other computation is found to be equal to: for computing things a second time.
 row("again", lambda a: a, (lambda ct, y, a: ct,), ("",), kinds=ANY)
 row("stop_gradient", lambda a: a, (None,), ("",), kinds=ANY)
+DROPPED = (
+    "zeros at an end are dropped, whatever their derivatives; evaluate and multiply polynomials with np.polyval or "
+    "numpy.polynomial.polynomial.polyval and np.convolve, or make the zeros constants (planned_ad.Const)"
+)
+row("trim_zeros", lambda a: a, (None,), ("",), kinds=ANY, refused=DROPPED)  # of what is dropped, as a sum with the rest

@@ -461,6 +461,7 @@ SPECIAL: dict[str, Callable[..., ir.Value]] = {
     "again": _identity,
     "cut": _identity,
     "stop_gradient": _identity,
+    "trim_zeros": _identity,
     "wrap_index": _wrap_index,
     "left_shift": _shift("left"),
     "right_shift": _shift("right"),

@@ -209,7 +209,26 @@ def trim_zeros(recorder, filt, trim="fb", axis=None):
         first += 1
     while "b" in trim.lower() and last > first and filt[last - 1] == 0:
         last -= 1
-    return filt[first:last]
+    return _without_zeros(recorder, filt, first, last)
+
+
+@implements(np.polynomial.polyutils.trimseq)
+def trimseq(recorder, seq):
+    """As `trim_zeros` at the end; one is left."""
+    last = len(seq)
+    while last > 1 and seq[last - 1] == 0:
+        last -= 1
+    return _without_zeros(recorder, seq, 0, last)
+
+
+def _without_zeros(recorder, array, first, last):
+    """A part of an array, the rest of which is zero and known to be dropped."""
+    kept = array[first:last]
+    if not recorder.is_array(array) or array.dtype.kind != "f" or not len(kept):
+        return kept
+    for k in (*range(first), *range(last, len(array))):  # one by one: many are constants, as is seen then
+        kept = kept + recorder.array(recorder.apply("trim_zeros", recorder.value_of(array[k])))
+    return kept
 
 
 @implements(np.putmask)

@@ -142,7 +142,12 @@ def _sequence_in_place_of(recorder: Recorder, real: Any) -> object:
 def _tracing(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, recorded where an argument is traced; its arrays as traced arrays whose numbers are known."""
 
+    is_python = function not in FUNCTIONS and isinstance(getattr(function, "_implementation", None), types.FunctionType)
+
     def traced(*args, **kwargs):
+        if is_python and any(_is_like_array(arg) and not _dispatches((arg,)) for arg in args):
+            recorder.mark()
+            return recorder.call_python(function, args, kwargs)  # which asks what it is: a `poly1d`, say
         args = tuple(map(_given, args))
         kwargs = {name: decided(arg) for name, arg in kwargs.items()}
         if has_list((*args, *kwargs.values())):
