@@ -104,6 +104,47 @@ def test_a_stiff_problem(method: str, options: dict[str, float], rtol: float) ->
         np.testing.assert_allclose(plan.gradient(rates) @ direction, differences(exactly, rates, direction), rtol=rtol)
 
 
+def van_der_pol(p: Any, by_odeint: bool) -> Any:
+    def rates(t: Any, y: Any) -> Any:
+        return [y[1], p[0] * (1 - y[0] ** 2) * y[1] - y[0]]
+
+    if by_odeint:
+        return odeint(rates, p[1:], [0.0, 0.4, 2.0], tfirst=True, rtol=1e-9, atol=1e-9)[1:, 0]
+    return solve_ivp(rates, (0.0, 2.0), p[1:], "LSODA", [0.4, 2.0], rtol=1e-9, atol=1e-9).y[0]
+
+
+@pytest.mark.parametrize("by_odeint", sweep([True, False], slice(1)))
+def test_equations_that_are_stiff_for_some_numbers(by_odeint: bool) -> None:
+    """The derivative is that of an explicit method where SciPy has found none to be stiff."""
+    begin, weights = np.array([1.5, 1.9, 0.3]), np.array([1.0, -2.0])
+    plan = planned_ad.compile(lambda p: van_der_pol(p, by_odeint) @ weights, (begin,))
+    direction = np.array([1.0, 0.2, -0.3])
+
+    def exactly(p: Any) -> Any:
+        def rates(t: Any, y: Any) -> Any:
+            return [y[1], p[0] * (1 - y[0] ** 2) * y[1] - y[0]]
+
+        return solve_ivp(rates, (0.0, 2.0), p[1:], "Radau", [0.4, 2.0], rtol=1e-11, atol=1e-12).y[0] @ weights
+
+    for rate, variants in ((3.0, 1), (500.0, 2), (1.5, 2)):
+        at = np.array([rate, 1.9, 0.3])
+        np.testing.assert_allclose(plan(at), van_der_pol(at, by_odeint) @ weights, rtol=1e-13)
+        np.testing.assert_allclose(plan.gradient(at) @ direction, differences(exactly, at, direction), rtol=1e-4)
+        assert len(plan._variants) == variants
+
+
+def test_an_explicit_method_that_comes_to_another_solution(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+    monkeypatch.setattr(initial_values, "LOOSE", 0.0)
+    filled = initial_values.ToldSteps.filled
+    monkeypatch.setattr(initial_values.ToldSteps, "filled", lambda *given: (told.append(1), filled(*given))[1])
+    at, direction = np.array([1.5, 1.9, 0.3]), np.array([1.0, 0.2, -0.3])
+    plan = planned_ad.compile(lambda p: np.sum(van_der_pol(p, True)), (at,))
+    expected = differences(lambda p: np.sum(van_der_pol(p, True)), at, direction)
+    np.testing.assert_allclose(plan.gradient(at) @ direction, expected, rtol=1e-4)
+    assert told, "else it was the explicit method"
+
+
 def test_second_derivatives() -> None:
     plan = planned_ad.compile(lambda p: np.sum(by(p, "BDF", t_eval=TIMES).y ** 2), (P,))
     direction = P * [1.0, -1.0, 0.5, 2.0]

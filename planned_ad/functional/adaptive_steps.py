@@ -84,7 +84,8 @@ def check_problem(t0: Any, t_bound: Any, y0: Any, t_eval: Any, atol: Any, max_st
 def solution(problem: Problem) -> dict[str, Any]:
     """Times `t` and the solution `y` there; how many evaluations `nfev`, the `status`, and what is asked for besides.
 
-    Of each event there is what it has `met_at`: rows of the time and the state. `sol` is the solution at
+    Of given times there is also the solution `at_times`, (times, n), all of which an end by an event may not reach. Of
+    each event there is what it has `met_at`: rows of the time and the state. `sol` is the solution at
     any time, where it is to be dense.
     """
     method, events, held = problem.method, problem.events, problem.held
@@ -168,4 +169,4 @@ def solution(problem: Problem) -> dict[str, Any]:
     if t_eval is None:
         ends = np.array(steps)
         return told | {"t": ends[:, 0], "y": ends[:, 1:].T}
-    return told | {"t": t_eval[:count], "y": found[:count].T}
+    return told | {"t": t_eval[:count], "y": found[:count].T, "at_times": found}

@@ -1,9 +1,10 @@
 """SciPy's solvers of initial value problems in traced functions: `solve_ivp` and `odeint`.
 
 The explicit methods are traced, as one loop over their steps (`adaptive_steps`). The values of the implicit ones, of
-LSODA and of `odeint` are by SciPy itself, when the plan runs; the derivative is that of an implicit Runge-Kutta method
-with SciPy's steps (`implicit_steps`), or for large systems that LSODA solves, of an explicit one with as many steps as
-give the same numbers.
+LSODA and of `odeint` are by SciPy itself, when the plan runs. Where `odeint` has found the equations not to be stiff,
+the derivative is that of an explicit method with the same tolerances; else of an implicit Runge-Kutta method with
+SciPy's steps (`implicit_steps`), or for large systems that LSODA solves, of an explicit one with as many steps as give
+the same numbers.
 """
 
 from __future__ import annotations
@@ -29,14 +30,18 @@ from .tableaus import tableau_of
 
 EXPLICIT = ("RK45", "RK23", "DOP853")
 IMPLICIT = ("Radau", "BDF")
+OF_STIFF_EQUATIONS = 2  # among the methods that `odeint` tells: backward differentiation
+FINE = 1e-9  # a relative tolerance below which a method of high order takes much fewer steps
 TIGHT = 1e-5  # a relative tolerance below which steps are held
 MOST_NUMBERS = 1 << 22  # that SciPy's steps are told in
 MOST_STEPS = 1 << 14
 NAMES_OF_LSODA = {"rtol": "rtol", "atol": "atol", "h0": "first_step", "hmax": "max_step", "hmin": "min_step"}
 TOLERANCES = {"rtol": 1.49012e-8, "atol": 1.49012e-8}  # of `odeint`
+TOLERANCES_OF_LSODA = {"rtol": 1e-3, "atol": 1e-6}  # in `solve_ivp`
 LARGE = 32  # equations, from which on those that are not stiff are better left to an explicit method
 LEAST_RTOL = 100 * np.finfo(float).eps  # as SciPy has it
 MOST_RUNGE_KUTTA_STEPS = 1 << 16
+LOOSE = 1e3  # tolerances of a step, that two solutions may be apart after many
 AGREES = 1e-5  # SciPy's solution and that of the Runge-Kutta method, relative to the largest number
 CONVERGED = 1e-9  # that method with some steps and with twice as many
 
@@ -111,6 +116,18 @@ def solve_ivp(
     args = options.pop("args", ())
     ends = tuple(recorder.namespace.builtins["float"](t) for t in t_span)
     t_eval = None if t_eval is None else recorder.array(recorder.value_of(t_eval, np.float64))
+    if method == "LSODA" and t_eval is not None:
+        count = t_eval.shape[0]
+        given = fun, ends, start, t_eval, args, options
+        told = by_scipy(recorder, name, solved_by_lsoda, given, count * start.size + 3)
+        y = told[:-3].reshape(start.size, count)
+        if told[-2] == 0:  # no Jacobian: not stiff
+            traced, *counts = recorder.namespace.function(fun), *map(recorder.integer, told[-3:])
+            tolerances = TOLERANCES_OF_LSODA | {name: options[name] for name in TOLERANCES if name in options}
+            most = options.get("max_step", np.inf)
+            found = with_explicit_derivative(recorder, y.T, traced, args, ends, start, t_eval, most, **tolerances)
+            if found is not None:
+                return solution_known(recorder, name, t_eval, found.T, *counts)
 
     def solve(told: ToldSteps, fun: Any, t_span: Any, y0: Any, t_eval: Any, args: Any, options: Any) -> np.ndarray:
         found = scipys_solution(fun, t_span, y0, method, t_eval, args, options)
@@ -121,10 +138,25 @@ def solve_ivp(
     given = fun, ends, start, t_eval, args, options
     times, y, counts = along_steps(recorder, name, solve, given, fun, args, ends, start, t_eval)
     _, evaluations, jacobians, factors = counts
+    return solution_known(recorder, name, times, y, evaluations, jacobians, factors)
+
+
+def solution_known(recorder: Recorder, name: str, t: Any, y: Any, nfev: Any, njev: Any, nlu: Any) -> WhatIsKnown:
+    """What `solve_ivp` has to say that has gone all its way."""
     return WhatIsKnown(
-        recorder, name, t=times, y=y, sol=None, t_events=None, y_events=None, nfev=evaluations, njev=jacobians,
-        nlu=factors, status=0, success=True, message=adaptive_steps.REACHED,
+        recorder, name, t=t, y=y, sol=None, t_events=None, y_events=None, nfev=nfev, njev=njev, nlu=nlu, status=0,
+        success=True, message=adaptive_steps.REACHED,
     )  # fmt: skip
+
+
+def solved_by_lsoda(fun: Any, t_span: Any, y0: Any, t_eval: Any, args: Any, options: Any) -> np.ndarray:
+    """The solution at these times, and how many evaluations, Jacobians and factorisations it took."""
+    import scipy.integrate
+
+    found = scipy.integrate.solve_ivp(fun, t_span, y0, "LSODA", t_eval, args=tuple(args) or None, **options)
+    if found.status != 0 or len(found.t) != len(t_eval):
+        raise ValueError(f"scipy.integrate.solve_ivp: {found.message}")
+    return np.array([*found.y.ravel(), found.nfev, found.njev, found.nlu])
 
 
 def scipys_solution(fun: Any, t_span: Any, y0: Any, method: str, t_eval: Any, args: Any, options: Any) -> Any:
@@ -291,11 +323,7 @@ def by_lsoda(recorder: Recorder, name: str, fun: Any, t_span: Any, y0: Any, t_ev
     t = np.concatenate([np.reshape(first, (1,)), times])
     solution = recorder.namespace.function(control._runge_kutta)(slope, start, t, steps.__index__())[1:].T
     y = found[:-4].reshape(start.size, count) + (solution - held(recorder, solution))
-    nfev, njev, nlu = counts
-    return WhatIsKnown(
-        recorder, name, t=times, y=y, sol=None, t_events=None, y_events=None, nfev=nfev, njev=njev, nlu=nlu, status=0,
-        success=True, message=adaptive_steps.REACHED,
-    )  # fmt: skip
+    return solution_known(recorder, name, times, y, *counts)
 
 
 @calls("scipy.integrate", "odeint")
@@ -323,9 +351,55 @@ def odeint(recorder: Recorder, name: str, func: Any, y0: Any, t: Any, args: Any 
         fun = func if times_first else lambda t, y, *args: func(y, t, *args)
         return told.filled(scipys_solution(fun, (t[0], t[-1]), np.atleast_1d(y0), "LSODA", None, args, own), y.T)
 
-    ends = times[0], times[-1]
-    given = func, y0, t, args, options
+    given, ends = (func, y0, t, args, options), (times[0], times[-1])
+    found = by_scipy(recorder, name, solved_by_odeint, given, count * start.size + 1)
+    if found[-1] == 0:  # not stiff
+        tolerances = TOLERANCES | {name: options[name] for name in TOLERANCES if name in options}
+        y, most = found[:-1].reshape(count, start.size), options.get("hmax", np.inf)
+        solution = with_explicit_derivative(recorder, y, slope, args, ends, start, times, most, **tolerances)
+        if solution is not None:
+            return solution
     return along_steps(recorder, name, solve, given, slope, args, ends, start, times)[1].T
+
+
+def solved_by_odeint(func: Any, y0: Any, t: Any, args: Any, options: Any) -> np.ndarray:
+    """The solution, and whether it took a method for stiff equations."""
+    import scipy.integrate
+
+    y, told = scipy.integrate.odeint(func, y0, t, args=args, **options, full_output=True)
+    return np.append(y.ravel(), np.any(told["mused"] == OF_STIFF_EQUATIONS))
+
+
+def with_explicit_derivative(
+    recorder: Recorder,
+    y: Any,
+    slope: Any,
+    args: Any,
+    ends: Any,
+    y0: Any,
+    times: Any,
+    max_step: Any,
+    rtol: Any,
+    atol: Any,
+) -> Any:
+    """The solution `y` at some times between the ends, (times, n), with the derivative of an explicit method's steps.
+
+    None where that does not come to the same solution (a guard).
+    """
+    import scipy.integrate
+
+    rtol = np.maximum(rtol, LEAST_RTOL)
+    is_fine = recorder.is_concrete(rtol) and bool(np.any(np.asarray(recorder.plain(rtol)) < FINE))
+    method = tableau_of(scipy.integrate.DOP853 if is_fine else scipy.integrate.RK45)
+    is_held = recorder.is_concrete(rtol) and bool(np.all(np.asarray(recorder.plain(rtol)) < TIGHT))
+    problem = adaptive_steps.Problem(
+        slope, tuple(args), *ends, y0, method, times, rtol, atol, max_step, None, held=is_held
+    )
+    with checked_still(recorder):
+        told = recorder.namespace.function(adaptive_steps.solution)(problem)
+    solution = told["at_times"]
+    off = np.abs(solution - y) > LOOSE * (atol + rtol * np.max(np.abs(y), axis=0))
+    return None if np.logical_or(told["is_too_small"], np.any(off)) else y + (solution - held(recorder, solution))
 
 
 def by_runge_kutta(recorder: Recorder, name: str, func: Any, y0: Any, t: Any, args: tuple, options: Any) -> Any:

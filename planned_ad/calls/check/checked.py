@@ -31,6 +31,7 @@ from ...trace import ArgumentLeaf, Trace, trace
 from ...tracing.record.decisions import Unrolled
 from ...tracing.replacements.results import with_plain_lists
 from .comparison import Difference, Pair, first_difference, jumps_elsewhere, noise_of, precision_of, rounded, same_bits
+from .muted import without_warnings
 from .other_inputs import ANYWAY, MOST_MISSES, MOST_RUNS, has_branches, hides, may_vary, other_inputs
 from .returned import rebound_value, rebuild
 from .time_limit import within
@@ -195,7 +196,8 @@ class Comparison:
         assert self.interpreter is not None
         before = self.interpreter.known_ways()
         try:
-            done, _ = within(seconds, self.run_tape)
+            with without_warnings():
+                done, _ = within(seconds, self.run_tape)
         except Exception as error:  # there is no comparing such inputs
             if is_interruption(error):
                 raise
