@@ -45,6 +45,7 @@ HANDLERS: dict[type, Handler] = {}
 
 
 # What makes stand-ins for objects of libraries, `(recorder, object, name)`; None for what it does not know.
+MADE_HERE = "(made here)"  # the name of what a function of a library has made of known numbers
 STAND_INS: list[Callable[[Any, Any, str], object | None]] = []
 
 

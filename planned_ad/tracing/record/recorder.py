@@ -27,7 +27,7 @@ from ...tape.tape import Buffer, Value, walk
 from .aliases import Copies
 from .builder import RecordingBuilder
 from .decisions import Decisions, Restart, Site
-from .dispatch import FUNCTIONS, WRITING, handler_of, standing_in
+from .dispatch import FUNCTIONS, MADE_HERE, WRITING, handler_of, standing_in
 from .example import ExampleRun
 from .known_guards import KnownGuards
 from .left_behind import LeftBehind
@@ -411,7 +411,7 @@ class Recorder:
             return kind(self.adopt(item, sources) for item in result)
         if isinstance(result, tuple) and hasattr(result, "_fields"):
             return kind(*(self.adopt(item, sources) for item in result))
-        made = standing_in(self, result)
+        made = standing_in(self, result, MADE_HERE)
         return result if made is None else made
 
     def _arrays_in(self, items: Iterable[Any]) -> Iterator[Any]:

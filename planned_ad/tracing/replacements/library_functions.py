@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import PlannedADError
 from ...python.complex_parts import is_complex_array
-from ..record.dispatch import standing_in
+from ..record.dispatch import MADE_HERE, standing_in
 from ..record.promotion import KINDS
 from ..record.recorder import Recorder
 from ..record.traced import TracedArray, owning
@@ -98,7 +98,7 @@ def adopted(recorder: Recorder, result: Any) -> Any:
     if type(result) is tuple or type(result) is list:
         return type(result)(adopted(recorder, item) for item in result)
     if type(result) is not np.ndarray or (result.dtype not in KINDS and not is_complex_array(result)):
-        made = standing_in(recorder, result)
+        made = standing_in(recorder, result, MADE_HERE)
         return result if made is None else made
     recorder.mark()
     given = result

@@ -6,6 +6,7 @@ only moves entries about (a transpose, a slice, a change of format) SciPy does t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import scipy.sparse
 
 from ..numpy_functions.support import asarray, unsupported
-from ..record.dispatch import FUNCTIONS, STAND_INS, implements
+from ..record.dispatch import FUNCTIONS, MADE_HERE, STAND_INS, implements
 from ..record.number_sources import require_numbers
 from ..record.recorder import Recorder
 from ..record.traced import LibraryObject
@@ -151,6 +152,20 @@ class SparseStandIn(LibraryObject):
         like = (self.pattern[:, :1] @ other.pattern[:1]) if self.shape[1] else self.pattern
         return sparse_of(self.recorder, a[first] * b[second], rows[first], columns[second], like)
 
+    def power(self, n: Any, dtype: Any = None) -> Any:
+        """Of each entry; zero ones stay zero."""
+        if dtype is not None or not is_number(n) or not self.recorder.is_concrete(n) or self.recorder.plain(n) <= 0:
+            raise unsupported("this power of the entries of a sparse matrix", "take that of its .data")
+        return self.with_data(lambda data: data**n)
+
+    def __pow__(self, power: Any) -> Any:
+        """The matrix times itself, so often; of a sparse array that of each entry."""
+        if isinstance(self.pattern, scipy.sparse.sparray):
+            return self.power(power)
+        if type(power) is not int or power < 1:
+            raise unsupported("this power of a sparse matrix", "multiply it with itself")
+        return functools.reduce(lambda product, _: product @ self, range(power - 1), self)
+
     def __matmul__(self, other: Any) -> Any:
         return self._product(other)
 
@@ -278,6 +293,8 @@ def sparse_from_outside(recorder: Recorder, obj: Any, name: str) -> object | Non
     is_plain = obj.format in ("csr", "csc", "coo") and obj.has_canonical_format and obj.data.dtype.kind in "fiub"
     held = [(key, value) for key, value in parts.items() if isinstance(value, np.ndarray)]
     held += [(f"coords[{k}]", value) for k, value in enumerate(parts.get("coords", ()))]
+    if name == MADE_HERE:
+        return stood_in(recorder, obj)  # type: ignore[no-any-return]
     if not is_plain:  # each call compares all of it
         for key, value in held:
             recorder.assume(recorder.concrete(value, captured=f"{name}.{key}").storage)
