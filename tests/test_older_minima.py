@@ -45,6 +45,32 @@ def test_minima(name: str) -> None:
         np.testing.assert_allclose(plan.gradient(a), [1.0, -0.5], rtol=1e-9)
 
 
+def cost(t: Any, a: Any) -> Any:
+    return a[1] * t + t**2
+
+
+ON_BOUNDS: dict[str, tuple[Callable[[Any], Any], Any]] = {  # with the exact derivative of where it lies
+    "fminbound": (lambda a: so.fminbound(cost, a[0], 3.0, (a,)), lambda a: [1.0, 0.0]),
+    "minimize_scalar": (lambda a: so.minimize_scalar(cost, bounds=(a[0], 3), args=(a,)).x, lambda a: [1.0, 0.0]),
+    "its value": (
+        lambda a: so.minimize_scalar(cost, bounds=(a[0], 3.0), args=(a,), method="bounded").fun,
+        lambda a: [a[1] + 2 * a[0], a[0]],
+    ),
+    "the upper bound": (lambda a: so.fminbound(lambda t: -cost(t, a), 0.0, a[0], xtol=1e-7), lambda a: [1.0, 0.0]),
+    "between them": (lambda a: so.minimize_scalar(lambda t: (t - a[0]) ** 2, bounds=(0, 3)).x, lambda a: [1.0, 0.0]),
+}
+
+
+@pytest.mark.parametrize("name", ON_BOUNDS)
+def test_minima_on_bounds(name: str) -> None:
+    f, exactly = ON_BOUNDS[name]
+    a = np.array([0.5, 1.0])
+    plan = planned_ad.compile(f, (a,))
+    for at in (a, a * [1.2, 0.8]):
+        assert plan(at) == pytest.approx(f(at), rel=1e-12)
+        np.testing.assert_allclose(plan.gradient(at), exactly(at), rtol=1e-4, atol=1e-9)
+
+
 def test_what_is_left_out() -> None:
     with pytest.raises(UnsupportedError, match="full_output="):
         planned_ad.compile(lambda a: so.fmin(bowls, [0.0], args=(a,), full_output=1, disp=0)[0][0], (A,))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..tracing.record.recorder import Recorder
-from .solvers import by_scipy, call_back, calls, of_first_argument, refuse_options, stationary
+from .solvers import bounded_minimum, by_scipy, call_back, calls, of_first_argument, refuse_options, stationary
 
 OF_ONE_NUMBER = {"golden": ("tol", "maxiter"), "brent": ("tol", "maxiter"), "fminbound": ("xtol", "maxfun", "disp")}
 OF_SEVERAL = {
@@ -34,7 +34,7 @@ def bracketed_minimum(
 
 
 @calls("scipy.optimize", "fminbound")
-def bounded_minimum(recorder: Recorder, name: str, func: Any, x1: Any, x2: Any, args: Any = (), **options: Any) -> Any:
+def minimum_between(recorder: Recorder, name: str, func: Any, x1: Any, x2: Any, args: Any = (), **options: Any) -> Any:
     """The minimum lies between the bounds, where the slope is zero, or nearly on one of them."""
     import scipy.optimize
 
@@ -44,7 +44,8 @@ def bounded_minimum(recorder: Recorder, name: str, func: Any, x1: Any, x2: Any, 
         return [scipy.optimize.fminbound(func, x1, x2, args, **options)]
 
     found = by_scipy(recorder, name, solve, (func, x1, x2, args, options), 1)
-    return stationary(recorder, of_first_argument(recorder, func, args), found[0].item())
+    call = of_first_argument(recorder, func, args)
+    return bounded_minimum(recorder, call, found[0].item(), x1, x2, options.get("xtol"))
 
 
 @calls("scipy.optimize", *OF_SEVERAL)

@@ -324,6 +324,10 @@ def stationary(recorder: Recorder, loss: Callable[[Any], Any], solution: Any) ->
 
 ON_BOUNDS = ("L-BFGS-B", "SLSQP", "TNC")
 ROUNDING = 1e-10  # how far from a bound a number lies on it
+XATOL, MOST_XATOLS = (
+    1e-5,
+    10.0,
+)  # the tolerance of bounded minimisation, and how many of it its solution stays off a bound
 
 
 def ends_of(recorder: Recorder, bounds: Any, size: int) -> tuple[Any, Any]:
@@ -338,36 +342,61 @@ def ends_of(recorder: Recorder, bounds: Any, size: int) -> tuple[Any, Any]:
     )
 
 
-def stationary_within(recorder: Recorder, loss: Callable[[Any], Any], solution: Any, low: Any, high: Any) -> Any:
-    """Where a number lies on a bound it is that; for the others the gradient is zero."""
-    near = ROUNDING * np.maximum(1.0, np.abs(solution))
-    on_low, on_high = solution - low <= near, high - solution <= near
+def stationary_within(
+    recorder: Recorder, loss: Callable[[Any], Any], solution: Any, low: Any, high: Any, short_of: float | None = None
+) -> Any:
+    """Where a number lies on a bound it is that; for the others the gradient is zero.
+
+    Some methods stay `short_of` a bound: one that close, and lower beyond, is on it.
+    """
     inner = recorder.namespace.closure(loss)
 
-    def residual(x: Any) -> Any:
+    def slope_at(x: Any) -> Any:
         with checked_still(recorder):
-            slope = Gradient(inner, 0, False)(x)
-        return np.where(on_low, x - low, np.where(on_high, x - high, slope))
+            return Gradient(inner, 0, False)(x)
+
+    near = ROUNDING * np.maximum(1.0, np.abs(solution)) if short_of is None else short_of
+    on_low, on_high = solution - low <= near, high - solution <= near
+    if short_of is not None:
+        falls = held(recorder, slope_at(held(recorder, solution)))
+        on_low, on_high = np.logical_and(on_low, falls > 0), np.logical_and(on_high, falls < 0)
+
+    def residual(x: Any) -> Any:
+        return np.where(on_low, x - low, np.where(on_high, x - high, slope_at(x)))
 
     return with_derivative(recorder, residual, solution)
 
 
 @calls("scipy.optimize", "minimize_scalar")
-def minimize_scalar(recorder: Recorder, name: str, fun: Any, bracket: Any = None, **options: Any) -> Any:
+def minimize_scalar(
+    recorder: Recorder, name: str, fun: Any, bracket: Any = None, bounds: Any = None, **options: Any
+) -> Any:
     import scipy.optimize
 
     refuse_options(recorder, name, options, ("args", "method", "tol", "options"))
     args = options.pop("args", ())
     args = args if isinstance(args, tuple) else (args,)
 
-    def solve(fun: Any, bracket: Any, args: Any, options: Any) -> Any:
-        result = scipy.optimize.minimize_scalar(fun, bracket, args=args, **options)
+    def solve(fun: Any, bracket: Any, bounds: Any, args: Any, options: Any) -> Any:
+        result = scipy.optimize.minimize_scalar(fun, bracket, bounds, args=args, **options)
         return [result.x, result.success, result.nit]
 
-    found = by_scipy(recorder, name, solve, (fun, bracket, args, options), 3)
-    call = of_first_argument(recorder, fun, args)
-    x = stationary(recorder, call, found[0].item())
+    found = by_scipy(recorder, name, solve, (fun, bracket, bounds, args, options), 3)
+    call, x = of_first_argument(recorder, fun, args), found[0].item()
+    if bounds is None:
+        x = stationary(recorder, call, x)
+    else:
+        own = options.get("options") or {}
+        x = bounded_minimum(recorder, call, x, *bounds, own.get("xatol", options.get("tol")))
     return WhatIsKnown(recorder, name, x=x, fun=call(x), success=found[1] != 0, nit=recorder.integer(found[2]))
+
+
+def bounded_minimum(
+    recorder: Recorder, loss: Callable[[Any], Any], x: Any, low: Any, high: Any, xatol: float | None
+) -> Any:
+    """A minimum between bounds, of which the method stays short."""
+    x = stationary_within(recorder, loss, x, low, high, short_of=(xatol or XATOL) * MOST_XATOLS)
+    return x.item() if recorder.is_array(x) else x
 
 
 @calls("scipy.optimize", "least_squares")

@@ -284,6 +284,13 @@ spherical("spherical_in", special.iv, 1.0, (1.0, 1.0), 0.0)
 spherical("spherical_kn", special.kv, 1.0, (-1.0, -1.0), math.inf)
 
 
+@implements(np.i0)
+def i0(recorder: Recorder, x: Any) -> Any:
+    """As `scipy.special.i0`: NumPy's is made of two formulas of `abs(x)`."""
+    x = asarray(recorder, x)
+    return special.i0(x if x.dtype.kind == "f" else x.astype(np.float64))
+
+
 @implements(special.diric)
 def diric(recorder: Recorder, x: Any, n: Any) -> Any:
     """`sin(n x / 2) / (n sin(x / 2))`, at multiples of 2 pi its limit; near them with the slopes of both series."""
