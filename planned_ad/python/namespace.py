@@ -274,7 +274,9 @@ class Namespace:
             return obj
         if type(obj).__module__.startswith("numba.") and type(getattr(obj, "py_func", None)) is types.FunctionType:
             self.dispatchers.append(obj)
-            return self._see(obj.py_func, name)
+            found: Any = self._see(obj.py_func, name)
+            found.py_func = found
+            return found
         stand_in = self._leave(obj, name) if is_library(type(obj).__module__) else obj
         return self._copy_instance(obj, name) if stand_in is obj else stand_in
 
