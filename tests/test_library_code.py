@@ -80,6 +80,7 @@ OF_COEFFICIENTS = {
     "product": lambda c: (Polynomial(c) * Polynomial(c))(0.7),
     "sum": lambda c: (Polynomial(c) + Polynomial([1.0, 2.0]))(0.7),
     "of Chebyshev": lambda c: (Chebyshev(c) * Chebyshev(c))(0.3),
+    "roots": lambda c: np.sum(np.roots(c) ** 3).real,
     "division": lambda c: divmod(Polynomial(c), Polynomial([1.0, 2.0]))[0](0.3),
 }
 
@@ -101,7 +102,8 @@ def test_coefficients_that_are_zero_by_chance(name):
 def test_coefficients_that_are_zero_in_the_program():
     def f(c):
         product = Polynomial([c[0], c[1], 0.0]) * Polynomial([1.0, c[0], 0.0, 0.0])
-        return product(0.5) * product.degree() + np.poly1d([0.0, c[0], c[1]])(0.5) * len(product.coef)
+        roots = np.roots(np.poly1d([0.0, 1.0, c[0], -c[1], 0.0]))
+        return product(0.5) * product.degree() + np.poly1d([0.0, c[0], c[1]])(0.5) * len(product.coef) + roots.max()
 
     check(f, np.array([1.3, 0.7]))
 

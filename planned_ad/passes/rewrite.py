@@ -35,7 +35,7 @@ import numpy as np
 
 from ..analysis.cost import worth_keeping
 from ..analysis.enclosing import never_runs
-from ..analysis.known_contents import KnownContents
+from ..analysis.known_contents import Contents, KnownContents
 from ..regions.regions import Region, View, compose, contiguous, is_fixed, is_identity, is_ragged
 from ..rules.elementwise import MOST_HALVES, MOST_WHOLE
 from ..rules.table import RULES
@@ -200,10 +200,18 @@ class _Rewrite:
         if not op.accumulate and value.dtype == buffer.dtype:
             if value.shape == op.region.shape:
                 contents.put(op.region.view, value)
-            elif value.shape == () and is_fixed(op.region.view) and op.region.view.size <= FEW:
-                for place in np.ndindex(*op.region.view.shape):  # each stays, where others are written to
-                    offset = op.region.view.offset + sum(k * by for k, by in zip(place, op.region.view.strides))
-                    contents.put(View(offset, (), ()), value)
+            self.know_elements(op.region.view, value, contents)
+
+    def know_elements(self, view: View, value: Value, contents: Contents) -> None:
+        """Of few constants each one: some stay where others are written to."""
+        made = self.made.get(value.id)
+        is_array = isinstance(made, Constant) and value.shape == view.shape != ()
+        if not 1 < view.size <= FEW or not is_fixed(view) or not (value.shape == () or is_array):
+            return
+        for place in np.ndindex(*view.shape):
+            offset = view.offset + sum(k * by for k, by in zip(place, view.strides))
+            element = self.constant(made.data[place], made) if is_array else value  # type: ignore[union-attr,arg-type]
+            contents.put(View(offset, (), ()), element)
 
     def accumulating(self, op: Scatter) -> Scatter:
         """`a[i] = a[i] + b` at one run-time index as `a[i] += b`, of which nothing has to be known of `a`."""

@@ -44,6 +44,11 @@ CASES = {
     "dense": (lambda x: ARRAY.toarray() @ x + ARRAY.sum(axis=1) + SQUARE.diagonal(), X6),
     "sums of lines": (lambda x: (sp.diags(np.asarray(SQUARE.sum(axis=1)).ravel()) - SQUARE) @ x * SQUARE.sum(0).A1, X5),
     "made inside": (lambda x: (sp.diags([np.ones(4), -2 * np.ones(5)], [-1, 0]) + SQUARE) @ x, X5),
+    "made of known numbers": (
+        lambda x: sp.tril(sp.coo_matrix(np.ones((5, 5)))) @ x + sp.kron(sp.eye(5), sp.csr_matrix([[2.0]])) @ x,
+        X5,
+    ),
+    "powers": (lambda x: (SQUARE**3) @ x + (sp.csr_array(SQUARE) ** 2) @ x + SQUARE.power(2) @ x, X5),
     "kron": (lambda x: sp.kron(sp.eye(2), SQUARE) @ np.concatenate([x, x]), X5),
     "coordinates": (lambda v, x: sp.coo_matrix((v, (ROWS, COLUMNS)), shape=(5, 5)) @ x, NUMBERS, X5),
     "twice": (lambda v, x: sp.csr_matrix((v, ([0, 0, 1], [1, 1, 2])), shape=(3, 3)) @ x, NUMBERS[:3], X5[:3]),
@@ -66,7 +71,10 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", mostly_long(CASES, "product", "twice", "stiffness", "of traced numbers", "splu"))
+@pytest.mark.parametrize(
+    "name",
+    mostly_long(CASES, "product", "twice", "stiffness", "of traced numbers", "splu", "powers", "made of known numbers"),
+)
 def test_derivatives(name: str) -> None:
     check_orders(*CASES[name], order=2)
 

@@ -20,6 +20,7 @@ from . import (  # noqa: F401
     matrices,
     matrix_functions,
     order,
+    polynomials,
     reductions,
     refused,
     scipy_linalg,

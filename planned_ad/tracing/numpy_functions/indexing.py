@@ -198,39 +198,6 @@ def choose(recorder, a, choices, out=None, mode="raise"):
     return deliver(recorder, recorder.value_of(found), out)
 
 
-@implements(np.trim_zeros)
-def trim_zeros(recorder, filt, trim="fb", axis=None):
-    """How many zeros there are is that of the example (guards on the elements up to the first that is not zero)."""
-    filt = asarray(recorder, filt)
-    if filt.ndim != 1:
-        raise unsupported("np.trim_zeros of several axes", "slice the array")
-    first, last = 0, filt.shape[0]
-    while "f" in trim.lower() and first < last and filt[first] == 0:
-        first += 1
-    while "b" in trim.lower() and last > first and filt[last - 1] == 0:
-        last -= 1
-    return _without_zeros(recorder, filt, first, last)
-
-
-@implements(np.polynomial.polyutils.trimseq)
-def trimseq(recorder, seq):
-    """As `trim_zeros` at the end; one is left."""
-    last = len(seq)
-    while last > 1 and seq[last - 1] == 0:
-        last -= 1
-    return _without_zeros(recorder, seq, 0, last)
-
-
-def _without_zeros(recorder, array, first, last):
-    """A part of an array, the rest of which is zero and known to be dropped."""
-    kept = array[first:last]
-    if not recorder.is_array(array) or array.dtype.kind != "f" or not len(kept):
-        return kept
-    for k in (*range(first), *range(last, len(array))):  # one by one: many are constants, as is seen then
-        kept = kept + recorder.array(recorder.apply("trim_zeros", recorder.value_of(array[k])))
-    return kept
-
-
 @implements(np.putmask)
 def putmask(recorder, a, mask, values):
     values = asarray(recorder, values)

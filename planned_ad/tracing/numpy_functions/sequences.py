@@ -1,4 +1,4 @@
-"""Differences, integrals, convolutions and polynomials along an axis; evenly spaced numbers."""
+"""Differences, integrals and convolutions along an axis; evenly spaced numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ... import control
 from ..record.dispatch import implements
 from ..record.recorder import Recorder
 from . import shapes
@@ -181,13 +180,6 @@ def correlate(recorder, a, v, mode="valid"):
     if len(v) > len(a):  # NumPy swaps them and turns the result round
         return convolve(recorder, v, a[::-1], mode)[::-1]
     return convolve(recorder, a, v[::-1], mode)
-
-
-@implements(np.polyval)
-def polyval(recorder, p, x):
-    """Horner's rule; `p` has the highest power first."""
-    p, x = asarray(recorder, p), asarray(recorder, x)
-    return recorder.namespace.function(control._joined_in_order)(lambda y, a: y * x + a, np.zeros_like(x), p)
 
 
 @implements(np.linspace)
