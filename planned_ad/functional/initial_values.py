@@ -114,7 +114,8 @@ def solve_ivp(
         if start.size > LARGE:
             return by_lsoda(recorder, name, fun, t_span, y0, t_eval, **options)
     args = options.pop("args", ())
-    ends = tuple(recorder.namespace.builtins["float"](t) for t in t_span)
+    begin, end = (recorder.namespace.builtins["float"](t) for t in t_span)
+    ends = begin, end
     t_eval = None if t_eval is None else recorder.array(recorder.value_of(t_eval, np.float64))
     if method == "LSODA" and t_eval is not None:
         count = t_eval.shape[0]
@@ -122,12 +123,15 @@ def solve_ivp(
         told = by_scipy(recorder, name, solved_by_lsoda, given, count * start.size + 3)
         y = told[:-3].reshape(start.size, count)
         if told[-2] == 0:  # no Jacobian: not stiff
-            traced, *counts = recorder.namespace.function(fun), *map(recorder.integer, told[-3:])
+            traced, nfev, njev, nlu = (
+                recorder.namespace.function(fun),
+                *(recorder.integer(told[k]) for k in (-3, -2, -1)),
+            )
             tolerances = TOLERANCES_OF_LSODA | {name: options[name] for name in TOLERANCES if name in options}
             most = options.get("max_step", np.inf)
             found = with_explicit_derivative(recorder, y.T, traced, args, ends, start, t_eval, most, **tolerances)
             if found is not None:
-                return solution_known(recorder, name, t_eval, found.T, *counts)
+                return solution_known(recorder, name, t_eval, found.T, nfev, njev, nlu)
 
     def solve(told: ToldSteps, fun: Any, t_span: Any, y0: Any, t_eval: Any, args: Any, options: Any) -> np.ndarray:
         found = scipys_solution(fun, t_span, y0, method, t_eval, args, options)
@@ -392,8 +396,9 @@ def with_explicit_derivative(
     is_fine = recorder.is_concrete(rtol) and bool(np.any(np.asarray(recorder.plain(rtol)) < FINE))
     method = tableau_of(scipy.integrate.DOP853 if is_fine else scipy.integrate.RK45)
     is_held = recorder.is_concrete(rtol) and bool(np.all(np.asarray(recorder.plain(rtol)) < TIGHT))
+    begin, end = ends
     problem = adaptive_steps.Problem(
-        slope, tuple(args), *ends, y0, method, times, rtol, atol, max_step, None, held=is_held
+        slope, tuple(args), begin, end, y0, method, times, rtol, atol, max_step, None, held=is_held
     )
     with checked_still(recorder):
         told = recorder.namespace.function(adaptive_steps.solution)(problem)

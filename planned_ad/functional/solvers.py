@@ -387,7 +387,8 @@ def minimize_scalar(
         x = stationary(recorder, call, x)
     else:
         own = options.get("options") or {}
-        x = bounded_minimum(recorder, call, x, *bounds, own.get("xatol", options.get("tol")))
+        low, high = bounds
+        x = bounded_minimum(recorder, call, x, low, high, own.get("xatol", options.get("tol")))
     return WhatIsKnown(recorder, name, x=x, fun=call(x), success=found[1] != 0, nit=recorder.integer(found[2]))
 
 

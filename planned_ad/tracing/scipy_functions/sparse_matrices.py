@@ -115,6 +115,10 @@ class SparseStandIn(LibraryObject):
     def _moved(self, pattern: Any) -> Any:
         return SparseStandIn(self.recorder, self._data, pattern)
 
+    def of_class(self, cls: Any) -> SparseStandIn:
+        """The same entries in a matrix or array of another class."""
+        return self._moved(cls(self.pattern))
+
     def with_data(self, function: Callable[[Any], Any]) -> SparseStandIn:
         """The matrix with other numbers in the same places."""
         return SparseStandIn(self.recorder, function(self._data), self.pattern)
@@ -328,7 +332,7 @@ def _made_of(cls: Any) -> None:
     @implements(cls)
     def made(recorder, arg1, shape=None, dtype=None, copy=False, **options):
         if type(arg1) is SparseStandIn:
-            return arg1.asformat(cls(np.zeros((1, 1))).format)
+            return arg1.of_class(cls)
         if not isinstance(arg1, tuple):
             return dense_as_sparse(recorder, arg1, cls)
         data, *places = arg1
