@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,3 +80,38 @@ def test_a_class_that_gets_what_is_not_read_needs_no_trace() -> None:
     Settings.rate = property(lambda self: 5.0)  # type: ignore[assignment]
     with pytest.raises(planned_ad.errors.PlannedADError, match="rate"):
         plan(X)
+
+
+class Positive:
+    """A descriptor, which raises an error where it is asked for by the class."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = "_" + name
+
+    def __get__(self, obj: Any, owner: type | None = None) -> Any:
+        return getattr(obj, self.name)
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        setattr(obj, self.name, value)
+
+
+class Rate:
+    k = Positive()
+
+    def __init__(self, k: Any):
+        self.k = k
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("p"):
+            return self.k
+        raise AttributeError(name)
+
+
+def test_a_descriptor_that_its_class_does_not_give_is_no_change() -> None:
+    watch = Watch(trace(lambda x: Rate(x[0]).k * np.sum(x), (X,)).outside)
+    assert watch.is_same(), "else each call walks through all that is outside"
+    kept, Rate.k = vars(Rate)["k"], property(lambda self: 2.0)  # type: ignore[assignment]
+    try:
+        assert not watch.is_same()
+    finally:
+        Rate.k = kept

@@ -96,3 +96,8 @@ def has_hidden_parts(cls: type) -> bool:
 def library_keeps_parts(base: type) -> bool:
     """Whether a class that users derive from is a library's, whose methods read attributes of their own making."""
     return is_library_value(base) and not {"__init__", "__new__"}.isdisjoint(vars(base))
+
+
+def is_defined(cls: type | None, name: str) -> bool:
+    """Whether a class or one of its bases has something under a name, whatever a descriptor says when it is asked."""
+    return cls is not None and any(name in vars(base) for base in type.__getattribute__(cls, "__mro__"))

@@ -31,6 +31,7 @@ from .abstract import members_asked_for, registered, registration_rows
 from .libraries import (
     has_copies,
     has_hidden_parts,
+    is_defined,
     is_fixed,
     is_generated,
     is_made_there,
@@ -311,7 +312,7 @@ class Walk:
         for name in state:
             if name != without and (is_used(name) or name in asked):
                 self.item(state, name, f"{path}.{name}")
-        missing = [name for name in sorted(asked) if name not in state and not hasattr(kind, name)]
+        missing = [name for name in sorted(asked) if name not in state and not is_defined(kind, name)]
         if missing and not state:  # as of most functions
             self.row(watchtable.length_of(state))
             return
@@ -353,7 +354,7 @@ class Walk:
                 self.bound(value, found, functools.partial(watchtable.attribute, holder, name, value))
                 known.add(name)
         for name in sorted(self.names.asked_for):
-            if not hasattr(cls, name):
+            if not is_defined(cls, name):
                 self.row(watchtable.attribute(cls, name))
                 self.see(f"{cls.__name__}.{name}", ("missing",), "not there")
         if issubclass(cls, enum.Enum):

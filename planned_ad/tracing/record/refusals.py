@@ -19,6 +19,9 @@ INSTEAD = {
     "numpy.ma.": "Keep the data and its mask in two arrays, and select with numpy.where(mask, 0.0, data)",
     "numpy.matrix": "Use a plain two-dimensional array, with @ for products",
     "scipy.integrate.solve_ivp": "Choose one of the methods that are Python code: RK45, RK23, DOP853, Radau, BDF",
+    "scipy.integrate.ode": "Call scipy.integrate.solve_ivp or odeint, whose derivatives are known",
+    "scipy.integrate.complex_ode": "Call scipy.integrate.solve_ivp, whose derivative is known",
+    "scipy.integrate.solve_bvp": "Solve the equations at the nodes by scipy.optimize.root, whose derivative is known",
     "scipy.integrate.": "Sum over the nodes of numpy.polynomial.legendre.leggauss(n), which are constants",
     "scipy.interpolate.": "Where the places are fixed, it is linear in the values: make its matrix outside, from the "
     "rows of numpy.eye(n)",
