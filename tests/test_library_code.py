@@ -105,7 +105,10 @@ def test_coefficients_that_are_zero_in_the_program():
         roots = np.roots(np.poly1d([0.0, 1.0, c[0], -c[1], 0.0]))
         return product(0.5) * product.degree() + np.poly1d([0.0, c[0], c[1]])(0.5) * len(product.coef) + roots.max()
 
-    check(f, np.array([1.3, 0.7]))
+    c = np.array([1.3, 0.7])
+    check(f, c)
+    inner = planned_ad.compile(lambda c: np.sum(planned_ad.grad(f)(c) ** 2), c)
+    np.testing.assert_allclose(inner(c), np.sum(planned_ad.grad(f)(c) ** 2), rtol=1e-12)
 
 
 def oscillator(x):

@@ -206,7 +206,7 @@ class _Rewrite:
         """Of few constants each one: some stay where others are written to."""
         made = self.made.get(value.id)
         is_array = isinstance(made, Constant) and value.shape == view.shape != ()
-        if not 1 < view.size <= FEW or not is_fixed(view) or not (value.shape == () or is_array):
+        if not view.shape or not view.size <= FEW or not is_fixed(view) or not (value.shape == () or is_array):
             return
         for place in np.ndindex(*view.shape):
             offset = view.offset + sum(k * by for k, by in zip(place, view.strides))

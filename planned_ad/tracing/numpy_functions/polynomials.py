@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import control
+from ..record.constant_elements import is_constant
 from ..record.dispatch import implements
 from . import shapes
 from .support import asarray, unsupported
@@ -23,12 +24,17 @@ def trim_zeros(recorder, filt, trim="fb", axis=None):
     filt = asarray(recorder, filt)
     if filt.ndim != 1:
         raise unsupported("np.trim_zeros of several axes", "slice the array")
-    first, last = 0, filt.shape[0]
-    while "f" in trim.lower() and first < last and filt[first] == 0:
+    return _without_zeros(recorder, filt, *_ends(filt, trim.lower()))
+
+
+def _ends(array, trim="fb"):
+    """Where the elements begin and end that are left."""
+    first, last = 0, array.shape[0]
+    while "f" in trim and first < last and array[first] == 0:
         first += 1
-    while "b" in trim.lower() and last > first and filt[last - 1] == 0:
+    while "b" in trim and last > first and array[last - 1] == 0:
         last -= 1
-    return _without_zeros(recorder, filt, first, last)
+    return first, last
 
 
 @implements(np.polynomial.polyutils.trimseq)
@@ -45,8 +51,10 @@ def _without_zeros(recorder, array, first, last):
     kept = array[first:last]
     if not recorder.is_array(array) or array.dtype.kind != "f" or not len(kept):
         return kept
-    for k in (*range(first), *range(last, len(array))):  # one by one: many are constants, as is seen then
-        kept = kept + recorder.array(recorder.apply("trim_zeros", recorder.value_of(array[k])))
+    for k in (*range(first), *range(last, len(array))):
+        dropped = recorder.value_of(array[k])
+        if not is_constant(recorder, dropped):
+            kept = kept + recorder.array(recorder.apply("trim_zeros", dropped))
     return kept
 
 
@@ -57,13 +65,13 @@ def roots(recorder, p):
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
     p = p.astype(np.float64) if p.dtype.kind in "iub" else p
-    inner = trim_zeros(recorder, p, "f")
-    kept = trim_zeros(recorder, inner, "b")
+    first, last = _ends(p)
+    kept = _without_zeros(recorder, p, first, last)
     if not len(kept):
         return np.array([])
-    count, found = len(kept), np.array([])
+    count, found = last - first, np.array([])
     if count > 1:
         companion = np.diag(np.ones(count - 2, p.dtype), -1) + np.zeros((count - 1, count - 1), p.dtype)
         companion = np.concatenate([(-kept[1:] / kept[0])[None], companion[1:]])
         found = np.linalg.eigvals(companion)
-    return np.concatenate([found, np.zeros(len(inner) - count, found.dtype)])
+    return np.concatenate([found, np.zeros(len(p) - last, found.dtype)])
