@@ -250,6 +250,8 @@ class ShortAxes:
             value = op.value if isinstance(op, Store) else op.outputs[0]
             if isinstance(op, Load | Store):
                 count["moved"] += elements_moved(op.region.view)
+                if isinstance(op, Load) and value.id in axes:
+                    mixes |= any(not op.region.view.strides[axis] for axis in axes[value.id])
                 if isinstance(op, Store) and value.id in axes and op.accumulate:
                     count["moved"] += elements_shown(op.region.view)
                 continue
@@ -261,12 +263,14 @@ class ShortAxes:
             if kind in ("elementwise", "contract"):
                 count["work"] += int(terms * max(RULES[op.primitive].cost, 1))
             if kind in ("reduce", "contract"):
-                mixes |= value.size >= LEAST and any(
-                    v.id in axes and len(v.shape) > len(value.shape) for v in op.operands
-                )
+                summed = [v for v in op.operands if v.id in axes and len(v.shape) > len(value.shape)]
+                if kind == "reduce":
+                    summed = [v for v in summed if not set(op.params["axes"]).isdisjoint(axes[v.id])]
+                mixes |= value.size >= LEAST and bool(summed)
                 count["work"] += largest.size
             if kind == "view" and value.id in axes:
-                mixes |= op.operands[0].size * 2 <= value.size and op.operands[0].size > LONGEST
+                repeats = any(not op.params["view"].strides[axis] for axis in axes[value.id])
+                mixes |= repeats and op.operands[0].size * 2 <= value.size and op.operands[0].size > LONGEST
             if kind == "view" and op.operands[0].id in axes:
                 mixes |= value.size >= LEAST and 2 * value.size <= op.operands[0].size
             short = short_labels(axes, op)
