@@ -317,7 +317,9 @@ def _namespace_of(recorder: Recorder) -> Namespace:
         recorder.captured,
         outsiders(recorder),
         flow.on_integers.look_at,
-        lambda code: rewritten(code, decisions.followed_in(code), bool(decisions.nones), decisions.items),
+        lambda code: recorder.watch.aside(
+            rewritten, code, decisions.followed_in(code), bool(decisions.nones), decisions.items
+        ),
         AddLoaded(recorder, found),
         traced_base(recorder),
     )

@@ -115,3 +115,15 @@ def test_a_descriptor_that_its_class_does_not_give_is_no_change() -> None:
         assert not watch.is_same()
     finally:
         Rate.k = kept
+
+
+def test_arrays_of_objects_are_compared_by_what_they_hold() -> None:
+    held = np.array([[2.0], None, Rate(3.0)], dtype=object)
+    watch = Watch(trace(lambda x: np.sum(x) * held[0][0] * held[2].k, (X,)).outside)
+    assert watch.is_same(), "else each call walks through all that is outside"
+    held[0][0] = 4.0
+    assert not watch.is_same() and not watch.holds()
+    held[0][0] = 2.0
+    assert watch.holds()
+    held[2] = Rate(5.0)
+    assert not watch.is_same() and not watch.holds()

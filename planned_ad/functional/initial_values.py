@@ -414,14 +414,14 @@ def by_runge_kutta(recorder: Recorder, name: str, func: Any, y0: Any, t: Any, ar
     start = np.atleast_1d(recorder.array(recorder.value_of(y0, np.float64)))
     count = t.shape[0]
 
-    def solve(func: Any, y0: Any, t: Any, args: Any) -> Any:
+    def solve(func: Any, y0: Any, t: Any, args: Any, options: Any) -> Any:
         y = scipy.integrate.odeint(func, y0, t, args=args, **options)
         slope = (
             (lambda y, t: np.asarray(func(t, y, *args))) if times_first else lambda y, t: np.asarray(func(y, t, *args))
         )
         return np.append(y.ravel(), steps_for(slope, np.atleast_1d(np.asarray(y0, float)), np.asarray(t, float), y))
 
-    found = by_scipy(recorder, name, solve, (func, y0, t, args), count * start.size + 1)
+    found = by_scipy(recorder, name, solve, (func, y0, t, args, options), count * start.size + 1)
     steps = recorder.integer(found[-1]).__index__()
     traced = recorder.namespace.function(func)
 

@@ -44,7 +44,7 @@ def quad(recorder: Recorder, name: str, func: Any, a: Any, b: Any, args: Any = (
     options = {k: v for k, v in options.items() if k in OPTIONS}
     args = args if isinstance(args, tuple) else (args,)
 
-    def solve(func: Any, a: Any, b: Any, args: Any) -> Any:
+    def solve(func: Any, a: Any, b: Any, args: Any, options: Any) -> Any:
         found = scipy.integrate.quad(func, a, b, args=args, full_output=1, **options)
         is_smooth = found[2]["last"] == 1
         intervals = np.array([[0.0], [1.0]]) if is_smooth else halved_intervals(func, a, b, args, options.get("points"))
@@ -52,7 +52,7 @@ def quad(recorder: Recorder, name: str, func: Any, a: Any, b: Any, args: Any = (
         ends[:, : intervals.shape[1]] = intervals
         return [found[0], found[1], is_smooth, *ends.ravel()]
 
-    found = by_scipy(recorder, name, solve, (func, a, b, args), 3 + 2 * MOST_INTERVALS)
+    found = by_scipy(recorder, name, solve, (func, a, b, args, options), 3 + 2 * MOST_INTERVALS)
     count = 1 if found[2] == 1 else MOST_INTERVALS
     low, high = found[3 : 3 + count], found[3 + MOST_INTERVALS : 3 + MOST_INTERVALS + count]
     function = recorder.namespace.function(func)

@@ -148,10 +148,10 @@ def bracketed(recorder: Recorder, name: str, f: Any, a: Any, b: Any, args: Any =
     args = args if isinstance(args, tuple) else (args,)
     is_told = options.pop("full_output", False)
 
-    def solve(f: Any, a: Any, b: Any, args: Any) -> list[float]:
+    def solve(f: Any, a: Any, b: Any, args: Any, options: Any) -> list[float]:
         return as_numbers(*real(f, a, b, args=args, full_output=True, **options))
 
-    found = by_scipy(recorder, name, solve, (f, a, b, args), 4)
+    found = by_scipy(recorder, name, solve, (f, a, b, args, options), 4)
     root = with_derivative(recorder, of_first_argument(recorder, f, args), found[0].item())
     return (root, as_told(recorder, name, root, found)) if is_told else root
 
@@ -245,11 +245,11 @@ def fixed_point(recorder: Recorder, name: str, func: Any, x0: Any, args: Any = (
     args = args if isinstance(args, tuple) else (args,)
     shape = np.shape(x0)
 
-    def solve(func: Any, x0: Any, args: Any) -> Any:
+    def solve(func: Any, x0: Any, args: Any, options: Any) -> Any:
         return np.ravel(scipy.optimize.fixed_point(func, x0, args=args, **options))
 
     size = int(np.prod(shape))
-    found = by_scipy(recorder, name, solve, (func, x0, args), size).reshape(shape)
+    found = by_scipy(recorder, name, solve, (func, x0, args, options), size).reshape(shape)
     call = of_first_argument(recorder, func, args)
     if not shape:
         return with_derivative(recorder, lambda x: call(x) - x, found[()])

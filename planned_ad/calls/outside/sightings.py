@@ -234,8 +234,9 @@ class Walk:
         is_known = id(array) in self.constants or self.is_raw
         low, high = np.lib.array_utils.byte_bounds(array) if array.size else (0, 0)
         if array.dtype.hasobject and array.size <= MOST_ITEMS:
-            self.compare_in_python(f"`{path}`, an array of objects")
-            self.visit_items(np.ndarray.view(array, np.ndarray).reshape(-1).tolist(), path)
+            items = np.ndarray.view(array, np.ndarray).reshape(-1).tolist()
+            self.row(watchtable.contents(low, high - low, array, *items))  # which objects it has
+            self.visit_items(items, path)
         is_long = high - low > MOST_BYTES or array.dtype.hasobject
         if is_long or (not is_known and view_of(array) is not None):
             key = ("array", Same(array), array.ctypes.data, layout)

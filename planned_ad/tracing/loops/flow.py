@@ -89,6 +89,9 @@ class LoopFlow:
 
     def test(self, predicate: Value) -> bool:
         """Of a `while`, of a branch in a loop that is recorded once, or of one that is followed as it comes out."""
+        return self.recorder.watch.aside(self.outcome, predicate)
+
+    def outcome(self, predicate: Value) -> bool:
         recorder = self.recorder
         attempt = recorder.scopes.decisions.attempt
         if attempt is not None and not recorder.scopes.depth:  # iterations one by one would be ways apart

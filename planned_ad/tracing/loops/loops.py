@@ -155,6 +155,9 @@ class LoopTrace:
 
     def advance(self) -> bool:
         """Called where the program fetches the next item: whether the body runs once more."""
+        return self.recorder.watch.aside(self.runs_again)
+
+    def runs_again(self) -> bool:
         self.branches.finish()
         if self.turn + 1 < self.period:
             self.turn += 1

@@ -20,6 +20,8 @@ from .state import State, capture, is_advanced, met_in_loop
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
+MANY = 1000  # objects around a generator expression
+
 
 class SideEffects:
     """Of a generator expression, from before its first item on."""
@@ -31,12 +33,12 @@ class SideEffects:
         # The variables that its code sees, and what it iterates over, which lead to all that it can change.
         seen = {name.replace(".", "iterator "): value for name, value in frame.f_locals.items()}
         self.roots = types.SimpleNamespace(f_locals=seen, f_globals=frame.f_globals)
-        self.iterators = any(map(holds_iterator, user_frames(sys._getframe(1))))
+        self.iterators = any(holds_iterator(recorder, frame) for frame in user_frames(sys._getframe(1)))
         self.state, self.versions = self.look()
 
     def look(self) -> tuple[State, dict[int, object]]:
         """The variables; and of arrays how often they have been written to, of traced lists what they are made of."""
-        state = capture(self.roots)  # type: ignore[arg-type]
+        state = capture(self.roots, known=self.recorder.held)  # type: ignore[arg-type]
         for value in self.roots.f_locals.values():  # what it iterates over moves on
             if getattr(type(value), "is_iterator", False):
                 state.contents.pop(id(value), None)
@@ -47,6 +49,8 @@ class SideEffects:
     def show(self) -> bool:
         """Whether there may be any."""
         before, (now, versions) = self.state, self.look()
+        if not self.recorder.scopes.depth and len(self.recorder.held) < MANY:
+            self.recorder.held.clear()  # quickly found again, and perhaps gone soon
         if self.iterators or now.changed_contents(before):
             return True
         if any(versions.get(id, version) != version for id, version in self.versions.items()):
@@ -68,8 +72,8 @@ def owner_is_known(key: tuple[int, str, Any], known: set[int], place: Any, value
     return key[0] in known and not is_read_first(place, value)
 
 
-def holds_iterator(frame: types.FrameType) -> bool:
+def holds_iterator(recorder: Recorder, frame: types.FrameType) -> bool:
     """Whether a variable of a function is an iterator, or leads to one."""
-    every = [*frame.f_locals.values(), *(value for _, value in capture(frame).values.values())]
+    every = [*frame.f_locals.values(), *(value for _, value in capture(frame, known=recorder.held).values.values())]
     kinds: set[Any] = set(map(type, every))
     return any(map(is_iterator, kinds)) or any(map(is_advanced, every))

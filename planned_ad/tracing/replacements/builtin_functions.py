@@ -87,7 +87,7 @@ def _recorded(recorder: Recorder, function: Callable[..., Any], record: Callable
     def replaced(*args, **kwargs):
         if any(_is_tracer(recorder, a) and not recorder.is_concrete(a) for a in args):
             recorder.mark()
-            return record(recorder, *(_number(recorder, a) for a in args), **kwargs)
+            return recorder.watch.aside(record, recorder, *(_number(recorder, a) for a in args), **kwargs)
         return function(*args, **kwargs)
 
     return replaced

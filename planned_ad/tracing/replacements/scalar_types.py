@@ -31,7 +31,20 @@ def scalar_types(recorder: Recorder) -> dict[int, object]:
         convert.__wrapped__ = real  # type: ignore[attr-defined]
         return convert
 
-    return {id(real): converting(real) for real in TYPES}
+    def converting_to_complex(real: type[np.complexfloating]) -> Any:
+        @functools.wraps(real, ("__name__", "__doc__"), ())
+        def convert(*args: Any, **options: Any) -> Any:
+            obj = without_lists(recorder, args[0]) if len(args) == 1 and not options else None
+            if obj is None or recorder.is_concrete(obj):
+                return real(*recorder.plain(args), **options)
+            recorder.mark()
+            return recorder.call(np.asarray, (obj,), {"dtype": real})[()]
+
+        convert.__wrapped__ = real  # type: ignore[attr-defined]
+        return convert
+
+    found = {id(real): converting(real) for real in TYPES}
+    return found | {id(real): converting_to_complex(real) for real in (np.complex128, np.complex64)}
 
 
 def must_fit(number: Any, real: type[np.integer]) -> None:

@@ -35,7 +35,7 @@ ARGUMENTS = {
 def operate(recorder: Recorder, ufunc: np.ufunc, *operands: Any) -> Any:
     """An operator such as `a + b`; NotImplemented for operands that it is not defined for."""
     try:
-        return elementwise(recorder, ufunc, operands, is_operator=True)
+        return recorder.watch.aside(elementwise, recorder, ufunc, operands, is_operator=True)
     except NotAnOperand:
         return with_others(recorder, ufunc, operands)
 
