@@ -29,6 +29,7 @@ DIVISIONS = (np.true_divide, np.floor_divide, np.remainder, np.fmod, np.divmod)
 AT_POLES = (np.log, np.log2, np.log10, np.log1p, np.arctanh, np.reciprocal)  # infinite there, and nowhere else
 BETWEEN = tuple(f"planned_ad.tracing.{name}" for name in (
     "values.elementwise", "values.operators", "values.numpy_errors", "values.array_methods", "record.recorder",
+    "record.statement_watch",
     "replacements.ufunc_stand_ins", "replacements.replacements",
 ))  # fmt: skip
 
