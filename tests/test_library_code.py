@@ -80,7 +80,6 @@ OF_COEFFICIENTS = {
     "product": lambda c: (Polynomial(c) * Polynomial(c))(0.7),
     "sum": lambda c: (Polynomial(c) + Polynomial([1.0, 2.0]))(0.7),
     "of Chebyshev": lambda c: (Chebyshev(c) * Chebyshev(c))(0.3),
-    "roots": lambda c: np.sum(np.roots(c) ** 3).real,
     "division": lambda c: divmod(Polynomial(c), Polynomial([1.0, 2.0]))[0](0.3),
 }
 
@@ -99,11 +98,30 @@ def test_coefficients_that_are_zero_by_chance(name):
         plan.gradient(zero)
 
 
+def test_roots_of_polynomials_with_zeros_at_the_end() -> None:
+    def f(c):
+        return np.sum(np.exp(np.roots(c))).real
+
+    plan, step = planned_ad.compile(f, np.array([1.0, -3.0, 2.0, 0.1])), 1e-6
+    for c in (np.array([1.0, -3.0, 2.0, 0.1]), np.array([1.0, -3.0, 2.0, 0.0]), np.array([2.0, 1.0, 0.0, 5.0])):
+        assert plan(c) == pytest.approx(f(c), rel=1e-12)
+        slopes = [(f(c + step * e) - f(c - step * e)) / (2 * step) for e in np.eye(4)]
+        np.testing.assert_allclose(plan.gradient(c), slopes, rtol=1e-7, atol=1e-8)
+    with pytest.raises(UnsupportedError, match="zeros at an end are dropped"):
+        plan.gradient(np.array([1.0, -3.0, 0.0, 0.0]))
+
+
 def test_coefficients_that_are_zero_in_the_program():
     def f(c):
         product = Polynomial([c[0], c[1], 0.0]) * Polynomial([1.0, c[0], 0.0, 0.0])
         roots = np.roots(np.poly1d([0.0, 1.0, c[0], -c[1], 0.0]))
-        return product(0.5) * product.degree() + np.poly1d([0.0, c[0], c[1]])(0.5) * len(product.coef) + roots.max()
+        parts = np.polymul(np.array([c[0], c[1], c[0]]) * np.array([0.0, 1.0, 2.0]), c)
+        return (
+            np.polyval(parts, 0.5) * len(parts)
+            + product(0.5) * product.degree()
+            + np.poly1d([0.0, c[0], c[1]])(0.5) * len(product.coef)
+            + roots.max()
+        )
 
     c = np.array([1.3, 0.7])
     check(f, c)

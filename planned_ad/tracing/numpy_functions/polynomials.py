@@ -8,7 +8,9 @@ from ... import control
 from ..record.constant_elements import is_constant
 from ..record.dispatch import implements
 from . import shapes
-from .support import asarray, unsupported
+from .support import asarray, unsupported, without_derivative
+
+NEWTON_STEPS = 2  # derivatives up to the third
 
 
 @implements(np.polyval)
@@ -51,27 +53,45 @@ def _without_zeros(recorder, array, first, last):
     kept = array[first:last]
     if not recorder.is_array(array) or array.dtype.kind != "f" or not len(kept):
         return kept
-    for k in (*range(first), *range(last, len(array))):
-        dropped = recorder.value_of(array[k])
+    return kept + _dropped(recorder, array, (*range(first), *range(last, len(array))))
+
+
+def _dropped(recorder, array, places):
+    """Zero, with the zeros in these places, whose derivatives are refused; but for those that are constants."""
+    total = np.zeros((), array.dtype)
+    for dropped in (recorder.value_of(array[k]) for k in places if array.dtype.kind == "f"):
         if not is_constant(recorder, dropped):
-            kept = kept + recorder.array(recorder.apply("trim_zeros", dropped))
-    return kept
+            total = total + recorder.array(recorder.apply("trim_zeros", dropped))
+    return total
 
 
 @implements(np.roots)
 def roots(recorder, p):
-    """The eigenvalues of the companion matrix; zeros at the ends are dropped, and those at the last one are roots."""
+    """As NumPy: the eigenvalues of the companion matrix, and zeros; derivatives are those of Newton's method at them.
+
+    That knows of the coefficients at the ends too, which are zero and dropped.
+    """
     p = shapes.atleast_1d(recorder, asarray(recorder, p))
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
     p = p.astype(np.float64) if p.dtype.kind in "iub" else p
     first, last = _ends(p)
-    kept = _without_zeros(recorder, p, first, last)
-    if not len(kept):
-        return np.array([])
-    count, found = last - first, np.array([])
-    if count > 1:
-        companion = np.diag(np.ones(count - 2, p.dtype), -1) + np.zeros((count - 1, count - 1), p.dtype)
+    known = without_derivative(recorder, p)
+    kept, found = known[first:last], np.array([])
+    if last - first > 1:
+        companion = np.diag(np.ones(last - first - 2, p.dtype), -1) + np.zeros((last - first - 1,) * 2, p.dtype)
         companion = np.concatenate([(-kept[1:] / kept[0])[None], companion[1:]])
         found = np.linalg.eigvals(companion)
-    return np.concatenate([found, np.zeros(len(p) - last, found.dtype)])
+    zeros = len(p) - last if last > first else 0
+    if zeros == 1:
+        found = np.concatenate([found, np.zeros(1, found.dtype)])
+    x = found
+    for _ in range(NEWTON_STEPS if len(found) else 0):
+        value, slope = p[0] + 0 * x, 0 * x
+        for coefficient in p[1:]:
+            value, slope = value * x + coefficient, slope * x + value
+        x = x - value / slope
+    found = found + (x - without_derivative(recorder, x)) if len(found) else found
+    if zeros > 1:  # a root several times, which has a derivative where they are constants
+        found = np.concatenate([found, np.zeros(zeros, found.dtype) + _dropped(recorder, p, range(last, len(p)))])
+    return found

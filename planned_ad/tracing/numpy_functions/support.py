@@ -174,4 +174,6 @@ def without_derivative(recorder: Recorder, array: Any) -> Any:
     """As a constant to derivatives."""
     if recorder.is_concrete(array):
         return array
+    if array.dtype.kind == "c":
+        return without_derivative(recorder, array.real) + 1j * without_derivative(recorder, array.imag)
     return recorder.array(recorder.apply("stop_gradient", recorder.value_of(array)))
