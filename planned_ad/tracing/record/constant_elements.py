@@ -21,10 +21,10 @@ def is_constant(recorder: Recording, value: Value) -> bool:
     (A number times zero is zero: what it makes of infinite ones has no derivative either.)
     """
     around = [op for s in recorder.scopes.open for block in (s.outer, s.before) for op in block]
-    return Elements([*around, *recorder.builder.operations]).number(value, 0) is not None
+    return KnownElements([*around, *recorder.builder.operations]).number(value, 0) is not None
 
 
-class Elements:
+class KnownElements:
     """Of what is recorded, the numbers that are known for all data."""
 
     def __init__(self, operations: list[Operation]):
