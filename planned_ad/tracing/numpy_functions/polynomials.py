@@ -82,6 +82,8 @@ def roots(recorder, p):
         companion = np.diag(np.ones(last - first - 2, p.dtype), -1) + np.zeros((last - first - 1,) * 2, p.dtype)
         companion = np.concatenate([(-kept[1:] / kept[0])[None], companion[1:]])
         found = np.linalg.eigvals(companion)
+        if found.dtype.kind == "c" and p.dtype.kind == "f" and np.all(found.imag == 0):  # as NumPy from 2.5 on
+            found = found.real
     zeros = len(p) - last if last > first else 0
     if zeros == 1:
         found = np.concatenate([found, np.zeros(1, found.dtype)])
