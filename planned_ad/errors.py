@@ -150,7 +150,8 @@ class BoundsError(PlannedADError, ValueError):
 class MemoryLimitError(PlannedADError, ValueError):
     """`compile(..., memory_limit=)` is below what the reverse sweep needs even when it runs loops again.
 
-    The message names the least that is possible. Mend: a limit of so many bytes.
+    The message names the least that is possible. Mend: a limit of so many bytes. Or a call needs more memory than the
+    machine gives; the message names how much. Mend: `max_steps=`, `memory_limit=`.
     """
 
 

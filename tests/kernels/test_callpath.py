@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llvmlite import ir
 
+from planned_ad.errors import MemoryLimitError
 from planned_ad.kernels.entry import headers
 from planned_ad.kernels.entry.callspec import (
     ArgumentResult,
@@ -557,3 +558,10 @@ def arbiter():
 def test_machine_code_decides_as_python_does(arbiter, arguments):
     slow, spec, function = arbiter
     assert goes_slow(function, slow, *arguments) == (match(spec, arguments) is None)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize("nbytes", [1 << 50, 1 << 70])
+def test_more_memory_than_there_is(nbytes: int, sparse: bool) -> None:
+    with pytest.raises(MemoryLimitError, match=rf"needs {nbytes:,} bytes of workspace.*max_steps="):
+        aligned_bytes(nbytes, sparse)

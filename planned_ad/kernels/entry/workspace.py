@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ...errors import MemoryLimitError
+
 ALIGNMENT = 64
 LARGE = 1 << 22  # bytes: from here on NumPy's memory comes in huge pages
 
@@ -15,9 +17,16 @@ def aligned_bytes(nbytes: int, sparse: bool = False) -> np.ndarray:
 
     Where they are filled sparsely, only the small pages that are touched take memory: NumPy would ask for huge ones.
     """
-    if sparse and nbytes >= LARGE and hasattr(mmap, "MAP_ANONYMOUS"):
-        return np.frombuffer(mmap.mmap(-1, nbytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
-    memory = np.empty(nbytes + ALIGNMENT, np.uint8)
+    try:
+        if sparse and nbytes >= LARGE and hasattr(mmap, "MAP_ANONYMOUS"):
+            return np.frombuffer(mmap.mmap(-1, nbytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
+        memory = np.empty(nbytes + ALIGNMENT, np.uint8)
+    except (OSError, OverflowError, ValueError, MemoryError) as error:
+        raise MemoryLimitError(
+            f"a call needs {nbytes:,} bytes of workspace, which there are not. explain() says what is kept, and why: "
+            f"`while` loops have room for max_steps= iterations, in one another for the product. Give a smaller "
+            f"max_steps= where they take fewer, or memory_limit="
+        ) from error
     start = -memory.ctypes.data % ALIGNMENT
     return memory[start : start + nbytes]
 
