@@ -153,3 +153,23 @@ def test_an_attribute_that_is_ours_is_refused() -> None:
 
     with pytest.raises(UnsupportedError, match="read of an array of a class"):
         trace(f, (X,))
+
+
+def test_an_object_that_says_what_array_it_is_is_assigned() -> None:
+    class Cell:
+        def __init__(self, rows):
+            self.rows = rows
+
+        def __array__(self, dtype=None, copy=None):
+            return self.rows * 2.0
+
+    def f(x):
+        held = np.zeros((2, 3))
+        held[:] = Cell(x.reshape(2, 3))
+        held[0] = Cell(np.array([x[0], 1.0, 2.0]))
+        return np.sum(held**2)
+
+    x = np.arange(6.0) + 0.5
+    plan = planned_ad.compile(f, x)
+    np.testing.assert_allclose(plan(x), f(x), rtol=1e-14)
+    np.testing.assert_allclose(plan.gradient(x), [8 * x[0], 0.0, 0.0, *(8 * x[3:])], rtol=1e-14)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...python.shadows import ShadowClass
 from ...regions.regions import View
 from ..record.promotion import INT
 from ..record.recorder import Recorder
@@ -84,6 +85,8 @@ def put(array: TracedArray, key: Any, value: Any) -> None:
     """`array[key] = value`."""
     recorder, storage = array.recorder, array.storage
     recorder.mark()
+    if isinstance(type(value), ShadowClass) and not issubclass(type(value), Traced) and hasattr(value, "__array__"):
+        value = value.__array__()
     for keys in KEYS:
         if keys.takes(recorder, key, value):
             return keys.put(array, key, value)
