@@ -127,3 +127,24 @@ def test_arrays_of_objects_are_compared_by_what_they_hold() -> None:
     assert watch.holds()
     held[2] = Rate(5.0)
     assert not watch.is_same() and not watch.holds()
+
+
+class Slotted:
+    __slots__ = ()
+    order = -1
+
+
+class Mixture(Slotted):
+    __slots__ = ("order", "rate")
+
+    def __init__(self, rate: Any):
+        self.rate, self.order = rate, 2
+
+    def value(self) -> Any:
+        return self.rate * self.order
+
+
+def test_slots_that_hide_what_a_base_has() -> None:
+    plan = planned_ad.compile(lambda x: Mixture(x[0]).value() * np.sum(x), X)
+    assert plan(X) == X[0] * 2 * np.sum(X)
+    assert plan._variants[0].watch.is_same(), "else each call walks through all that is outside"

@@ -98,3 +98,12 @@ def cache_key(namespace: Copying, cached: Any, args: tuple[Any, ...], kwargs: di
 def stands_for_number(obj: Any) -> bool:
     """Whether it is one of this package's, in the place of a number or array."""
     return type(obj).__module__.startswith(f"{__name__.partition('.')[0]}.tracing.")
+
+
+def copy_of_cached_property(
+    namespace: Copying, prop: functools.cached_property, name: str
+) -> functools.cached_property:
+    """One that calls what traced code sees of the function."""
+    copy = functools.cached_property(namespace._see(prop.func, name))
+    copy.attrname = prop.attrname
+    return copy

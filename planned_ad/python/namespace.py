@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from .caches import copy_of_cached
+from .caches import copy_of_cached, copy_of_cached_property
 from .comprehensions import HELPERS, rewritten
 from .made import MadeOf
 from .sets_in_order import FrozenInOrder, SetInOrder, plain_copy
@@ -130,7 +130,7 @@ class Namespace:
             functools.partial: self._copy_partial,
             functools._lru_cache_wrapper: lambda cached, name: copy_of_cached(self, cached, name),
             **dict.fromkeys(weakref.ProxyTypes, lambda proxy, name: self._see(referent_of(proxy), name)),
-            functools.cached_property: self._copy_cached_property,
+            functools.cached_property: lambda prop, name: copy_of_cached_property(self, prop, name),
             staticmethod: lambda method, name: staticmethod(self._see(method.__func__, name)),
             classmethod: lambda method, name: classmethod(self._see(method.__func__, name)),
             property: lambda p, name: property(
@@ -362,11 +362,6 @@ class Namespace:
         self._unfilled.append(lambda: vars(copy).update({k: self._see(v, f"{name}.{k}") for k, v in vars(p).items()}))
         return copy
 
-    def _copy_cached_property(self, prop: Any, name: str) -> object:
-        copy = functools.cached_property(self._see(prop.func, name))
-        copy.attrname = prop.attrname
-        return copy
-
     # Classes and instances
 
     def _copy_class(self, cls: type, name: str) -> object:
@@ -412,7 +407,10 @@ class Namespace:
 
     def _fill_class(self, cls: type, copy: type) -> None:
         for attribute, value in vars(cls).items():
-            if attribute not in _NOT_FILLED and not isinstance(value, types.MemberDescriptorType):
+            if isinstance(value, types.MemberDescriptorType):
+                if any(attribute in vars(base) for base in cls.__mro__[1:]):  # which the shadow of a base would hide
+                    set_class_attribute(copy, attribute, value)
+            elif attribute not in _NOT_FILLED:
                 set_class_attribute(copy, attribute, self._see(value, f"{cls.__name__}.{attribute}"))
 
     def _copy_instance(self, obj: Any, name: str) -> object:

@@ -345,6 +345,7 @@ class Walk:
             for name, value in list(vars(base).items()):
                 is_special = name.startswith("__") and name.endswith("__")
                 if isinstance(value, types.MemberDescriptorType | types.GetSetDescriptorType):
+                    known.add(name)
                     continue
                 if not (self.may_run(name, value, cls) if is_special else self.is_used(name)):
                     continue

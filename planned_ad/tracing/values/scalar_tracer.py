@@ -222,7 +222,7 @@ class ScalarTracer(ScalarMethods):
 by_functions(
     ScalarTracer,
     "sum", "prod", "mean", "var", "std", "max", "min", "any", "all", "cumsum", "cumprod", "round", "squeeze",
-    "repeat", "take", "dot",
+    "repeat", "take", "dot", "transpose",
 )  # fmt: skip
 ScalarTracer.clip = clipped  # type: ignore[attr-defined]
 TRACERS.scalar = ScalarTracer
