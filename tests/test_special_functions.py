@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mpmath
 import numpy as np
 import pytest
@@ -197,3 +199,65 @@ def test_derivatives_of_every_order_where_a_formula_divides_by_zero(name: str) -
             found = [float(derivative(x)) for derivative in derivatives]
             np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9, err_msg=f"at {x}")
             assert float(planned_ad.hessian(function)(x)) == pytest.approx(wanted[2], rel=1e-9, abs=1e-9)
+
+
+FAR_AND_NEAR = (
+    0.3 + 0.2j,
+    5 + 1e-3j,
+    11.9 + 1j,
+    12.1 + 1e-3j,
+    1e3 + 1j,
+    1e7 + 1j,
+    -30 + 2j,
+    3 + 20j,
+    20 - 5j,
+    0.1 - 3j,
+)
+OF_ERRORS = {
+    "wofz": (special.wofz, lambda z: mpmath.exp(-z * z) * mpmath.erfc(-1j * z)),
+    "erfcx": (lambda z: special.erfcx(-1j * z), lambda z: mpmath.exp(-z * z) * mpmath.erfc(-1j * z)),
+    "dawsn": (special.dawsn, lambda z: mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(-z * z) * mpmath.erfi(z)),
+}
+
+
+@pytest.mark.parametrize("name", OF_ERRORS)
+def test_what_cancels_far_from_zero_in_derivatives_of_error_functions(name: str) -> None:
+    function, reference = OF_ERRORS[name]
+
+    def parts(x: Any) -> Any:
+        found = function(x[0] + 1j * x[1])
+        return np.stack([found.real, found.imag])
+
+    plan = planned_ad.compile(parts, np.array([0.3, 0.2]))
+    for z in FAR_AND_NEAR:
+        with mpmath.workdps(80):
+            rate = complex(mpmath.diff(reference, mpmath.mpc(z), h=mpmath.mpf(10) ** -25 * abs(z)))
+        expected = np.array([[rate.real, -rate.imag], [rate.imag, rate.real]])
+        found = plan.jacobian(np.array([z.real, z.imag]))
+        small = 1e-13 * abs(rate)  # of a part beside the other one
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=small, err_msg=f"at {z}")
+
+
+def test_narrow_voigt_profiles() -> None:
+    def reference(x: Any, sigma: Any, gamma: Any) -> Any:
+        z = (x + 1j * gamma) / (sigma * mpmath.sqrt(2))
+        w = mpmath.exp(-z * z) * mpmath.erfc(-1j * z)
+        return mpmath.re(w) / (sigma * mpmath.sqrt(2 * mpmath.pi))
+
+    plan = planned_ad.compile(lambda p: special.voigt_profile(p[0], p[1], p[2]), np.array([0.5, 0.2, 1.0]))
+    for p in (
+        [0.5, 0.2, 1.0],
+        [0.5, 0.02, 1.0],
+        [0.5, 1e-5, 1.0],
+        [1e3, 1e-6, 1.0],
+        [3.0, 0.17, 0.01],
+        [-2.0, 0.1, 0.5],
+    ):
+        at = np.array(p)
+        with mpmath.workdps(60):
+            wanted = float(reference(*map(mpmath.mpf, p)))
+            orders = np.eye(3, dtype=int).tolist()
+            rates = [float(mpmath.diff(reference, tuple(map(mpmath.mpf, p)), tuple(order))) for order in orders]
+        assert plan(at) == pytest.approx(wanted, rel=1e-13)
+        np.testing.assert_allclose(plan.gradient(at), rates, rtol=1e-9, err_msg=f"at {p}")
+    assert plan.gradient(np.array([0.5, 0.0, 1.0]))[1] == 0.0

@@ -16,6 +16,7 @@ from scipy import special
 from .algebra import Symbol, cos, exp, log, sin, where
 from .bessel import ORDER
 from .complex_symbols import ComplexSymbol
+from .integrals import FAR, ODD_FACTORIALS
 from .rows import row
 
 DLMF = "https://dlmf.nist.gov"
@@ -138,11 +139,50 @@ def complex_rows(
 complex_rows("erf", lambda z, f: complex_gaussian(z, -1.0), "7.2.E1")
 complex_rows("erfc", lambda z, f: -complex_gaussian(z, -1.0), "7.2.E2")
 complex_rows("erfi", lambda z, f: complex_gaussian(z, 1.0), "7.2.E1")
-complex_rows("erfcx", lambda z, f: plus(z * f * 2.0, -TWO_OVER_ROOT_PI), "7.10.E2")
-complex_rows("dawsn", lambda z, f: plus(-(z * f * 2.0), 1.0), "7.10.E3")
-complex_rows(
-    "wofz", lambda z, f: ComplexSymbol(*(lambda w: (w.real, w.imag + TWO_OVER_ROOT_PI))(-(z * f * 2.0))), "7.10.E2"
-)
+# `1 - 2 z f`, far from 0 by the series of what is left: DLMF 7.12.1, differentiated.
+
+
+def asymptotic_rate(z: ComplexSymbol, sign: float) -> ComplexSymbol:
+    """`-(1 + 3 t + 15 t**2 + ...) t` with `t = sign / (2 z**2)`."""
+    t = reciprocal_of(z * z) * (0.5 * sign)
+    total = t * ODD_FACTORIALS[-1]
+    for number in ODD_FACTORIALS[-2::-1]:
+        total = plus(total, number) * t
+    return -total
+
+
+def far_or_near(
+    z: ComplexSymbol, is_valid: Symbol, sign: float, factor: ComplexSymbol | float, near: ComplexSymbol
+) -> ComplexSymbol:
+    """`near`, and where |z| is large, and the series valid, that times a factor."""
+    is_far = (z.real * z.real + z.imag * z.imag > FAR**2) & is_valid
+    outside = ComplexSymbol(where(is_far, z.real, 1), where(is_far, z.imag, 0))
+    far = asymptotic_rate(outside, sign) * factor
+    return ComplexSymbol(where(is_far, far.real, near.real), where(is_far, far.imag, near.imag))
+
+
+def wofz_rate(z: ComplexSymbol, f: ComplexSymbol) -> ComplexSymbol:
+    """`-2 z f + 2i / sqrt(pi)`; the series is not valid far below the real axis, where `f` grows."""
+    change = -(z * f * 2.0)
+    near = ComplexSymbol(change.real, change.imag + TWO_OVER_ROOT_PI)
+    rate = far_or_near(z, z.imag > -0.5 * z.real.apply("absolute"), 1.0, TWO_OVER_ROOT_PI, near.turned_back())
+    return rate.turned()
+
+
+def erfcx_rate(z: ComplexSymbol, f: ComplexSymbol) -> ComplexSymbol:
+    near = plus(z * f * 2.0, -TWO_OVER_ROOT_PI)
+    is_valid = z.real > -0.5 * z.imag.apply("absolute")
+    return far_or_near(z, is_valid, -1.0, -TWO_OVER_ROOT_PI, near)
+
+
+def complex_dawsn_rate(z: ComplexSymbol, f: ComplexSymbol) -> ComplexSymbol:
+    is_valid = z.imag.apply("absolute") < 0.5 * z.real.apply("absolute")
+    return far_or_near(z, is_valid, 1.0, 1.0, plus(-(z * f * 2.0), 1.0))
+
+
+complex_rows("erfcx", erfcx_rate, "7.10.E2")
+complex_rows("dawsn", complex_dawsn_rate, "7.10.E3")
+complex_rows("wofz", wofz_rate, "7.10.E2")
 complex_rows("exp1", lambda z, f: -(exp_of_complex(-z) / z), "6.2.E1", poles="ab")
 complex_rows("expi", lambda z, f: exp_of_complex(z) / z, "6.2.E5", poles="ab")
 complex_rows("spence", lambda z, f: log_of_complex(z) / plus(-z, 1.0), "25.12.E2", poles="ab")

@@ -66,6 +66,10 @@ class ComplexSymbol:
         """Times the imaginary unit."""
         return ComplexSymbol(-self.imag, self.real)
 
+    def turned_back(self) -> ComplexSymbol:
+        """Times -i."""
+        return ComplexSymbol(self.imag, -self.real)
+
     def transpose(self, order: tuple[int, ...]) -> ComplexSymbol:
         return self.each(lambda part: part.transpose(order))
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from ...rules.algebra import power_series, sinc_coefficients
+from ...rules.integrals import FAR, ODD_FACTORIALS
 from ..record.dispatch import FUNCTIONS, implements
 from ..record.promotion import operand, resolved
 from ..record.recorder import Recorder
@@ -71,13 +72,19 @@ def pseudo_huber(delta: Any, r: Any) -> Any:
 
 @formula(special.voigt_profile)
 def voigt_profile(x: Any, sigma: Any, gamma: Any) -> Any:
-    """By the Faddeeva function; without the normal part the Cauchy density, without either a peak without width."""
-    narrow = sigma == 0
-    width = math.sqrt(2) * np.where(narrow, 1, sigma)
-    profile = special.wofz((x + 1j * gamma) / width).real / (math.sqrt(math.pi) * width)
-    at_peak = (x == 0) & (gamma == 0)
-    cauchy = gamma / (math.pi * np.where(at_peak, 1, x * x + gamma * gamma))
-    return np.where(narrow, np.where(at_peak, np.inf, cauchy), profile)
+    """By the Faddeeva function; narrow ones by its series, DLMF 7.12.1: the Cauchy density, and more with `sigma**2`.
+
+    Without either part a peak without width.
+    """
+    size = x * x + gamma * gamma
+    far = (size > 2 * FAR**2 * sigma * sigma) & (gamma >= 0) & (size > 0)
+    width = math.sqrt(2) * np.where(far | (sigma == 0), 1, sigma)
+    near = special.wofz((np.where(far, 0, x) + 1j * np.where(far, 1, gamma)) / width).real
+    u = np.where(far, x, 1) + 1j * np.where(far, gamma, 0)
+    t = np.where(far, sigma, 0) ** 2 / (u * u)
+    series = (1j / (math.pi * u) * (1 + t * power_series(ODD_FACTORIALS, t))).real
+    profile = np.where(far, series, near / (math.sqrt(math.pi) * width))
+    return np.where((sigma == 0) & (size == 0), np.inf, profile)
 
 
 @formula(special.inv_boxcox)
