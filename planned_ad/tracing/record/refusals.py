@@ -29,6 +29,9 @@ INSTEAD = {
     "function theorem tells without the iterations",
     "scipy.sparse.": "Multiply by A.toarray(), or have the product and its derivative A.T @ cotangent as they are",
 }
+ARRAY_PROTOCOLS = (  # which classes of arrays take into their own hands
+    "__array_ufunc__", "__array_function__", "__array_wrap__", "__array_prepare__", "__array__", "__getattribute__",
+)  # fmt: skip
 GENERAL = "Write it with functions that have one (docs/supported.md), or pass its result as an argument"
 CALLBACKS = "f", "fun", "func"  # parameters that are functions, which may know traced values
 DRAWN = "x", "y", "z", "t"  # parameters of ufuncs
@@ -73,7 +76,9 @@ def _refused(recorder: Recording, name: str, function: Any, why: str) -> Unsuppo
 
 def subclass_instead(kind: type, name: str = "x") -> str:
     """What to write in place of an array `name` of a subclass of `numpy.ndarray`: its code is not traced."""
-    what = f"{public_name(kind)}, a subclass of numpy.ndarray, whose behaviour is not traced"
+    bodies = [vars(base) for base in kind.__mro__[: kind.__mro__.index(np.ndarray)]]
+    taken = next((f" (it has {name})" for name in ARRAY_PROTOCOLS if any(name in body for body in bodies)), "")
+    what = f"{public_name(kind)}, a subclass of numpy.ndarray, whose behaviour is not traced{taken}"
     if issubclass(kind, np.ma.MaskedArray):
         return f"{what}; pass its data and its mask as two arrays, and select with numpy.where(mask, 0.0, data)"
     if issubclass(kind, np.matrix):

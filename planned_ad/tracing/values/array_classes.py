@@ -19,15 +19,13 @@ from ...errors import UnsupportedError
 from ...tape.tape import Value
 from ..record.dispatch import HANDLERS
 from ..record.recorder import Recorder
+from ..record.refusals import ARRAY_PROTOCOLS
 from ..record.storage import Storage
 from ..record.traced import TRACERS, Traced
 from .elementwise import array_ufunc, elementwise
 from .operators import Operators, in_place
 
 HELD = "_traced_array"  # the attribute of an instance that is not the user's
-PROTOCOLS = (
-    "__array_ufunc__", "__array_function__", "__array_wrap__", "__array_prepare__", "__array__", "__getattribute__",
-)  # fmt: skip
 
 
 class ClassArray(Operators):
@@ -281,7 +279,7 @@ def traced_base(recorder: Recorder) -> Callable[[type], type | None]:
 
     def base_for(cls: type) -> type | None:
         bodies = [vars(kind) for kind in cls.__mro__[: cls.__mro__.index(np.ndarray)]]
-        taken = any(name in body for body in bodies for name in (*PROTOCOLS, *OURS))
+        taken = any(name in body for body in bodies for name in (*ARRAY_PROTOCOLS, *OURS))
         return None if taken else base
 
     return base_for
