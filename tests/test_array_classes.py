@@ -173,3 +173,12 @@ def test_an_object_that_says_what_array_it_is_is_assigned() -> None:
     plan = planned_ad.compile(f, x)
     np.testing.assert_allclose(plan(x), f(x), rtol=1e-14)
     np.testing.assert_allclose(plan.gradient(x), [8 * x[0], 0.0, 0.0, *(8 * x[3:])], rtol=1e-14)
+
+
+def test_the_refusal_of_a_class_says_which_method_is_the_reason() -> None:
+    class Wrapped(np.ndarray):
+        def __array_wrap__(self, array, context=None, return_scalar=False):
+            return array
+
+    with pytest.raises(UnsupportedError, match=r"Wrapped, a subclass of numpy.ndarray.*\(it has __array_wrap__\)"):
+        planned_ad.compile(lambda x: np.sum(np.asarray(x).view(Wrapped) ** 2), np.ones(3))
