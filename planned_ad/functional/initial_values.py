@@ -30,6 +30,7 @@ from .tableaus import tableau_of
 
 EXPLICIT = ("RK45", "RK23", "DOP853")
 IMPLICIT = ("Radau", "BDF")
+MANY_STEPS = 2000  # from where on an explicit method would take too many
 OF_STIFF_EQUATIONS = 2  # among the methods that `odeint` tells: backward differentiation
 FINE = 1e-9  # a relative tolerance below which a method of high order takes much fewer steps
 TIGHT = 1e-5  # a relative tolerance below which steps are held
@@ -120,13 +121,11 @@ def solve_ivp(
     if method == "LSODA" and t_eval is not None:
         count = t_eval.shape[0]
         given = fun, ends, start, t_eval, args, options
-        told = by_scipy(recorder, name, solved_by_lsoda, given, count * start.size + 3)
-        y = told[:-3].reshape(start.size, count)
-        if told[-2] == 0:  # no Jacobian: not stiff
-            traced, nfev, njev, nlu = (
-                recorder.namespace.function(fun),
-                *(recorder.integer(told[k]) for k in (-3, -2, -1)),
-            )
+        told = by_scipy(recorder, name, solved_by_lsoda, given, count * start.size + 4)
+        y = told[:-4].reshape(start.size, count)
+        if told[-1] == 0:
+            traced = recorder.namespace.function(fun)
+            nfev, njev, nlu = (recorder.integer(told[k]) for k in (-4, -3, -2))
             tolerances = TOLERANCES_OF_LSODA | {name: options[name] for name in TOLERANCES if name in options}
             most = options.get("max_step", np.inf)
             found = with_explicit_derivative(recorder, y.T, traced, args, ends, start, t_eval, most, **tolerances)
@@ -154,13 +153,17 @@ def solution_known(recorder: Recorder, name: str, t: Any, y: Any, nfev: Any, nje
 
 
 def solved_by_lsoda(fun: Any, t_span: Any, y0: Any, t_eval: Any, args: Any, options: Any) -> np.ndarray:
-    """The solution at these times, and how many evaluations, Jacobians and factorisations it took."""
+    """The solution at these times, and how many evaluations, Jacobians and factorisations it took.
+
+    And, as `solved_by_odeint`, whether these were stiff equations, which need Jacobians, or many steps.
+    """
     import scipy.integrate
 
     found = scipy.integrate.solve_ivp(fun, t_span, y0, "LSODA", t_eval, args=tuple(args) or None, **options)
     if found.status != 0 or len(found.t) != len(t_eval):
         raise ValueError(f"scipy.integrate.solve_ivp: {found.message}")
-    return np.array([*found.y.ravel(), found.nfev, found.njev, found.nlu])
+    is_implicit = found.njev > 0 or found.nfev > 2 * MANY_STEPS
+    return np.array([*found.y.ravel(), found.nfev, found.njev, found.nlu, is_implicit])
 
 
 def scipys_solution(fun: Any, t_span: Any, y0: Any, method: str, t_eval: Any, args: Any, options: Any) -> Any:
@@ -357,7 +360,7 @@ def odeint(recorder: Recorder, name: str, func: Any, y0: Any, t: Any, args: Any 
 
     given, ends = (func, y0, t, args, options), (times[0], times[-1])
     found = by_scipy(recorder, name, solved_by_odeint, given, count * start.size + 1)
-    if found[-1] == 0:  # not stiff
+    if found[-1] == 0:
         tolerances = TOLERANCES | {name: options[name] for name in TOLERANCES if name in options}
         y, most = found[:-1].reshape(count, start.size), options.get("hmax", np.inf)
         solution = with_explicit_derivative(recorder, y, slope, args, ends, start, times, most, **tolerances)
@@ -367,11 +370,11 @@ def odeint(recorder: Recorder, name: str, func: Any, y0: Any, t: Any, args: Any 
 
 
 def solved_by_odeint(func: Any, y0: Any, t: Any, args: Any, options: Any) -> np.ndarray:
-    """The solution, and whether it took a method for stiff equations."""
+    """The solution, and whether it took a method for stiff equations, or many steps."""
     import scipy.integrate
 
     y, told = scipy.integrate.odeint(func, y0, t, args=args, **options, full_output=True)
-    return np.append(y.ravel(), np.any(told["mused"] == OF_STIFF_EQUATIONS))
+    return np.append(y.ravel(), np.any(told["mused"] == OF_STIFF_EQUATIONS) or told["nst"][-1] > MANY_STEPS)
 
 
 def with_explicit_derivative(

@@ -324,10 +324,8 @@ def stationary(recorder: Recorder, loss: Callable[[Any], Any], solution: Any) ->
 
 ON_BOUNDS = ("L-BFGS-B", "SLSQP", "TNC")
 ROUNDING = 1e-10  # how far from a bound a number lies on it
-XATOL, MOST_XATOLS = (
-    1e-5,
-    10.0,
-)  # the tolerance of bounded minimisation, and how many of it its solution stays off a bound
+XATOL = 1e-5  # the tolerance of bounded minimisation
+MOST_XATOLS = 10.0  # of which its solution stays so many off a bound
 
 
 def ends_of(recorder: Recorder, bounds: Any, size: int) -> tuple[Any, Any]:

@@ -151,9 +151,7 @@ def asymptotic_rate(z: ComplexSymbol, sign: float) -> ComplexSymbol:
     return -total
 
 
-def far_or_near(
-    z: ComplexSymbol, is_valid: Symbol, sign: float, factor: ComplexSymbol | float, near: ComplexSymbol
-) -> ComplexSymbol:
+def far_or_near(z: ComplexSymbol, is_valid: Symbol, sign: float, factor: float, near: ComplexSymbol) -> ComplexSymbol:
     """`near`, and where |z| is large, and the series valid, that times a factor."""
     is_far = (z.real * z.real + z.imag * z.imag > FAR**2) & is_valid
     outside = ComplexSymbol(where(is_far, z.real, 1), where(is_far, z.imag, 0))
