@@ -169,7 +169,8 @@ class Labelled(np.ndarray):
     ],
 )
 def test_subclasses_are_refused_by_name(f: Callable[..., Any], name: str) -> None:
-    with pytest.raises(UnsupportedError, match=rf"{name}, a subclass of numpy.ndarray, .* is not traced( \(it has \w+\))?; pass"):
+    message = rf"{name}, a subclass of numpy.ndarray, .* is not traced( \(it has \w+\))?; pass"
+    with pytest.raises(UnsupportedError, match=message):
         trace(f, (np.ones(3),))
 
 

@@ -228,6 +228,11 @@ for _name, _function in {
     case(f"{_name} of a real matrix with real values", _function, REAL_VALUES)
 case("eig of several matrices", np.linalg.eig, T[:, :, :3] + np.diag([1.0, 3.0, 6.0]))
 case("roots", np.roots, np.array([2.0, -1.0, 3.0, 0.5]))
+case(
+    "complex128 of numbers",
+    lambda x: np.exp(1j * np.complex128(x[0].real)) * np.complex128(x[1]) + np.complex128(2),
+    X[:4],
+)
 case("roots with zeros at the ends", lambda x: np.roots(np.concatenate([[0.0], x, [0.0, 0.0]])), X[:4])
 case("roots of complex polynomials", np.roots, A[0])
 case("roots that are real", np.roots, np.array([1.0, -6.0, 11.0, -6.0]))

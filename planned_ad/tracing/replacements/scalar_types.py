@@ -24,6 +24,8 @@ def scalar_types(recorder: Recorder) -> dict[int, object]:
             if obj is None or recorder.is_concrete(obj):
                 return real(*recorder.plain(args), **options)
             recorder.mark()
+            if issubclass(real, np.complexfloating):
+                return recorder.call(np.asarray, (obj,), {"dtype": real})[()]
             if issubclass(real, np.integer) and recorder.is_scalar(obj) and operand(recorder, obj)[0] is int:
                 must_fit(obj, real)
             return recorder.result(recorder.value_of(obj, real))
@@ -31,20 +33,7 @@ def scalar_types(recorder: Recorder) -> dict[int, object]:
         convert.__wrapped__ = real  # type: ignore[attr-defined]
         return convert
 
-    def converting_to_complex(real: type[np.complexfloating]) -> Any:
-        @functools.wraps(real, ("__name__", "__doc__"), ())
-        def convert(*args: Any, **options: Any) -> Any:
-            obj = without_lists(recorder, args[0]) if len(args) == 1 and not options else None
-            if obj is None or recorder.is_concrete(obj):
-                return real(*recorder.plain(args), **options)
-            recorder.mark()
-            return recorder.call(np.asarray, (obj,), {"dtype": real})[()]
-
-        convert.__wrapped__ = real  # type: ignore[attr-defined]
-        return convert
-
-    found = {id(real): converting(real) for real in TYPES}
-    return found | {id(real): converting_to_complex(real) for real in (np.complex128, np.complex64)}
+    return {id(real): converting(real) for real in (*TYPES, np.complex128, np.complex64)}
 
 
 def must_fit(number: Any, real: type[np.integer]) -> None:
