@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.special
 
+import planned_ad
 from planned_ad import (
     checkpoint,
     grad,
@@ -189,7 +190,41 @@ def test_argnums() -> None:
         assert found[1] == 11.0
 
 
-@pytest.mark.parametrize("argnums", [5, -4, (0, 0), (1, 0), (), (0, -3)])
+@pytest.mark.parametrize("turned", [(2, 0), (1, 0), (-1, 1, 0)])
+def test_arguments_in_another_order(turned) -> None:
+    """What is asked for comes in the order in which it is asked for."""
+    args = (np.array([1.0, 2.0]), np.array([3.0, 4.0]), 2.0)
+    order = sorted(range(len(turned)), key=lambda k: turned[k] % 3)
+    plain = [turned[k] % 3 for k in order]
+    places = [plain.index(n % 3) for n in turned]
+
+    def in_turn(found):
+        return tuple(found[k] for k in places)
+
+    def loss(a, b, c):
+        return weighted(a, b, c) * np.sin(c) * a[0]
+
+    expected = in_turn(grad(loss, plain)(*args))
+    for found in (
+        grad(loss, turned)(*args),
+        planned_ad.value_and_grad(loss, turned)(*args)[1],
+        planned_ad.vjp(loss, turned)(*args)[1](1.0),
+        planned_ad.jacobian(loss, turned)(*args),
+        planned_ad.compile(lambda *args: grad(loss, turned)(*args), args)(*args),
+        planned_ad.compile(lambda *args: planned_ad.vjp(loss, turned)(*args)[1](1.0), args)(*args),
+    ):
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-14)
+    tangents = tuple(np.full(np.shape(args[n]), k + 1.0)[()] for k, n in enumerate(turned))
+    rate = planned_ad.jvp(loss, turned)(*args, tangents)[1]
+    assert rate == pytest.approx(sum(np.sum(g * t) for g, t in zip(expected, tangents)), rel=1e-13)
+    second, plainly = planned_ad.hessian(loss, turned)(*args), planned_ad.hessian(loss, plain)(*args)
+    for row, other in zip(second, in_turn(plainly)):
+        for block, same in zip(row, in_turn(other)):
+            np.testing.assert_allclose(block, same, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.parametrize("argnums", [5, -4, (0, 0), (), (0, -3)])
 def test_wrong_argnums(argnums) -> None:
     with pytest.raises(ArgumentError, match="argnums="):
         grad(weighted, argnums)(np.ones(2), np.ones(2), 2.0)

@@ -35,7 +35,7 @@ class Runs:
         forward, reverse = self.halves.of(self._compiled, args, kwargs)
         tape = forward.tape()
         result = forward(*args, tape, **kwargs)
-        return result, TapePullback(self.primal, reverse, tape, [args[number] for number in chosen], result)
+        return result, TapePullback(self.primal, reverse, tape, {number: args[number] for number in chosen}, result)
 
     def _compiled(self, args: tuple, kwargs: dict[str, Any]) -> tuple[Forward, Reverse]:
         chosen = positions(self.primal, len(args))
@@ -47,14 +47,15 @@ class Runs:
 class TapePullback:
     """From cotangents of a value to cotangents of the arguments, by the tape of the run that gave the value.
 
-    It holds the tape: its memory lives as long as this does. The primal is not run again.
+    It holds the tape: its memory lives as long as this does. The primal is not run again. `arguments` are the chosen
+    ones by their numbers, in the order in which their cotangents are asked for.
     """
 
-    def __init__(self, primal: Transformed, reverse: Reverse, tape: TapeMemory, arguments: Sequence[Any], result: Any):
+    def __init__(self, primal: Transformed, reverse: Reverse, tape: TapeMemory, arguments: dict[int, Any], result: Any):
         self.reverse, self.tape = reverse, tape
         self.single = isinstance(primal.argnums, int)
         self.name = f"the pullback of {getattr(primal.function, '__name__', 'a function')}"
-        self.arguments = [parted(argument) for argument in arguments]
+        self.arguments = {number: parted(argument) for number, argument in arguments.items()}
         leaves, self.structure = flatten(result[0] if primal.has_aux else result)
         self.shapes = [np.shape(leaf) for leaf in leaves]
 
@@ -63,7 +64,8 @@ class TapePullback:
         assert layout is not None
         shadows = self.reverse(self.tape, *[None] * layout.shadows, *self.cotangents(cotangent))
         several = shadows if len(self.arguments) > 1 else (shadows,)
-        found = [like(*argument, shadow) for argument, shadow in zip(self.arguments, several)]
+        shadow_of = dict(zip(sorted(self.arguments), several))
+        found = [like(*argument, shadow_of[number]) for number, argument in self.arguments.items()]
         return found[0] if self.single else tuple(found)
 
     def cotangents(self, cotangent: Any) -> list[Any]:

@@ -230,17 +230,20 @@ class Call:
     ):
         self.recorder, self.name = recorder, transformed.__name__
         self.single = isinstance(transformed.argnums, int)
-        self.arguments: list[Tree] = []
-        self.independents: list[Value] = []
+        own_of: dict[int, tuple[Tree, list[Value]]] = {}  # of the chosen arguments: what is active, as values
         chosen, seen = positions(transformed, len(args)), 0
         self.shared = shared_memory(transformed, args, kwargs)
         given = []
         for number, arg in enumerate(args):
             tree = Tree(recorder, arg, lambda k, seen=seen: seen + k in transformed.inactive)  # type: ignore[misc]
             seen += len(tree.leaves)
-            given.append((tree, self._values(tree, number if number in chosen else None)))
+            if number in chosen:
+                own_of[number] = tree, []
+            given.append((tree, self._values(tree, number, own_of[number][1] if number in chosen else None)))
         keyword_trees = {name: Tree(recorder, arg) for name, arg in kwargs.items()}
-        named = {name: (tree, self._values(tree, None)) for name, tree in keyword_trees.items()}
+        named = {name: (tree, self._values(tree)) for name, tree in keyword_trees.items()}
+        self.arguments: list[Tree] = [own_of[number][0] for number in chosen]
+        self.independents: list[Value] = [value for number in chosen for value in own_of[number][1]]
         self.tangents = [v for tangent in tangents for v in self.tangents_of(tangent)]
         self.segment = Segment(recorder, self.independents)
         # The copies belong to the segment: they may be memory from the first, and what is stored there is active.
@@ -261,24 +264,22 @@ class Call:
         others = (value_in(leaf) for leaf in flatten((result, self.aux))[0])
         self.segment.results = (*self.results, *(v for v in others if v is not None))
 
-    def _values(self, tree: Tree, number: int | None) -> list[Value | None]:
-        """What the leaves of an argument hold, where it is copied; `number` is that of a chosen one."""
+    def _values(self, tree: Tree, number: int = 0, independents: list[Value] | None = None) -> list[Value | None]:
+        """What the leaves of an argument hold, where it is copied; of a chosen one `independents` are added to."""
         recorder = self.recorder
         found: list[Value | None] = []
         for leaf, mark in zip(tree.leaves, tree.marks):
-            if number is not None and mark:
+            if independents is not None and mark:
                 value = recorder.apply("cut", recorder.value_of(leaf))
-                self.independents.append(value)
+                independents.append(value)
                 found.append(value)
             else:
                 found.append(recorder.value_of(leaf) if type(leaf) in (ArrayTracer, np.ndarray) else None)
-        if number is not None:
-            self.arguments.append(tree)
-            if not any(tree.marks):
-                raise NotDifferentiableError(
-                    f"{recorder.here()}: argument {number} of {self.name} is {tree.structure}, which has no floating "
-                    f"number; choose another with argnums="
-                )
+        if independents is not None and not any(tree.marks):
+            raise NotDifferentiableError(
+                f"{recorder.here()}: argument {number} of {self.name} is {tree.structure}, which has no floating "
+                f"number; choose another with argnums="
+            )
         return found
 
     def _copied(self, tree: Tree, values: list[Value | None]) -> Any:
@@ -319,14 +320,12 @@ class Call:
 
 
 def positions(transformed: Transformed, count: int) -> tuple[int, ...]:
-    """The numbers of the chosen arguments."""
+    """The numbers of the chosen arguments, in the order that is asked for."""
     argnums = transformed.argnums
     chosen = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     found = tuple(n + count if n < 0 else n for n in chosen)
     if any(not 0 <= n < count for n in found) or len(set(found)) != len(found) or not found:
         raise ArgumentError(f"{transformed.__name__}: argnums={argnums!r}, and {count} arguments were given")
-    if list(found) != sorted(found):
-        raise ArgumentError(f"{transformed.__name__}: argnums={argnums!r} must be in increasing order")
     return found
 
 

@@ -39,7 +39,8 @@ def grad(
     function : callable
         Of arrays, numbers and nested containers of them.
     argnums : int or sequence of int
-        Which arguments to differentiate with respect to. All floating arrays and floats in them are active.
+        Which arguments to differentiate with respect to, in any order: that of the results. All floating arrays and
+        floats in them are active.
     has_aux : bool
         The function returns `(loss, aux)`; `aux` is handed through.
 
