@@ -111,6 +111,30 @@ def test_roots_of_polynomials_with_zeros_at_the_end() -> None:
         plan.gradient(np.array([1.0, -3.0, 0.0, 0.0]))
 
 
+def test_roots_that_are_there_twice() -> None:
+    f, c = lambda c: np.sum(np.roots(c)).real, np.array([1.0, -2.0, 1.0])
+    plan = planned_ad.compile(f, c)
+    assert plan(c) == f(c) == 2.0
+    assert np.all(np.isnan(plan.gradient(c)))
+
+
+def test_coefficients_that_are_zero_in_some_iterations() -> None:
+    """Right where there are none but those of the program; nan, and not 0, where one is zero by chance."""
+
+    def f(x):
+        c, total = np.array([0.0, 1.0, 2.0]), 0.0
+        for i in range(len(x)):
+            total += np.poly1d(c)(0.5)
+            c[0] = x[i]
+        return total
+
+    x = np.linspace(0.2, 0.9, 6)
+    plan = planned_ad.compile(f, x)
+    np.testing.assert_allclose(plan.gradient(x), [0.25] * 5 + [0.0], rtol=1e-14)
+    assert plan(0 * x) == f(0 * x)
+    assert np.all(np.isnan(plan.gradient(0 * x)[:5]))
+
+
 def test_coefficients_that_are_zero_in_the_program():
     def f(c):
         product = Polynomial([c[0], c[1], 0.0]) * Polynomial([1.0, c[0], 0.0, 0.0])

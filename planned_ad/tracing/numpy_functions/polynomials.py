@@ -57,12 +57,23 @@ def _without_zeros(recorder, array, first, last):
 
 
 def _dropped(recorder, array, places):
-    """Zero, with the zeros in these places, whose derivatives are refused; but for those that are constants."""
+    """Zero, with the zeros in these places, whose derivatives are refused; but for those that are constants.
+
+    In a loop, where a side of a branch drops what may be zero in some iteration, they are nan where that side is taken.
+    """
     total = np.zeros((), array.dtype)
-    for dropped in (recorder.value_of(array[k]) for k in places if array.dtype.kind == "f"):
-        if not is_constant(recorder, dropped):
-            total = total + recorder.array(recorder.apply("trim_zeros", dropped))
+    for number in (array[k] for k in places if array.dtype.kind == "f"):
+        if recorder.scopes.depth:
+            total = total + _without_any(recorder, number)
+        elif not is_constant(recorder, recorder.value_of(number)):
+            total = total + recorder.array(recorder.apply("trim_zeros", recorder.value_of(number)))
     return total
+
+
+def _without_any(recorder, number):
+    """Zero, of which the derivative by a number is nan."""
+    gap = number - without_derivative(recorder, number)
+    return np.sqrt(gap) - np.sqrt(2.0 * gap)
 
 
 @implements(np.roots)
@@ -87,13 +98,20 @@ def roots(recorder, p):
     zeros = len(p) - last if last > first else 0
     if zeros == 1:
         found = np.concatenate([found, np.zeros(1, found.dtype)])
-    x = found
-    for _ in range(NEWTON_STEPS if len(found) else 0):
+    found = _moving(recorder, found, p) if len(found) else found
+    if zeros > 1:  # a root several times, which has a derivative where they are constants
+        found = np.concatenate([found, np.zeros(zeros, found.dtype) + _dropped(recorder, p, range(last, len(p)))])
+    return found
+
+
+def _moving(recorder, found, p):
+    """Roots with their derivatives: of one that is there several times nan, and the root itself as it is."""
+    x, first = found, None
+    for _ in range(NEWTON_STEPS):
         value, slope = p[0] + 0 * x, 0 * x
         for coefficient in p[1:]:
             value, slope = value * x + coefficient, slope * x + value
         x = x - value / slope
-    found = found + (x - without_derivative(recorder, x)) if len(found) else found
-    if zeros > 1:  # a root several times, which has a derivative where they are constants
-        found = np.concatenate([found, np.zeros(zeros, found.dtype) + _dropped(recorder, p, range(last, len(p)))])
-    return found
+        first = value if first is None else first
+    moved = x - without_derivative(recorder, x)
+    return found + np.where(np.isfinite(moved), moved, _without_any(recorder, first.real))

@@ -18,10 +18,10 @@ OF_ONE = (*SAME, "negative", "cast")
 def is_constant(recorder: Recording, value: Value) -> bool:
     """Whether a number is a constant, as far as it has been stored, copied and read again since, or made of zeros.
 
-    (A number times zero is zero: what it makes of infinite ones has no derivative either.)
+    (A number times zero is zero: what it makes of infinite ones has no derivative either.) Outside of loops: in
+    one, what has been stored last may be what an iteration has stored.
     """
-    around = [op for s in recorder.scopes.open for block in (s.outer, s.before) for op in block]
-    return KnownElements([*around, *recorder.builder.operations]).number(value, 0) is not None
+    return not recorder.scopes.depth and KnownElements(recorder.builder.operations).number(value, 0) is not None
 
 
 class KnownElements:
