@@ -106,12 +106,12 @@ def roots(recorder, p):
 
 def _moving(recorder, found, p):
     """Roots with their derivatives: of one that is there several times nan, and the root itself as it is."""
-    x, first = found, None
+    x, values = found, []
     for _ in range(NEWTON_STEPS):
         value, slope = p[0] + 0 * x, 0 * x
         for coefficient in p[1:]:
             value, slope = value * x + coefficient, slope * x + value
         x = x - value / slope
-        first = value if first is None else first
+        values.append(value)
     moved = x - without_derivative(recorder, x)
-    return found + np.where(np.isfinite(moved), moved, _without_any(recorder, first.real))
+    return found + np.where(np.isfinite(moved), moved, _without_any(recorder, values[0].real))
