@@ -186,6 +186,40 @@ def _joined_in_order(join, joined, items):
     return joined
 
 
+def _enumerated(items, start):
+    """`enumerate(items, start)`."""
+    k = start - 1
+    for item in items:
+        k += 1
+        yield k, item
+
+
+def _mapped(function, items):
+    """`map(function, items)`."""
+    for item in items:
+        yield function(item)
+
+
+def _accumulated(join, items, _):
+    """`itertools.accumulate(items, join)`, of an iterator."""
+    try:
+        joined = next(items)
+    except StopIteration:
+        return
+    yield joined
+    for item in items:
+        joined = join(joined, item)
+        yield joined
+
+
+def _accumulated_from(join, items, joined):
+    """`itertools.accumulate(items, join, initial=joined)`."""
+    yield joined
+    for item in items:
+        joined = join(joined, item)
+        yield joined
+
+
 def _partial_joins(join, lines):
     """What `_joined_in_order` has after each line, stacked."""
     rows = np.empty(lines.shape, lines.dtype)

@@ -168,17 +168,6 @@ def is_a_comprehension(x):
     return sum({k: np.sin(v) for k, v in enumerate(x)}.values())
 
 
-def is_a_generator(x):
-    def items():
-        for i in range(len(x)):
-            yield x[i] * 2
-
-    total = 0.0
-    for v in items():
-        total = 0.5 * total + v
-    return total
-
-
 @pytest.mark.parametrize(
     "f, words",
     [
@@ -186,7 +175,6 @@ def is_a_generator(x):
         (has_an_iterator, "holds an iterator"),
         (uses_a_dict_by_index, "dict key"),
         (is_a_comprehension, "comprehension or generator"),
-        (is_a_generator, "comprehension or generator"),
     ],
 )
 def test_reasons_for_unrolling(f: Callable, words: str) -> None:

@@ -7,8 +7,6 @@ the rest of the body is recorded the same whichever side was taken. Passes go on
 
 from __future__ import annotations
 
-import dis
-import itertools
 import sys
 import types
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...python.exit_syntax import name_of
 from ...python.frames import user_frames
-from ...python.statements import IDENTITY, Extent, asks_identity, while_statements
+from ...python.statements import GENERATOR, IDENTITY, Extent, asks_identity, while_statements
 from ...tape.tape import Branch, Operation, Value
 from ..record.aliases import NONE, Copy
 from ..record.blocks import Block, Made
@@ -25,13 +23,12 @@ from ..record.decisions import Site
 from ..record.lost_variables import DIFFERS
 from ..record.recorder import Recorder
 from ..record.scopes import MOST_TESTS, Scope
-from . import splits
+from . import splits, suspended_sides
 from .carries import NextArray
 from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, taken_up
 from .form import HandedOn
 from .forms import Nothing
 from .held import memory_of, same
-from .hidden_state import iterator_over
 from .leaving_tests import follow_test
 from .lists_in_turn import take_turns
 from .place_names import place_names
@@ -46,7 +43,6 @@ from .written_lists import lay_down
 if TYPE_CHECKING:
     from .recorded_loop import RecordedLoop
 
-GENERATOR = 0x20  # the flag of code that yields
 MOST_NODES = 256  # branches of one body: more are tests in tests, of which there are twice as many with each
 
 
@@ -57,7 +53,7 @@ class Branches:
     loop: RecordedLoop
     nodes: dict[tuple[tuple[int, bool], ...], Node] = field(default_factory=dict)
     in_short_loops: set[int] = field(default_factory=set)  # of the nodes, by identity
-    taken_by: dict[types.FrameType, str] = field(default_factory=dict)  # of generators, an iterator in C
+    taken_by: dict[types.FrameType, str] = field(default_factory=dict)  # see `suspended_sides`
     active: list[Active] = field(default_factory=list)
     ordinal: int = 0
     generation: int = 0
@@ -233,8 +229,8 @@ class Branches:
 
     # The end of a side.
 
-    def close(self) -> None:
-        """The innermost side is over."""
+    def close(self, ends: bool = False) -> None:
+        """The innermost side is over; it `ends` the generator that tested."""
         active = self.active.pop()
         frames = [f for f in active.frames if f in running(active.frame)]
         now = active.names.named(self.captured(frames))
@@ -243,7 +239,9 @@ class Branches:
         self.refuse_growth(active, now)
         before = active.node.sides.get(active.outcome)
         side = active.node.sides[active.outcome] = Side((), self.changed(active, now, frames), active.prefix)
-        side.when = self.loop.passes
+        side.when, side.ends = self.loop.passes, ends
+        if any(other.ends != ends for other in active.node.sides.values()):
+            raise self.refused("tests a traced value to return from a generator")
         direct = self.direct(active, now)
         met = active.node.places(direct).items()
         places = {key: here for key, place in met if (here := self.place_now(active, frames, key, place)) is not None}
@@ -407,9 +405,13 @@ class Branches:
         Functions that the loop's body calls run in frames of their own in each pass. Their variables are known by how
         many calls the function is away from the body.
         """
-        total, seen = State(frame=self.loop.frame), dict[int, Any]()
+        total, seen, recorder = State(frame=self.loop.frame), dict[int, Any](), self.recorder
         for calls, frame in enumerate(reversed(frames)):
-            state = capture(frame, self.recorder.consumers.get(frame), self.recorder.held, seen, calls)
+            if frame in self.loop.generators:
+                continue
+            beside = () if calls else self.loop.generators
+            consumer, followed = recorder.consumers.get(frame), recorder.generators
+            state = capture(frame, consumer, recorder.held, seen, calls, beside, followed)
             total.values |= state.values
             total.join(state)
         return total
@@ -454,18 +456,8 @@ class Branches:
                 splits.follow_raise(self.recorder, frame, [(a.site, a.extent) for a in sides])
             for active in sides:
                 self.follow_return(active)
-        elif event == "return" and is_at_its_end(frame):
-            while self.active and self.active[-1].frame is frame:
-                self.close()
-        elif event == "return" and any(active.frame is frame for active in self.active):
-            found = self.taken_by.get(frame)
-            if found is None:
-                ours = self.recorder.consumers  # which take items one by one
-                generators = itertools.takewhile(lambda f: f.f_code.co_flags & GENERATOR, running(frame))
-                around = itertools.takewhile(lambda f: f not in ours, generators)
-                found = self.taken_by[frame] = next(filter(None, map(iterator_over, around)), "")
-            if found:
-                raise self.refused(f"yields to `{found}`, which counts, on one side of a test")
+        elif event == "return":
+            suspended_sides.left(self.loop, frame)
 
     def follow_return(self, active: Active) -> None:
         """The function that tested has returned: its side goes on to the end of the caller's statement."""
@@ -486,12 +478,6 @@ class Branches:
 def is_copy(form: HandedOn) -> bool:
     """Whether arrays are copied in this form."""
     return any(isinstance(leaf, Array) for leaf in form.leaves())
-
-
-def is_at_its_end(frame: types.FrameType) -> bool:
-    """Whether it is that of a generator expression which has given its last item."""
-    code = frame.f_code
-    return code.co_name == "<genexpr>" and dis.opname[code.co_code[frame.f_lasti]].startswith("RETURN_")
 
 
 def running(frame: types.FrameType) -> list[types.FrameType]:

@@ -13,11 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ...python.statements import WhileLines
+from ...python.statements import GENERATOR, WhileLines
 from ...regions.affine import Affine, Extent, affine, exact, ragged, substitute
 from ..record.decisions import Unrolled
 from ..values.loop_index import LoopIndex, outcomes
-from .branches import GENERATOR
 from .carries import period_of_exchange
 from .forms import Count
 from .loops import LoopTrace

@@ -16,6 +16,7 @@ from ...python.frames import user_frame
 from ...regions.affine import Affine, exact
 from ..record.recorder import Recorder
 from .consumers import is_generator_expression
+from .generators import generator_of
 from .iteration import Once
 
 ALL = "(item for item in items)"
@@ -24,6 +25,9 @@ CHOSEN = "(item for item in items if keeps(item))"
 
 def as_expression(recorder: Recorder, items: Any) -> Any:
     """Items that a function asks for one by one, as a generator expression where that may be recorded as a loop."""
+    generator = generator_of(items)
+    if generator is not None and not is_generator_expression(generator):
+        return generator_over(ALL, generator)
     if type(items) is not Once or items.is_taken or items.iterator is not None or goes_one_by_one(recorder, items):
         return items
     return generator_over(ALL, items)

@@ -13,7 +13,9 @@ from ..lengths.elements import Length
 from ..record.recorder import Recorder
 from ..values.identity import refuse_truths
 from ..values.number_types import Types, pass_types_on, told_apart
+from . import suspended_sides
 from .filled_lists import assigned_last, could_be_filled, fill_item, is_unset
+from .generators import is_asked_for_more
 from .iteration import Holder, Sequence, once
 from .leaving_tests import follow_exits
 from .letters import refuse_letters
@@ -115,6 +117,12 @@ class LoopFlow:
             if loop in self.recorder.whiles:  # which is left before the side that it is on is
                 loop.event(frame, event)
         self.on_integers.event(frame, event)
+
+    def resumed(self, frame: types.FrameType) -> None:
+        if not is_asked_for_more(frame):
+            return
+        for loop in [scope.loop for scope in reversed(self.recorder.scopes.open) if scope.loop is not None]:
+            suspended_sides.resumed(loop, frame)
 
     @property
     def is_watching(self) -> bool:

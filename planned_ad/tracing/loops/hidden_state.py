@@ -145,10 +145,14 @@ def is_iterator(kind: Any) -> bool:
     return steps and not issubclass(kind, io.IOBase)
 
 
+def generators_in(frame: types.FrameType) -> list[types.GeneratorType]:
+    """The generator that runs in a frame; none where that is not one."""
+    return [g for g in gc.get_referrers(frame) if type(g) is types.GeneratorType and g.gi_frame is frame]
+
+
 def iterator_over(frame: types.FrameType) -> str:
     """The kind of iterator in C that takes the items of the generator which runs in `frame`; empty if there is none."""
-    generators = (g for g in gc.get_referrers(frame) if type(g) is types.GeneratorType and g.gi_frame is frame)
-    for generator in generators:
+    for generator in generators_in(frame):
         holders = gc.get_referrers(generator)
         holders += [outer for holder in holders if type(holder) is tuple for outer in gc.get_referrers(holder)]
         for kind in map(type, holders):

@@ -9,7 +9,7 @@ import math
 import operator
 import sys
 import types
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,6 +18,7 @@ from ...python.index_uses import says_places_only
 from ...python.instructions import instructions_of
 from ...python.shadows import is_user_frame
 from ...python.source import Line, current_line
+from ...python.statements import GENERATOR
 from ...regions.affine import Affine, exact, ragged
 from ...tape.tape import Operation
 from ..lengths.elements import Length, RunTime
@@ -25,6 +26,7 @@ from ..record.decisions import Site, Unrolled
 from ..record.lost_variables import Lost
 from ..record.scopes import ShortLoop
 from ..values.loop_index import index_of
+from .generators import Taker, exits_of, takers_of
 from .loops import LoopTrace
 from .places import write_locals
 
@@ -37,7 +39,6 @@ ALSO_WRITTEN_OUT = 2000  # of those that become loops with it
 TOGETHER = 6  # times as many iterations of short loops in one another are recorded one by one as of one loop
 LEVEL = 1 << 20  # between the sites of the loops that one statement runs
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
-GENERATOR = 0x20  # the flag of code that yields
 OURS = "planned_ad."  # the modules between a program and its iterators
 
 
@@ -152,6 +153,7 @@ class LoopIterator:
         self.begin = self.end = -1  # the iterations recorded together; none while negative
         self.at_first = self.at_last = 0  # iterations recorded one by one of a loop whose length differs
         self.decided = False
+        self.takers: tuple[Taker, ...] | None = ()  # of the items of the generators that it is asked by
         self.loop: LoopTrace | None = None
         self.left: LoopTrace | None = None  # a loop over it that data may have left: nobody knows where it is now
         self.operations: list[Operation] | None = None  # where texts are read: what is recorded one by one
@@ -182,7 +184,8 @@ class LoopIterator:
                 raise holder.refuse()
         self.refuse_left()
         if self.loop is not None:
-            if not is_asked or self.loop.frame is not frame or self.loop.site != self.site(frame):
+            is_same = self.loop.runs_in is frame and self.loop.site == self.site(frame)
+            if not (is_asked and is_same) or self.is_moved(frame):
                 raise self.loop.unrolled("takes items of what it runs over in its body")
             if self.loop.advance():
                 return self.symbolic_item()
@@ -260,7 +263,14 @@ class LoopIterator:
         self.is_open = False
         if any(holder.is_table for holder in self.sequence.holders):
             self.recorder.tabled[self.site(frame)] = self.recorder.builder.line
-        return LoopTrace(self.recorder, frame, self.site(frame), trips, count, targets(frame), exits=self.exits)
+        *inside, taker = (frame, *(taker for taker, _ in self.takers or ()))
+        generators = {each: targets(each) for each in inside}
+        recorder, site, exits = self.recorder, self.site(frame), self.exits
+        return LoopTrace(recorder, taker, site, trips, count, targets(taker), exits=exits, generators=generators)
+
+    def is_moved(self, frame: types.FrameType) -> bool:
+        """Whether somebody else takes the items of a generator than did before."""
+        return bool(self.takers) and takers_of(frame, self.recorder, is_statement) != self.takers
 
     def site(self, frame: types.FrameType) -> Site:
         return frame.f_code, frame.f_lasti + self.level * LEVEL
@@ -274,7 +284,11 @@ class LoopIterator:
         recorder, length = self.recorder, self.sequence.length
         site = self.site(frame)
         decisions = recorder.scopes.decisions
-        is_followed = is_asked and is_statement(frame, self.recorder.consumers)
+        is_followed = is_asked and (frame in recorder.consumers or is_user_frame(frame)) and is_statement(frame)
+        self.takers = takers_of(frame, recorder, is_statement) if is_followed else ()
+        is_followed = is_followed and self.takers is not None
+        if self.takers and is_followed and self.exits is None:
+            self.exits = exits_of(frame, self.takers)
         self.decided = is_followed or self.position > 0
         together = site not in decisions.unrolled and is_followed
         if isinstance(length, RunTime):
@@ -372,15 +386,13 @@ def fetching_instructions(code: types.CodeType) -> dict[int, int]:
     return {a.offset: b.offset for a, b in pairs if (a.opname, b.opname) == ("GET_ITER", "FOR_ITER")}
 
 
-def is_statement(frame: types.FrameType, consumers: Container[types.FrameType]) -> bool:
-    """Whether the next item is fetched by a `for` statement of traced code, whose variables can be followed.
+def is_statement(frame: types.FrameType) -> bool:
+    """Whether the next item is fetched by a `for` statement, or a generator expression, of which the rest runs here.
 
-    So can those of a generator expression whose items we add up ourselves.
+    (In another comprehension what is computed goes to a list that nobody sees.)
     """
     code = frame.f_code
-    if frame not in consumers and (
-        not is_user_frame(frame) or code.co_name in COMPREHENSIONS or code.co_flags & GENERATOR
-    ):
+    if code.co_name in COMPREHENSIONS and not code.co_flags & GENERATOR:
         return False
     return (code, frame.f_lasti) in for_statements(code)
 

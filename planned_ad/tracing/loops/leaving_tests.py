@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 
 from ...python.statements import Extent, extent_at
@@ -13,10 +12,7 @@ from .stepping import is_stepping
 def follow_test(recorder: Recorder, frame: types.FrameType, extent: Extent) -> None:
     """A test that leaves loops is met: from now on their exits are followed."""
     decisions, file = recorder.scopes.decisions, frame.f_code.co_filename
-    if (
-        not frame.f_code.co_flags & inspect.CO_GENERATOR
-        and not {(file, line) for line in extent.loops} <= decisions.followed
-    ):
+    if not {(file, line) for line in extent.loops} <= decisions.followed:
         decisions.follow(file, extent.loops)
         raise recorder.scopes.restart()
 

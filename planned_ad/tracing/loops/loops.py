@@ -19,8 +19,6 @@ from ..record.blocks import Block, Made
 from ..record.decisions import Site
 from ..record.lost_variables import DIFFERS, Lost
 from ..record.scopes import GROWS, Scope
-from ..record.storage import Storage
-from ..record.traced import TracedArray
 from .after_loops import Leaving
 from .branches import Branches
 from .carries import Joiner, NextArray, NextNumber, may_be_widened, period_of_exchange
@@ -41,7 +39,7 @@ from .settling import settles
 from .state import State, capture, met_in_loop
 from .traced_list import TracedList
 from .unnoticed_reads import unnoticed
-from .written_lists import lay_down
+from .written_lists import lay_down, storage_of
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
@@ -51,7 +49,7 @@ MOST_PASSES = 60  # and a few more for each branch, of which a pass takes one si
 
 @dataclass
 class LoopTrace:
-    """The recording of one loop of `trips` iterations, which runs in `frame`."""
+    """The recording of one loop of `trips` iterations, in `frame` or in `generators` that it takes the items of."""
 
     recorder: Recorder
     frame: types.FrameType
@@ -70,6 +68,7 @@ class LoopTrace:
     unset: set[Key] = field(default_factory=set)  # variables that have no value before it, and None for the trace
     exits: WaysOut | None = None  # the ways in which it is left, where those are followed
     counts_iterations = True  # whether it is known before how many there are
+    generators: dict[types.FrameType, tuple[str, ...]] = field(default_factory=dict)  # with such variables of theirs
 
     def __post_init__(self) -> None:
         scopes = self.recorder.scopes
@@ -80,6 +79,7 @@ class LoopTrace:
         self.line = self.recorder.builder.line
         self.first_value = self.recorder.builder.next_value
         self.scope = Scope(outer=[], apart=self.apart, site=self.site)
+        self.recorder.generators.update(self.generators)
         self.origin = self.capture()
         self.there_before = self.origin.owners()  # objects, by identity
         self.recorder.meets_opaque = self.recorder.meets_opaque or self.origin.is_opaque
@@ -89,8 +89,9 @@ class LoopTrace:
                 self.origin.values[key] = Place(self.frame, name, "local"), None
             self.unset.add(key)
         write_state({key: self.origin.values[key] for key in self.unset}, self.recorder.copied)
-        for name in self.targets:
-            self.origin.values.pop((id(self.frame), "local", name), None)
+        for frame, names in ((self.frame, self.targets), *self.generators.items()):
+            for name in names:
+                self.origin.values.pop((id(frame), "local", name), None)
         self.copies = LoopCopies(self)
         self.joiner = Joiner(self.recorder, self.depth, self.index, self.copies.refused, self.even_trips)
         self.branches = Branches(self)
@@ -102,7 +103,13 @@ class LoopTrace:
         self.begin()
 
     def capture(self) -> State:
-        return capture(self.frame, self.recorder.consumers.get(self.frame), self.recorder.held)
+        recorder, consumer = self.recorder, self.recorder.consumers.get(self.frame)
+        return capture(self.frame, consumer, recorder.held, beside=self.generators, followed=recorder.generators)
+
+    @property
+    def runs_in(self) -> types.FrameType:
+        """The code that its statement is in."""
+        return next(iter(self.generators), self.frame)
 
     @property
     def whole_trips(self) -> int:
@@ -246,11 +253,8 @@ class LoopTrace:
 
     def lost(self, name: str) -> Lost:
         """What a variable holds that an iteration of the loop may have given a value."""
-
-        def refuse(reason: str, _: bool) -> BaseException:
-            return self.begun_without(name) or self.recorder.scopes.unroll_innermost(reason, self.line)
-
-        return Lost(self.recorder, name, refuse=refuse)
+        unroll = self.recorder.scopes.unroll_innermost
+        return Lost(self.recorder, name, refuse=lambda why, _: self.begun_without(name) or unroll(why, self.line))
 
     def discard(self) -> None:
         self.recorder.scopes.leave(self.scope)
@@ -358,6 +362,7 @@ class LoopTrace:
         if not self.depth:
             recorder.held.clear()
         body = tuple(recorder.scopes.leave(self.scope))
+        recorder.generators = {f for s in recorder.scopes.open if s.loop is not None for f in s.loop.generators}
         recorder.scopes.absorb(self.scope)
         recorder.scopes.over.append(self.scope)
         for op in self.before:
@@ -491,10 +496,3 @@ class LoopTrace:
         if scopes.decisions.first.get(self.site, 0) < 2 and type(self.trips) is int:
             return scopes.peel(self.scope, first=1)
         return self.unrolled(reason)
-
-
-def storage_of(value: Any) -> Storage | None:
-    """The memory of an array, or of a list to which loops write."""
-    if type(value) is TracedList and value.is_written:
-        value = value.memory
-    return value.storage if issubclass(type(value), TracedArray) else None

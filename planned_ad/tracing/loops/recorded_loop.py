@@ -29,6 +29,7 @@ class RecordedLoop(Protocol):
 
     recorder: Recorder
     frame: types.FrameType
+    generators: dict[types.FrameType, tuple[str, ...]]
     site: Site
     trips: int
     count: Value | None

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import control
 from ...regions.affine import Affine, exact, ragged
 from ...tape.tape import Value
 from ..lengths.elements import UNBOUNDED, Length, RunTime
@@ -26,7 +27,8 @@ from ..record.traced import TracedArray
 from ..values.elementwise import elementwise
 from ..values.flat import FlatView
 from ..values.loop_index import expression_of, index_of, plain_or_traced
-from .expressions import filter_expression
+from .expressions import CHOSEN, filter_expression, generator_over
+from .generators import generator_of
 from .iteration import Holder, NestedIterator, Once, Sequence, once
 from .nditer import nditer
 from .run_time_lists import RunOver, RunTimeList
@@ -229,6 +231,9 @@ def run_time_range(recorder: Recorder, start: Any, stop: Any, step: int) -> Sequ
 
 
 def enumerate_(recorder: Recorder, items: Any, start: Any = 0) -> Any:
+    generator = generator_of(items)
+    if generator is not None:
+        return recorder.namespace.function(control._enumerated)(generator, start)
     sequence = sequence_of(recorder, items)
     if sequence is None:
         return builtins.enumerate(items, start)
@@ -359,7 +364,12 @@ def accumulate_(recorder: Recorder, items: Any, func: Any = None, *, initial: An
     scan = SCANS.get(func)
     is_axis = issubclass(type(items), TracedArray) and not items.is_known and items.ndim == 1
     if scan is None or initial is not None or not is_axis or items.dtype.kind != "f":
-        return itertools.accumulate(items, func, initial=initial)
+        generator = generator_of(items)
+        if generator is None and (type(items) is not Once or items.iterator is not None) and not is_axis:
+            return itertools.accumulate(items, func, initial=initial)
+        made = control._accumulated if initial is None else control._accumulated_from
+        join = operator.add if func is None else func
+        return recorder.namespace.function(made)(join, iter(items) if generator is None else generator, initial)
     return once(recorder, len(items), Totals(recorder, items, *scan).item)
 
 
@@ -400,6 +410,9 @@ def islice(recorder: Recorder, items: Any, /, *bounds: Any) -> Any:
 
 
 def map_(recorder: Recorder, function: Callable[..., Any], /, *items: Any) -> Any:
+    generator = generator_of(items[0]) if len(items) == 1 else None
+    if generator is not None:
+        return recorder.namespace.function(control._mapped)(function, generator)
     sequences = [sequence_of(recorder, item) for item in items]
     known = [s for s in sequences if s is None or s.is_plain]
     is_short = any(s is not None and s.length <= recorder.unroll for s in known)  # type: ignore[operator]
@@ -412,6 +425,9 @@ def map_(recorder: Recorder, function: Callable[..., Any], /, *items: Any) -> An
 
 
 def filter_(recorder: Recorder, function: Callable[..., Any] | None, items: Any, /) -> Any:
+    generator = generator_of(items)
+    if generator is not None:
+        return generator_over(CHOSEN, generator, keeps=bool if function is None else function)
     sequence = sequence_of(recorder, items)
     if sequence is None or sequence.is_plain:
         return builtins.filter(function, items)

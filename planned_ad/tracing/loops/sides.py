@@ -33,6 +33,7 @@ class Side:
     made: tuple[tuple[int, int], ...] = ()  # buffers, and how deep they were made
     times: int = 0  # how often it has been recorded again, from the same state and to the same end
     when: int = 0  # in which pass
+    ends: bool = False  # whether the generator that tested has returned on it
     reads: set[Any] = field(default_factory=set)  # as of a scope
     writes: dict[Any, None] = field(default_factory=dict)
     direct: frozenset[Key] = frozenset()  # the arrays that it left where the loop hands them on

@@ -10,6 +10,7 @@ from __future__ import annotations
 import types
 import weakref
 import zlib
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +45,7 @@ class State:
     lost: dict[Key, Lost] = field(default_factory=dict)  # the places that hold a stand-in for what cannot be told
     led_to: set[int] = field(default_factory=set)  # by identity, what is reached otherwise than by a place: by a method
     frame: types.FrameType | None = None  # in which the code runs
+    followed: Container[types.FrameType] = ()  # the generators that loops run in: it is known how far they are
     is_opaque: bool = False  # whether there are objects of which it is not known whether they have a state
     hidden: str = ""  # what there is that nobody can put back, an iterator or the like; empty if there is none
     unseen: str = ""  # an iterator, say, of which nobody can tell how far it is
@@ -83,7 +85,7 @@ class State:
         kind: Any = type(value)
         if kind in LEAD_NOWHERE:
             return
-        if is_iterator(kind) or is_advanced(value):
+        if self.moves_on(value) or is_advanced(value):
             self.hidden = f"an iterator, `{place.name}`"
             self.unseen = self.hidden if is_iterator(kind) else self.unseen
         elif is_finalised(value):
@@ -95,6 +97,10 @@ class State:
             self.contents[id(value)] = (value, zlib.crc32(value.tobytes()))
         elif issubclass(kind, set):
             self.contents[id(value)] = (value, frozenset(value))
+
+    def moves_on(self, obj: Any) -> bool:
+        """Whether something is an iterator that nobody puts back."""
+        return is_iterator(type(obj)) and not (type(obj) is types.GeneratorType and obj.gi_frame in self.followed)
 
     def owners(self) -> set[int]:
         """The objects to which places belong, or may."""
@@ -150,27 +156,32 @@ def capture(
     known: dict[int, Holding] | None = None,
     seen: dict[int, Any] | None = None,
     calls: int = 0,
+    beside: Iterable[types.FrameType] = (),
+    followed: Container[types.FrameType] = (),
 ) -> State:
     """The state that code running in `frame` can reach; of a generator expression also its `consumer`'s value.
+
+    And the generators `beside` it, which it takes the items of.
 
     `known` has what objects held when they were looked at before, by identity. `seen` has what other frames have led
     to, by identity, which is theirs as long as they are here: it is left out. The variables of a function that is so
     many `calls` away from a loop's body are known by that.
     """
-    state = State(frame=frame)
+    state = State(frame=frame, followed=followed)
     seen = {} if seen is None else seen
     known = {} if known is None else known
     waiting: list[Any] = []
     if consumer is not None:
         state.add(Place(consumer, "value", "attribute"), consumer.value)
         waiting.append(consumer.value)
-    for name, value in frame.f_locals.items():
-        if name.startswith("."):  # the iterator of a comprehension
-            continue
-        state.add(Place(frame, name, "local"), value, -calls)
-        waiting.append(value)
-    if may_change(frame.f_globals):
-        waiting.append(frame.f_globals)
+    for running in (frame, *beside):
+        for name, value in running.f_locals.items():
+            if name.startswith("."):  # the iterator of a comprehension
+                continue
+            state.add(Place(running, name, "local"), value, -calls if running is frame else 0)
+            waiting.append(value)
+        if may_change(running.f_globals):
+            waiting.append(running.f_globals)
     while waiting:
         obj = waiting.pop()
         kind: Any = type(obj)
@@ -181,7 +192,7 @@ def capture(
             if is_inert(obj):
                 INERT.add(kind)
                 continue
-            if is_iterator(kind) or is_advanced(obj):
+            if state.moves_on(obj) or is_advanced(obj):
                 state.hidden = state.hidden or f"an iterator, `{kind.__name__}`"
                 state.unseen = state.hidden if is_iterator(kind) else state.unseen
             if getattr(kind, "is_iterator", False):

@@ -18,6 +18,7 @@ import numpy as np
 from ...python.statements import may_ask_identity
 from ...regions.affine import Extent
 from ..record.storage import Storage
+from ..record.traced import TracedArray
 from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
@@ -269,3 +270,10 @@ def refuse_identity(recorder: Recorder) -> None:
     if sites and any(may_ask_identity(f.__code__) for f in functions):
         decisions.plain |= sites
         raise recorder.scopes.restart()
+
+
+def storage_of(value: Any) -> Storage | None:
+    """The memory of an array, or of a list to which loops write."""
+    if type(value) is TracedList and value.is_written:
+        value = value.memory
+    return value.storage if issubclass(type(value), TracedArray) else None

@@ -74,6 +74,9 @@ class Flow(Protocol):
     def event(self, frame: types.FrameType, event: str, argument: Any) -> None:
         """A statement of a frame that is watched begins, or it returns."""
 
+    def resumed(self, frame: types.FrameType) -> None:
+        """A generator goes on that a loop runs in which is recorded."""
+
     @property
     def is_watching(self) -> bool:
         """Whether events are waited for."""
@@ -89,6 +92,7 @@ class Recording(Protocol):
     scopes: Scopes
     flow: Flow
     refusal: Exception | None
+    generators: set[types.FrameType]
     left_behind: LeftBehind
 
     @property

@@ -35,6 +35,8 @@ class Watch:
 
     def called(self, frame: types.FrameType, event: str, argument: Any) -> Any:
         """What Python asks at each call whether the function's statements are watched."""
+        if frame in self.recorder.generators and not self.recorder.scopes.restarting:
+            self.recorder.flow.resumed(frame)
         return self.event if frame.f_code in self.codes else None
 
     def aside(self, function: Callable[..., Found], *args: Any, **kwargs: Any) -> Found:

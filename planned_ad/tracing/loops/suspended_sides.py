@@ -1,0 +1,48 @@
+"""Sides of tests in generators: they wait at `yield`, while the code runs that takes the item."""
+
+from __future__ import annotations
+
+import dis
+import itertools
+import types
+
+from ...python.frames import user_frames
+from ...python.statements import GENERATOR
+from .hidden_state import iterator_over
+from .recorded_loop import RecordedLoop
+
+
+def left(loop: RecordedLoop, frame: types.FrameType) -> None:
+    """A generator is left: it yields or has ended, and its sides with it, or an error is raised."""
+    branches = loop.branches
+    if not any(active.frame is frame for active in branches.active):
+        return
+    instruction = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+    if instruction.startswith("RETURN_"):
+        while branches.active and branches.active[-1].frame is frame:
+            branches.close(ends=frame.f_code.co_name != "<genexpr>")
+    elif instruction != "YIELD_VALUE":
+        raise branches.refused("tests a traced value, and raises an error in a generator")
+    else:
+        refuse_counting(loop, frame)
+
+
+def refuse_counting(loop: RecordedLoop, frame: types.FrameType) -> None:
+    """An item is given on one side of a test: nothing in C may count them, as `zip` and the like of libraries do."""
+    recorder, branches = loop.recorder, loop.branches
+    found = branches.taken_by.get(frame)
+    if found is None:
+        generators = itertools.takewhile(lambda f: f.f_code.co_flags & GENERATOR, user_frames(frame))
+        around = itertools.takewhile(lambda f: f not in recorder.consumers, generators)  # which take them one by one
+        unknown = (f for f in around if f not in recorder.generators)
+        found = branches.taken_by[frame] = next(filter(None, map(iterator_over, unknown)), "")
+    if found:
+        raise branches.refused(f"yields to `{found}`, which counts, on one side of a test")
+
+
+def resumed(loop: RecordedLoop, frame: types.FrameType) -> None:
+    """A generator goes on that the loop runs in: the sides are over on which the code is that takes its items."""
+    generators, branches = list(loop.generators), loop.branches
+    inside = generators[: generators.index(frame) + 1] if frame in generators else None
+    while inside is not None and branches.active and branches.active[-1].frame not in inside:
+        branches.close()
