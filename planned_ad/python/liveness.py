@@ -18,6 +18,7 @@ STORES = {"STORE_FAST", "STORE_DEREF", "STORE_NAME", "DELETE_FAST", "DELETE_DERE
 LEAVES = {"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "INTERPRETER_EXIT"}
 JUMPS = {"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_ABSOLUTE"}
 ASKS_FOR_NAMES = {"locals", "dir", "vars", "eval", "exec"}
+NONE: frozenset[str] = frozenset()
 HARMLESS = frozenset(  # what a `with` enters that handles no errors
     ("errstate", "printoptions", "catch_warnings", "open", "nullcontext", "localcontext", "redirect_stdout", "closing")
 )
@@ -165,15 +166,30 @@ def is_in_users_try(frame: types.FrameType | None, error: type[BaseException] | 
             kept, is_ours = False, has_begun or name == BEGINS_TRACES
         elif type(names) is ShadowGlobals:
             targets = targets_at(frame)
-            if names.is_users and (kept or any(error is None or catches(frame.f_code, t, kinds) for t in targets)):
+            others = classes_of_others(frame, error) if targets and error is not None else frozenset()
+            if names.is_users and (
+                kept or any(error is None or catches(frame.f_code, t, kinds, others) for t in targets)
+            ):
                 return True
             is_ours, has_begun = False, True
         else:
             has_begun = True
             if not (kept or is_ours):
-                kept = any(catches(frame.f_code, target, kinds, by_with=False) for target in targets_at(frame))
+                kept = any(catches(frame.f_code, t, kinds, by_with=False) for t in targets_at(frame))
         frame = frame.f_back
     return kept
+
+
+def classes_of_others(frame: types.FrameType, error: type[BaseException]) -> frozenset[str]:
+    """The names in a function that now stand for classes of errors of which this is none."""
+    found, code = {}, frame.f_code
+    if type(frame.f_globals) is ShadowGlobals:
+        now, first = frame.f_globals, frame.f_globals.real
+        found = {name: dict.get(now, name, first.get(name)) for name in code.co_names}
+    variables = frame.f_locals
+    found |= {name: variables.get(name) for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars)}
+    classes = {name: kind for name, kind in found.items() if isinstance(kind, type) and issubclass(kind, BaseException)}
+    return frozenset(name for name, kind in classes.items() if not issubclass(error, kind))
 
 
 def targets_at(frame: types.FrameType) -> list[int]:
@@ -198,8 +214,12 @@ def is_missed(frame: types.FrameType, name: str) -> bool:
 
 
 @functools.lru_cache(1024)
-def catches(code: types.CodeType, target: int, kinds: frozenset[str], by_with: bool = True) -> bool:
+def catches(
+    code: types.CodeType, target: int, kinds: frozenset[str], others: frozenset[str] = NONE, by_with: bool = True
+) -> bool:
     """Whether an error with one of these names that comes to the handler there is handled: by it, or further out.
+
+    `others`: the names of classes that it is not of.
 
     By an `except`, whose clauses are looked at one after the other, or (`by_with`) by what a `with` enters.
     """
@@ -210,7 +230,7 @@ def catches(code: types.CodeType, target: int, kinds: frozenset[str], by_with: b
     while here < len(instructions):
         instruction = instructions[here]
         if instruction.opname == "CHECK_EXC_MATCH":
-            if any(name in kinds or not hasattr(builtins, name) for name in loaded):
+            if any(name not in others and (name in kinds or not hasattr(builtins, name)) for name in loaded):
                 return True
             loaded.clear()
             jump = next(i for i in instructions[here + 1 :] if i.opname != "EXTENDED_ARG")

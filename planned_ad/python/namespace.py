@@ -48,6 +48,7 @@ from .shadows import (
     set_class_attribute,
     shadow_metaclass,
 )
+from .single_dispatch import dispatcher, dispatching_method, is_dispatcher
 from .used_names import names_in_class_bodies
 
 # NumPy as SciPy sees it: since NumPy 2 the same functions.
@@ -131,6 +132,7 @@ class Namespace:
             functools._lru_cache_wrapper: lambda cached, name: copy_of_cached(self, cached, name),
             **dict.fromkeys(weakref.ProxyTypes, lambda proxy, name: self._see(referent_of(proxy), name)),
             functools.cached_property: lambda prop, name: copy_of_cached_property(self, prop, name),
+            functools.singledispatchmethod: lambda method, name: dispatching_method(self, method),
             staticmethod: lambda method, name: staticmethod(self._see(method.__func__, name)),
             classmethod: lambda method, name: classmethod(self._see(method.__func__, name)),
             property: lambda p, name: property(
@@ -289,9 +291,8 @@ class Namespace:
             return self._copy_code(f, self.shadow_globals(f.__globals__))
         if f is importlib.import_module:
             return self.modules.load_by_name
-        if is_user_function(getattr(f, "__wrapped__", None)):
-            # Decorated by the standard library (contextlib.contextmanager): its code stays, its closure changes.
-            return self._copy_code(f, f.__globals__)
+        if is_user_function(getattr(f, "__wrapped__", None)):  # decorated by the standard library: its code stays
+            return dispatcher(self, f) if is_dispatcher(f) else self._copy_code(f, f.__globals__)
         return self._leave(f, name)
 
     def _copy_code(self, f: types.FunctionType, names: dict[str, Any], cells: Any = None) -> types.FunctionType:

@@ -209,6 +209,8 @@ class Branches:
     def unverified(self, path: tuple[tuple[int, bool], ...] = ()) -> bool:
         """Whether there is a side, in the one at the end of `path` or it itself, that no pass has confirmed."""
         for key, node in self.nodes.items():
+            if node.calls in self.recorder.verified_tests:
+                continue
             for outcome, side in node.sides.items():
                 own = (*key[:-1], (key[-1][0], outcome))
                 is_inside = own[: len(path)] == path
@@ -415,6 +417,11 @@ class Branches:
             total.values |= state.values
             total.join(state)
         return total
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether it is known by now that the body has to be recorded once more."""
+        return self.unknown or not all(active.complete for active in self.active)
 
     def incomplete(self) -> None:
         """The body has to be recorded once more."""

@@ -194,8 +194,8 @@ class LoopTrace:
             self.join(failed)
             self.copies.settled()
             self.comparison.forget()
-        elif not (self.scope.promotes or self.branches.unknown or self.retyped()):
-            if self.comparison.is_complete(now, stores):
+        elif not (self.scope.promotes or self.retyped()) and (not self.branches.unknown or self.comparison.is_vain()):
+            if self.comparison.is_vain() or self.comparison.is_complete(now, stores):
                 self.close(now, stores)
                 return False
             self.more_passes += 1

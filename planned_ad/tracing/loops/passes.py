@@ -7,7 +7,7 @@ whatever moves on shows as another operation, constant, or variable.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +76,7 @@ class Comparison:
         if gone is not None:
             raise loop.peeled(f"computes something at {gone}, `{gone.text}`, in its first iterations only")
         loop.recorder.verified.add(loop.site)
+        loop.recorder.verified_tests |= {node.calls for node in loop.branches.nodes.values()}
         return True
 
     def forget(self) -> None:
@@ -98,9 +99,17 @@ class Comparison:
 
     def is_verified_around(self) -> bool:
         """Whether passes were compared when the body of a loop around ran first; its own passes are compared too."""
-        loop = self.loop
-        around = [scope.loop for scope in loop.recorder.scopes.open[: loop.depth] if scope.loop is not None]
-        return loop.site in loop.recorder.verified and any(outer.passes > 1 for outer in around)
+        return self.loop.site in self.loop.recorder.verified and any(outer.passes > 1 for outer in self.around())
+
+    def is_vain(self) -> bool:
+        """Whether a loop around is recorded once more in any case, and this one with it, whose passes were compared."""
+        is_known = self.loop.site in self.loop.recorder.verified
+        return is_known and any(outer.branches.is_incomplete for outer in self.around())
+
+    def around(self) -> Iterator[RecordedLoop]:
+        """The loops around that are recorded."""
+        scopes = self.loop.recorder.scopes
+        return (scope.loop for scope in scopes.open[: self.loop.depth] if scope.loop is not None)
 
     def reason(self, difference: Difference) -> str:
         """Why the loop is unrolled: where its iterations differ, and what they have there."""

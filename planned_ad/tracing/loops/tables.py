@@ -19,12 +19,14 @@ import numpy as np
 
 from ...python.comprehensions import chosen_row, item_of
 from ...python.source import current_line
+from ...tape.guards import RAISES
 from ..record.recorder import Recorder
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
 from ..values.identity import is_asked
 from ..values.loop_index import LoopIndex
 from ..values.number_types import ALWAYS_ONE
+from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
 from .forms import Items, Unchanged
@@ -180,14 +182,43 @@ def integers(recorder: Recorder, holders: list[Any], key: Any) -> Choices | None
     if type(holders[0]) is dict:
         is_short = last - first < min(map(len, holders))
         keys = range(first, last + 1)
-        return Choices(keys, key - first) if is_short and all(k in h for h in holders for k in keys) else None
+        if is_short and all(k in h for h in holders for k in keys):
+            return Choices(keys, key - first)
+        return required(recorder, holders, key) if type(key) is ScalarTracer else None
     lengths = {len(holder) for holder in holders}
+    if type(key) is ScalarTracer and not -min(lengths) <= first <= last < min(lengths):
+        return required(recorder, holders, key)
     if not first <= last or not -min(lengths) <= first or not last < min(lengths):
         return None
     if len(lengths) == 1 and (first >= 0 or last < 0):
         length = lengths.pop()
         return Choices(range(length), key if first >= 0 else key + length)
     return Choices(range(first, last + 1), key - first)  # from the end at times: `w[k - 1]`
+
+
+def required(recorder: Recorder, holders: list[Any], key: ScalarTracer) -> Choices | None:
+    """Of an integer of which it is not known what it may be, in a loop: that it is a key is required of each call.
+
+    A call where it is none runs the function, which raises its error. Where that may be handled, None.
+    """
+    keys = [set(holder if type(holder) is dict else range(-len(holder), len(holder))) for holder in holders]
+    is_dict = type(holders[0]) is dict
+    if not recorder.scopes.depth or is_caught(KeyError if is_dict else IndexError):
+        return None
+    if any(found != keys[0] for found in keys) or not keys[0] or not all(type(k) is int for k in keys[0]):
+        return None
+    first, last = min(keys[0]), max(keys[0])
+    if last - first >= len(keys[0]):  # some in between are missing
+        return None
+    wanted, apply = recorder.value_of(key, np.int64), recorder.apply
+    low, high = (recorder.constant(bound, np.int64) for bound in (first, last))
+    inside = apply("logical_and", apply("greater_equal", wanted, low), apply("less_equal", wanted, high))
+    recorder.scopes.require_after(inside, RAISES)
+    count = last - first + 1 if is_dict else len(holders[0])
+    place = apply("minimum", apply("maximum", wanted, low), high)  # until the loop is over and the call is left
+    place = apply("subtract", place, low) if is_dict else apply("wrap_index", place, extent=count)
+    recorder.builder.limits.note(place, 0, count - 1)
+    return Choices(range(first, last + 1) if is_dict else range(count), ScalarTracer(recorder, place, is_python=True))
 
 
 def texts_or_pairs(key: Any) -> Choices | None:

@@ -95,6 +95,7 @@ class Recorder:
         self.filled: set[Site] = set()  # the lists that loops fill, by the instruction that makes them
         self.appended: dict[Site, Any] = {}  # how often lists are appended to whose length is data
         self.verified: set[Site] = set()  # loops of which several passes have been compared
+        self.verified_tests: set[tuple[Site, ...]] = set()  # and the tests in them, by the calls that were running
         self.tabled: dict[Site, Line] = {}  # loops whose items are made of plain numbers
         self.written_out: collections.Counter[Site] = collections.Counter()  # operations of short loops
         self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
