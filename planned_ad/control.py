@@ -186,6 +186,11 @@ def _joined_in_order(join, joined, items):
     return joined
 
 
+def _count(items, value):
+    """`items.count(value)`."""
+    return sum(1 for item in items if item == value)
+
+
 def _enumerated(items, start):
     """`enumerate(items, start)`."""
     k = start - 1

@@ -7,6 +7,7 @@ import enum
 import functools
 import gc
 import importlib
+import operator
 import os
 import sys
 import types
@@ -22,6 +23,7 @@ TRACED_OURS = frozenset(  # ordinary Python, as the user's is
     | {f"planned_ad.functional.{name}" for name in ("adaptive_steps", "dense_output", "events", "implicit_steps")}
 )
 PROTOCOLS = frozenset({"__array_ufunc__", "__array_function__"})  # which NumPy calls with functions of its own
+CONVERSIONS = {"__bool__": bool, "__index__": int, "__int__": int, "__float__": float}  # Python's
 _LIBRARIES = frozenset({"numpy", "scipy", "numba", "llvmlite", "planned_ad", "pandas", "matplotlib", "sympy"})
 _STANDARD_LIBRARY = os.path.dirname(os.__file__)
 VENDORED = ("scipy._lib.", "scipy._external.")  # where SciPy keeps other packages: up to 1.17, and since
@@ -338,8 +340,8 @@ def forget_looked_up(cls: type) -> None:
 
 def set_class_attribute(cls: type, name: str, value: object) -> None:
     """Past what its metaclass makes of it, which may have a property of that name, of the class itself."""
-    if name in PROTOCOLS and type(value) is types.FunctionType and "__see__" in vars(cls):
-        value = as_numpy_calls(vars(cls)["__see__"], value)
+    if type(value) is types.FunctionType and "__see__" in vars(cls):
+        value = as_called(vars(cls)["__see__"], name, value)
     metaclass: type = type(cls)
     bases = (base for base in metaclass.__mro__ if base is not type and base is not object)
     of_metaclass = next((vars(base)[name] for base in bases if name in vars(base)), None)
@@ -348,6 +350,26 @@ def set_class_attribute(cls: type, name: str, value: object) -> None:
     else:
         type.__setattr__(cls, name, value)
     forget_looked_up(cls)
+
+
+def as_called(see: Callable[..., Any], name: str, method: types.FunctionType) -> types.FunctionType:
+    """A method of a class as Python or NumPy calls it; most as they are."""
+    if name in PROTOCOLS:
+        return as_numpy_calls(see, method)
+    return as_python_calls(CONVERSIONS[name], method) if name in CONVERSIONS else method
+
+
+def as_python_calls(kind: type, method: types.FunctionType) -> types.FunctionType:
+    """A method that has to give a `bool`, say: where it is a traced one, what it is for the data at hand."""
+
+    def called(self: Any) -> Any:
+        found = method(self)
+        is_traced = type(found) is not kind and isinstance(found, kind)
+        return found if not is_traced else operator.index(found) if kind is int else kind(found)
+
+    called.__name__, called.__qualname__, called.__doc__ = method.__name__, method.__qualname__, method.__doc__
+    called.traced = method  # type: ignore[attr-defined]
+    return called  # type: ignore[return-value]
 
 
 def as_numpy_calls(see: Callable[..., Any], method: types.FunctionType) -> types.FunctionType:
@@ -368,10 +390,10 @@ def build_class(body: types.FunctionType, name: str, *bases: Any, **options: Any
     cls = builtins.__build_class__(body, name, *bases, **options)
     names = body.__globals__
     if isinstance(cls, type) and isinstance(names, ShadowGlobals):
-        for protocol in PROTOCOLS & vars(cls).keys():
-            method = vars(cls)[protocol]
+        for name in vars(cls).keys() & (PROTOCOLS | CONVERSIONS.keys()):
+            method = vars(cls)[name]
             if type(method) is types.FunctionType:
-                type.__setattr__(cls, protocol, as_numpy_calls(names.namespace.shadow, method))
+                type.__setattr__(cls, name, as_called(names.namespace.shadow, name, method))
     return cls
 
 

@@ -12,7 +12,7 @@ from .shadows import real_class
 WRAPPER = next(c for c in functools.singledispatch.__code__.co_consts if getattr(c, "co_name", "") == "wrapper")
 
 
-class Copying(Protocol):
+class Dispatching(Protocol):
     """The namespace of a trace, as far as it is needed here."""
 
     def closure(self, f: types.FunctionType) -> Callable[..., Any]: ...
@@ -27,7 +27,7 @@ def is_dispatcher(f: types.FunctionType) -> bool:
     return f.__code__ is WRAPPER
 
 
-def dispatcher(namespace: Copying, f: types.FunctionType) -> Callable[..., Any]:
+def dispatcher(namespace: Dispatching, f: types.FunctionType) -> Callable[..., Any]:
     """The copy of such a function, which calls copies.
 
     It asks for the class as code of the program's does: of a number that is one or another, that is refused.
@@ -46,7 +46,7 @@ def dispatcher(namespace: Copying, f: types.FunctionType) -> Callable[..., Any]:
     return copy
 
 
-def dispatching_method(namespace: Copying, method: Any) -> Any:
+def dispatching_method(namespace: Dispatching, method: Any) -> Any:
     """The copy of a `functools.singledispatchmethod`."""
     copy = functools.singledispatchmethod.__new__(functools.singledispatchmethod)
     copy.dispatcher = dispatcher(namespace, method.dispatcher)  # type: ignore[assignment]

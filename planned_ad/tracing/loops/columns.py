@@ -17,6 +17,8 @@ from ..values.number_types import types_in
 from .form import HandedOn
 from .forms import Count, Items, Rows, Unchanged, elements_of, joined
 from .held import is_made_of_attributes, is_number, number_type, taken_apart
+from .letters import Letter
+from .none_or_value import NoneOrValue
 from .object_copies import may_be_copied
 from .stored_forms import Array, Number
 from .traced_list import Segment, TracedList
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
 MOST_NESTED = 4
+TAKEN_APART = (dict, Letter, NoneOrValue)  # these are an integer, and a truth and a number
 
 
 def element_form(recorder: Recorder, element: Any, depth: int, objects: int = MOST_NESTED) -> HandedOn | None:
@@ -48,7 +51,8 @@ def element_form(recorder: Recorder, element: Any, depth: int, objects: int = MO
     if kind is TracedList or kind is list:
         return form_of_list(recorder, elements_of(element), depth, objects)
     is_object = is_made_of_attributes(kind)
-    is_in_parts = isinstance(element, tuple) or kind_of_parts(element) is not None or (is_object and objects > 0)
+    is_in_parts = isinstance(element, tuple) or kind in TAKEN_APART or kind_of_parts(element) is not None
+    is_in_parts = is_in_parts or (is_object and objects > 0)
     parts = taken_apart(element) if is_in_parts else None
     if parts is None or (is_object and not may_be_copied(parts[0])):
         return None

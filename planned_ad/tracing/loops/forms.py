@@ -299,6 +299,13 @@ class Items(HandedOn):
             raise NotCarried
         return [store for form, part in zip(self.items, parts) for store in form.leave(recorder, part, index)]
 
+    def elements_of(self, value: Any) -> list[Any]:
+        """The items of an element of a list."""
+        is_chosen = self.kind is NoneOrValue or isinstance(self.kind, Letters)
+        parts = self.parts_of(value) if is_chosen else elements_of(value)
+        assert parts is not None
+        return parts
+
     def parts_of(self, value: Any) -> list[Any] | None:
         if self.kind is NoneOrValue:
             held = self.items[1]
@@ -317,7 +324,7 @@ class Items(HandedOn):
         if self.kind is list and owner is not None:
             return owner.element(items)
         found = put_together(self.kind, self.keys, items)
-        if type(self.kind) is ObjectKind and owner is not None:
+        if (type(self.kind) is ObjectKind or self.kind is dict) and owner is not None:
             note_copy(owner.recorder, owner.site, found)
         return found
 
@@ -331,7 +338,7 @@ class Items(HandedOn):
         return owner.recorder.call(np.stack, (arrays,), {"axis": 1})
 
     def put(self, row: Extent, element: Any) -> None:
-        for form, item in zip(self.items, elements_of(element)):
+        for form, item in zip(self.items, self.elements_of(element)):
             form.put(row, item)
 
     def put_rows(self, row: Extent, column: Any, length: int) -> None:
@@ -414,6 +421,8 @@ def elements_of(value: Any) -> list[Any]:
         return [part for _, part in complex_parts(value)]
     if is_made_of_attributes(type(value)):
         return [item for _, item in attributes_held(value)]
+    if type(value) is dict:
+        return list(value.values())
     return value.parts if type(value) is TracedList else list(value)
 
 

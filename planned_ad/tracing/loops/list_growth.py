@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +163,7 @@ class Growth:
 
     def _know_lists(self, grown: Grown, new: list[Any]) -> None:
         """What is in lists is copied: where that could be seen, or it is written to, they stay the lists they are."""
-        objects = [part for part in new if is_made_of_attributes(type(part))]
+        objects = [part for part in new if type(part) is dict or is_made_of_attributes(type(part))]
         inner = [found for part in new for found in lists_in(part)]
         if inner and grown.target.site in self.loop.recorder.scopes.decisions.written:
             raise self.loop.unrolled("fills a list of lists to whose items are written")
@@ -295,7 +295,9 @@ def lists_in(value: Any) -> Iterator[Any]:
     """The lists that an element is, or that are in it."""
     if type(value) in (list, TracedList):
         yield value
-    inner = value.parts if type(value) is TracedList else value if isinstance(value, list | tuple) else ()
+    inner: Iterable[Any] = value if isinstance(value, list | tuple) else ()
+    if type(value) is TracedList or type(value) is dict:
+        inner = value.parts if type(value) is TracedList else value.values()
     for item in inner:
         yield from lists_in(item)
 

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from .columns import element_form, stored
 from .form import HandedOn
-from .forms import Items, Unchanged, joined
+from .forms import Items, Unchanged, as_letters, as_optional, joined
+from .held import same
+from .letters import Letters, may_be_chosen
 from .list_growth import lists_in
+from .none_or_value import NoneOrValue
 from .object_copies import has_arrays_in_objects
 from .stored_forms import Number
 from .written_lists import common_number
@@ -86,7 +89,7 @@ def room_for(recorder: Recorder, parts: list[Any]) -> ListRoom:
         found = form if found is None or form is None else serving(found, form)
         if found is None:
             break
-    return ListRoom(found)
+    return ListRoom(found if found is not None and may_be_kept(recorder, found) else None)
 
 
 def form_in_rows(recorder: Recorder, element: Any) -> HandedOn | None:
@@ -96,7 +99,28 @@ def form_in_rows(recorder: Recorder, element: Any) -> HandedOn | None:
     form = element_form(recorder, element, -1)
     if form is not None and has_arrays_in_objects(form):
         return None
-    return form if isinstance(form, Unchanged) and is_of_one_kind(form.value) else stored(form)
+    return None if form is None else form_in_memory(form)
+
+
+def form_in_memory(form: HandedOn) -> HandedOn | None:
+    """A form in memory; of what is the same text each time, or None, it is no more than that."""
+    if isinstance(form, Unchanged) and is_of_one_kind(form.value):
+        return form
+    return form.of([form_in_memory(part) for part in form.items]) if isinstance(form, Items) else stored(form)
+
+
+def may_be_kept(recorder: Recorder, form: HandedOn) -> bool:
+    """Whether data may choose between the texts in elements of this form."""
+    kind = form.kind if isinstance(form, Items) else None
+    if isinstance(kind, Letters) and not may_be_chosen(recorder, kind.texts):
+        return False
+    return all(may_be_kept(recorder, part) for part in form.parts())
+
+
+def is_chosen_in(form: HandedOn) -> bool:
+    """Whether data choose between texts, or whether there is something, in elements of this form."""
+    is_chosen = isinstance(form, Items) and (form.kind is NoneOrValue or isinstance(form.kind, Letters))
+    return is_chosen or any(map(is_chosen_in, form.parts()))
 
 
 def is_of_one_kind(element: Any) -> bool:
@@ -106,13 +130,16 @@ def is_of_one_kind(element: Any) -> bool:
 
 def serving(a: HandedOn, b: HandedOn) -> HandedOn | None:
     """The form that serves for elements of both."""
+    if isinstance(a, Unchanged) and isinstance(b, Unchanged) and same(a.value, b.value):
+        return a
+    a, b = as_letters(*as_optional(a, b))
     if isinstance(a, Items) and isinstance(b, Items):
         if (a.kind, a.keys) != (b.kind, b.keys):
             return None
         return a.of([serving(one, other) for one, other in zip(a.items, b.items)])
     if isinstance(a, Number) and isinstance(b, Number):
         return common_number([a, b])
-    return joined(a, b, exact=True)
+    return stored(joined(a, b, exact=True))
 
 
 def is_alike(a: HandedOn, b: HandedOn) -> bool:

@@ -42,8 +42,9 @@ def refuse_truths_in(owner: ListInTrace, form: HandedOn) -> None:
 
 
 def objects_in(form: HandedOn) -> Iterator[HandedOn]:
-    """The forms of objects in it."""
-    if type(getattr(form, "kind", None)) is ObjectKind:
+    """The forms of objects in it, and of dicts."""
+    kind = getattr(form, "kind", None)
+    if kind is dict or type(kind) is ObjectKind:
         yield form
     for part in form.parts():
         yield from objects_in(part)
@@ -101,7 +102,7 @@ def note_copy(recorder: Recorder, site: Site, obj: Any) -> None:
 def lend_to_list(owner: ListInTrace, value: Any) -> None:
     """A row does not change when the array is written to that was put into the list: such a write is refused."""
     recorder = owner.recorder
-    if isinstance(value, tuple) or kind_of_parts(value) is not None or is_made_of_attributes(type(value)):
+    if isinstance(value, tuple | dict) or kind_of_parts(value) is not None or is_made_of_attributes(type(value)):
         parts = taken_apart(value)
         for item in parts[2] if parts is not None else ():
             lend_to_list(owner, item)

@@ -76,7 +76,11 @@ class Comparison:
         if gone is not None:
             raise loop.peeled(f"computes something at {gone}, `{gone.text}`, in its first iterations only")
         loop.recorder.verified.add(loop.site)
-        loop.recorder.verified_tests |= {node.calls for node in loop.branches.nodes.values()}
+        nodes = loop.branches.nodes.values()
+        loop.recorder.verified_tests |= {node.calls for node in nodes}
+        known = loop.origin.values.keys() - loop.unset
+        if all(key in known or key[0] < 0 for node in nodes for key in node.places()):
+            loop.recorder.assigns_nothing_new.add(loop.site)
         return True
 
     def forget(self) -> None:
@@ -102,8 +106,11 @@ class Comparison:
         return self.loop.site in self.loop.recorder.verified and any(outer.passes > 1 for outer in self.around())
 
     def is_vain(self) -> bool:
-        """Whether a loop around is recorded once more in any case, and this one with it, whose passes were compared."""
-        is_known = self.loop.site in self.loop.recorder.verified
+        """Whether a loop around is recorded once more in any case, and this one with it, which was recorded before.
+
+        Not where the sides of tests assign variables that were not there before it: what comes after it may read them.
+        """
+        is_known = self.loop.site in self.loop.recorder.assigns_nothing_new
         return is_known and any(outer.branches.is_incomplete for outer in self.around())
 
     def around(self) -> Iterator[RecordedLoop]:

@@ -43,6 +43,7 @@ class RecordedLoop(Protocol):
     apart: Block
     scope: Scope
     origin: Any
+    unset: set[Any]
     line: Any  # of its statement
     copies: Any
     joiner: Any

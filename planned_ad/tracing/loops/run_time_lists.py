@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import control
 from ...regions.affine import exact
 from ...tape.guards import RAISES
 from ..lengths.elements import Position, RunTime, for_each
@@ -34,10 +35,20 @@ from ..values.loop_index import expression_of, plain_or_traced
 from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
-from .forms import Items, Unchanged, elements_of
+from .forms import Items, Unchanged
 from .held import is_number, put_together, same
 from .list_in_trace import ListInTrace
-from .list_room import MOST_ROWS, Appended, Chain, form_in_rows, is_alike, room_for, serving
+from .list_room import (
+    MOST_ROWS,
+    Appended,
+    Chain,
+    form_in_rows,
+    is_alike,
+    is_chosen_in,
+    may_be_kept,
+    room_for,
+    serving,
+)
 from .object_copies import lend_to_list, note_copy, refuse_truths_in
 from .settling import settles
 from .stored_forms import Array, InMemory, Number
@@ -53,7 +64,7 @@ NO_NAN = "of numbers that are sorted one is nan, which has no place in Python's 
 
 
 class RunTimeList(ListInTrace):
-    """A list of `count` elements, in rows of the memory of `column`."""
+    """A list of `filled` elements, in rows of the memory of `column`."""
 
     is_plain = False
 
@@ -63,7 +74,7 @@ class RunTimeList(ListInTrace):
         self.most, self.form = found.most, found.form
         self.appended = Appended()
         recorder.appended.setdefault(site, []).append(self.appended)
-        self.count: Any = self._number(0)
+        self.filled: Any = self._number(0)
         self.column: HandedOn | None = None
         if self.form is not None:
             self.column = self.form.in_rows(self.most, self, -1, self.depth)
@@ -77,7 +88,7 @@ class RunTimeList(ListInTrace):
     # What the loops around see of it.
 
     def held(self) -> Iterator[tuple[str | None, Any]]:
-        yield "count", self.count
+        yield "filled", self.filled
         for storage in self.storages():
             yield None, storage
 
@@ -98,12 +109,12 @@ class RunTimeList(ListInTrace):
         lend_to_list(self, value)
         recorder = self.recorder
         most, last = (recorder.constant(number, INT) for number in (self.most, self.most - 1))
-        count = recorder.value_of(self.count, INT)
+        count = recorder.value_of(self.filled, INT)
         recorder.scopes.require_after(recorder.apply("less", count, most), "bounds", NO_ROOM)
         row = ScalarTracer(recorder, recorder.apply("minimum", count, last), is_python=True)
         self._put(self.column, Position(row), value)
         grown = recorder.apply("minimum", recorder.apply("add", count, recorder.constant(1, INT)), most)
-        self.count = ScalarTracer(recorder, grown, is_python=True)  # no more than that, until the guard is tested
+        self.filled = ScalarTracer(recorder, grown, is_python=True)  # no more than that, until the guard is tested
 
     def extend(self, values: Any) -> None:
         if issubclass(type(values), ListInTrace) or not isinstance(values, list | tuple):
@@ -124,7 +135,7 @@ class RunTimeList(ListInTrace):
         found = self._element(self._rows(), row)
         left = recorder.apply("subtract", self.length_.count, recorder.constant(1, INT))
         left = recorder.apply("maximum", left, recorder.constant(0, INT))  # until the guard of the index is tested
-        self.count = ScalarTracer(recorder, left, is_python=True)
+        self.filled = ScalarTracer(recorder, left, is_python=True)
         if type(where) is int and where == 0:
             self._copy(self._rows(), self._rows(), 1, RunTime(left, self.most - 1), 1)
         elif type(where) is not int or where != -1:  # those behind it move up
@@ -144,13 +155,17 @@ class RunTimeList(ListInTrace):
         recorder.scopes.require_after(recorder.value_of(found.any()), RAISES, NOT_THERE)
         return np.argmax(found).item()
 
+    def count(self, value: Any) -> Any:
+        """How many elements are equal to this."""
+        return self.recorder.namespace.function(control._count)(self, value)
+
     def remove(self, value: Any) -> None:
         self.pop(self.index(value))
 
     def clear(self) -> None:
         if self.kind is tuple:
             raise self.refuse()
-        self.count = self._number(0)
+        self.filled = self._number(0)
 
     def __delitem__(self, key: Any) -> None:
         if type(key) is not int:
@@ -175,15 +190,16 @@ class RunTimeList(ListInTrace):
         recorder.scopes.require_after(recorder.apply("less_equal", count, most), "bounds", NO_ROOM)
         length = RunTime(recorder.apply("minimum", count, most), min(self.most, other.most))
         self._copy(other._rows(), self._rows(), 0, length, 1)
-        self.count = length.scalar(recorder)
+        self.filled = length.scalar(recorder)
 
     def sort(self, *, key: Any = None, reverse: bool = False) -> None:
         """By all the numbers of its elements; what lies behind these comes last, as nan does."""
         recorder = self.recorder
         fronts: list[Any] = [getattr(leaf, "memory", None) for leaf in self._rows().leaves()]
-        if self.kind is tuple or key is not None or None in fronts or fronts[0].dtype.kind != "f":
+        is_of_numbers = self.form is not None and None not in fronts and not is_chosen_in(self.form)
+        if self.kind is tuple or key is not None or not is_of_numbers or fronts[0].dtype.kind != "f":
             raise self.refuse()
-        beyond = elementwise(recorder, np.greater_equal, (np.arange(self.most), self.count))
+        beyond = elementwise(recorder, np.greater_equal, (np.arange(self.most), self.filled))
         for front in fronts:
             ordered = elementwise(recorder, np.logical_or, (beyond, elementwise(recorder, np.equal, (front, front))))
             recorder.scopes.require_after(recorder.value_of(ordered.all()), "bounds", NO_NAN)
@@ -199,7 +215,7 @@ class RunTimeList(ListInTrace):
         if form is None:
             raise self.refuse()
         common = form if self.form is None else serving(self.form, form)
-        if common is None:
+        if common is None or not may_be_kept(self.recorder, common):
             raise self.refuse()
         refuse_truths_in(self, common)
         if self.form is None or not is_alike(common, self.form):
@@ -221,7 +237,7 @@ class RunTimeList(ListInTrace):
 
     def _put(self, form: HandedOn, row: Position, value: Any) -> None:
         if isinstance(form, Items):
-            for part, item in zip(form.items, elements_of(value)):
+            for part, item in zip(form.items, form.elements_of(value)):
                 self._put(part, row, item)
         elif isinstance(form, InMemory):
             assert form.memory is not None
@@ -232,7 +248,7 @@ class RunTimeList(ListInTrace):
 
     @property
     def length_(self) -> RunTime:
-        return RunTime(self.recorder.value_of(self.count, INT), self.most)
+        return RunTime(self.recorder.value_of(self.filled, INT), self.most)
 
     @property
     def known_length(self) -> int | None:
@@ -244,13 +260,13 @@ class RunTimeList(ListInTrace):
 
     def length(self) -> Any:
         found = self.known_length
-        return self.count if found is None else found
+        return self.filled if found is None else found
 
     def __len__(self) -> int:
-        return self.count.__index__()
+        return self.filled.__index__()
 
     def __bool__(self) -> bool:
-        return bool(self.count > 0)
+        return bool(self.filled > 0)
 
     def __iter__(self) -> Iterator[Any]:
         return self.recorder.flow.iterate(self.length_, self.item_at, (RunOver(self),))
@@ -277,7 +293,7 @@ class RunTimeList(ListInTrace):
     def __eq__(self, other: Any) -> Any:
         if type(other) is not self.kind or other:
             raise self.refuse()
-        return self.count == 0
+        return self.filled == 0
 
     __hash__ = ListInTrace.__hash__
 
@@ -286,7 +302,7 @@ class RunTimeList(ListInTrace):
         recorder = self.recorder
         if is_caught(ValueError) and not self:
             function(())
-        recorder.scopes.require_after(recorder.value_of(self.count > 0), RAISES)
+        recorder.scopes.require_after(recorder.value_of(self.filled > 0), RAISES)
         return self[0]
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -337,7 +353,7 @@ class RunTimeList(ListInTrace):
         found.appended.after(self.appended, (), 1)
         if self.column is not None and found.column is not None:
             self._copy(self.column, found.column, start, length, step)
-        found.count = length.scalar(self.recorder)
+        found.filled = length.scalar(self.recorder)
         return found
 
     def _copy(self, form: HandedOn, into: HandedOn, start: Bound, length: RunTime, step: int, place: Bound = 0) -> None:
@@ -445,10 +461,10 @@ class RunOver:
     is_table = has_letters = False
 
     def __init__(self, items: RunTimeList):
-        self.items, self.count = items, items.count
+        self.items, self.filled = items, items.filled
 
     def is_resized(self) -> bool:
-        return not same(self.items.count, self.count)
+        return not same(self.items.filled, self.filled)
 
     def refuse(self) -> BaseException:
         return self.items.refuse()

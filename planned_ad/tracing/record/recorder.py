@@ -96,6 +96,7 @@ class Recorder:
         self.appended: dict[Site, Any] = {}  # how often lists are appended to whose length is data
         self.verified: set[Site] = set()  # loops of which several passes have been compared
         self.verified_tests: set[tuple[Site, ...]] = set()  # and the tests in them, by the calls that were running
+        self.assigns_nothing_new: set[Site] = set()  # of these loops, those in which tests decide on no new variables
         self.tabled: dict[Site, Line] = {}  # loops whose items are made of plain numbers
         self.written_out: collections.Counter[Site] = collections.Counter()  # operations of short loops
         self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity

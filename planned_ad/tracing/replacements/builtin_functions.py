@@ -74,6 +74,15 @@ def _number(recorder: Recorder, obj: Any) -> Any:
     return obj
 
 
+def as_python_asks(obj: Any, *names: str) -> Any:
+    """What an object of the program's gives by one of these methods, a traced number perhaps; others as they are."""
+    kind: Any = type(obj)
+    if kind is float or kind is int or issubclass(kind, Traced):
+        return obj
+    methods = (getattr(getattr(kind, name, None), "traced", None) for name in names)
+    return next((method(obj) for method in methods if method is not None), obj)
+
+
 def only_element(array: Any) -> Any:
     """The element of an array that is asked for its number, where NumPy has one for it: else NumPy's own error."""
     float(np.ones((1,) * array.ndim if array.size == 1 else (2,)))
@@ -85,6 +94,7 @@ def _recorded(recorder: Recorder, function: Callable[..., Any], record: Callable
 
     @functools.wraps(function, ("__name__", "__doc__"), ())
     def replaced(*args, **kwargs):
+        args = tuple(as_python_asks(arg, "__float__", "__index__") for arg in args)
         if any(_is_tracer(recorder, a) and not recorder.is_concrete(a) for a in args):
             recorder.mark()
             return recorder.watch.aside(record, recorder, *(_number(recorder, a) for a in args), **kwargs)
@@ -237,10 +247,12 @@ def number_replacements(recorder: Recorder) -> dict[int, object]:
 
     @functools.wraps(float, ("__name__", "__doc__"), ())
     def to_float(*args: Any) -> Any:
+        args = tuple(as_python_asks(arg, "__float__", "__index__") for arg in args)
         return _number(recorder, args[0]) if is_traced(args) else float(*args)
 
     @functools.wraps(int, ("__name__", "__doc__"), ())
     def to_int(*args: Any, **options: Any) -> Any:
+        args = tuple(as_python_asks(arg, "__int__", "__index__") for arg in args)
         if not is_traced(args):
             return int(*args, **options)
         number = only_element(args[0]) if recorder.is_array(args[0]) else args[0]
