@@ -70,7 +70,12 @@ from .tracing.record.storage import Storage
 from .tracing.replacements.argument_identity import Apart, ArgumentIdentity, memory_in_common
 from .tracing.replacements.caught_refusals import CaughtRefusals
 from .tracing.replacements.floating_point_errors import ask_for_errors, check_settings
-from .tracing.replacements.kept_outside import check_written_outside, places_assigned, without_what_is_kept
+from .tracing.replacements.kept_outside import (
+    check_written_outside,
+    places_assigned,
+    stand_ins_for_kept,
+    without_what_is_kept,
+)
 from .tracing.replacements.library_errors import beside_python, is_of_the_trace, note_line
 from .tracing.replacements.rebinding import (
     check_captured,
@@ -218,6 +223,7 @@ def trace(
     """
     decisions = decisions or Decisions.begun(known, stretched, unrolled, ONCE if branches else None, branches)
     outside = Outside() if outside is None else outside
+    decisions.set_first |= {(id(found[0]), name): found for (_, name), found in outside.set_first.items()}
     failure: Exception | None = None
     for _ in range(MOST_RUNS):
         recorder = Recorder(max_operations, unroll, max_steps, decisions, outside, LoopFlow)
@@ -324,6 +330,7 @@ def _namespace_of(recorder: Recorder) -> Namespace:
         traced_base(recorder),
     )
     namespace.recorder, recorder.namespace = recorder, namespace
+    namespace.first_held = stand_ins_for_kept(recorder)
     return namespace
 
 

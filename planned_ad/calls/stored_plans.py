@@ -192,7 +192,7 @@ def find_trace(request: Request) -> StoredTrace | None:
 def put_trace(request: Request, trace: Trace, checked: Checked, watch: Watch) -> StoredTrace | None:
     """Store a trace that was made for a request; None where it cannot be told to another process."""
     outside = trace.outside
-    if outside.plain or outside.kept:
+    if outside.plain or outside.kept or outside.set_first:
         return None
     try:
         if any(op.primitive == "call" for op in walk(trace.tape.operations) if hasattr(op, "primitive")):

@@ -256,13 +256,17 @@ def traced_and_watched(
             watches.append(Watch(traced.outside))
 
         frozen = tuple(plan._options["frozen"])
+        set_first: dict[tuple[int, str], tuple[Any, str]] = {}
+        for variant in plan._variants:
+            set_first |= variant.trace.outside.set_first
+        known: dict[str, Any] = {"frozen": frozen, "set_first": set_first, "has_others": bool(plan._variants)}
         try:
-            outside = Outside(frozen=frozen, has_history=plan._has_history, is_again=bool(turn or plan._variants))
+            outside = Outside(**known, has_history=plan._has_history, is_again=bool(turn or plan._variants))
             traced, found = traced_and_checked(plan._f, args, kwargs, check, tracing | {"outside": outside}, look)
         except HasHistory:
             plan._has_history = True
             watches.clear()
-            outside = Outside(frozen=frozen, has_history=True)
+            outside = Outside(**known, has_history=True)
             traced, found = traced_and_checked(plan._f, args, kwargs, check, tracing | {"outside": outside}, look)
         if watches[0].holds():
             return traced, found, watches[0]

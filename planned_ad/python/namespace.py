@@ -119,6 +119,7 @@ class Namespace:
         self._uninserted: list[Callable[[], None]] = []
         self.roots: list[tuple[object, str]] = []  # functions that were traced
         self.kept: dict[tuple[int, Any], tuple[Any, Any, str]] = {}  # what caches were asked for: see `Outside`
+        self.first_held: Mapping[tuple[int, str], object] = {}  # by object and attribute, what stands for what it has
         self.modules = ShadowModules(self)
         self._copiers: dict[type, Callable[[Any, str], object]] = {
             np.ndarray: wrap_array,
@@ -443,9 +444,9 @@ class Namespace:
                     descriptor.__set__(copy, self._see(value, f"{name}.{descriptor.__name__}"))
             if real.__dictoffset__:
                 state = object.__getattribute__(obj, "__dict__")
-                object.__getattribute__(copy, "__dict__").update(
-                    {attribute: self._see(value, f"{name}.{attribute}") for attribute, value in state.items()}
-                )
+                seen = {a: self._see(v, f"{name}.{a}") for a, v in state.items() if (id(obj), a) not in self.first_held}
+                stood_for = {a: self.first_held[id(obj), a] for a in state if (id(obj), a) in self.first_held}
+                object.__getattribute__(copy, "__dict__").update(seen | stood_for)
 
         self._unfilled.append(fill)
         return copy

@@ -31,6 +31,11 @@ class Outside:
         Whether it is known that what earlier calls have left makes a difference, so that there are no such names.
     is_again : bool
         Whether the function has been traced and compared before, so that what calls leave is known to make none.
+    set_first : dict
+        Attributes that the program sets before it reads them, by the identity of the dict that has them, and the name:
+        the object, and what to say where it reads one before.
+    has_others : bool
+        Whether there are other traces of the program, for other ways through it.
     constants : dict
         Arrays whose numbers are in the program, by identity.
     raises : bool
@@ -48,6 +53,8 @@ class Outside:
     computes_anew: bool = False
     has_history: bool = False
     is_again: bool = False
+    set_first: dict[tuple[int, str], tuple[Any, str]] = field(default_factory=dict)
+    has_others: bool = False
     constants: dict[int, Any] = field(default_factory=dict)
     raises: bool = False
     version: int = 0

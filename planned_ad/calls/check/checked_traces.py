@@ -104,7 +104,9 @@ def with_its_function(
     shared = {name: options[name] for name in OF_A_RUN if name in options}
     if "outside" in options:
         given = options["outside"]
-        shared["outside"] = Outside(frozen=given.frozen, has_history=given.has_history)
+        shared["outside"] = Outside(
+            frozen=given.frozen, has_history=given.has_history, set_first=given.set_first, has_others=given.has_others
+        )
     try:
         own = trace(*call, **shared)
     except PlannedADError as error:

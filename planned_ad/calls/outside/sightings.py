@@ -61,7 +61,7 @@ class Walk:
         passed: Container[tuple[int, str]] = (),
     ):
         self.names, self.last_call, self.constants, self.passed = names, outside.last_call, outside.constants, passed
-        self.is_frozen = outside.is_frozen
+        self.is_frozen, self.set_first = outside.is_frozen, outside.set_first
         self.rows: list[Row] = []
         self.lasting: list[Row] = []
         self.seen: list[Sighting] = []
@@ -97,7 +97,7 @@ class Walk:
 
     def item(self, items: dict, key: Any, path: str, in_order: bool = False, is_global: bool = False) -> None:
         """The value of a key, where it is among others; a key that is not there is not to be there."""
-        if self.is_frozen(path):
+        if self.is_frozen(path) or (id(items), key) in self.set_first:
             return
         is_there = dict.__contains__(items, key)
         value = dict.__getitem__(items, key) if is_there else None

@@ -96,6 +96,9 @@ class Decisions:
     asks_errors: bool = False  # filters of warnings around the plan have NumPy's errors raised, which are caught
     records: bool = False  # NumPy's warnings are recorded, since the program looks at what is
     warned: bool = False  # of loops that are unrolled to very much
+    # Attributes of objects from outside that the program sets before it reads them, which the trace finds out: by the
+    # object's identity and the name, the object, and what to say where it does not.
+    set_first: dict[tuple[int, str], tuple[Any, str]] = field(default_factory=dict)
     constants: dict[int, Any] = field(default_factory=dict)  # captured arrays whose numbers it needs, by identity
 
     @classmethod

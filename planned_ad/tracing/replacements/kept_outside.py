@@ -18,11 +18,12 @@ import numpy as np
 from ...errors import TraceError
 from ...python.namespace import Namespace
 from ...python.outside_changes import codes_met, contents_of
-from ...python.structure import attributes_of
+from ...python.structure import attributes_of, dict_of
 from ...python.used_names import UsedNames, strings
 from ...python.written_names import ANY, READ, assigned_in, items_written_in, nested, uses_in
 from ...tape.tape import Apply, Constant, Guard, Load, Operation, Tape, Value, walk
 from ..record.decisions import Restart
+from ..record.lost_variables import Lost
 from ..record.recorder import Recorder
 
 WHERE_EQUAL = {"equal": True, "not_equal": False}
@@ -34,8 +35,15 @@ MOST_KEPT = 1000  # numbers and arrays of one container
 
 
 def check_written_outside(recorder: Recorder, namespace: Namespace) -> None:
-    """Refuse computed values in the place of numbers and arrays that objects from outside held, and that are read."""
-    names = None
+    """Computed values in the place of numbers and arrays that objects from outside held, and that are read.
+
+    Raises
+    ------
+    Restart
+        There are some: the function is recorded with a stand-in for what they held, which says so where it is read.
+    """
+    names, set_first = None, recorder.scopes.decisions.set_first
+    found: dict[tuple[int, str], tuple[Any, str]] = {}
     for real, shadow in namespace.instances():
         held = attributes_of(real)
         for name, value in attributes_of(shadow).items():
@@ -45,12 +53,29 @@ def check_written_outside(recorder: Recorder, namespace: Namespace) -> None:
             if name in recorder.outside.last_call or not (recorder.is_scalar(value) or recorder.is_array(value)):
                 continue
             names = names or UsedNames(frozenset(codes_met(namespace)))
-            if not names.is_only_written(name, old):
-                raise TraceError(
-                    f"the traced function sets the attribute `{name}` of a {type(real).__name__} that is no "
-                    f"argument, and reads it: a call of the plan would not set it. Pass the object as an argument "
-                    f"(of a method, `{type(real).__name__}.method, (obj, x)`), or return what is new."
-                )
+            if names.is_only_written(name, old) or (id(real), name) in set_first:
+                continue
+            told = (
+                f"the traced function sets the attribute `{name}` of a {type(real).__name__} that is no argument, and "
+                f"reads what an earlier call has set: a call of the plan would not set it. Pass the object as an "
+                f"argument (of a method, `{type(real).__name__}.method, (obj, x)`), or return what is new."
+            )
+            if name not in dict_of(real) or recorder.outside.has_others:  # another trace may read it
+                raise TraceError(told)
+            found[id(real), name] = real, told
+    if found:
+        set_first |= found
+        raise Restart
+    recorder.outside.set_first |= {(id(dict_of(found[0])), key[1]): found for key, found in set_first.items()}
+
+
+def stand_ins_for_kept(recorder: Recorder) -> dict[tuple[int, str], Lost]:
+    """What objects hold instead, in an attribute that is set before it is read: where it is read first, it says so."""
+
+    def stand_in(name: str, told: str) -> Lost:
+        return Lost(recorder, name, refuse=lambda reason, first: TraceError(f"{recorder.here()}: {told}"))
+
+    return {key: stand_in(key[1], told) for key, (_, told) in recorder.scopes.decisions.set_first.items()}
 
 
 def without_what_is_kept(recorder: Recorder, namespace: Namespace, tape: Tape) -> Tape:
