@@ -75,8 +75,8 @@ def dicts(x):
     found = []
     for k, t in steps(x):
         found.append({"time": k, "value": t, "label": "up" if t > 0.1 else "down"})
-    times, values = np.array([row["time"] for row in found]), np.array([row["value"] for row in found])
-    return sum(row["value"] for row in found if row["label"] == "up") + times @ values
+    values = np.array([row["value"] for row in found])
+    return sum(row["value"] * row["time"] for row in found if row["label"] == "up") + values @ values
 
 
 def dicts_at_times(x):

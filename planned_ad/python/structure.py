@@ -301,7 +301,7 @@ def attributes_of(node: Any) -> dict[str, Any]:
             found[name] = slot.__get__(node)
         except AttributeError:  # not set
             continue
-    found.update(dict_of(node))
+    found.update(state_in_dict(node))
     kind = real_class(kind)
     if dataclasses.is_dataclass(kind):  # fields first, in their order
         names = [f.name for f in dataclasses.fields(kind) if f.name in found]
@@ -314,7 +314,7 @@ def set_attribute(node: Any, name: str, value: Any) -> None:
     kind: Any = type(node)
     slot = slots_of(kind).get(name)
     if slot is None:
-        dict_of(node)[name] = value
+        state_in_dict(node)[name] = value
     else:
         slot.__set__(node, value)
 
@@ -337,7 +337,7 @@ def is_slot(value: Any) -> bool:
     return isinstance(value, types.MemberDescriptorType)
 
 
-def dict_of(node: Any) -> dict[str, Any]:
+def state_in_dict(node: Any) -> dict[str, Any]:
     return object.__getattribute__(node, "__dict__") if type(node).__dictoffset__ else {}
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from ...errors import TraceError
 from ...python.namespace import Namespace
 from ...python.outside_changes import codes_met, contents_of
-from ...python.structure import attributes_of, dict_of
+from ...python.structure import attributes_of, state_in_dict
 from ...python.used_names import UsedNames, strings
 from ...python.written_names import ANY, READ, assigned_in, items_written_in, nested, uses_in
 from ...tape.tape import Apply, Constant, Guard, Load, Operation, Tape, Value, walk
@@ -60,13 +60,13 @@ def check_written_outside(recorder: Recorder, namespace: Namespace) -> None:
                 f"reads what an earlier call has set: a call of the plan would not set it. Pass the object as an "
                 f"argument (of a method, `{type(real).__name__}.method, (obj, x)`), or return what is new."
             )
-            if name not in dict_of(real) or recorder.outside.has_others:  # another trace may read it
+            if name not in state_in_dict(real) or recorder.outside.has_others:  # another trace may read it
                 raise TraceError(told)
             found[id(real), name] = real, told
     if found:
         set_first |= found
         raise Restart
-    recorder.outside.set_first |= {(id(dict_of(found[0])), key[1]): found for key, found in set_first.items()}
+    recorder.outside.set_first |= {(id(state_in_dict(found[0])), key[1]): found for key, found in set_first.items()}
 
 
 def stand_ins_for_kept(recorder: Recorder) -> dict[tuple[int, str], Lost]:

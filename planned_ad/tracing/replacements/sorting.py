@@ -21,7 +21,7 @@ from ..loops.expressions import as_expression
 from ..loops.form import HandedOn
 from ..loops.forms import Items, Unchanged
 from ..loops.list_functions import collected_items
-from ..loops.list_room import form_in_rows, serving
+from ..loops.list_room import form_in_rows, is_chosen_in, serving
 from ..loops.object_copies import objects_in
 from ..loops.run_time_lists import NO_NAN, RunTimeList
 from ..loops.stored_forms import Number
@@ -99,6 +99,7 @@ def common_form(recorder: Recorder, items: Sequence[Any]) -> HandedOn | None:
         if (
             found is None
             or any(objects_in(found))
+            or is_chosen_in(found)
             or not all(isinstance(leaf, Number | Unchanged) for leaf in found.leaves())
         ):
             return None
