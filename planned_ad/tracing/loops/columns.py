@@ -15,9 +15,9 @@ from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex, expression_of
 from ..values.number_types import types_in
 from .form import HandedOn
-from .forms import Count, Items, Rows, Unchanged, elements_of, joined
+from .forms import Count, Items, Rows, Unchanged, as_letters, as_optional, elements_of, joined
 from .held import is_made_of_attributes, is_number, number_type, taken_apart
-from .letters import Letter
+from .letters import Letter, Letters, may_be_chosen
 from .none_or_value import NoneOrValue
 from .object_copies import may_be_copied
 from .stored_forms import Array, Number
@@ -83,10 +83,35 @@ def merged(forms: list[HandedOn | None]) -> HandedOn | None:
     for other in forms[1:]:
         if isinstance(found, Count) or isinstance(other, Count):  # one more in each row, and not in each iteration
             found = stored(found)
-        found = joined(found, other, exact=True)
+        found = in_one_column(found, other)
     return found
+
+
+def in_one_column(a: HandedOn | None, b: HandedOn | None) -> HandedOn | None:
+    """The form of elements of either; of texts, and of None and a number, in which data choose."""
+    found = joined(a, b, exact=True)
+    if found is not None or a is None or b is None:
+        return found
+    if isinstance(a, Items) and isinstance(b, Items) and (a.kind, a.keys) == (b.kind, b.keys):
+        return a.of([in_one_column(one, other) for one, other in zip(a.items, b.items)])
+    one, other = as_letters(*as_optional(a, b))
+    return None if one is a and other is b else joined(stored(one), stored(other), exact=True)
 
 
 def stored(form: HandedOn | None) -> HandedOn | None:
     """In memory."""
     return None if form is None else form.stored()
+
+
+def may_be_kept(recorder: Recorder, form: HandedOn) -> bool:
+    """Whether data may choose between the texts in elements of this form."""
+    kind = form.kind if isinstance(form, Items) else None
+    if isinstance(kind, Letters) and not may_be_chosen(recorder, kind.texts):
+        return False
+    return all(may_be_kept(recorder, part) for part in form.parts())
+
+
+def is_chosen_in(form: HandedOn) -> bool:
+    """Whether data choose between texts, or whether there is something, in elements of this form."""
+    is_chosen = isinstance(form, Items) and (form.kind is NoneOrValue or isinstance(form.kind, Letters))
+    return is_chosen or any(map(is_chosen_in, form.parts()))

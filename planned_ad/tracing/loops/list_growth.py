@@ -12,7 +12,7 @@ from ...python.complex_parts import ComplexArray, kind_of_parts
 from ...regions.affine import Extent, affine, exact
 from ..record.aliases import Standing, copy_of
 from ..record.lost_variables import Lost
-from .columns import element_form, merged, row_count, stored
+from .columns import element_form, in_one_column, may_be_kept, merged, row_count, stored
 from .filled_lists import LastRows, by_assignment, is_unset, left_after, parts_of_list
 from .form import HandedOn
 from .forms import Count, Unchanged, joined, put_parts
@@ -135,14 +135,14 @@ class Growth:
         for part in new:
             self._lend(grown.target, part)
         if grown.column is not None:
-            common = joined(grown.form, form, exact=True) if each == grown.each else None
+            common = in_one_column(grown.form, form) if each == grown.each else None
             if common == grown.form and common is not None and self._has_room(grown, each):
                 self._put(grown, new)
                 return True
             if each != grown.each:
                 raise grown.target.uneven()
             form = common
-        if form is None or form.is_known:
+        if form is None or form.is_known or not may_be_kept(loop.recorder, form):
             raise grown.target.refuse()
         loop.recorder.filled.add(grown.target.site)
         grown.form, grown.each, grown.column = form, each, None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dis
+import functools
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ... import control
 from ...python.frames import user_frame
 from ...python.shown_text import is_only_shown
 from ..record.storage import ASSIGNMENT, Storage
@@ -106,6 +108,8 @@ class ListInTrace(Traced):
 
     def __getattr__(self, name: str) -> Any:
         """The other methods of a list: those that change it, count or search."""
+        if name == "count":
+            return functools.partial(self.recorder.namespace.function(control._count), self)
         if name.startswith("__") or not hasattr(self.kind, name):
             raise AttributeError(f"'{self.kind.__name__}' object has no attribute '{name}'")
         raise self.refuse()

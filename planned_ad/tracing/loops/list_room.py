@@ -6,13 +6,11 @@ import types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .columns import element_form, stored
+from .columns import element_form, may_be_kept, stored
 from .form import HandedOn
 from .forms import Items, Unchanged, as_letters, as_optional, joined
 from .held import same
-from .letters import Letters, may_be_chosen
 from .list_growth import lists_in
-from .none_or_value import NoneOrValue
 from .object_copies import has_arrays_in_objects
 from .stored_forms import Number
 from .written_lists import common_number
@@ -107,20 +105,6 @@ def form_in_memory(form: HandedOn) -> HandedOn | None:
     if isinstance(form, Unchanged) and is_of_one_kind(form.value):
         return form
     return form.of([form_in_memory(part) for part in form.items]) if isinstance(form, Items) else stored(form)
-
-
-def may_be_kept(recorder: Recorder, form: HandedOn) -> bool:
-    """Whether data may choose between the texts in elements of this form."""
-    kind = form.kind if isinstance(form, Items) else None
-    if isinstance(kind, Letters) and not may_be_chosen(recorder, kind.texts):
-        return False
-    return all(may_be_kept(recorder, part) for part in form.parts())
-
-
-def is_chosen_in(form: HandedOn) -> bool:
-    """Whether data choose between texts, or whether there is something, in elements of this form."""
-    is_chosen = isinstance(form, Items) and (form.kind is NoneOrValue or isinstance(form.kind, Letters))
-    return is_chosen or any(map(is_chosen_in, form.parts()))
 
 
 def is_of_one_kind(element: Any) -> bool:

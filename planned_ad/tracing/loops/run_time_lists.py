@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ... import control
 from ...regions.affine import exact
 from ...tape.guards import RAISES
 from ..lengths.elements import Position, RunTime, for_each
@@ -34,6 +33,7 @@ from ..values.indexing import KEYS, Keys
 from ..values.loop_index import expression_of, plain_or_traced
 from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
+from .columns import is_chosen_in, may_be_kept
 from .form import HandedOn
 from .forms import Items, Unchanged
 from .held import is_number, put_together, same
@@ -44,8 +44,6 @@ from .list_room import (
     Chain,
     form_in_rows,
     is_alike,
-    is_chosen_in,
-    may_be_kept,
     room_for,
     serving,
 )
@@ -154,10 +152,6 @@ class RunTimeList(ListInTrace):
         found = self.array() == plain_or_traced(value)
         recorder.scopes.require_after(recorder.value_of(found.any()), RAISES, NOT_THERE)
         return np.argmax(found).item()
-
-    def count(self, value: Any) -> Any:
-        """How many elements are equal to this."""
-        return self.recorder.namespace.function(control._count)(self, value)
 
     def remove(self, value: Any) -> None:
         self.pop(self.index(value))

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from ...python.comprehensions import sort
+from ..loops.columns import is_chosen_in
 from ..loops.consumers import is_generator_expression
 from ..loops.expressions import as_expression
 from ..loops.form import HandedOn
 from ..loops.forms import Items, Unchanged
 from ..loops.list_functions import collected_items
-from ..loops.list_room import form_in_rows, is_chosen_in, serving
+from ..loops.list_room import form_in_rows, serving
 from ..loops.object_copies import objects_in
 from ..loops.run_time_lists import NO_NAN, RunTimeList
 from ..loops.stored_forms import Number
