@@ -48,7 +48,7 @@ def dispatcher(namespace: Dispatching, f: types.FunctionType) -> Callable[..., A
 
 def dispatching_method(namespace: Dispatching, method: Any) -> Any:
     """The copy of a `functools.singledispatchmethod`."""
-    copy = functools.singledispatchmethod.__new__(functools.singledispatchmethod)
+    copy = functools.singledispatchmethod(method.func)
     copy.dispatcher = dispatcher(namespace, method.dispatcher)  # type: ignore[assignment]
     copy.func = namespace.shadow(method.func, method.func.__name__)
     return copy

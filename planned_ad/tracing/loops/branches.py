@@ -28,6 +28,7 @@ from .carries import NextArray
 from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, taken_up
 from .form import HandedOn
 from .forms import Nothing
+from .generators import open_generators
 from .held import memory_of, same
 from .leaving_tests import follow_test
 from .lists_in_turn import take_turns
@@ -411,7 +412,7 @@ class Branches:
         for calls, frame in enumerate(reversed(frames)):
             if frame in self.loop.generators:
                 continue
-            beside = () if calls else self.loop.generators
+            beside = [] if calls else open_generators(self.loop.generators)
             consumer, followed = recorder.consumers.get(frame), recorder.generators
             state = capture(frame, consumer, recorder.held, seen, calls, beside, followed)
             total.values |= state.values

@@ -16,7 +16,9 @@ import dis
 import functools
 import sys
 import types
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...python.exit_syntax import name_of
@@ -29,6 +31,22 @@ if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
 OF_STATEMENT = 3  # references: the statement's, the one that we have, and the one that asks
+
+
+@dataclass(frozen=True)
+class Running:
+    """A generator that a loop runs in: the variables that its own statement assigns, and the generator itself."""
+
+    targets: tuple[str, ...]
+    generator: weakref.ref[types.GeneratorType]
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it may go on: where it is closed, nothing is in its frame."""
+        found = self.generator()
+        return found is not None and found.gi_frame is not None
+
+
 Taker = tuple[types.FrameType, int]  # the code that takes the items, and the instruction by which it does
 
 
@@ -55,6 +73,11 @@ def is_asked_for_more(frame: types.FrameType) -> bool:
     return is_delegating(outer) or dis.opname[outer.f_code.co_code[outer.f_lasti]] == "FOR_ITER"
 
 
+def open_generators(generators: Mapping[types.FrameType, Running]) -> list[types.FrameType]:
+    """The frames of those that may go on."""
+    return [frame for frame, running in generators.items() if running.is_live]
+
+
 def takers_of(
     frame: types.FrameType, recorder: Recorder, is_statement: Callable[[types.FrameType], bool]
 ) -> tuple[Taker, ...] | None:
@@ -67,10 +90,11 @@ def takers_of(
         outer = frame.f_back
         if outer is None or not is_user_frame(outer) or not (is_statement(outer) or is_delegating(outer)):
             return None
-        if (frame, outer) not in recorder.taken_directly:
-            if iterator_over(frame):
+        if not any(known[:2] == (frame, outer) for known in recorder.taken_directly):
+            generators = generators_in(frame)
+            if not generators or iterator_over(frame):
                 return None
-            recorder.taken_directly.append((frame, outer))
+            recorder.taken_directly.append((frame, outer, weakref.ref(generators[0])))
         found.append((outer, outer.f_lasti))
         frame = outer
     return tuple(found)

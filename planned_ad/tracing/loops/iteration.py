@@ -26,7 +26,7 @@ from ..record.decisions import Site, Unrolled
 from ..record.lost_variables import Lost
 from ..record.scopes import ShortLoop
 from ..values.loop_index import index_of
-from .generators import Taker, exits_of, takers_of
+from .generators import Running, Taker, exits_of, takers_of
 from .loops import LoopTrace
 from .places import write_locals
 
@@ -264,7 +264,8 @@ class LoopIterator:
         if any(holder.is_table for holder in self.sequence.holders):
             self.recorder.tabled[self.site(frame)] = self.recorder.builder.line
         *inside, taker = (frame, *(taker for taker, _ in self.takers or ()))
-        generators = {each: targets(each) for each in inside}
+        known = {each: generator for each, _, generator in self.recorder.taken_directly}
+        generators = {each: Running(targets(each), known[each]) for each in inside}
         recorder, site, exits = self.recorder, self.site(frame), self.exits
         return LoopTrace(recorder, taker, site, trips, count, targets(taker), exits=exits, generators=generators)
 

@@ -24,6 +24,7 @@ from .branches import Branches
 from .carries import Joiner, NextArray, NextNumber, may_be_widened, period_of_exchange
 from .form import HandedOn, NotCarried
 from .forms import Items, Nothing
+from .generators import Running, open_generators
 from .held import is_left_behind, is_made_of_arrays, is_number, same
 from .letters import has_letters
 from .list_growth import Growth
@@ -68,7 +69,7 @@ class LoopTrace:
     unset: set[Key] = field(default_factory=set)  # variables that have no value before it, and None for the trace
     exits: WaysOut | None = None  # the ways in which it is left, where those are followed
     counts_iterations = True  # whether it is known before how many there are
-    generators: dict[types.FrameType, tuple[str, ...]] = field(default_factory=dict)  # with such variables of theirs
+    generators: dict[types.FrameType, Running] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         scopes = self.recorder.scopes
@@ -89,9 +90,9 @@ class LoopTrace:
                 self.origin.values[key] = Place(self.frame, name, "local"), None
             self.unset.add(key)
         write_state({key: self.origin.values[key] for key in self.unset}, self.recorder.copied)
-        for frame, names in ((self.frame, self.targets), *self.generators.items()):
-            for name in names:
-                self.origin.values.pop((id(frame), "local", name), None)
+        targets = {self.frame: self.targets} | {frame: found.targets for frame, found in self.generators.items()}
+        for key in [(id(frame), "local", name) for frame, names in targets.items() for name in names]:
+            self.origin.values.pop(key, None)
         self.copies = LoopCopies(self)
         self.joiner = Joiner(self.recorder, self.depth, self.index, self.copies.refused, self.even_trips)
         self.branches = Branches(self)
@@ -103,8 +104,9 @@ class LoopTrace:
         self.begin()
 
     def capture(self) -> State:
-        recorder, consumer = self.recorder, self.recorder.consumers.get(self.frame)
-        return capture(self.frame, consumer, recorder.held, beside=self.generators, followed=recorder.generators)
+        recorder, beside = self.recorder, open_generators(self.generators)
+        consumer, followed = recorder.consumers.get(self.frame), recorder.generators
+        return capture(self.frame, consumer, recorder.held, beside=beside, followed=followed)
 
     @property
     def runs_in(self) -> types.FrameType:

@@ -29,7 +29,7 @@ class RecordedLoop(Protocol):
 
     recorder: Recorder
     frame: types.FrameType
-    generators: dict[types.FrameType, tuple[str, ...]]
+    generators: dict[types.FrameType, Any]
     site: Site
     trips: int
     count: Value | None

@@ -11,6 +11,8 @@ from ...python.statements import GENERATOR
 from .hidden_state import iterator_over
 from .recorded_loop import RecordedLoop
 
+YIELDS = ("YIELD_VALUE", "RESUME")  # up to Python 3.12 at the instruction, then behind it
+
 
 def left(loop: RecordedLoop, frame: types.FrameType) -> None:
     """A generator is left: it yields or has ended, and its sides with it, or an error is raised."""
@@ -21,7 +23,7 @@ def left(loop: RecordedLoop, frame: types.FrameType) -> None:
     if instruction.startswith("RETURN_"):
         while branches.active and branches.active[-1].frame is frame:
             branches.close(ends=frame.f_code.co_name != "<genexpr>")
-    elif instruction != "YIELD_VALUE":
+    elif instruction not in YIELDS:
         raise branches.refused("tests a traced value, and raises an error in a generator")
     else:
         refuse_counting(loop, frame)

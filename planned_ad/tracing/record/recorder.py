@@ -91,7 +91,7 @@ class Recorder:
         self.wrapped: dict[tuple[int, int], Value] = {}  # an index value within an extent, as one that is not negative
         self.consumers: dict[types.FrameType, Any] = {}  # who adds up the items of a generator expression, by its frame
         self.generators: set[types.FrameType] = set()  # those that loops which are recorded run in
-        self.taken_directly: collections.deque[tuple[types.FrameType, ...]] = collections.deque(maxlen=8)  # by whom
+        self.taken_directly: collections.deque[tuple[Any, ...]] = collections.deque(maxlen=64)  # generators, by whom
         self.filled: set[Site] = set()  # the lists that loops fill, by the instruction that makes them
         self.appended: dict[Site, Any] = {}  # how often lists are appended to whose length is data
         self.verified: set[Site] = set()  # loops of which several passes have been compared
