@@ -30,6 +30,7 @@ from .hidden_state import generators_in, iterator_over
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
+MOST_TAKERS = 16  # one after the other; more is a recursion
 OF_STATEMENT = 3  # references: the statement's, the one that we have, and the one that asks
 
 
@@ -89,6 +90,8 @@ def takers_of(
     while frame.f_code.co_flags & GENERATOR and frame not in recorder.consumers:
         outer = frame.f_back
         if outer is None or not is_user_frame(outer) or not (is_statement(outer) or is_delegating(outer)):
+            return None
+        if len(found) == MOST_TAKERS:
             return None
         if not any(known[:2] == (frame, outer) for known in recorder.taken_directly):
             generators = generators_in(frame)
