@@ -311,6 +311,36 @@ def division(x):  # any() stops before what would raise
     return x[0]
 
 
+def logging(x, log):
+    for v in x:
+        log.append(v)
+        yield v
+
+
+def counting(x, box):
+    for v in x:
+        box.count += 1
+        yield v > 1.5
+
+
+def of_a_generator(x):
+    log = []
+    found = any(v > 1.5 for v in logging(x, log))
+    return sum(v * v for v in log) * (2.0 if found else 1.0)
+
+
+def of_expressions_over_a_generator(x):
+    log = []
+    found = all(v < 3.0 for v in (2 * u for u in logging(x, log)))
+    return sum(v * v for v in log) + found * x[0]
+
+
+def of_generators_side_by_side(x):
+    box = Box()
+    found = any(q and v > 0 for q, v in zip(counting(x, box), logging(x, [])))
+    return x[0] * box.count + found
+
+
 def index(x):
     k = 0
     if any(x[(k := i)] > 1.5 for i in range(len(x))):
@@ -347,6 +377,9 @@ SEEN = (
     mx,
     division,
     index,
+    of_a_generator,
+    of_expressions_over_a_generator,
+    of_generators_side_by_side,
 )
 
 

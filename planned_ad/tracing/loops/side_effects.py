@@ -11,6 +11,7 @@ import types
 from typing import TYPE_CHECKING, Any
 
 from ...python.frames import user_frames
+from .consumers import assigns, is_generator_expression
 from .held import same
 from .hidden_state import Identities, is_iterator
 from .list_in_trace import is_traced_list
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from ..record.recorder import Recorder
 
 MANY = 1000  # objects around a generator expression
+CONTAINERS: tuple[Any, ...] = ([], (), "", b"", set(), range(0), {}, {}.values(), {}.items())
+OF_CONTAINERS = tuple(type(iter(each)) for each in CONTAINERS)
 
 
 class SideEffects:
@@ -29,11 +32,19 @@ class SideEffects:
     def __init__(self, recorder: Recorder, items: types.GeneratorType):
         assert items.gi_frame is not None
         self.recorder = recorder
-        frame = items.gi_frame
         # The variables that its code sees, and what it iterates over, which lead to all that it can change.
-        seen = {name.replace(".", "iterator "): value for name, value in frame.f_locals.items()}
-        self.roots = types.SimpleNamespace(f_locals=seen, f_globals=frame.f_globals)
+        seen, has_assigned = dict[str, Any](), False
+        source: Any = items
+        while is_generator_expression(source):
+            inside = f"{len(seen)} " if seen else ""
+            seen |= {inside + name.replace(".", "iterator "): value for name, value in source.gi_frame.f_locals.items()}
+            has_assigned = has_assigned or assigns(source.gi_code)
+            source = source.gi_frame.f_locals.get(".0")
+        self.roots = types.SimpleNamespace(f_locals=seen, f_globals=items.gi_frame.f_globals)
         self.iterators = any(holds_iterator(recorder, frame) for frame in user_frames(sys._getframe(1)))
+        # What a generator function changes when it is asked, or one whose items `zip` takes, nothing here leads to.
+        is_unknown = is_iterator(type(source)) and type(source) not in OF_CONTAINERS
+        self.iterators = self.iterators or is_unknown or has_assigned
         self.state, self.versions = self.look()
 
     def look(self) -> tuple[State, dict[int, object]]:
