@@ -296,3 +296,119 @@ def largest_and_changed(x):
     least = sorted(states, key=lambda s: s.a)[0]
     least.a -= 1.0
     return best.a * x[0] + sum(s.a**2 + s.b for s in states)
+
+
+# In lists whose length is data.
+
+
+@dataclass(slots=True)
+class Slotted:
+    at: float
+    amount: float
+
+    def worth(self, rate):
+        return self.amount * math.exp(-rate * self.at)
+
+
+def kept_at_times(made):
+    def f(x):
+        found = []
+        for k, u in enumerate(x):
+            if u > 0.3:
+                found.append(made(0.1 * k, u * u))
+        return sum(each.b * math.cos(each.a * x[0]) for each in found) + len(found)
+
+    f.__name__ = f"kept_at_times_{made.__name__.lower()}"
+    return f
+
+
+Fields = namedtuple("Fields", ["a", "b"])
+for made in (State, Fixed, Plain, Fields):
+    rolled(kept_at_times(made))
+
+
+@rolled
+def until_a_time(x):
+    found, t, k = [], 0.0, 0
+    while t < 2.0:
+        t += 0.05 + x[k % 24]
+        k += 1
+        found.append(Slotted(t, x[k % 24]))
+    return sum(each.worth(x[1]) for each in found)
+
+
+@rolled
+def on_a_stack(x):
+    stack, total = [Plain(x[0], 1.0)], 0.0
+    for k, u in enumerate(x):
+        if u > 0.5:
+            stack.append(Plain(u, k * x[1]))
+        elif len(stack) > 1:
+            last = stack.pop()
+            total += last.step(u).a
+    return total + stack[-1].b + stack[0].a
+
+
+@rolled
+def of_the_loop_before(x):
+    found = []
+    for u in x:
+        if u > 0.4:
+            found.append(State(u, x[2]))
+    last, total = State(0.0, 0.0), 0.0
+    for each in found:
+        last = State(0.5 * last.a + each.a, each.b)
+        total += last.a * each.step(x[3]).b
+    return total + last.b
+
+
+@program
+def looked_for_by_identity(x):
+    found, last = [], Plain(x[0], x[1])
+    for u in x:
+        if u > 0.4:
+            found.append(last)
+        if u > 0.6:
+            last = Plain(u, 2.0)
+        if last in found:
+            x = x * 1.1
+    return np.sum(x) + len({each for each in found}) + (found[0] == last) + found.count(found[-1])
+
+
+@program
+def keys_of_a_dict(x):
+    found, names = [], {}
+    for u in x:
+        if u > 0.4:
+            found.append(Plain(u, 0.5))
+            if u > 0.7:
+                found.append(found[-1])
+    for k, each in enumerate(found):
+        names[each] = names.get(each, 0.0) + each.a * (k + 1)
+    return sum(v * v for v in names.values())
+
+
+@program
+def changed_after_a_loop(x):
+    found = []
+    for u in x:
+        if u > 0.4:
+            found.append(Slotted(u, 2.0 * u))
+    for each in found:
+        each.amount *= x[0]
+    return sum(each.worth(x[1]) for each in found)
+
+
+class Empty:
+    pass
+
+
+@program
+def assigned_to_in_a_loop_that_may_not_run(x):
+    holder, found = Empty(), []
+    for u in x:
+        if u > 0.97:
+            found.append(u)
+    for u in found:
+        holder.last = u * x[1]
+    return getattr(holder, "last", 0.5) * x[0] + len(found)

@@ -127,6 +127,25 @@ def test_what_needs_its_length_is_traced_for_each_number() -> None:
     assert len(plan._variants) == len(counts) > 1
 
 
+def test_what_is_put_where_one_number_is_chosen() -> None:
+    """In one line masks choose any number, in another as many as they did then: what is put there is of any length."""
+    weights = np.arange(12.0).reshape(6, 2)
+
+    def f(x):
+        y, chosen = np.zeros(6), x > 0
+        products = x[chosen, None] * weights[chosen]
+        y[chosen] = products.sum(1) + x[chosen]
+        return y @ y
+
+    none = -np.ones(6)
+    one, two = (np.where(np.arange(6) < n, 1.5, none) for n in (1, 2))
+    plan = planned_ad.compile(f, none, check=False)
+    for x in (none, one, two, one, none, two):
+        assert plan(x) == pytest.approx(f(x), rel=1e-14)
+        slope = (f(x + 1e-6) - f(x - 1e-6)) / 2e-6
+        assert np.sum(plan.gradient(x)) == pytest.approx(slope, rel=1e-6, abs=1e-9)
+
+
 def test_on_branch_raise_holds_for_masks() -> None:
     plan = planned_ad.compile(hinge, arguments(0), on_branch="raise")
     with pytest.raises(BranchError, match="count: not"):

@@ -30,6 +30,7 @@ import numpy as np
 
 from .caches import copy_of_cached, copy_of_cached_property
 from .comprehensions import HELPERS, rewritten
+from .identity_methods import identity_methods
 from .made import MadeOf
 from .sets_in_order import FrozenInOrder, SetInOrder, plain_copy
 from .shadows import (
@@ -380,7 +381,7 @@ class Namespace:
         body = {n: v for n, v in vars(cls).items() if n.startswith("__") and n.endswith("__") and n not in _NOT_COPIED}
         body.update(
             __slots__=(), __qualname__=cls.__qualname__, __real_class__=cls, __shadow_mro__=(*bases, cls, *real_bases),
-            __shadows_below__=[], __see__=self.shadow,
+            __shadows_below__=[], __see__=self.shadow, **identity_methods(cls, lambda: self.recorder)
         )  # fmt: skip
         if "__del__" in vars(cls):
             body["__del__"] = lambda self: None

@@ -212,6 +212,8 @@ def put_whole(array: ArrayTracer, key: Any, value: RunTimeArray) -> None:
     extent = front.shape[0]
     length = RunTime(recorder.constant(extent, INT), extent)
     assign(RunTimeArray(recorder, Memory(front, 0, 1), length, axis, front.shape[1:], view.dtype), value)
+    if view.storage.root is not array.storage.root:  # an index array has made a copy
+        array[key] = view
 
 
 def elementwise(recorder: Recorder, ufunc: np.ufunc, operands: tuple[Any, ...], options: dict[str, Any]) -> Any:

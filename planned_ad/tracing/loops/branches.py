@@ -44,7 +44,7 @@ from .written_lists import lay_down
 if TYPE_CHECKING:
     from .recorded_loop import RecordedLoop
 
-MOST_NODES = 256  # branches of one body: more are tests in tests, of which there are twice as many with each
+MOST_NODES = 128  # branches of one body: more are tests in tests, of which there are twice as many with each
 
 
 @dataclass
@@ -108,7 +108,7 @@ class Branches:
         prefix = self.prefix()
         frames = list(self.frames_from(frame))
         calls = tuple(map(splits.test_site, frames))
-        fails = splits.failing_side(recorder, frames, calls, predicate)
+        fails = splits.failing_side(recorder, frames, calls, predicate, self.of_one_instruction(frame, calls[0]))
         if fails is not None:
             return not fails
         number, node = self.node()
@@ -229,6 +229,10 @@ class Branches:
             yield found
             if found is self.loop.frame:
                 return
+
+    def of_one_instruction(self, frame: types.FrameType, site: Site) -> int:
+        """How many tests are running that it has made."""
+        return sum(a.frame is frame and a.site == site for a in self.active)
 
     # The end of a side.
 
@@ -457,7 +461,8 @@ class Branches:
                 calls = active.calls[: active.frames.index(frame) + 1]
                 is_met_once = sum(node.calls == active.calls for node in self.nodes.values()) == 1
                 of_none = active.of_none is True and is_met_once
-                splits.follow_failure(self.recorder, frame, calls, active.outcome, argument, of_none)
+                before = self.of_one_instruction(frame, active.site) - 1
+                splits.follow_failure(self.recorder, frame, calls, active.outcome, argument, of_none, before)
         elif event == "return" and not frame.f_code.co_flags & GENERATOR:  # (a generator yields, and goes on)
             sides = [active for active in reversed(self.active) if active.frame is frame]
             if frame is not self.loop.frame:

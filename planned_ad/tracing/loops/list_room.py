@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import types
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from ...python.shadows import ShadowClass, real_class
 from .columns import element_form, may_be_kept, stored
 from .form import HandedOn
 from .forms import Items, Unchanged, as_letters, as_optional, joined
-from .held import same
+from .held import ObjectKind, same
 from .list_growth import lists_in
 from .object_copies import has_arrays_in_objects
 from .stored_forms import Number
@@ -110,6 +111,19 @@ def form_in_memory(form: HandedOn) -> HandedOn | None:
 def is_of_one_kind(element: Any) -> bool:
     """Whether it is something of which another one is another thing: None, a text."""
     return element is None or type(element) is str
+
+
+def of_this_trace(recorder: Recorder, form: HandedOn | None) -> HandedOn | None:
+    """A form that an earlier trace has found: classes have another shadow in each. None for a class that f defines."""
+    if not isinstance(form, Items):
+        return form
+    kind, items = form.kind, [of_this_trace(recorder, part) for part in form.items]
+    if type(kind) is ObjectKind:
+        real = real_class(kind.cls)
+        if real is kind.cls and isinstance(real, ShadowClass):
+            return None
+        kind = ObjectKind(recorder.namespace.shadow(real))
+    return replace(form, kind=kind).of(items)
 
 
 def serving(a: HandedOn, b: HandedOn) -> HandedOn | None:

@@ -33,7 +33,7 @@ from .loop_aliases import LoopCopies
 from .moving_lengths import has_even_length, place_for
 from .none_or_value import NoneOrValue
 from .passes import Comparison
-from .place_names import lasting_places
+from .place_names import lasting_places, made_since
 from .places import Key, Place, was_assigned, write_state
 from .recorded_loop import WaysOut
 from .settling import settles
@@ -347,6 +347,7 @@ class LoopTrace:
         self.copies.refuse_what_was_read()
         runs = self.certainly_runs
         leaving = Leaving(self)
+        own = set() if runs else made_since(recorder, self.origin, self.there_before, now.values)  # gone with it
         after: dict[Key, tuple[Place, Any]] = {}
         for key, (place, value) in now.values.items():
             carry = self.carries.get(key)
@@ -354,7 +355,7 @@ class LoopTrace:
                 after[key] = (place, leaving.carried(carry, value))
             elif runs:
                 after[key] = (place, leaving.survivor(value))
-            elif was_assigned(place, value):
+            elif was_assigned(place, value) and id(place.owner) not in own:
                 after[key] = (place, self.lost(place.name))
         self.growth.close(after)
         builder.line = self.line
@@ -388,8 +389,7 @@ class LoopTrace:
             place, value = finished[key]
             is_known = type(value) is NoneOrValue and not value.is_array
             finished[key] = place, value.assigned() if is_known else self.lost(place.name)
-        name = unnoticed(finished.values(), now, after_loop=True)
-        if name:
+        if name := unnoticed(finished.values(), now, after_loop=True):
             raise self.refuse_lost(name, f"leaves `{name}`, {DIFFERS}, for what comes after it")
         write_state(finished, self.recorder.copied)
 

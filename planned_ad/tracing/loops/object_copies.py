@@ -80,6 +80,12 @@ class Copied:
         self.look()
         self.held[key] = value
 
+    def refuse_compared(self, recorder: Recorder) -> None:
+        """The program asks which object this is."""
+        if not self.sites <= recorder.scopes.decisions.plain:
+            recorder.scopes.decisions.plain |= self.sites
+            raise recorder.scopes.restart()
+
 
 def parts_by_key(obj: Any) -> dict[Any, Any]:
     parts = taken_apart(obj)

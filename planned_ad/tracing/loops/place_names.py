@@ -71,6 +71,16 @@ def lasting_places(
     # Nor what a new function shares with one that runs, and holds what it did before the loop.
     held = {(key[2], id(value)) for key, (place, value) in origin.values.items() if place.kind == "local"}
     made = {k: (p, v) for k, (p, v) in made.items() if p.kind != "cell" or (p.name, id(v)) not in held}
-    owners = {id(place.owner) for place, _ in made.values() if place.kind == "attribute"} - there_before
-    own = owners - recorder.namespace.behind(owners).keys()
+    own = made_since(recorder, origin, there_before, made)
     return {key: found for key, found in made.items() if id(found[0].owner) not in own}
+
+
+def made_since(
+    recorder: Recorder, origin: State, there_before: set[int], places: dict[Key, tuple[Place, Any]]
+) -> set[int]:
+    """Of the objects to which attributes belong, those that the program has made since `origin`, by identity."""
+    owners = {id(place.owner) for place, _ in places.values() if place.kind == "attribute"} - there_before
+    owners -= origin.led_to
+    if owners:  # of an object that had no attribute yet, there is no place
+        owners -= {id(value) for _, value in origin.values.values()}
+    return owners - recorder.namespace.behind(owners).keys()

@@ -44,6 +44,7 @@ from .list_room import (
     Chain,
     form_in_rows,
     is_alike,
+    of_this_trace,
     room_for,
     serving,
 )
@@ -69,13 +70,14 @@ class RunTimeList(ListInTrace):
     def __init__(self, recorder: Recorder, site: Site, items: list[Any], kind: type = list):
         super().__init__(recorder, site, kind)
         found = recorder.scopes.decisions.lengths[site]
-        self.most, self.form = found.most, found.form
+        self.most = found.most
+        self.form = of_this_trace(recorder, found.form)
         self.appended = Appended()
         recorder.appended.setdefault(site, []).append(self.appended)
         self.filled: Any = self._number(0)
         self.column: HandedOn | None = None
         if self.form is not None:
-            self.column = self.form.in_rows(self.most, self, -1, self.depth)
+            self.column = self.form.in_rows(self.most, self, -1, self.depth)  # type: ignore[arg-type]
             for storage in self.column.own_storages():
                 storage.listed = None  # nobody but this list has it
         self.extend(items)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .recorded_loop import RecordedLoop
 
 MOST_SPLITS = 6  # each of which may double what comes after it
+EACH = -1  # in place of a number of tests: those of statements, however often they are met
 
 
 def test_site(frame: types.FrameType) -> Site:
@@ -106,14 +107,17 @@ def follow_failure(
     outcome: bool,
     raised: tuple[type[BaseException], Any, Any],
     of_none: bool,
+    before: int,
 ) -> None:
     """An error is raised on this side of a test: from now on it is not recorded, if nobody handles that error.
 
     `calls`: of the test, as far as this frame. `of_none`: whether its function has returned None on this side, and
-    so an error that speaks of it is the program's own.
+    so an error that speaks of it is the program's own. `before`: how many tests that are running the same instruction
+    has made, as `list.remove` makes one for each element.
     """
     failing, error = recorder.scopes.decisions.failing, raised[0]
-    if calls in failing:
+    number = before if calls[0] == test_site(frame) else EACH
+    if (calls, number) in failing:
         return
     # Of our stand-ins perhaps, or by somebody who stops the tracing.
     is_doubtful = issubclass(error, TypeError | AttributeError) or not issubclass(error, Exception)
@@ -122,7 +126,7 @@ def follow_failure(
         return
     if issubclass(error, StopIteration | PlannedADError) or may_be_handled(frame, error):
         return
-    failing[calls] = outcome, error
+    failing[calls, number] = outcome, error
     recorder.watch.off()
     raise recorder.scopes.restart()
 
@@ -156,17 +160,22 @@ def is_raised_by_user(traceback: types.TracebackType | None) -> bool:
     return dis.opname[traceback.tb_frame.f_code.co_code[traceback.tb_lasti]] in ("RAISE_VARARGS", "RERAISE")
 
 
-def failing_side(recorder: Recorder, frames: Sequence[types.FrameType], calls: Calls, predicate: Value) -> bool | None:
+def failing_side(
+    recorder: Recorder, frames: Sequence[types.FrameType], calls: Calls, predicate: Value, before: int
+) -> bool | None:
     """The side of the test that is running which ends in an error; the plan requires that no call takes it.
+
+    `before`: see `follow_failure`.
 
     None where there is no such side, and where one of the functions around, which may be others than when it was met,
     may handle the error.
     """
     failing = recorder.scopes.decisions.failing
-    length = next((k for k in range(1, len(calls) + 1) if calls[:k] in failing), 0)
-    if not length:
+    keys = [(calls[:k], EACH) for k in range(1, len(calls) + 1)]
+    key = next((key for key in [(calls[:1], before), *keys] if key in failing), None)
+    if key is None:
         return None
-    fails, error = failing[calls[:length]]
+    (fails, error), length = failing[key], len(key[0])
     around = frames[length - 1].f_back
     if around is not None and may_be_handled(around, error):
         return None

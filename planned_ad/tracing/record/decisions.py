@@ -71,8 +71,9 @@ class Decisions:
     letters: bool | None = None  # whether texts that loops read are numbers; None until a loop is long without
     texts: set[Site] = field(default_factory=set)  # loops that are unrolled since a text is read at their index
     items: bool = False  # what is read by an index is seen, since one was asked for its number by what it is read from
-    # Which sides of tests end in an error that nobody handles; a side may do so in what has called its function.
-    failing: dict[Calls, tuple[bool, type[BaseException]]] = field(default_factory=dict)
+    # Which sides of tests end in an error that nobody handles, in their function or what has called it. Of tests that
+    # one instruction makes, each has its number: see `splits.follow_failure`.
+    failing: dict[tuple[Calls, int], tuple[bool, type[BaseException]]] = field(default_factory=dict)
     truths: bool = False  # Python's truths are known at once, since a function asks whether one `is True`
     chosen: bool = False  # which of its numbers `max` or `min` gives is seen: by `is`, or by the type that it has
     # Variables that have no value before a loop, and None for the trace; None where that has not helped.
