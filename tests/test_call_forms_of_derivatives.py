@@ -38,6 +38,43 @@ def test_derivatives_that_are_plans(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(expected[3], np.diag(6 * x()))
 
 
+def test_arrays_that_other_branches_return_in_other_shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x):
+        return x**3 if x[0] > 0 else x[:2] ** 2
+
+    def scalar(x):
+        return np.sum(x**3) if x[0] > 0 else np.sum(x**2)
+
+    plan, other, given = planned_ad.compile(f, x()), planned_ad.compile(scalar, x()), (x(), -x())
+    calls = [
+        call
+        for y in given
+        for call in (
+            lambda y=y: plan(y),
+            lambda y=y: plan.jvp(y, np.ones(3))[1],
+            lambda y=y: plan.jacobian(y),
+            lambda y=y: other.hvp(y, np.ones(3)),
+            lambda y=y: other.hessian(y),
+        )
+    ]
+    expected = [np.array(call()) for call in calls]
+    assert [np.shape(found) for found in expected] == [
+        (3,),
+        (3,),
+        (3, 3),
+        (3,),
+        (3, 3),
+        (2,),
+        (2,),
+        (2, 3),
+        (3,),
+        (3, 3),
+    ]
+    monkeypatch.setattr("planned_ad.plan.replay", None)
+    for call, known in zip(calls, expected, strict=True):
+        np.testing.assert_array_equal(call(), known)
+
+
 def test_autodiff(monkeypatch: pytest.MonkeyPatch) -> None:
     def f(x, k):
         return np.sum(x * x) * k

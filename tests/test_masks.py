@@ -146,6 +146,27 @@ def test_what_is_put_where_one_number_is_chosen() -> None:
         assert np.sum(plan.gradient(x)) == pytest.approx(slope, rel=1e-6, abs=1e-9)
 
 
+def test_many_masks_of_masks() -> None:
+    """Places that are found in ever more steps are put into memory: what is assigned to them is not."""
+
+    def f(x):
+        y, alive = x.copy(), np.arange(len(x))
+        for _ in range(14):
+            alive = alive[y[alive] > 0]
+            if len(alive) == 0:
+                break
+            y[alive] = y[alive] - 0.1
+        return y @ y
+
+    rng = np.random.default_rng(0)
+    plan = planned_ad.compile(f, np.full(2, 0.05), check=False)
+    for _ in range(4):
+        x = rng.uniform(0.0, 1.5, 2)
+        assert plan(x) == pytest.approx(f(x), rel=1e-12)
+        slope = (f(x + 1e-7) - f(x - 1e-7)) / 2e-7
+        assert np.sum(plan.gradient(x)) == pytest.approx(slope, rel=1e-5, abs=1e-8)
+
+
 def test_on_branch_raise_holds_for_masks() -> None:
     plan = planned_ad.compile(hinge, arguments(0), on_branch="raise")
     with pytest.raises(BranchError, match="count: not"):

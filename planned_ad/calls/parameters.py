@@ -14,7 +14,6 @@ import numpy as np
 
 from ..python.complex_parts import ComplexArray
 from ..python.structure import Leaf, Structure, paths
-from ..tape.guards import decides
 from ..tape.tape import Buffer, Tape
 from ..trace import ArgumentLeaf, Trace
 from .kinds import ARGUMENT, COTANGENT, RESULT, TAPE, CallKind, Role
@@ -264,11 +263,6 @@ def is_scalar_loss(trace: Trace) -> bool:
 def usual_kind(trace: Trace) -> str:
     """The kind of call that a plan tells of unless it is asked for another."""
     return "gradient" if is_scalar_loss(trace) else "pullback"
-
-
-def is_certain(trace: Trace) -> bool:
-    """Whether all calls return what this trace does: none takes another branch."""
-    return not any(map(decides, trace.tape.operations))
 
 
 def strides_of(buffer: Buffer) -> tuple[int, ...]:

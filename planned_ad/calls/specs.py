@@ -41,7 +41,7 @@ from ..python.complex_parts import WHOLE, ComplexArray, whole_of_parts
 from ..python.structure import Leaf, Repeated, Structure, is_mutable, is_object_class, set_attribute, slots_of
 from ..trace import Trace
 from .kinds import ARGUMENT, COTANGENT, RESULT, SHADOW, TAPE, CallKind
-from .parameters import Parameter, Place, is_certain, strides_of
+from .parameters import Parameter, Place, strides_of
 from .split_tape import KeptLayout
 
 
@@ -200,8 +200,6 @@ def made(trace: Trace, row: CallKind, parameter: Parameter, spec: Spec, specs: S
     if role is COTANGENT and parameter.places:
         value = parameter.places[0].value
         return None if value is None else ConstantResult(value)
-    if role is RESULT and not row.is_sweep and not is_certain(trace):
-        return None  # another variant may return other arrays
     if role in (ARGUMENT, TAPE) or is_never(spec):
         return None
     is_zero = row.is_in_out and role is not RESULT

@@ -66,8 +66,9 @@ def transpose(sweep: Sweep, operations: Sequence[Operation]) -> list[Operation]:
     Returns the operations with what they have to keep for it: loops and branches store what their adjoints need.
     """
     primal: list[Operation] = []
+    sweep.block = operations
     for position in reversed(range(len(operations))):
-        op = operations[position]
+        op, sweep.position = operations[position], position
         sweep.builder.line = op.line
         if op.blocks:
             primal += reversed(transpose_blocks(sweep, op, position))
@@ -252,12 +253,21 @@ def transposed(sweep: Sweep, op: Operation, block: Block, totals: dict[int, tupl
 
 
 def add_to_total(sweep: Sweep, value: Value) -> None:
-    """Add what one pass through a block contributes to the cotangent of a value from outside of it."""
-    memory, parts = sweep.total(value), sweep.contributions.pop(value.id)
+    """Add what one pass through a block contributes to the cotangent of a value from outside of it.
+
+    Of a large array of which it gathers a few elements, where the array lies: no pass over all of it for each block.
+    """
+    parts = sweep.contributions.pop(value.id)
+    if all(isinstance(part, Part) and part.indices for part in parts):
+        shadow = sweep.shown(value)
+        if shadow is not None:
+            return sweep.add_parts(shadow, parts)
+    memory = sweep.total(value)
     sweep.add_parts(memory, parts)
     whole = sweep.sum_of_whole(parts)
     if whole is not None:
         sweep.builder.store(memory, whole, accumulate=True)
+    return None
 
 
 def adjoint_of(sweep: Sweep, op: Operation, blocks: list[Block]) -> Operation:

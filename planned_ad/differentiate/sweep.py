@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..errors import UnsupportedError
 from ..regions.affine import Ragged
 from ..regions.regions import Region, View, compose, is_fixed, is_injective, is_ragged, show
 from ..tape.builder import TapeBuilder
-from ..tape.tape import Buffer, Loop, Value
+from ..tape.tape import Buffer, Load, Loop, Operation, Value
 from .keep.rooms import NO_ROOMS, Rooms
 from .shadows import local_memory, new_shadow, shadow_region
 from .windows import add_windows
@@ -50,6 +50,8 @@ class Sweep:
     rooms: Rooms = NO_ROOMS  # of the outermost sweep
     facts: Singularities = field(default_factory=Singularities)  # of the primal, and of what has been written
     indices: Iterator[int] = field(default_factory=itertools.count)  # that no loop of the tape has
+    block: Sequence[Operation] = ()  # of the primal, which is being transposed, and where
+    position: int = 0
 
     def contribute(self, value: Value, cotangent: Value | Part) -> None:
         if value.id in self.active:
@@ -63,6 +65,24 @@ class Sweep:
         if value.id not in self.totals:
             self.totals[value.id] = (value, self.memory("cotangent", value.shape, value.dtype))
         return self.totals[value.id][1]
+
+    def shown(self, value: Value) -> Region | None:
+        """The shadow of what a value from outside of this block was loaded from, where that is not written to since.
+
+        What is added to its cotangent may be added there at once, until the adjoint of the operation around is over.
+        """
+        around = self.parent
+        while around is not None:
+            since = around.block[: around.position + 1]
+            k = next((k for k, op in enumerate(since) if any(out.id == value.id for out in op.outputs)), None)
+            if k is not None:
+                load = since[k]
+                if not isinstance(load, Load) or load.region.buffer not in self.shadows:
+                    return None
+                is_written = any(r.buffer == load.region.buffer for op in since[k:] for r in op.writes)
+                return None if is_written else around.shadow(load.region)
+            around = around.parent
+        return None
 
     def memory(self, label: str, shape: tuple[int, ...], dtype: np.dtype) -> Region:
         return local_memory(self.builder, label, shape, dtype)

@@ -120,7 +120,7 @@ def gathered(front: ArrayTracer, indices: RunTimeArray, axis: int, rest: tuple[i
 def put_slice(array: ArrayTracer, key: Any, value: Any) -> None:
     """`array[key] = value` for a key as of `run_time_slice`."""
     target = run_time_slice(array, key)
-    if type(target.source) is Recipe:
+    if any(type(part) is RunTimeArray for part in (key if type(key) is tuple else (key,))):  # `target` may be a copy
         scatter(array, key, target, value, array.__setitem__)
     else:
         assign(target, value)

@@ -44,7 +44,7 @@ from .written_lists import lay_down
 if TYPE_CHECKING:
     from .recorded_loop import RecordedLoop
 
-MOST_NODES = 128  # branches of one body: more are tests in tests, of which there are twice as many with each
+MOST_NODES = 256  # branches of one body: more are tests in tests, of which there are twice as many with each
 
 
 @dataclass
