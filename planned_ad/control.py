@@ -186,6 +186,12 @@ def _joined_in_order(join, joined, items):
     return joined
 
 
+def _at_each(ufunc, elements, places, *operands):
+    """`ufunc.at(elements, places, *operands)`, of rows."""
+    for k, place in enumerate(places):
+        elements[place] = ufunc(elements[place], *(operand[k] for operand in operands))
+
+
 def _count(items, value):
     """`items.count(value)`."""
     return sum(1 for item in items if item == value)

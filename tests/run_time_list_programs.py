@@ -384,7 +384,35 @@ def gradient_in_it(x):
     return np.sum(planned_ad.grad(inner)(x) ** 2)
 
 
+def clipped(x):
+    """A polygon cut by three lines, one after the other (Sutherland and Hodgman, 1974)."""
+    points = [(x[k], x[k - 1]) for k in range(len(x))]
+    for a, b, c in ((1.0, 0.0, 0.9), (0.3, 1.0, 0.8), (-1.0, 0.5, 0.7)):
+        kept = []
+        for k in range(len(points)):
+            p, q = points[k - 1], points[k]
+            before, now = c - a * p[0] - b * p[1], c - a * q[0] - b * q[1]
+            if (before >= 0) != (now >= 0):
+                t = before / (before - now)
+                kept.append((p[0] + t * (q[0] - p[0]), p[1] + t * (q[1] - p[1])))
+            if now >= 0:
+                kept.append(q)
+        points = kept
+    return 0.5 * sum(p[0] * q[1] - q[0] * p[1] for p, q in zip(points, points[1:])) + len(points)
+
+
+def next_that_is_free(x):
+    free, total = [0.0, 0.1], 0.0
+    for v in x:
+        start = min(free)
+        free.remove(start)
+        free.append(start + v * v)
+        total += start * start
+    return total + max(free)
+
+
 LOOPS = [
+    next_that_is_free, clipped,
     sum_of_some, array_of_some, filtered_comprehension, array_of_comprehension, run_over_afterwards,
     compared_with_the_last, monotone_stack, pairs_of_indices, extremes, one_for_each_iteration, moments, tuples, rows,
     views, texts, two_lists, upper_hull, neighbours, differences, indices, different_numbers, left_early, extended,

@@ -167,6 +167,19 @@ def test_many_masks_of_masks() -> None:
         assert np.sum(plan.gradient(x)) == pytest.approx(slope, rel=1e-5, abs=1e-8)
 
 
+def test_ways_on_which_what_is_chosen_needs_its_length() -> None:
+    """That another way is for any number does not keep this one from being traced for each."""
+
+    def f(x):
+        chosen = x[x > 0]
+        return np.sum(np.convolve(chosen, [1.0, 2.0, 1.0])) if len(chosen) else 0.0 * x[0]
+
+    every = np.ones(5)
+    plan = planned_ad.compile(f, every)
+    for x in (every, -every, np.arange(5.0) - 1.5, every, -every, np.arange(5.0) - 0.5):
+        assert plan(x) == pytest.approx(f(x), rel=1e-14)
+
+
 def test_on_branch_raise_holds_for_masks() -> None:
     plan = planned_ad.compile(hinge, arguments(0), on_branch="raise")
     with pytest.raises(BranchError, match="count: not"):

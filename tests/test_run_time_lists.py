@@ -44,7 +44,8 @@ def test_loops_stay_loops(f: Callable) -> None:
     assert not fixed or f.__name__ in BRANCHES
 
 
-BRANCHES = ("extremes", "tuples", "crossings")  # which ask outside of loops whether there is anything
+# Which ask outside of loops whether there is anything, or have a first iteration that is another.
+BRANCHES = ("extremes", "tuples", "crossings", "clipped")
 
 
 def test_second_derivatives() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..caching.folders import belonging_to
 from ..differentiate.keep.rooms import MORE, times_enough
-from ..errors import PlannedADError
+from ..errors import PlannedADError, UnsupportedError
 from ..planning.schedule import guard_steps
 from ..python.garbage import seldom_collected
 from ..python.made import first_function
@@ -404,7 +404,15 @@ def another(plan: PlanOfTraces, count: int, broken: Broken | None, call: Call) -
     if count >= plan._options["max_variants"]:
         traced = plan._variants[0].trace
         raise too_many_branches(traced.name, traced.tape, plan._options["max_variants"])
-    return add_variant(plan, *call.example(), () if broken is None else broken.known())
+    known = () if broken is None else broken.known()
+    try:
+        return add_variant(plan, *call.example(), known)
+    except UnsupportedError:
+        if not plan._stretched:
+            raise
+    plan._exact |= plan._stretched  # on this way, what masks choose is used for what needs its length
+    plan._stretched.clear()
+    return add_variant(plan, *call.example(), known)
 
 
 def for_any_count(plan: PlanOfTraces, broken: Broken | None, call: Call) -> Variant | None:

@@ -52,6 +52,18 @@ def added_in_turns(x):
     return total
 
 
+def added_where_data_say(x):
+    places = np.searchsorted(np.array([-1.0, 0.0, 0.8]), x)
+    total, rows, chosen = np.ones(4), np.ones((5, 4)).T, np.full(6, 0.5)
+    np.maximum.at(total, places, x * 2)
+    np.multiply.at(rows, places, np.outer(x, np.arange(1.0, 6.0)))
+    np.multiply.at(chosen, x > 0.1, x[0])
+    for k in range(20):
+        above = x > 0.1 * k - 1.03
+        np.minimum.at(total, places[above], x[above] * (1 + 0.1 * k))
+    return [total, rows, chosen]
+
+
 def objects(x):
     rows = np.empty(2, dtype=object)
     rows[0], rows[1] = x[:2], x[2:5]
@@ -101,6 +113,7 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "add reduceat": lambda x: np.add.reduceat(x, [0, 2, 1]),
     "add reduceat of many": lambda x: np.add.reduceat(np.outer(x, x), [0, 2, 1, 1, 4, 5, 0, 3] * 6, axis=1)[:3],
     "at": added_in_turns,
+    "at places of data": added_where_data_say,
     "a list": lambda x: np.exp([x[0], [x[1]][0], 2.0]) + np.maximum.reduce([x[:3], x[3:]]),
     "like a list": lambda x: np.ones_like([x[0], x[1]]) * x[2] + np.full_like([x[0], 1.0], x[3]),
     "float64": lambda x: np.float64(x[0]) * x[np.int64(np.abs(x[:2]) > 0.5)],

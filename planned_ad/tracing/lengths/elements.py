@@ -28,7 +28,9 @@ class RunTime:
     most: int
 
     def scalar(self, recorder: Recorder) -> Any:
-        """As a Python integer."""
+        """As a Python integer, of which it is known how large it may be, also where a loop has handed it on."""
+        low, high = recorder.builder.limits.of(self.count)
+        recorder.builder.limits.note(self.count, max(low, 0), min(high, self.most))
         return ScalarTracer(recorder, self.count, is_python=True)
 
 

@@ -163,10 +163,15 @@ def scatter(
 
 def update_at(recorder: Recorder, ufunc: np.ufunc, array: Any, index: Any, value: Any) -> None:
     """`ufunc.at(array, index, value)`: an index that occurs twice counts twice."""
-    if ufunc not in (np.add, np.subtract) or not recorder.is_array(array) or type(index) is not RunTimeArray:
+    if not recorder.is_array(array) or type(index) is not RunTimeArray:
         raise refused(recorder, f"calls numpy.{ufunc.__name__}.at with")
     recorder.mark()
-    scatter(array, index, run_time_slice(array, index), value, functools.partial(ufunc.at, array))
+
+    def join(key: Any, element: Any) -> None:
+        array[key] = ufunc(array[key], element)
+
+    write = functools.partial(ufunc.at, array) if ufunc in (np.add, np.subtract) else join
+    scatter(array, index, run_time_slice(array, index), value, write)
 
 
 def offered(recorder: Recorder, target: RunTimeArray, value: Any, into: Memory | None, storage: Any = None) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import types
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +33,25 @@ class ListRoom:
     form: HandedOn | None = None
     most: int = 1
     times: int = 0  # that it was too little, or too much at first
+    each: tuple[
+        int, ...
+    ] = ()  # for how many in the first list that it makes, the second, and so on, where that is known
 
-    def suits(self, needed: int) -> bool:
+    def of(self, number: int) -> int:
+        """For how many there is room in this one of its lists."""
+        return self.each[number] if number < len(self.each) else self.most
+
+    def suits(self, needed: Sequence[int]) -> bool:
         """Whether it is enough, and no more than that if it was guessed."""
-        return needed <= self.most if self.times else needed == self.most
+        if not self.times:
+            return max(needed) == min(needed) == self.most
+        return all(n <= self.of(number) for number, n in enumerate(needed))
+
+    def fitted(self, needed: Sequence[int]) -> ListRoom:
+        """With what these need, and more of it where it was too little before: a list may grow by what others hold."""
+        known = [self.of(number) for number in range(len(needed))]
+        each = [max(n, 2 * k if self.times and n > k else 0, k if self.times else 0) for n, k in zip(needed, known)]
+        return replace(self, most=max(each), times=self.times + 1, each=tuple(each))
 
 
 @dataclass(eq=False)
@@ -46,6 +63,7 @@ class Appended:
     sources: dict[int, tuple[Appended, int]] = field(default_factory=dict)  # and how often it may take what they hold
     # In these passes of the loops around, how often a place has run: of a short loop that is written out.
     counts: dict[tuple[tuple[int, ...], Chain], int] = field(default_factory=dict)
+    number: int = 0  # which of the lists it is that its instruction makes in one pass of the loops around
 
     def at(self, indices: tuple[int, ...], passes: tuple[int, ...], calls: Chain, times: int) -> None:
         """The list is appended to here, so often, in a pass over the bodies of the loops with these indices."""
@@ -78,6 +96,31 @@ class Appended:
             else:
                 begun = max(begun, most)
         return sum(self.times.values()) + begun + added, again
+
+
+class ListsOfSite(list[Appended]):
+    """Those that one instruction makes."""
+
+    def __init__(self) -> None:
+        self.made: Counter[tuple[int, ...]] = Counter()  # in these passes of the loops around
+
+    def add(self, found: Appended, passes: tuple[int, ...]) -> None:
+        found.number = self.made[passes]
+        self.made[passes] += 1
+        self.append(found)
+
+    @property
+    def needed(self) -> list[int]:
+        """For how many elements the first one needs room in any of the passes, the second, and so on."""
+        found = [1] * max((each.number + 1 for each in self), default=1)
+        for each in self:
+            found[each.number] = max(found[each.number], each.most)
+        return found
+
+
+def passes_around(recorder: Recorder) -> tuple[int, ...]:
+    """Which pass it is of each of the loops around."""
+    return tuple([scope.loop.passes for scope in recorder.scopes.open if scope.loop is not None])
 
 
 def room_for(recorder: Recorder, parts: list[Any]) -> ListRoom:
@@ -152,12 +195,12 @@ def make_room(recorder: Recorder) -> None:
     The first guess is what the loops around the first place may append that makes it such a list.
     """
     lengths = recorder.scopes.decisions.lengths
-    needed = {site: max([1, *(each.most for each in found)]) for site, found in recorder.appended.items()}
+    needed = {site: found.needed for site, found in recorder.appended.items()}
     unfit = {site: most for site, most in needed.items() if not lengths[site].suits(most)}
     if unfit:
         for site, most in unfit.items():
             known = lengths[site]
-            lengths[site] = ListRoom(known.form, max(most, 2 * known.most if known.times else 0), known.times + 1)
+            lengths[site] = known.fitted(most)
             if known.times == MOST_TIMES:  # how many there are depends on how many there may be
                 recorder.scopes.decisions.plain.add(site)
         raise recorder.scopes.restart()

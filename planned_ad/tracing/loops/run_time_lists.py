@@ -42,9 +42,11 @@ from .list_room import (
     MOST_ROWS,
     Appended,
     Chain,
+    ListsOfSite,
     form_in_rows,
     is_alike,
     of_this_trace,
+    passes_around,
     room_for,
     serving,
 )
@@ -70,10 +72,10 @@ class RunTimeList(ListInTrace):
     def __init__(self, recorder: Recorder, site: Site, items: list[Any], kind: type = list):
         super().__init__(recorder, site, kind)
         found = recorder.scopes.decisions.lengths[site]
-        self.most = found.most
         self.form = of_this_trace(recorder, found.form)
         self.appended = Appended()
-        recorder.appended.setdefault(site, []).append(self.appended)
+        recorder.appended.setdefault(site, ListsOfSite()).add(self.appended, passes_around(recorder))
+        self.most = found.of(self.appended.number)
         self.filled: Any = self._number(0)
         self.column: HandedOn | None = None
         if self.form is not None:
@@ -182,11 +184,18 @@ class RunTimeList(ListInTrace):
             raise self.refuse()
         recorder = self.recorder
         self.appended.after(other.appended, recorder.scopes.indices, times_within(self.recorder, self.depth))
-        most, count = recorder.constant(self.most, INT), other.length_.count
-        recorder.scopes.require_after(recorder.apply("less_equal", count, most), "bounds", NO_ROOM)
-        length = RunTime(recorder.apply("minimum", count, most), min(self.most, other.most))
+        length = self._with_room(other.length_)
         self._copy(other._rows(), self._rows(), 0, length, 1)
         self.filled = length.scalar(recorder)
+
+    def _with_room(self, length: RunTime) -> RunTime:
+        """A length for which this list has room."""
+        if length.most <= self.most:
+            return length
+        recorder = self.recorder
+        most = recorder.constant(self.most, INT)
+        recorder.scopes.require_after(recorder.apply("less_equal", length.count, most), "bounds", NO_ROOM)
+        return RunTime(recorder.apply("minimum", length.count, most), self.most)
 
     def sort(self, *, key: Any = None, reverse: bool = False) -> None:
         """By all the numbers of its elements; what lies behind these comes last, as nan does."""
@@ -219,10 +228,8 @@ class RunTimeList(ListInTrace):
 
     def _make_room(self) -> None:
         """For as many elements as the loops around may append here."""
-        scopes = self.recorder.scopes
-        passes = tuple([scope.loop.passes for scope in scopes.open if scope.loop is not None])
-        times = times_within(self.recorder, self.depth)
-        self.appended.at(scopes.indices, passes, calls_at(sys._getframe(1)), times)
+        recorder, times = self.recorder, times_within(self.recorder, self.depth)
+        self.appended.at(recorder.scopes.indices, passes_around(recorder), calls_at(sys._getframe(1)), times)
         if self.appended.most > MOST_ROWS:
             raise self.refuse()
 
@@ -256,7 +263,7 @@ class RunTimeList(ListInTrace):
 
     def length(self) -> Any:
         found = self.known_length
-        return self.filled if found is None else found
+        return self.length_.scalar(self.recorder) if found is None else found
 
     def __len__(self) -> int:
         return self.filled.__index__()
@@ -347,6 +354,7 @@ class RunTimeList(ListInTrace):
         start, length, step = stretch(self.recorder, key, self.length_)
         found = RunTimeList(self.recorder, self.site, [], self.kind)
         found.appended.after(self.appended, (), 1)
+        length = found._with_room(length)
         if self.column is not None and found.column is not None:
             self._copy(self.column, found.column, start, length, step)
         found.filled = length.scalar(self.recorder)

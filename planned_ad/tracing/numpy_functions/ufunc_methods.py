@@ -120,14 +120,21 @@ def sums_of_parts(lines: Any, begins: np.ndarray, count: int) -> Any:
 
 
 def at_any(recorder: Recorder, ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
-    """`ufunc.at`: an index that occurs again counts again, so the places are written to in rounds, once in each."""
+    """`ufunc.at`: an index that occurs again counts again, so the places are written to in rounds, once in each.
+
+    Those of indices that are data one after the other.
+    """
     if not recorder.is_array(array):
         array[...]
         raise unsupported(f"numpy.{ufunc.__name__}.at of an array made outside", "pass that array as an argument")
     if not recorder.is_concrete(index):
-        raise unsupported(
-            f"numpy.{ufunc.__name__}.at of indices that are data", "numpy.add.at and numpy.subtract.at take them"
-        )
+        elements = array.reshape(-1)
+        places = recorder.concrete(np.arange(array.size).reshape(array.shape))[index]
+        values = [np.broadcast_to(asarray(recorder, b), places.shape).reshape(-1) for b in operands]
+        recorder.namespace.function(control._at_each)(ufunc, elements, places.reshape(-1), *values)
+        if elements.storage.root is not array.storage.root:
+            array[...] = elements.reshape(array.shape)
+        return
     places = np.arange(array.size).reshape(array.shape)[recorder.plain(index)]
     others = [np.broadcast_to(asarray(recorder, b), places.shape).reshape(-1) for b in operands]
     places = places.reshape(-1)
