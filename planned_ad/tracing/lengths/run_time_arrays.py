@@ -46,7 +46,7 @@ class RunTimeArray(VaryingArray):
     """
 
     of = DATA
-    __slots__ = ("axis", "dtype", "home", "length", "line", "recorder", "rest", "source", "unmasked")
+    __slots__ = ("axis", "dtype", "home", "length", "line", "recorder", "rest", "source", "whole")
 
     def __init__(
         self, recorder: Recorder, source: Origin, length: RunTime, axis: int, rest: tuple[int, ...], dtype: np.dtype
@@ -54,7 +54,7 @@ class RunTimeArray(VaryingArray):
         self.recorder, self.source, self.length = recorder, source, length
         self.axis, self.rest, self.dtype = axis, rest, np.dtype(dtype)
         self.home, self.line = innermost(recorder), recorder.builder.line
-        self.unmasked: Unmasked | None = None  # of which a mask has chosen these elements
+        self.whole: Unmasked | None = None  # of which a mask has chosen these elements
         if type(source) is Recipe and (source.depth > DEEP or self.line in recorder.scopes.decisions.stored):
             self.source = self.stored()
 
@@ -75,9 +75,18 @@ class RunTimeArray(VaryingArray):
         turned = Memory(front, source.start, source.step)
         return RunTimeArray(self.recorder, turned, self.length, len(self.rest) - self.axis, self.rest[::-1], self.dtype)
 
+    @property
+    def unmasked(self) -> Unmasked | None:
+        """The array of which a mask has chosen these elements; None where they may have been written to since."""
+        return None if type(self.source) is Memory else self.whole
+
+    @unmasked.setter
+    def unmasked(self, whole: Unmasked | None) -> None:
+        self.whole = whole
+
     def in_memory(self) -> Memory:
         """Where the elements lie, from now on, so that what is written to them is seen by all who show them."""
-        source, self.unmasked = self.source, None
+        source, self.whole = self.source, None
         if type(source) is Sliced:
             return source.of.in_memory().sliced(source.start, source.step)
         if type(source) is Memory:
@@ -90,6 +99,13 @@ class RunTimeArray(VaryingArray):
             raise scopes.restart()
         self.source = self.stored()
         return self.source
+
+    def storages(self) -> Iterator[Storage]:
+        """The memory of which it is a view."""
+        if type(self.source) is Sliced:
+            yield from self.source.of.storages()
+        elif type(self.source) is Memory:
+            yield self.source.front.storage
 
     def stored(self) -> Memory:
         """The elements in new memory."""

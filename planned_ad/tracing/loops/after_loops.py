@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from ...regions.affine import Affine, Extent, Ragged, affine, exact, ragged, sub
 from ...regions.regions import View, contiguous
 from ...tape.tape import Buffer, Value
 from ..lengths.ragged import RaggedArray, seen
+from ..lengths.run_time_arrays import RunTimeArray
 from ..record.aliases import NONE, Copy
 from ..record.lost_variables import Lost
 from ..record.storage import ShiftedStorage, Storage
@@ -20,6 +22,7 @@ from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
 from .forms import Count, Items, Moving, Unchanged, moved
 from .held import has_places, is_made_of_arrays, put_together, taken_apart
+from .lengths_of_data import of_any_length
 from .letters import Letters
 from .none_or_value import NoneOrValue
 from .stored_forms import Array, Number
@@ -68,6 +71,12 @@ class Leaving:
                 self.storages.append((storage, buffer))
                 self.stores.append((buffer, storage.value))
             return value
+        form = of_any_length(value) if type(value) is RunTimeArray else None
+        if form is not None:
+            names = recorder.copies.names_in(value)
+            placed = form.placed(lambda dtype, shape: self.memory("after", dtype, shape))
+            self.stores += placed.leave(recorder, value, self.loop.index)
+            return replace(placed, copy=Copy(names, NONE, self.loop.copies.refused))  # type: ignore[type-var]
         parts = taken_apart(value)
         if parts is None or has_places(parts[0]):
             return value
@@ -80,9 +89,12 @@ class Leaving:
             return Items(parts[0], parts[1], tuple(forms))
         return put_together(parts[0], parts[1], items)
 
+    def memory(self, label: str, dtype: np.dtype, shape: tuple[int, ...]) -> Buffer:
+        return self.recorder.builder.new_buffer("local", label, dtype, contiguous(shape))
+
     def keep(self, value: Value, label: str) -> Buffer:
         if value.id not in self.kept:
-            buffer = self.recorder.builder.new_buffer("local", label, value.dtype, contiguous(value.shape))
+            buffer = self.memory(label, value.dtype, value.shape)
             self.kept[value.id] = (value, buffer)
             self.stores.append((buffer, value))
         return self.kept[value.id][1]

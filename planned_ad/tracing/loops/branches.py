@@ -26,7 +26,7 @@ from ..record.scopes import MOST_TESTS, Scope
 from . import splits, suspended_sides
 from .carries import NextArray
 from .choices import ABSENT, arrays_in, cannot_be_chosen, choose, is_private, taken_up
-from .form import HandedOn
+from .form import HandedOn, place_for
 from .forms import Nothing
 from .generators import open_generators
 from .held import memory_of, same
@@ -307,11 +307,11 @@ class Branches:
             value = now.values.get(key, (place, ABSENT))[1]
             old = active.entry.values.get(key, (place, ABSENT))[1]
             form = node.chosen.get(key)
-            node.names[key, active.outcome] = recorder.copies.names_in(value)
             reason = cannot_be_chosen(recorder, value, now)
             if not isinstance(form, Nothing):
                 chosen = Nothing(reason) if reason else choose(recorder, apart, place, form, value, old, known)
                 node.chosen[key] = chosen
+            node.names[key, active.outcome] = recorder.copies.names_in(value)
             if node.chosen[key] is not form:
                 self.generation += 1
 
@@ -322,13 +322,13 @@ class Branches:
         for key in places:
             form, value = node.chosen[key], now.values.get(key, (None, ABSENT))[1]
             for buffer, left in form.leave(recorder, value, index):
-                builder.store(buffer.whole, left)
+                builder.store(place_for(buffer, left), left)
             if key not in node.shared and isinstance(form, Array) and not is_private(value, now):
                 node.shared.add(key)
                 self.generation += 1
         stores = [store for key in direct for store in direct[key].leave(recorder, now.values[key][1], index)]
         for buffer, left in stores:  # after all have been read
-            builder.store(buffer.whole, left)
+            builder.store(place_for(buffer, left), left)
             self.handed_on.append(builder.operations[-1])
 
     def end(self, active: Active, side: Side, before: Side | None) -> None:

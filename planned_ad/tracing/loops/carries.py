@@ -40,6 +40,7 @@ from .held import (
     taken_apart,
     zero_like,
 )
+from .lengths_of_data import join_run_time
 from .letters import CODE, Letters, all_texts, may_be_text
 from .lists_in_turn import is_dead
 from .moving_lengths import NextLength, NextListLength
@@ -221,8 +222,10 @@ class Joiner:
             if new.shape != old.shape:
                 return self.join_lengths(name, old, new) or Nothing()
             return self.join_arrays(name, old, new)
-        if type(old) is type(new) is RunTimeArray:
-            return Nothing()
+        if type(new) is RunTimeArray:
+            found = join_run_time(self, name, old, new)
+            if found is not None or type(old) is RunTimeArray:
+                return found or Nothing()
         raise NotCarried(f"`{name}` is {described(old)} first and {described(new)} then")
 
     def join_listed(self, name: str, old: Any, new: Any, site: Site) -> HandedOn:

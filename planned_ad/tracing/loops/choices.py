@@ -19,6 +19,7 @@ from ..values.array_tracer import ArrayTracer
 from .form import HandedOn
 from .forms import Items, Nothing, Unchanged, joined
 from .held import has_places, is_alone, memory_of, taken_apart
+from .lengths_of_data import OfAnyLength
 from .none_or_value import NoneOrValue
 from .places import Place
 from .state import State
@@ -82,7 +83,7 @@ def taken_up(recorder: Recorder, form: HandedOn, index: int, name: str, copy: Co
     for leaf in form.leaves():
         if isinstance(leaf, Nothing):
             leaf.refuse = copy.refuse
-        if isinstance(leaf, Array):
+        if isinstance(leaf, Array | OfAnyLength):
             leaf.copy, leaf.shared = copy, shared or leaf is not form
     return form.begin(recorder, index, name)
 

@@ -25,7 +25,7 @@ from ...tape.tape import Branch, Buffer, Load, Operation
 from ..lengths.run_time_arrays import RunTimeArray
 from ..record.aliases import NONE, Copy, Names
 from .choices import taken_up
-from .form import HandedOn
+from .form import HandedOn, place_for
 from .forms import Items, Nothing, Unchanged, joined
 from .held import is_made_of_attributes, objects_held
 from .iteration import LoopIterator, Sequence
@@ -112,8 +112,8 @@ class Exits:
         assert self.loop is not None
         if not all(id(found) in self.loop.origin.contents for found in objects_held(value)):
             raise self.loop.unrolled("returns an object that it has made")
-        self.names |= self.recorder.copies.names_in(value)
         form = self.element_form(value) if self.form is None else joined(self.form, Unchanged(value))
+        self.names |= self.recorder.copies.names_in(value)
         if form is None or any(isinstance(leaf, Nothing) for leaf in form.leaves()):
             raise self.loop.unrolled("returns different kinds of things")
         if form is not self.form:
@@ -121,7 +121,7 @@ class Exits:
                 self.loop.branches.restate()
             self.form = form.placed(lambda dtype, shape: self.memory("result", dtype, shape))
         for buffer, left in self.form.leave(self.recorder, value, self.loop.index):
-            self.recorder.builder.store(buffer.whole, left)
+            self.recorder.builder.store(place_for(buffer, left), left)
 
     def element_form(self, value: Any) -> HandedOn | None:
         """The form of the first thing that is returned; another may have other numbers and arrays in it."""

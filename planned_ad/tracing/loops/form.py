@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...regions.affine import Affine, Extent, affine
+from ...regions.regions import Region, View
 from ...tape.tape import Buffer, Value
 from ..record.storage import Storage
 from ..values.array_tracer import ArrayTracer
@@ -105,3 +106,10 @@ def scaled_index(expression: Any, factor: Any) -> Extent:
     """The product of an index and an integer, which may be of NumPy."""
     assert isinstance(factor, int)
     return expression * factor if isinstance(expression, Affine) else affine(int(expression) * factor, {})
+
+
+def place_for(buffer: Buffer, value: Value) -> Region:
+    """Where a value lies in memory that is as large, or that is longer."""
+    if value.shape in ((), buffer.shape):
+        return buffer.whole
+    return Region(buffer.id, View(buffer.view.offset, value.shape, buffer.view.strides))

@@ -8,6 +8,7 @@ A form says what the things have in common that take turns in one place, and hol
 | `Count` | an integer that grows evenly | an expression of the index | an expression of the row |
 | `Number` | a scalar | a number in memory | a column of numbers |
 | `Array` | an array | memory of its own, a copy | a column of arrays |
+| `lengths_of_data.OfAnyLength` | an array whose length is data | memory for the longest, and an integer | |
 | `Moving` | a view that moves evenly | the view at the index | |
 | `Items` | a tuple, list or dict; None or something else | item by item | a column for each item |
 | `Rows` | a list that a loop has filled | its rows in memory | lists one after the other in one column |
@@ -31,6 +32,7 @@ from ...python.complex_parts import complex_parts, is_complex_kind, kind_of_part
 from ...regions.affine import Extent, affine, substitute
 from ...regions.regions import View
 from ..lengths.ragged import seen
+from ..lengths.run_time_arrays import RunTimeArray
 from ..record.aliases import Refusal, storages_in
 from ..record.lost_variables import DIFFERS, Lost
 from ..record.storage import Storage
@@ -50,6 +52,7 @@ from .held import (
     same,
     taken_apart,
 )
+from .lengths_of_data import as_of_any_length, of_any_length
 from .letters import CODE, Letters, all_texts, may_be_text
 from .none_or_value import PARTS, NoneOrValue, optional
 from .object_contents import attributes_held
@@ -75,8 +78,8 @@ def joined(a: HandedOn | None, b: HandedOn | None, *, exact: bool = False) -> Ha
     if isinstance(a, Count) and isinstance(b, Count) and a.start - b.start == 0:
         return a
     a, b = (a, b) if exact else as_letters(*as_optional(a, b))
-    a, b = a.opened(), b.opened()
-    return a.joined(b, exact) if a is not None and type(a) is type(b) else None
+    one, other = as_of_any_length(a.opened(), b.opened())
+    return one.joined(other, exact) if one is not None and type(one) is type(other) else None
 
 
 def as_optional(a: HandedOn, b: HandedOn) -> tuple[HandedOn, HandedOn]:
@@ -140,7 +143,9 @@ class Unchanged(HandedOn):
 
     @property
     def is_traced(self) -> bool:
-        return type(self.value) in (ScalarTracer, ArrayTracer) or hasattr(type(self.value), "complex_parts")
+        return type(self.value) in (ScalarTracer, ArrayTracer, RunTimeArray) or hasattr(
+            type(self.value), "complex_parts"
+        )
 
     def opened(self) -> HandedOn | None:
         value = self.value
@@ -151,6 +156,8 @@ class Unchanged(HandedOn):
             )
         if type(value) is ArrayTracer:
             return Array(value.dtype, value.shape)
+        if type(value) is RunTimeArray:
+            return of_any_length(value)
         found = taken_apart(value)
         return None if found is None else Items(found[0], found[1], tuple(map(Unchanged, found[2])))
 

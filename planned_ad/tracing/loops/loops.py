@@ -22,15 +22,16 @@ from ..record.scopes import GROWS, Scope
 from .after_loops import Leaving
 from .branches import Branches
 from .carries import Joiner, NextArray, NextNumber, may_be_widened, period_of_exchange
-from .form import HandedOn, NotCarried
+from .form import HandedOn, NotCarried, place_for
 from .forms import Items, Nothing
 from .generators import Running, open_generators
 from .held import is_left_behind, is_made_of_arrays, is_number, same
+from .lengths_of_data import store_at_first
 from .letters import has_letters
 from .list_growth import Growth
 from .lists_in_turn import is_dead, take_turns
 from .loop_aliases import LoopCopies
-from .moving_lengths import has_even_length, place_for
+from .moving_lengths import has_even_length
 from .none_or_value import NoneOrValue
 from .passes import Comparison
 from .place_names import lasting_places, made_since
@@ -321,9 +322,7 @@ class LoopTrace:
         scopes.open.append(scope)
         with scopes.before(self.depth):
             for buffer, initial in self.joiner.initial:
-                value = recorder.value_of(initial, buffer.dtype)
-                place = place_for(buffer, value)
-                recorder.builder.store(place, recorder.builder.broadcast(value, place.shape))
+                store_at_first(recorder, buffer, initial)
             self.growth.prepare()
         scopes.open.pop()
         scopes.absorb(scope)

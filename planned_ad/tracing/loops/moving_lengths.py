@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...regions.affine import Extent, affine, exact, ragged
-from ...regions.regions import Region, View, c_strides
-from ...tape.tape import Buffer, Value
+from ...regions.regions import View, c_strides
+from ...tape.tape import Buffer
 from ..lengths.ragged import RaggedArray, seen
 from ..values.array_tracer import ArrayTracer
 from .form import HandedOn, NotCarried, Stores
@@ -111,10 +111,3 @@ def has_even_length(loop: RecordedLoop, key: Any, old: Any, new: Any) -> bool:
     place = loop.origin.values[key][0]
     may_be = carry is None and not is_dead(place) and place.name not in loop.joiner.no_lengths
     return may_be and loop.joiner.has_another_length(old, new)
-
-
-def place_for(buffer: Buffer, value: Value) -> Region:
-    """Where a value lies in memory that is as large, or that is longer."""
-    if value.shape in ((), buffer.shape):
-        return buffer.whole
-    return Region(buffer.id, View(buffer.view.offset, value.shape, buffer.view.strides))
