@@ -40,7 +40,7 @@ from .held import (
     taken_apart,
     zero_like,
 )
-from .lengths_of_data import join_run_time
+from .lengths_of_data import NextRunTime, is_along_first_axis
 from .letters import CODE, Letters, all_texts, may_be_text
 from .lists_in_turn import is_dead
 from .moving_lengths import NextLength, NextListLength
@@ -223,7 +223,7 @@ class Joiner:
                 return self.join_lengths(name, old, new) or Nothing()
             return self.join_arrays(name, old, new)
         if type(new) is RunTimeArray:
-            found = join_run_time(self, name, old, new)
+            found = self.join_run_time(name, old, new)
             if found is not None or type(old) is RunTimeArray:
                 return found or Nothing()
         raise NotCarried(f"`{name}` is {described(old)} first and {described(new)} then")
@@ -334,6 +334,25 @@ class Joiner:
             buffer=buffer, base=base, start=start, step=step, trips=self.trips, depth=self.depth, standing=standing,
             refuse=self.refuse, **more,
         )  # fmt: skip
+
+    def join_run_time(self, name: str, old: Any, new: RunTimeArray) -> HandedOn | None:
+        """Of an array whose length is data after an iteration, perhaps before the loop too; None where there is none."""
+        recorder, copies = self.recorder, self.recorder.copies
+        is_alike = is_along_first_axis(old) or (recorder.is_array(old) and old.ndim == new.ndim)
+        if not is_alike or not is_along_first_axis(new) or old.dtype != new.dtype or name in self.no_lengths:
+            return None
+        most, rest = (old.length.most, old.rest) if type(old) is RunTimeArray else (old.shape[0], old.shape[1:])
+        if rest != new.rest or new.length.most > most:
+            return None
+        base = np.empty((most, *rest), new.dtype)
+        buffer = recorder.builder.new_buffer("local", name, base.dtype, contiguous(base.shape))
+        count = recorder.builder.new_buffer("local", f"len({name})", INT, contiguous(()))
+        number = old.length.scalar(recorder) if type(old) is RunTimeArray else most
+        self.initial += [(buffer, old), (count, number)]
+        standing = Standing(buffer.id, copies.names_in(old), left=copies.names_in(new))
+        return NextRunTime(
+            buffer=buffer, count=count, base=base, depth=self.depth, standing=standing, refuse=self.refuse
+        )
 
     def has_another_length(self, old: Any, new: Any) -> bool:
         """Whether two are lists of like numbers, of another length each, and the loop runs a known number of times."""

@@ -6,25 +6,21 @@ They lie in memory for as many elements as there may be, and an integer says how
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ...regions.regions import contiguous
 from ...tape.tape import Buffer, Value
 from ..lengths.elements import RunTime
 from ..lengths.run_time_arrays import RunTimeArray
 from ..lengths.sources import Memory
-from ..record.aliases import Copy, Standing
+from ..record.aliases import Copy
 from ..record.promotion import INT
 from ..record.recorder import Recorder
 from ..values.array_tracer import ArrayTracer
 from .form import Allocate, HandedOn, NotCarried, Stores, place_for
 from .handed import Handed
 from .stored_forms import Array
-
-if TYPE_CHECKING:
-    from .carries import Joiner
 
 
 @dataclass(kw_only=True)
@@ -124,27 +120,6 @@ def elements_in_memory(array: RunTimeArray) -> Value:
 def is_at_first(source: Any) -> bool:
     """Whether it is the first elements of a memory, in order."""
     return type(source) is Memory and type(source.start) is int and not source.start and source.step == 1
-
-
-def join_run_time(joiner: Joiner, name: str, old: Any, new: RunTimeArray) -> HandedOn | None:
-    """The form of an array that is such a one after the first iteration; None where there is none."""
-    recorder = joiner.recorder
-    is_alike = is_along_first_axis(old) or (recorder.is_array(old) and old.ndim == new.ndim)
-    if not is_alike or not is_along_first_axis(new) or old.dtype != new.dtype or name in joiner.no_lengths:
-        return None
-    most, rest = (old.length.most, old.rest) if type(old) is RunTimeArray else (old.shape[0], old.shape[1:])
-    if rest != new.rest or new.length.most > most:
-        return None
-    base = np.empty((most, *rest), new.dtype)
-    buffer = recorder.builder.new_buffer("local", name, base.dtype, contiguous(base.shape))
-    count = recorder.builder.new_buffer("local", f"len({name})", INT, contiguous(()))
-    number = old.length.scalar(recorder) if type(old) is RunTimeArray else most
-    joiner.initial += [(buffer, old), (count, number)]
-    copies = recorder.copies
-    standing = Standing(buffer.id, copies.names_in(old), left=copies.names_in(new))
-    return NextRunTime(
-        buffer=buffer, count=count, base=base, depth=joiner.depth, standing=standing, refuse=joiner.refuse
-    )
 
 
 def store_at_first(recorder: Recorder, buffer: Buffer, initial: Any) -> None:
