@@ -411,8 +411,17 @@ def next_that_is_free(x):
     return total + max(free)
 
 
+def least_that_is_free(x):
+    free, taken = [0.0, 0.1, 0.2], []
+    for v in x:
+        k = free.index(min(free))
+        free[k] += v * v
+        taken.append(k)
+    return sum(v * (k + 1) for v, k in zip(x, taken)) + max(free)
+
+
 LOOPS = [
-    next_that_is_free, clipped,
+    least_that_is_free, next_that_is_free, clipped,
     sum_of_some, array_of_some, filtered_comprehension, array_of_comprehension, run_over_afterwards,
     compared_with_the_last, monotone_stack, pairs_of_indices, extremes, one_for_each_iteration, moments, tuples, rows,
     views, texts, two_lists, upper_hull, neighbours, differences, indices, different_numbers, left_early, extended,

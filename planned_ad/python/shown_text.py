@@ -98,7 +98,9 @@ def parents(statement: ast.AST) -> dict[ast.AST, ast.AST]:
 
 
 def use_of(node: ast.AST, around: dict[ast.AST, ast.AST], functions: list[Any]) -> str:
-    """What becomes of an expression that is a text."""
+    """What becomes of an expression that is a text, or that makes one for an error, as `items.index(number)` does."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "index":
+        return RAISED
     while True:
         if isinstance(node, ast.Call) and called_name(node.func) in SHOWING:
             return SHOWN

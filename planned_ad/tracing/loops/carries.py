@@ -226,7 +226,7 @@ class Joiner:
             found = self.join_run_time(name, old, new)
             if found is not None or type(old) is RunTimeArray:
                 return found or Nothing()
-        raise NotCarried(f"`{name}` is {described(old)} first and {described(new)} then")
+        raise NotCarried(f"has `{name}`, which is {described(old)} first and {described(new, old)} then")
 
     def join_listed(self, name: str, old: Any, new: Any, site: Site) -> HandedOn:
         """As `join`, where the iteration has put what the place holds into a list that was made there."""
@@ -270,10 +270,10 @@ class Joiner:
         known = type(old) is not ScalarTracer
         weak = known and was_python and KINDS.index(old_dtype.kind) <= KINDS.index(dtype.kind)
         if dtype != old_dtype and not (weak and dtype.type(old) == old) and not (weak and dtype.kind == "f"):
-            raise NotCarried(f"`{name}` is of type {old_dtype} first and {dtype} then")
+            raise NotCarried(f"has `{name}`, which is of type {old_dtype} first and {dtype} then")
         types = frozenset([(dtype, is_python), (old_dtype, was_python)]) | types_in(new)
         if not can_be_one(types):
-            raise NotCarried(f"`{name}` is a number of another class first")
+            raise NotCarried(f"has `{name}`, which is a number of another class first")
         return self.number(name, given, dtype, is_python, types if len(types) > 1 else ALWAYS_ONE)
 
     def number(self, name: str, initial: Any, dtype: np.dtype, is_python: bool, types: Types = ALWAYS_ONE) -> HandedOn:
@@ -284,7 +284,7 @@ class Joiner:
     def join_arrays(self, name: str, old: Any, new: Any) -> HandedOn:
         for other, storage, layout in self.arrays:
             if other is new.storage and (storage, layout) != (old.storage, new.layout):
-                raise NotCarried(f"`{name}` shares memory with another array that changes in each iteration")
+                raise NotCarried(f"has `{name}`, which shares memory with another array that changes in each iteration")
         base = np.empty_like(new.geometry, subok=False)
         line = self.recorder.builder.line
         buffer = self.recorder.builder.new_buffer("local", name, base.dtype, Storage(base, line).view_of(base))
@@ -336,7 +336,7 @@ class Joiner:
         )  # fmt: skip
 
     def join_run_time(self, name: str, old: Any, new: RunTimeArray) -> HandedOn | None:
-        """Of an array whose length is data after an iteration, perhaps before the loop too; None where there is none."""
+        """Of an array whose length is data after an iteration, and perhaps before; None where there is none."""
         recorder, copies = self.recorder, self.recorder.copies
         is_alike = is_along_first_axis(old) or (recorder.is_array(old) and old.ndim == new.ndim)
         if not is_alike or not is_along_first_axis(new) or old.dtype != new.dtype or name in self.no_lengths:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...python.complex_parts import complex_parts, is_complex_kind, kind_of_parts, whole_of_parts
+from ..lengths.varying import VaryingArray
 from ..record.promotion import KINDS, dtype_of
 from ..record.storage import ShiftedStorage, Storage
 from ..values.array_tracer import ArrayTracer
@@ -233,8 +234,12 @@ def _same_closure(a: types.FunctionType, b: types.FunctionType) -> bool:
     return all(x is y for x, y in zip(cells, others)) and (a.__defaults__ or ()) == (b.__defaults__ or ())
 
 
-def described(value: Any) -> str:
-    """A thing that a variable holds, for a message."""
+def described(value: Any, before: Any = None) -> str:
+    """A thing that a variable holds, for a message; beside what it held before."""
+    if type(value) is type(before) and type(value) in (tuple, *CONTAINERS):
+        return f"a {type(value).__name__} with other keys" if type(value) is dict else f"one of length {len(value)}"
+    if issubclass(type(value), VaryingArray):
+        return "an array whose length is data"
     if type(value) is ArrayTracer:
         return f"an array of {value.dtype}{list(value.shape)}"
     if type(value) is ScalarTracer:

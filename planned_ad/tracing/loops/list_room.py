@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ...python.shadows import ShadowClass, real_class
+from ...regions.affine import exact
 from .columns import element_form, may_be_kept, stored
 from .form import HandedOn
 from .forms import Items, Unchanged, as_letters, as_optional, joined
@@ -121,6 +122,24 @@ class ListsOfSite(list[Appended]):
 def passes_around(recorder: Recorder) -> tuple[int, ...]:
     """Which pass it is of each of the loops around."""
     return tuple([scope.loop.passes for scope in recorder.scopes.open if scope.loop is not None])
+
+
+def calls_at(frame: types.FrameType | None) -> Chain:
+    """The calls that are running."""
+    found = []
+    while frame is not None:
+        found.append((frame.f_code, frame.f_lasti))
+        frame = frame.f_back
+    return tuple(found)
+
+
+def times_within(recorder: Recorder, depth: int) -> int:
+    """How often what is recorded now may run in the loops that are deeper."""
+    scopes, times = recorder.scopes, 1
+    ranges: list[Any] = [scope.range for scope in scopes.open[depth:] if scope.index is not None]
+    for _, last in ranges:
+        times *= scopes.capacity(exact(last) + 1)
+    return times
 
 
 def room_for(recorder: Recorder, parts: list[Any]) -> ListRoom:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import operator
 import sys
-import types
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -41,14 +40,15 @@ from .list_in_trace import ListInTrace
 from .list_room import (
     MOST_ROWS,
     Appended,
-    Chain,
     ListsOfSite,
+    calls_at,
     form_in_rows,
     is_alike,
     of_this_trace,
     passes_around,
     room_for,
     serving,
+    times_within,
 )
 from .object_copies import lend_to_list, note_copy, refuse_truths_in
 from .settling import settles
@@ -83,6 +83,7 @@ class RunTimeList(ListInTrace):
             for storage in self.column.own_storages():
                 storage.listed = None  # nobody but this list has it
         self.extend(items)
+        self.is_heap = len(items) < 2 or (recorder.is_concrete(items) and is_in_heap_order(items))  # see `heaps`
 
     def _number(self, number: int) -> ScalarTracer:
         return ScalarTracer(self.recorder, self.recorder.constant(number, INT), is_python=True)
@@ -104,6 +105,7 @@ class RunTimeList(ListInTrace):
         if self.kind is tuple:
             raise AttributeError("'tuple' object has no attribute 'append'")
         self.recorder.mark()
+        self.is_heap = False
         self._know(value)
         note_copy(self.recorder, self.site, value)
         self._make_room()
@@ -133,7 +135,7 @@ class RunTimeList(ListInTrace):
     def pop(self, where: Any = -1) -> Any:
         if self.kind is tuple:
             raise self.refuse()
-        recorder, row = self.recorder, self._row(where)
+        recorder, row, self.is_heap = self.recorder, self._row(where), False
         found = self._element(self._rows(), row)
         left = recorder.apply("subtract", self.length_.count, recorder.constant(1, INT))
         left = recorder.apply("maximum", left, recorder.constant(0, INT))  # until the guard of the index is tested
@@ -182,7 +184,7 @@ class RunTimeList(ListInTrace):
                 found._decide(form=other.form or self.form)
         if common is None:
             raise self.refuse()
-        recorder = self.recorder
+        recorder, self.is_heap = self.recorder, False
         self.appended.after(other.appended, recorder.scopes.indices, times_within(self.recorder, self.depth))
         length = self._with_room(other.length_)
         self._copy(other._rows(), self._rows(), 0, length, 1)
@@ -277,8 +279,7 @@ class RunTimeList(ListInTrace):
     def item_at(self, row: Any) -> Any:
         """The element in a row that is known to be there."""
         self.recorder.mark()
-        assert self.column is not None
-        return self._element(self.column, Position(plain_or_traced(row)))
+        return self._element(self._rows(), Position(plain_or_traced(row)))
 
     def __getitem__(self, key: Any) -> Any:
         self.recorder.mark()
@@ -312,7 +313,7 @@ class RunTimeList(ListInTrace):
         self.recorder.mark()
         if self.kind is tuple or type(key) is slice:
             raise self.refuse()
-        row = self._row(key)
+        row, self.is_heap = self._row(key), False
         self._know(value)
         note_copy(self.recorder, self.site, value)
         lend_to_list(self, value)
@@ -418,6 +419,11 @@ class RunTimeList(ListInTrace):
     __mul__ = __rmul__ = __radd__
 
 
+def is_in_heap_order(items: list[Any]) -> bool:
+    """Whether each item is no more than those below it, as `heapq` wants them."""
+    return all(items[(k - 1) // 2] <= items[k] for k in range(1, len(items)))
+
+
 def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
     """What to raise for a list that does not grow evenly: the trace starts again, with one whose length is data."""
     decisions = recorder.scopes.decisions
@@ -439,24 +445,6 @@ def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
     decisions.first.clear()  # perhaps it was this list that the first iterations found otherwise
     decisions.last.clear()
     return recorder.scopes.restart()
-
-
-def calls_at(frame: types.FrameType | None) -> Chain:
-    """The calls that are running."""
-    found = []
-    while frame is not None:
-        found.append((frame.f_code, frame.f_lasti))
-        frame = frame.f_back
-    return tuple(found)
-
-
-def times_within(recorder: Recorder, depth: int) -> int:
-    """How often what is recorded now may run in the loops that are deeper."""
-    scopes, times = recorder.scopes, 1
-    ranges: list[Any] = [scope.range for scope in scopes.open[depth:] if scope.index is not None]
-    for _, last in ranges:
-        times *= scopes.capacity(exact(last) + 1)
-    return times
 
 
 class RunOver:

@@ -18,6 +18,7 @@ from ...regions.affine import exact, ragged
 from ..lengths.elements import Length, RunTime
 from ..loops.consumers import is_generator_expression, joined
 from ..loops.expressions import as_expression
+from ..loops.heaps import Heap
 from ..loops.iteration import Sequence
 from ..loops.list_in_trace import is_traced_list
 from ..loops.none_or_value import decided
@@ -54,6 +55,8 @@ def choosing(recorder: Recorder, function: Callable[..., Any], compare: np.ufunc
         given: Any = as_expression(recorder, args[0]) if len(args) == 1 else None
         if options.get("key") is not None and set(options) == {"key"}:
             return best_by_key(recorder, function, given if len(args) == 1 else list(args), options["key"])
+        if type(given) is Heap:
+            given = given.in_any_order()
         is_filled = is_traced_list(given) and not given.is_plain
         is_filled |= is_axis(given)
         if options.get("key") is None and (is_filled or is_generator_expression(given)):

@@ -18,6 +18,7 @@ from ..lengths import functions as _lengths  # noqa: F401 (registers how it hand
 from ..lengths import masks as _masks  # noqa: F401 (registers keys)
 from ..lengths.ragged import MAKERS
 from ..loops.exits import exit_replacements
+from ..loops.heaps import heap_replacements
 from ..loops.list_functions import call_on_lists, has_list, list_replacements
 from ..loops.none_or_value import decided
 from ..loops.sequences import SEQUENCES
@@ -61,6 +62,7 @@ def replacements(recorder: Recorder) -> MadeLater:
         error_replacements,
         builtin_replacements,
         sorting_replacements,
+        heap_replacements,
         number_replacements,
         scalar_types,
         ufuncs_of_functions,
