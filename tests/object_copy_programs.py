@@ -7,6 +7,8 @@ from __future__ import annotations
 import math
 from collections import namedtuple
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -325,6 +327,26 @@ def kept_at_times(made):
 Fields = namedtuple("Fields", ["a", "b"])
 for made in (State, Fixed, Plain, Fields):
     rolled(kept_at_times(made))
+
+
+class Weighed(NamedTuple):
+    a: float
+    b: float
+
+    def worth(self, rate):
+        return self.b * np.exp(-rate * self.a) * WEIGHTS.sum()
+
+
+WEIGHTS = np.array([1.0, 2.0, 0.5])
+
+
+@rolled
+def of_named_tuples_with_methods(x):
+    found = []
+    for k, u in enumerate(x):
+        if u > 0.3:
+            found.append((Weighed(0.1 * k, u * u), SimpleNamespace(k=k, u=u)))
+    return sum(each.worth(x[0]) * names.u + names.k for each, names in found)
 
 
 @rolled

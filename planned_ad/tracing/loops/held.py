@@ -44,7 +44,7 @@ class ObjectKind:
 
     def made(self, keys: tuple[Any, ...], items: list[Any]) -> Any:
         """Another one."""
-        found: Any = object.__new__(self.cls)
+        found: Any = new_object(self.cls)
         slots = {name for cls in self.cls.__mro__ for name in named_slots(cls)}
         for key, item in zip(keys, items):
             if key in slots:
@@ -65,9 +65,14 @@ def is_made_of_attributes(cls: type) -> bool:
     return found
 
 
+def new_object(cls: type) -> object:
+    """An object without attributes."""
+    return types.SimpleNamespace() if cls is types.SimpleNamespace else object.__new__(cls)
+
+
 def _can_be_made(cls: type) -> bool:
     try:
-        object.__new__(cls)
+        new_object(cls)
     except TypeError:  # it is an array, a list, an error
         return False
     return True

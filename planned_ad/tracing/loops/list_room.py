@@ -180,11 +180,13 @@ def of_this_trace(recorder: Recorder, form: HandedOn | None) -> HandedOn | None:
     if not isinstance(form, Items):
         return form
     kind, items = form.kind, [of_this_trace(recorder, part) for part in form.items]
-    if type(kind) is ObjectKind:
-        real = real_class(kind.cls)
-        if real is kind.cls and isinstance(real, ShadowClass):
+    cls = kind.cls if type(kind) is ObjectKind else kind
+    if isinstance(cls, ShadowClass):
+        real = real_class(cls)
+        if real is cls:
             return None
-        kind = ObjectKind(recorder.namespace.shadow(real))
+        seen = recorder.namespace.shadow(real)
+        kind = ObjectKind(seen) if type(kind) is ObjectKind else seen
     return replace(form, kind=kind).of(items)
 
 

@@ -83,7 +83,7 @@ class RunTimeList(ListInTrace):
             for storage in self.column.own_storages():
                 storage.listed = None  # nobody but this list has it
         self.extend(items)
-        self.is_heap = len(items) < 2 or (recorder.is_concrete(items) and is_in_heap_order(items))  # see `heaps`
+        self.is_heap = len(items) < 2 or is_in_heap_order(items)  # see `heaps`
 
     def _number(self, number: int) -> ScalarTracer:
         return ScalarTracer(self.recorder, self.recorder.constant(number, INT), is_python=True)
@@ -420,8 +420,9 @@ class RunTimeList(ListInTrace):
 
 
 def is_in_heap_order(items: list[Any]) -> bool:
-    """Whether each item is no more than those below it, as `heapq` wants them."""
-    return all(items[(k - 1) // 2] <= items[k] for k in range(1, len(items)))
+    """Whether they are known numbers, each no more than those below it, as `heapq` wants them."""
+    is_known = all(type(item) in (int, float) for item in items)
+    return is_known and all(items[(k - 1) // 2] <= items[k] for k in range(1, len(items)))
 
 
 def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
