@@ -517,6 +517,8 @@ def test_a_derivative_says_what_was_compared() -> None:
 
 
 def test_what_handles_all_errors_is_compared_for_longer() -> None:
+    heapify_max = getattr(heapq, "heapify_max", None) or heapq._heapify_max
+
     def f(x):
         total, m = 0.0, np.outer(x, x)
         for _ in range(40):
@@ -524,7 +526,8 @@ def test_what_handles_all_errors_is_compared_for_longer() -> None:
         try:
             heap = []
             for v in x[:6]:
-                heapq.heappush(heap, v)
+                heap.append(v)
+                heapify_max(heap)  # in C, for lists alone
             return total + heap[0]
         except Exception:
             return x[0] * 99

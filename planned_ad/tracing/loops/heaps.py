@@ -31,7 +31,7 @@ class Heap(RunTimeList):
 
     def numbers(self) -> list[Memory]:
         """Its items are compared by these, one after the other."""
-        return [Memory(leaf.memory, 0, 1) for leaf in in_order(self, self._rows())]
+        return [Memory(leaf.memory, 0, 1) for leaf in forms_to_compare(self, self._rows())]
 
     def push(self, item: Any) -> None:
         super().append(item)
@@ -81,6 +81,18 @@ class Heap(RunTimeList):
             column.element(place).write(column.element(Position(self.filled)).read())
         return found
 
+    def push_and_pop(self, item: Any) -> Any:
+        self.push(item)
+        return self.pop_least()
+
+    def pop_and_push(self, item: Any) -> Any:
+        found = self.pop_least()
+        self.push(item)
+        return found
+
+    def put_in_order(self) -> None:
+        """It is, in one that nobody sees."""
+
     def __getitem__(self, key: Any) -> Any:
         if type(key) is not int or key:
             raise self.refuse()
@@ -104,12 +116,12 @@ class Heap(RunTimeList):
         return found
 
 
-def in_order(items: RunTimeList, form: HandedOn) -> list[Any]:
+def forms_to_compare(items: RunTimeList, form: HandedOn) -> list[Any]:
     """The forms of the numbers by which items are compared; others are compared by Python alone."""
     if isinstance(form, Number):
         return [form]
     if isinstance(form, Items) and isinstance(form.kind, type) and issubclass(form.kind, tuple):
-        return [leaf for part in form.items for leaf in in_order(items, part)]
+        return [leaf for part in form.items for leaf in forms_to_compare(items, part)]
     if isinstance(form, Unchanged) and type(form.value) is str:
         return []
     raise items.refuse()
@@ -121,7 +133,7 @@ def heap_of(recorder: Recorder, items: Any, added: tuple[Any, ...], is_made: boo
         if items.kind is not list or not (items.is_heap or is_made):
             raise items.refuse()
         if items.column is not None:
-            in_order(items, items.column)
+            forms_to_compare(items, items.column)
         vars(object)["__class__"].__set__(items, Heap)
     elif type(items) is TracedList:
         for item in added:
@@ -132,35 +144,12 @@ def heap_of(recorder: Recorder, items: Any, added: tuple[Any, ...], is_made: boo
     return items if type(items) is Heap else None
 
 
-def push(heap: Heap, item: Any) -> None:
-    heap.push(item)
-
-
-def pop(heap: Heap) -> Any:
-    return heap.pop_least()
-
-
-def push_and_pop(heap: Heap, item: Any) -> Any:
-    heap.push(item)
-    return heap.pop_least()
-
-
-def pop_and_push(heap: Heap, item: Any) -> Any:
-    found = heap.pop_least()
-    heap.push(item)
-    return found
-
-
-def make(heap: Heap) -> None:
-    """It is one already, in no order that can be seen."""
-
-
 HEAPS: dict[Any, Callable[..., Any]] = {
-    heapq.heappush: push,
-    heapq.heappop: pop,
-    heapq.heappushpop: push_and_pop,
-    heapq.heapreplace: pop_and_push,
-    heapq.heapify: make,
+    heapq.heappush: Heap.push,
+    heapq.heappop: Heap.pop_least,
+    heapq.heappushpop: Heap.push_and_pop,
+    heapq.heapreplace: Heap.pop_and_push,
+    heapq.heapify: Heap.put_in_order,
 }
 
 
