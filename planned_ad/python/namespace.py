@@ -56,7 +56,7 @@ from .used_names import names_in_class_bodies
 ARRAY_API = frozenset(f"{holder}array_api_compat.numpy" for holder in VENDORED)
 _ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), slice})
 # `__init_subclass__` has run for the real class and must not register a shadow; `__del__` would release things twice.
-_NOT_COPIED = frozenset({"__dict__", "__weakref__", "__slots__", "__init_subclass__", "__del__"})
+_NOT_COPIED = frozenset({"__dict__", "__weakref__", "__slots__", "__init_subclass__", "__del__", "__orig_bases__"})
 
 # `type` keeps some attributes in fields of its own (`__doc__`, `__name__`), set from the class body at creation only.
 _TYPE_FIELDS = types.GetSetDescriptorType | types.MemberDescriptorType
