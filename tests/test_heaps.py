@@ -88,6 +88,19 @@ def no_heap_at_first(x):
 
 
 @program
+def no_heap_any_more(x):
+    queue, other = [0.1, 0.2, 0.3], []
+    queue.sort(reverse=True)
+    for v in x:
+        if v > 0.5:
+            other.append(v)
+        heapq.heappush(queue, v)
+        x = x + 0.1 * heapq.heappop(queue)
+    rest = other[1:]
+    return np.sum(x) + (heapq.heappop(rest) if rest else 0.0)
+
+
+@program
 def appended_to(x):
     queue, total = [], 0.0
     for v in x:

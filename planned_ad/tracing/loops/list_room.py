@@ -34,9 +34,7 @@ class ListRoom:
     form: HandedOn | None = None
     most: int = 1
     times: int = 0  # that it was too little, or too much at first
-    each: tuple[
-        int, ...
-    ] = ()  # for how many in the first list that it makes, the second, and so on, where that is known
+    each: tuple[int, ...] = ()  # for how many in the first list that it makes, the second, and so on
 
     def of(self, number: int) -> int:
         """For how many there is room in this one of its lists."""

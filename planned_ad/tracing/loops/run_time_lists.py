@@ -201,7 +201,7 @@ class RunTimeList(ListInTrace):
 
     def sort(self, *, key: Any = None, reverse: bool = False) -> None:
         """By all the numbers of its elements; what lies behind these comes last, as nan does."""
-        recorder = self.recorder
+        recorder, self.is_heap = self.recorder, False
         fronts: list[Any] = [getattr(leaf, "memory", None) for leaf in self._rows().leaves()]
         is_of_numbers = self.form is not None and None not in fronts and not is_chosen_in(self.form)
         if self.kind is tuple or key is not None or not is_of_numbers or fronts[0].dtype.kind != "f":
@@ -355,6 +355,7 @@ class RunTimeList(ListInTrace):
         start, length, step = stretch(self.recorder, key, self.length_)
         found = RunTimeList(self.recorder, self.site, [], self.kind)
         found.appended.after(self.appended, (), 1)
+        found.is_heap = False
         length = found._with_room(length)
         if self.column is not None and found.column is not None:
             self._copy(self.column, found.column, start, length, step)
