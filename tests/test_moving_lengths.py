@@ -35,6 +35,35 @@ def an_american_option(x):
 
 
 @PROGRAMS.rolled
+def an_american_option_with_one_row_of_prices(x):
+    n, s = 9, 0.5 * x[0] * 1.1 ** np.arange(-9, 10) + x[:19]
+    v = np.maximum(1.0 - s[::2], 0.0)
+    for i in range(n - 1, -1, -1):
+        v = np.maximum(0.98 * (0.55 * v[1:] + 0.45 * v[:-1]), 1.0 - s[n - i : n + i + 1 : 2])
+    return v[0]
+
+
+@PROGRAMS.rolled
+def an_american_option_number_by_number(x):
+    n, u, v = 9, 1.0 + 0.1 * x[1], np.zeros(10)
+    for j in range(n + 1):
+        v[j] = max(1.0 - x[0] * u**j * x[2] ** (n - j), 0.0)
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1):
+            v[j] = max(0.98 * (0.55 * v[j + 1] + 0.45 * v[j]), 1.0 - x[0] * u**j * x[2] ** (i - j))
+    return v[0]
+
+
+@PROGRAMS.rolled
+def slices_in_steps_downwards(x):
+    y = x.copy()
+    for i in range(1, 5):
+        y[9 + 2 * i : 9 - 2 * i : -2] *= 1.1 + y[: 4 * i : 2] * x[i]
+        y[3 * i :: 3] += x[: 20 - 3 * i : 3]
+    return np.sum(y**2)
+
+
+@PROGRAMS.rolled
 def differences(x):
     total, d = 0.0, x.copy()
     for k in range(N - 2):

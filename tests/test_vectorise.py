@@ -145,6 +145,26 @@ def filled_anew():
     return b.primal(b.load(z.whole))
 
 
+def read_later():
+    """for i: x[i] = x[i + 1] * 2: all that is read is read before anything is written"""
+    b = Program()
+    x = b.argument("x", N)
+    with b.loop(0, N - 1) as i:
+        b.store(at(x, i), b.apply("multiply", b.load(at(x, i + 1)), b.constant(2.0)))
+    return b.primal()
+
+
+def handed_on_further_down():
+    """for i: x[i + 1] = y[i] * 2; z[i] = x[i]; x[i] = sin(z[i]): what one leaves, later ones read further down"""
+    b = Program()
+    x, y, z = b.argument("x", N), b.argument("y", N), b.argument("z", N)
+    with b.loop(0, N - 1) as i:
+        b.store(at(x, i + 1), b.apply("multiply", b.load(at(y, i)), b.constant(2.0)))
+        b.store(at(z, i), b.load(at(x, i)))
+        b.store(at(x, i), b.apply("sin", b.load(at(z, i))))
+    return b.primal()
+
+
 INDEPENDENT = [
     summed,
     several_terms,
@@ -156,6 +176,8 @@ INDEPENDENT = [
     halves,
     views_that_move,
     filled_anew,
+    read_later,
+    handed_on_further_down,
 ]
 
 
@@ -177,12 +199,13 @@ def shifted():
     return b.primal()
 
 
-def read_later():
-    """for i: x[i] = x[i + 1] * 2: side by side, an iteration would read what another has changed"""
+def read_after_it_is_written():
+    """for i: y[i] = x[i] * 2; x[i + 1] = y[i]: an iteration reads further up what one before it has left"""
     b = Program()
-    x = b.argument("x", N)
+    x, y = b.argument("x", N), b.argument("y", N)
     with b.loop(0, N - 1) as i:
-        b.store(at(x, i), b.apply("multiply", b.load(at(x, i + 1)), b.constant(2.0)))
+        b.store(at(y, i), b.apply("multiply", b.load(at(x, i)), b.constant(2.0)))
+        b.store(at(x, i + 1), b.load(at(y, i)))
     return b.primal()
 
 
@@ -313,7 +336,7 @@ def looked_at_before():
 
 DEPENDENT = [
     shifted,
-    read_later,
+    read_after_it_is_written,
     carried_product,
     running_sum,
     doubled_sum,

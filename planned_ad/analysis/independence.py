@@ -84,7 +84,7 @@ def sharing(buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...]) -> 
             elif certainly_runs(loop):
                 found.last.add(position)
     carried = {(id(op), carry.operation) for carry in found.carries.values() for op in (carry.load, carry.store)}
-    check_pairs(buffers, loop, around, carried, found.last)
+    check_pairs(buffers, loop, around, carried, found.last, in_turn=True)
     return found
 
 
@@ -207,12 +207,18 @@ def touches(body: Sequence[Operation]) -> Iterator[Touch]:
 
 
 def check_pairs(
-    buffers: Sequence[Buffer], loop: Loop, around: tuple[Loop, ...], carried: Set[tuple[int, str]], last: Set[int]
+    buffers: Sequence[Buffer],
+    loop: Loop,
+    around: tuple[Loop, ...],
+    carried: Set[tuple[int, str]],
+    last: Set[int],
+    in_turn: bool = False,
 ) -> None:
     """Refuse the loop if two accesses may meet at one element in different iterations, and their order matters.
 
     `carried`: operations of carries (their `id`), with what these do; `last`: positions of stores of which the last one
-    stays.
+    stays. Where each operation is done for all iterations before the next one is (`in_turn`), what an iteration does
+    still comes before all that stands further down in the body, in later iterations as in its own.
     """
     overwrites = Overwrites(buffers, ())
     searches, updates = 0, dict(carried)
@@ -240,8 +246,8 @@ def check_pairs(
         first, second = access(a), access(b)
         if (
             searches > MOST_SEARCHES
-            or overwrites.may_meet(first, second, around, loop)
             or overwrites.may_meet(second, first, around, loop)
+            or (not (in_turn and a.position < b.position) and overwrites.may_meet(first, second, around, loop))
         ):
             raise NotIndependent(f"{a.operation.line}: an iteration may need what another one leaves")
 

@@ -234,14 +234,15 @@ class Lifting:
 
     def indices(self, expression: Affine) -> Value:
         """The numbers of an expression of the index."""
-        if isinstance(self.count, Ragged) or self.count > MOST_INDICES:
-            raise NotIndependent("too many numbers of its index, or not always as many")
+        if int(self.count) > MOST_INDICES:
+            raise NotIndependent("too many numbers of its index")
         move = coefficient(expression, self.loop.index) * self.loop.step
         rest = substitute(expression, self.loop.index, self.loop.start)
-        numbers = np.arange(self.count, dtype=np.int64) * move
-        if isinstance(rest, int):
-            return self.builder.constant(numbers + rest)
-        return self.builder.apply("add", self.builder.constant(numbers), self.builder.index_value(rest))
+        numbers = np.arange(int(self.count), dtype=np.int64) * move
+        found = self.builder.constant(numbers + rest if isinstance(rest, int) else numbers)
+        if isinstance(self.count, Ragged):
+            found = self.builder.view(found, View(0, (self.count,), (1,)))
+        return found if isinstance(rest, int) else self.builder.apply("add", found, self.builder.index_value(rest))
 
     def applied(self, op: Apply) -> Value:
         kind, params = RULES[op.primitive].kind, op.params

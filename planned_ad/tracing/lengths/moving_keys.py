@@ -97,9 +97,11 @@ def stretch(recorder: Recorder, extent: int, part: slice) -> Stretch:
     if isinstance(total, int) and all(b is None or isinstance(b, int) for b in bounds):
         found = range(total)[part]
         return Stretch(found.start if len(found) else 0, len(found), found.step)
-    if step not in (1, -1):
-        raise recorder.scopes.unroll_innermost("has a slice with a step and moving bounds", recorder.builder.line)
-    if step == 1:
+    if not isinstance(step, int):
+        raise recorder.scopes.unroll_innermost("has a slice whose step moves", recorder.builder.line)
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step > 0:
         start = 0 if bounds[0] is None else _bound(recorder, bounds[0], total, total)
         stop = total if bounds[1] is None else _bound(recorder, bounds[1], total, total)
         distance = stop - start
@@ -107,9 +109,24 @@ def stretch(recorder: Recorder, extent: int, part: slice) -> Stretch:
         start = total - 1 if bounds[0] is None else _bound(recorder, bounds[0], total, total - 1)
         stop = -1 if bounds[1] is None else _bound(recorder, bounds[1], total, total - 1)
         distance = start - stop
+    length = in_steps(distance, abs(step))
+    if length is None:
+        raise recorder.scopes.unroll_innermost("has a slice whose length is rounded", recorder.builder.line)
+    if isinstance(length, int):
+        return Stretch(start if length > 0 else 0, max(length, 0), step)
+    return Stretch(start, ragged(recorder.scopes.capacity(length), length), step)
+
+
+def in_steps(distance: Extent, step: int) -> Extent | None:
+    """How many elements a distance has, one at its beginning and then one each `step`; not positive where it has none.
+
+    None where loops move the distance by other than whole steps.
+    """
     if isinstance(distance, int):
-        return Stretch(start if distance > 0 else 0, max(distance, 0), step)
-    return Stretch(start, ragged(recorder.scopes.capacity(distance), distance), step)
+        return -(-distance // step)
+    if any(move % step for _, move in distance.terms):
+        return None
+    return Affine(-(-distance.constant // step), tuple((index, move // step) for index, move in distance.terms))
 
 
 def _bound(recorder: Recorder, bound: Extent, total: Extent, most: Extent) -> Extent:
