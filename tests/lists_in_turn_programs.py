@@ -185,6 +185,18 @@ def flushed_by_a_closure(x):
     return tot[0]
 
 
+def two_variables_begun_anew(x):
+    a = b = [x[0]]
+    s = 0.0
+    for v in x:
+        if v > 0:
+            b.append(v)
+        else:
+            a = b = [u * 0.5 for u in a if u > 0.1]
+        s += sum(a) + (0.5 if a is b else 0.0)
+    return s + 2 * sum(b)
+
+
 def returned_by_a_helper(x):
     def f(l, v):
         if v > 0:
@@ -347,11 +359,11 @@ def kept_by_a_cache(x):
 
 IN_TURN = [
     begun_anew, means_of_groups, filtered_again_and_again, kept_in_turn, filtered_in_a_loop, window,
-    attribute_begun_anew, returned_by_a_helper, sums_of_lists,
+    attribute_begun_anew, returned_by_a_helper, sums_of_lists, flushed_by_a_closure, two_variables_begun_anew,
 ]  # fmt: skip
 OTHERS_IN_TURN = [
     levels, levels_in_a_while, exchanged, begun_anew_and_kept, two_names_for_one, replaced_while_it_is_run_over,
-    flushed_by_a_closure, unpacked_lists, kept_by_a_method, appended_by_a_method, kept_by_a_default, kept_by_a_tuple,
+    unpacked_lists, kept_by_a_method, appended_by_a_method, kept_by_a_default, kept_by_a_tuple,
     kept_by_a_dict, kept_by_a_dict_at_times, kept_by_the_caller, kept_by_a_generator, added_to_in_place,
     kept_by_a_cache,
 ]  # fmt: skip

@@ -420,6 +420,18 @@ def least_that_is_free(x):
     return sum(v * (k + 1) for v, k in zip(x, taken)) + max(free)
 
 
+def fitted_to_some(x):
+    cash = np.maximum(x, 0.0)
+    some = [i for i in range(len(x)) if x[i] < 0.8]
+    if len(some) >= 2:
+        rows, y = np.array([[1.0, x[i]] for i in some]), np.array([cash[i] ** 2 for i in some])
+        line = np.linalg.solve(rows.T @ rows + np.eye(2), rows.T @ y)
+        for k, i in enumerate(some):
+            if x[i] ** 2 > rows[k] @ line:
+                cash[i] = x[i] ** 2
+    return sum(cash[i] for i in range(len(x)))
+
+
 LOOPS = [
     least_that_is_free, next_that_is_free, clipped,
     sum_of_some, array_of_some, filtered_comprehension, array_of_comprehension, run_over_afterwards,
@@ -428,4 +440,4 @@ LOOPS = [
     last_is_changed, runs, of_an_object, in_a_dict, from_a_helper, emptied, read_while_it_grows, parts, copies,
     backwards, functions_of_arrays, crossings,
 ]  # fmt: skip
-PROGRAMS = [*LOOPS, written_afterwards, taken_out_and_put_back, missing_is_handled, gradient_in_it]
+PROGRAMS = [*LOOPS, written_afterwards, taken_out_and_put_back, missing_is_handled, gradient_in_it, fitted_to_some]

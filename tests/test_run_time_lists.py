@@ -45,7 +45,7 @@ def test_loops_stay_loops(f: Callable) -> None:
 
 
 # Which ask outside of loops whether there is anything, or have a first iteration that is another.
-BRANCHES = ("extremes", "tuples", "crossings", "clipped")
+BRANCHES = ("extremes", "tuples", "crossings", "clipped", "flushed_by_a_closure")
 
 
 def test_second_derivatives() -> None:

@@ -5,7 +5,8 @@ Where nobody else has either, the one that was there comes to hold what the othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...python.liveness import is_live
@@ -39,11 +40,14 @@ def take_turns(recorder: Recorder, before: State, now: State, is_even: Even = la
         for key, place, old, new in in_turn(before, now):
             if not type(old) is type(new) is RunTimeList or holders(old, now):
                 continue
-            if len(holders(old, before)) == 1 and len(holders(new, now)) <= 1:
-                old.take(new)
-                now.values[key] = place, old
-                write_state({key: (place, old)})
-                moved += 1
+            places, others = holding(old, before), holding(new, now)
+            if not places or holders(old, before, places) or holders(new, now, others) or others.keys() - places.keys():
+                continue
+            old.take(new)
+            taking = {key: (place, old), **{key: (place, old) for key, place in others.items()}}
+            now.values.update(taking)
+            write_state(taking)
+            moved += 1
     return moved > 0
 
 
@@ -62,10 +66,15 @@ def is_dead(place: Place) -> bool:
     return place.kind == "local" and not is_live(place.owner, place.key)
 
 
-def holders(items: Any, state: State) -> list[Any]:
+def holding(items: Any, state: State) -> dict[Key, Place]:
+    """The places that may be read in which a list is: several, where a variable is that of functions inside, too."""
+    found = {key: place for key, (place, value) in state.values.items() if value is items}
+    return {key: place for key, place in found.items() if not is_dead(place)}
+
+
+def holders(items: Any, state: State, beside: Mapping[Key, Place] = MappingProxyType({})) -> list[Any]:
     """What leads to a list: places that may be read, functions that wait, and other things (a method, a tuple)."""
-    places = [place for place, value in state.values.values() if value is items]
-    found: list[Any] = [place for place in places if not is_dead(place)]
+    found: list[Any] = [place for key, place in holding(items, state).items() if key not in beside]
     others = [state.frame] if held_by_callers(items, state.frame) else []
     return [*found, *others, *([state] if id(items) in state.led_to else [])]
 

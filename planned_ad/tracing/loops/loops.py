@@ -494,6 +494,6 @@ class LoopTrace:
     def peeled(self, reason: str) -> BaseException:
         """The first iteration differs: it is recorded by itself, where that has not been tried."""
         scopes = self.recorder.scopes
-        if scopes.decisions.first.get(self.site, 0) < 2 and type(self.trips) is int:
+        if scopes.decisions.first.get(self.site, 0) < 2 and type(self.trips) is int and self.count is None:
             return scopes.peel(self.scope, first=1)
         return self.unrolled(reason)

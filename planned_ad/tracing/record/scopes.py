@@ -345,9 +345,15 @@ class Scopes:
         return self.unroll([s for s in self.open if s.site is not None], reason, line)
 
     def peel(self, scope: Scope, *, first: int = 0, last: int = 0) -> Restart:
-        """The trace starts again with more iterations at an end of this loop recorded one by one."""
+        """The trace starts again with more iterations at an end of this loop recorded one by one.
+
+        With all of them, where data say how many there are.
+        """
         assert scope.site is not None
         assert not last or scope.has_last
+        if scope.loop is not None and scope.loop.count is not None:
+            reason = "is another one at an end, and has as many iterations as data say"
+            return self.unroll([scope], reason, self.builder.line)
         self.restarting = True
         decisions = self.decisions
         decisions.first[scope.site] = decisions.first.get(scope.site, 0) + first
