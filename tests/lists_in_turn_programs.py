@@ -193,7 +193,7 @@ def two_variables_begun_anew(x):
             b.append(v)
         else:
             a = b = [u * 0.5 for u in a if u > 0.1]
-        s += sum(a) + (0.5 if a is b else 0.0)
+        s += sum(a)
     return s + 2 * sum(b)
 
 
@@ -359,11 +359,11 @@ def kept_by_a_cache(x):
 
 IN_TURN = [
     begun_anew, means_of_groups, filtered_again_and_again, kept_in_turn, filtered_in_a_loop, window,
-    attribute_begun_anew, returned_by_a_helper, sums_of_lists, flushed_by_a_closure, two_variables_begun_anew,
+    attribute_begun_anew, returned_by_a_helper, sums_of_lists, flushed_by_a_closure,
 ]  # fmt: skip
 OTHERS_IN_TURN = [
     levels, levels_in_a_while, exchanged, begun_anew_and_kept, two_names_for_one, replaced_while_it_is_run_over,
-    unpacked_lists, kept_by_a_method, appended_by_a_method, kept_by_a_default, kept_by_a_tuple,
+    unpacked_lists, two_variables_begun_anew, kept_by_a_method, appended_by_a_method, kept_by_a_default, kept_by_a_tuple,
     kept_by_a_dict, kept_by_a_dict_at_times, kept_by_the_caller, kept_by_a_generator, added_to_in_place,
     kept_by_a_cache,
 ]  # fmt: skip
