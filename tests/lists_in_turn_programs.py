@@ -363,7 +363,7 @@ IN_TURN = [
 ]  # fmt: skip
 OTHERS_IN_TURN = [
     levels, levels_in_a_while, exchanged, begun_anew_and_kept, two_names_for_one, replaced_while_it_is_run_over,
-    unpacked_lists, two_variables_begun_anew, kept_by_a_method, appended_by_a_method, kept_by_a_default, kept_by_a_tuple,
-    kept_by_a_dict, kept_by_a_dict_at_times, kept_by_the_caller, kept_by_a_generator, added_to_in_place,
-    kept_by_a_cache,
+    unpacked_lists, two_variables_begun_anew, kept_by_a_method, appended_by_a_method, kept_by_a_default,
+    kept_by_a_tuple, kept_by_a_dict, kept_by_a_dict_at_times, kept_by_the_caller, kept_by_a_generator,
+    added_to_in_place, kept_by_a_cache,
 ]  # fmt: skip

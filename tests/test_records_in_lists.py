@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import namedtuple
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
+import planned_ad
 from planned_ad.trace import trace
 
 from .interpreted_plans import InterpretedPlan
@@ -165,8 +167,42 @@ def joined(x):
     return x[0] ** 2 if "".join(found).startswith("ud") else x[0] ** 3
 
 
+def written_while_the_list_is_run_over(x):
+    found = [[x[k % 3], 0] for k in range(20)]
+    for record in found:
+        if record[0] > 0.8:
+            record[1] = 1
+    return sum(x[record[1]] * (k + 1) for k, record in enumerate(found))
+
+
+def written_in_loops(x):
+    found = [[x[k % 3] * FORCE[k], 0] for k in range(20)]
+    for t in range(3):
+        for record in found:
+            if record[0] > 0.3 * t:
+                record[1] += 1
+    return sum(a * b for a, b in found) + x[0]
+
+
+def exchanged_with_the_next(x):
+    found = [[x[k % 3] * FORCE[k], 0] for k in range(20)]
+    for a, b in itertools.pairwise(found):
+        if a[0] > b[0]:
+            a[1], b[1] = b[1] + 1, a[1]
+    return sum(a * b for a, b in found) + x[0]
+
+
+def lists_in_tuples(x):
+    found = [(x[k % 3] * FORCE[k], [0, 1]) for k in range(20)]
+    for value, counts in found:
+        if value > 0:
+            counts[1] += 2
+    return sum(value * counts[1] for value, counts in found) + x[0]
+
+
 OTHERS = [
-    written_to, written_to_in_a_loop, written_to_after_it_is_put_there, one_dict, other_keys, in_order, joined,
+    written_while_the_list_is_run_over, written_in_loops, exchanged_with_the_next, lists_in_tuples, written_to,
+    written_to_in_a_loop, written_to_after_it_is_put_there, one_dict, other_keys, in_order, joined,
 ]  # fmt: skip
 
 
@@ -179,6 +215,14 @@ def test_value_and_slope(f: Callable) -> None:
         assert plan(x) == pytest.approx(f(x), rel=1e-12)
         slope = (f(x + step * direction) - f(x - step * direction)) / (2 * step)
         assert plan.gradient(x) @ direction == pytest.approx(slope, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("f", OTHERS[:4], ids=name_of)
+def test_all_ways_in_one_trace(f: Callable) -> None:
+    rng = np.random.default_rng(0)
+    plan = planned_ad.compile(f, (rng.normal(size=3),), on_branch="record", check=False)
+    for x in rng.normal(size=(4, 3)):
+        assert plan(x) == pytest.approx(f(x), rel=1e-12)
 
 
 @pytest.mark.parametrize("f", FOLLOWED, ids=name_of)

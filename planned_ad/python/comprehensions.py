@@ -2,11 +2,12 @@
 
 A list comprehension keeps its list on Python's stack. In the copy of a function that is traced, `[f(v) for v in x]`
 reads `collected((f(v) for v in x))`, `list(items)` reads `collected(items, list)`, and an assigned list display `[a]`
-or `[a] * n` reads `display([a] * n)`. `kind is float` reads `itself(kind) is itself(float)`: the tracer has classes of
-its own in place of the real ones. Where data decide what is None, `v is None` reads `is_none(v)`; where the index of a
-loop is asked for its number by what it is an index of, `a[i][j]` reads `item_of(a, i, j)`. All are looked up among the
-built-ins, under names that no program has. Where the source is not at hand, or is no longer that of the function, the
-code stays what it is. Loops that are left on a test are written anew by `exit_syntax`.
+or `[a] * n` reads `display([a] * n)`, as do empty ones in it and those that are appended. `kind is float` reads
+`itself(kind) is itself(float)`: the tracer has classes of its own in place of the real ones. Where data decide what
+is None, `v is None` reads `is_none(v)`; where the index of a loop is asked for its number by what it is an index of,
+`a[i][j]` reads `item_of(a, i, j)`. All are looked up among the built-ins, under names that no program has. Where the
+source is not at hand, or is no longer that of the function, the code stays what it is. Loops that are left on a test
+are written anew by `exit_syntax`.
 """
 
 import __future__
@@ -29,6 +30,7 @@ COLLECTED, DISPLAY = "__planned_ad_collected__", "__planned_ad_display__"
 ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
 ITEM, ROW = "__planned_ad_item__", "__planned_ad_row__"
 KINDS = ("list", "tuple")
+FILLING = ("append", "setdefault")
 PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
 BUILD_LIST, IS_OP, LOAD_CONST = (dis.opmap[name] for name in ("BUILD_LIST", "IS_OP", "LOAD_CONST"))
 SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
@@ -227,6 +229,8 @@ class _Written(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in FILLING:
+            node.args = list(map(_empty_displayed, node.args))
         if isinstance(node.func, ast.Attribute) and node.func.attr == "sort" and not node.args:
             found = _call(SORT, node, node.func.value)
             found.keywords = node.keywords
@@ -300,6 +304,8 @@ def _sees_its_scope(node: ast.AST) -> bool:
 
 def _displayed(value: ast.expr) -> ast.expr:
     """An assigned value with the list displays in it, also those in tuples and dicts, made by `display`."""
+    if isinstance(value, ast.List):
+        value.elts = list(map(_empty_displayed, value.elts))
     if isinstance(value, ast.List) or _repeats_a_display(value):
         return _call(DISPLAY, value, value)
     if isinstance(value, ast.Tuple):
@@ -310,6 +316,11 @@ def _displayed(value: ast.expr) -> ast.expr:
         is_empty = value.func.id == "list" and not value.args and not value.keywords
         return _call(DISPLAY, value, value) if is_empty else value
     return value
+
+
+def _empty_displayed(value: ast.expr) -> ast.expr:
+    """An element of a list: one that begins without elements is filled later."""
+    return _displayed(value) if isinstance(value, ast.List) and not value.elts else value
 
 
 def _repeats_a_display(value: ast.expr) -> bool:

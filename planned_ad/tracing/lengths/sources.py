@@ -10,18 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...regions.affine import Extent
 from ...regions.regions import View
 from ...tape.tape import Value
 from ..record.promotion import INT
 from ..record.recorder import Recorder
 from ..record.storage import MovingStorage, Storage
 from ..values.array_tracer import ArrayTracer
-from ..values.loop_index import LoopIndex, index_of, plain_or_traced
+from ..values.loop_index import LoopIndex, expression_of, index_of, plain_or_traced
 from ..values.scalar_tracer import ScalarTracer
 from .elements import Position, RunTime, innermost
 from .ragged import seen
 
 Bound = int | Value
+Start = Extent | Value  # of memory, which loops may move
 
 
 class Origin:
@@ -45,7 +47,7 @@ class Origin:
 class Memory(Origin):
     """Origin that lie in memory: `front[start]`, `front[start + step]`, ..."""
 
-    def __init__(self, front: ArrayTracer, start: Bound, step: int):
+    def __init__(self, front: ArrayTracer, start: Start, step: int):
         self.front, self.start, self.step = front, start, step
 
     def at(self, position: Position) -> Any:
@@ -58,10 +60,11 @@ class Memory(Origin):
         recorder, layout = front.recorder, front.layout
         index = position.index
         extent, stride = layout.shape[0], layout.strides[0]
-        if type(index) is LoopIndex and isinstance(self.start, int):
-            offset = layout.offset + (index.expression * self.step + self.start) * stride
+        expression = expression_of(index) if position.inside or type(index) is LoopIndex else None
+        if expression is not None and isinstance(self.start, Extent):
+            offset = layout.offset + (expression * self.step + self.start) * stride
             return seen(front, View(offset, layout.shape[1:], layout.strides[1:]))
-        where = recorder.value_of(index, INT)
+        where = recorder.value_of(plain_or_traced(index), INT)
         if self.step != 1:
             where = recorder.apply("multiply", where, recorder.constant(self.step, INT))
         if type(self.start) is not int or self.start:
@@ -71,9 +74,9 @@ class Memory(Origin):
             where = recorder.apply("minimum", recorder.apply("maximum", where, recorder.constant(0, INT)), most)
         return shown_at(front, where)
 
-    def sliced(self, start: Bound, step: int) -> Memory:
-        if isinstance(self.start, int) and isinstance(start, int):
-            return Memory(self.front, self.start + self.step * start, self.step * step)
+    def sliced(self, start: Start, step: int) -> Memory:
+        if isinstance(self.start, Extent) and isinstance(start, Extent):
+            return Memory(self.front, self.start + start * self.step, self.step * step)
         recorder = self.front.recorder
         first, then = value_of(recorder, self.start), value_of(recorder, start)
         then = recorder.apply("multiply", then, recorder.constant(self.step, INT)) if self.step != 1 else then
@@ -88,7 +91,7 @@ class Memory(Origin):
 
     def is_at(self, other: Memory) -> bool:
         """Whether the same elements are at the same positions."""
-        same_start = self.start is other.start or (isinstance(self.start, int) and self.start == other.start)
+        same_start = self.start is other.start or (isinstance(self.start, Extent) and self.start == other.start)
         return (
             same_start
             and self.step == other.step
@@ -211,6 +214,6 @@ def moved(recorder: Recorder, position: Position, start: Bound, step: int) -> Po
     return Position(plain_or_traced(index) * step + first, position.inside)
 
 
-def value_of(recorder: Recorder, bound: Bound) -> Value:
+def value_of(recorder: Recorder, bound: Start) -> Value:
     """A bound as an integer of the tape."""
-    return recorder.constant(bound, INT) if isinstance(bound, int) else bound
+    return bound if isinstance(bound, Value) else recorder.value_of(plain_or_traced(index_of(recorder, bound)), INT)

@@ -19,10 +19,10 @@ from .generators import is_asked_for_more
 from .iteration import Holder, Sequence, once
 from .leaving_tests import follow_exits
 from .letters import refuse_letters
-from .list_room import make_room
+from .list_room import make_room, of_run_time_length
+from .lists_in_rows import holds_lists, of_lists
 from .none_or_value import refuse_nones
 from .object_copies import refuse_changed
-from .run_time_lists import of_run_time_length
 from .traced_list import TracedList
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
@@ -73,6 +73,12 @@ class LoopFlow:
 
     def fits_in_rows(self, items: TracedList) -> bool:
         return self.recorder.scopes.depth > items.depth and fits_in_rows(self.recorder, items)
+
+    def holds_lists(self, items: TracedList) -> bool:
+        return holds_lists(self.recorder, items)
+
+    def of_lists(self, items: TracedList) -> BaseException:
+        return of_lists(self.recorder, items)
 
     def uneven(self, items: TracedList) -> BaseException:
         return of_run_time_length(self.recorder, items)

@@ -130,7 +130,7 @@ def forms_to_compare(items: RunTimeList, form: HandedOn) -> list[Any]:
 def heap_of(recorder: Recorder, items: Any, added: tuple[Any, ...], is_made: bool) -> Heap | None:
     """A list as a heap, which it is, or `is_made`, to be `added` to; None where it is as Python makes it."""
     if type(items) is RunTimeList:
-        if items.kind is not list or not (items.is_heap or is_made):
+        if items.kind is not list or items.row or not (items.is_heap or is_made):
             raise items.refuse()
         if items.column is not None:
             forms_to_compare(items, items.column)

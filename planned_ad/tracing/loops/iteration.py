@@ -22,7 +22,7 @@ from ...python.statements import GENERATOR
 from ...regions.affine import Affine, exact, ragged
 from ...tape.tape import Operation
 from ..lengths.elements import Length, RunTime
-from ..record.decisions import Site, Unrolled
+from ..record.decisions import NO_STATEMENT, Site, Unrolled
 from ..record.lost_variables import Lost
 from ..record.scopes import ShortLoop
 from ..values.loop_index import index_of
@@ -338,8 +338,7 @@ class LoopIterator:
                 self.nest = recorder.builder.operations, len(recorder.builder.operations)
         elif length > recorder.unroll and is_user_frame(frame) and not is_followed and self.position and not is_text:
             recorder.mark()
-            reason = "is in a comprehension or generator, or its items are not fetched by a `for` statement"
-            decisions.unrolled.setdefault(site, Unrolled(line=recorder.builder.line, reason=reason))
+            decisions.unrolled.setdefault(site, Unrolled(line=recorder.builder.line, reason=NO_STATEMENT))
 
     def __del__(self) -> None:
         scopes = self.recorder.scopes

@@ -17,6 +17,7 @@ from .filled_lists import LastRows, by_assignment, is_unset, left_after, parts_o
 from .form import HandedOn
 from .forms import Count, Unchanged, joined, put_parts
 from .held import is_made_of_attributes, number_type
+from .list_in_trace import is_traced_list
 from .object_copies import has_arrays_in_objects, note_copy, refuse_truths_in
 from .places import Key, Place
 from .stored_forms import Number
@@ -123,6 +124,8 @@ class Growth:
         each = row_count(new)
         if not self.is_even or each is None or (grown.backwards and any(type(part) is Segment for part in new)):
             raise grown.target.uneven()
+        if any(is_traced_list(part) and type(part) is not TracedList for part in new):
+            raise grown.target.uneven()  # its elements are lists whose length is data
         self._know_lists(grown, new)
         form = merged([element_form(loop.recorder, part, loop.depth) for part in new])
         if form is not None:
@@ -293,9 +296,9 @@ class Growth:
 
 def lists_in(value: Any) -> Iterator[Any]:
     """The lists that an element is, or that are in it."""
-    if type(value) in (list, TracedList):
+    if type(value) is list or is_traced_list(value):
         yield value
-    inner: Iterable[Any] = value if isinstance(value, list | tuple) else ()
+    inner: Iterable[Any] = value if isinstance(value, list | tuple) and not is_traced_list(value) else ()
     if type(value) is TracedList or type(value) is dict:
         inner = value.parts if type(value) is TracedList else value.values()
     for item in inner:

@@ -9,22 +9,26 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ...python.shadows import ShadowClass, real_class
-from ...regions.affine import exact
+from ...regions.affine import Affine, Extent, exact
 from .columns import element_form, may_be_kept, stored
 from .form import HandedOn
 from .forms import Items, Unchanged, as_letters, as_optional, joined
 from .held import ObjectKind, same
 from .list_growth import lists_in
 from .object_copies import has_arrays_in_objects
+from .settling import settles
 from .stored_forms import Number
+from .traced_list import NOTHING, Segment, TracedList
 from .written_lists import common_number
 
 if TYPE_CHECKING:
     from ..record.recorder import Recorder
+    from ..record.scopes import Scope
 
 Chain = tuple[tuple[types.CodeType, int], ...]  # the calls that are running, each at an instruction of its code
 Spot = tuple[tuple[int, ...], Chain, int]  # the indices of the loops around a place, and which time it is
 MOST_ROWS, MOST_TIMES = 1 << 24, 6
+TOO_MANY = MOST_ROWS + 1
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,7 @@ class ListRoom:
     most: int = 1
     times: int = 0  # that it was too little, or too much at first
     each: tuple[int, ...] = ()  # for how many in the first list that it makes, the second, and so on
+    is_guessed: bool = False  # whether something is read before anything is known to be there
 
     def of(self, number: int) -> int:
         """For how many there is room in this one of its lists."""
@@ -53,27 +58,49 @@ class ListRoom:
         return replace(self, most=max(each), times=self.times + 1, each=tuple(each))
 
 
+@dataclass(frozen=True)
+class Supply:
+    """What a list may hold since another one does: as it takes that so often, or as so much is added for each of it."""
+
+    other: Appended
+    times: int
+    is_added: bool = False
+
+
 @dataclass(eq=False)
 class Appended:
     """How often the places where one list is appended to may run; what it has begun with, or comes to hold in turn."""
 
     times: dict[Spot, int] = field(default_factory=dict)
     before: dict[Spot, int] = field(default_factory=dict)  # those in front of a loop in which it holds others in turn
-    sources: dict[int, tuple[Appended, int]] = field(default_factory=dict)  # and how often it may take what they hold
+    sources: dict[Any, Supply] = field(default_factory=dict)
     # In these passes of the loops around, how often a place has run: of a short loop that is written out.
     counts: dict[tuple[tuple[int, ...], Chain], int] = field(default_factory=dict)
     number: int = 0  # which of the lists it is that its instruction makes in one pass of the loops around
 
-    def at(self, indices: tuple[int, ...], passes: tuple[int, ...], calls: Chain, times: int) -> None:
-        """The list is appended to here, so often, in a pass over the bodies of the loops with these indices."""
+    def at(
+        self,
+        indices: tuple[int, ...],
+        passes: tuple[int, ...],
+        calls: Chain,
+        times: int,
+        each: Appended | None = None,
+    ) -> None:
+        """The list is appended to here, so often, in a pass over the bodies of the loops with these indices.
+
+        Or so often for `each` element of a list that one of the loops runs over.
+        """
         number = self.counts.get((passes, calls), 0)
         self.counts[passes, calls] = number + 1
         spot = indices, calls, number
-        self.times[spot] = max(self.times.get(spot, 0), times)
+        if each is None:
+            self.times[spot] = max(self.times.get(spot, 0), times)
+        else:
+            self.sources[id(each), spot] = Supply(each, times, is_added=True)
 
     def after(self, other: Appended, indices: tuple[int, ...], times: int) -> None:
         """The list comes to hold what the other one does, so often, in the loops with these indices."""
-        self.sources[id(other)] = other, times
+        self.sources[id(other)] = Supply(other, times)
         for place in [place for place in self.times if not indices or indices[-1] not in place[0]]:
             self.before[place] = self.times.pop(place)
 
@@ -81,20 +108,24 @@ class Appended:
     def most(self) -> int:
         return self.without(())[0]
 
-    def without(self, around: tuple[Appended, ...]) -> tuple[int, bool]:
-        """The most elements, what the lists `around` hold aside; and whether it may hold that as well."""
-        begun, added, again = sum(self.before.values()), 0, False
-        for other, times in self.sources.values():
-            if other in around or other is self:
-                again = True
-                continue
-            most, holds_these = other.without((*around, self))
-            again = again or holds_these
-            if holds_these:  # each time some more
-                added += most * times
+    def without(self, around: tuple[Appended, ...], path: tuple[Appended, ...] = ()) -> tuple[int, int]:
+        """The most elements, what the lists `around` hold aside; and how often it may hold that as well."""
+        begun, added, copies = sum(self.before.values()), 0, 0
+        for source in self.sources.values():
+            if source.other in around or source.other is self:
+                most, held = 0, 1
+            elif source.is_added and not around:  # all that it holds, whatever that is
+                known = source.other in path
+                most, held = TOO_MANY if known else source.other.without((), (*path, self))[0], 0
+            else:
+                most, held = source.other.without((*around, self), path)
+            if source.is_added:
+                added, copies = added + most * source.times, copies + held * source.times
+            elif held:  # each time some more; or twice as many
+                added, copies = added + (most * source.times if held == 1 else TOO_MANY), max(copies, held)
             else:
                 begun = max(begun, most)
-        return sum(self.times.values()) + begun + added, again
+        return min(sum(self.times.values()) + begun + added, TOO_MANY), copies
 
 
 class ListsOfSite(list[Appended]):
@@ -131,13 +162,29 @@ def calls_at(frame: types.FrameType | None) -> Chain:
     return tuple(found)
 
 
-def times_within(recorder: Recorder, depth: int) -> int:
-    """How often what is recorded now may run in the loops that are deeper."""
-    scopes, times = recorder.scopes, 1
-    ranges: list[Any] = [scope.range for scope in scopes.open[depth:] if scope.index is not None]
-    for _, last in ranges:
-        times *= scopes.capacity(exact(last) + 1)
-    return times
+def times_within(recorder: Recorder, depth: int, row: Extent | None = None, beside: Scope | None = None) -> int:
+    """How often what is recorded now may run in the loops that are deeper, one of them aside; for one `row` of theirs.
+
+    Of each loop that moves the row one iteration is that row's, where the others are the same: of the longest, once.
+    """
+    scopes = recorder.scopes
+    moving = dict(row.terms) if isinstance(row, Affine) else {}
+    times, longest = 1, 1
+    for scope in scopes.open[depth:]:
+        if scope.index is not None and scope is not beside:
+            last: Any = scope.range[1]
+            trips = scopes.capacity(exact(last) + 1)
+            times *= trips
+            longest = max(longest, trips) if scope.index in moving else longest
+    return times // longest
+
+
+def list_around(recorder: Recorder, depth: int) -> tuple[Scope, Appended] | None:
+    """The innermost of the loops that are deeper that runs over a list whose length is data, and what that may hold."""
+    for scope in reversed(recorder.scopes.open[depth:]):
+        if scope.loop is not None and scope.loop.count is not None and scope.loop.count.id in recorder.counted:
+            return scope, recorder.counted[scope.loop.count.id]
+    return None
 
 
 def room_for(recorder: Recorder, parts: list[Any]) -> ListRoom:
@@ -149,6 +196,29 @@ def room_for(recorder: Recorder, parts: list[Any]) -> ListRoom:
         if found is None:
             break
     return ListRoom(found if found is not None and may_be_kept(recorder, found) else None)
+
+
+def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
+    """What to raise for a list that does not grow evenly: the trace starts again, with one whose length is data."""
+    decisions = recorder.scopes.decisions
+    if decisions.attempt is not None:
+        return recorder.scopes.give_up(decisions.attempt, for_good=True)
+    if not items.is_element and settles(recorder, recorder.scopes.open[items.depth :], [items.site]):
+        return recorder.scopes.restart()
+    parts = [part for part in (*items.parts, items.latest, items.appended) if part is not NOTHING]
+    room = room_for(recorder, parts)
+    if not (items.latest is items.appended is NOTHING):  # it is appended to now, or was in this pass
+        grown = [scope.loop.growth.lists.get(id(items)) for scope in recorder.scopes.open if scope.loop is not None]
+        begun = next((list_.before for list_ in grown if list_ is not None), items.parts)
+        held: Any = 0
+        for part in begun:
+            length: Any = part.length if type(part) is Segment else 1
+            held += getattr(exact(length), "constant", length)
+        room = replace(room, most=max(held + times_within(recorder, items.depth), 1))
+    decisions.lengths[items.site] = room
+    decisions.first.clear()  # perhaps it was this list that the first iterations found otherwise
+    decisions.last.clear()
+    return recorder.scopes.restart()
 
 
 def form_in_rows(recorder: Recorder, element: Any) -> HandedOn | None:

@@ -38,7 +38,7 @@ def take_turns(recorder: Recorder, before: State, now: State, is_even: Even = la
     moved = 0
     for _ in waiting:  # what one leaves free another one may take
         for key, place, old, new in in_turn(before, now):
-            if not type(old) is type(new) is RunTimeList or holders(old, now):
+            if not type(old) is type(new) is RunTimeList or old.row or new.row or holders(old, now):
                 continue
             places, others = holding(old, before), holding(new, now)
             if not places or holders(old, before, places) or holders(new, now, others) or others.keys() - places.keys():

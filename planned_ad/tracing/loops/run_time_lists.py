@@ -10,94 +10,49 @@ elements can do makes it start again with the list as Python makes it; or, outsi
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...regions.affine import exact
 from ...tape.guards import RAISES
-from ..lengths.elements import Position, RunTime, for_each
-from ..lengths.run_time_arrays import RunTimeArray
-from ..lengths.run_time_keys import index_within
+from ..lengths.elements import Position, RunTime
 from ..lengths.run_time_slices import stretch
-from ..lengths.sources import Bound, Memory
 from ..lengths.varying import refused
 from ..record.promotion import INT
-from ..record.storage import Storage
 from ..values.elementwise import elementwise
 from ..values.indexing import KEYS, Keys
-from ..values.loop_index import expression_of, plain_or_traced
+from ..values.loop_index import plain_or_traced
 from ..values.python_errors import is_caught
 from ..values.scalar_tracer import ScalarTracer
-from .columns import is_chosen_in, may_be_kept
-from .form import HandedOn
-from .forms import Items, Unchanged
-from .held import is_number, put_together, same
+from .columns import is_chosen_in
+from .held import is_number, same
 from .list_in_trace import ListInTrace
 from .list_room import (
-    MOST_ROWS,
-    Appended,
-    ListsOfSite,
-    calls_at,
-    form_in_rows,
     is_alike,
-    of_this_trace,
-    passes_around,
-    room_for,
     serving,
     times_within,
 )
-from .object_copies import lend_to_list, note_copy, refuse_truths_in
-from .settling import settles
-from .stored_forms import Array, InMemory, Number
-from .traced_list import NOTHING, Segment, TracedList
+from .lists_in_rows import Lists
+from .object_copies import lend_to_list, note_copy
+from .rows_of_list import NO_ROOM, RowsOfList
+from .stored_forms import Number
 
 if TYPE_CHECKING:
     from ..record.decisions import Site
     from ..record.recorder import Recorder
 
-NO_ROOM = "a list comes to hold more elements than its memory has room for"
 NOT_THERE = "a number is looked for in a list, in which it is not"
 NO_NAN = "of numbers that are sorted one is nan, which has no place in Python's order"
 
 
-class RunTimeList(ListInTrace):
-    """A list of `filled` elements, in rows of the memory of `column`."""
-
-    is_plain = False
+class RunTimeList(RowsOfList):
+    """What the program does with such a list."""
 
     def __init__(self, recorder: Recorder, site: Site, items: list[Any], kind: type = list):
         super().__init__(recorder, site, kind)
-        found = recorder.scopes.decisions.lengths[site]
-        self.form = of_this_trace(recorder, found.form)
-        self.appended = Appended()
-        recorder.appended.setdefault(site, ListsOfSite()).add(self.appended, passes_around(recorder))
-        self.most = found.of(self.appended.number)
-        self.filled: Any = self._number(0)
-        self.column: HandedOn | None = None
-        if self.form is not None:
-            self.column = self.form.in_rows(self.most, self, -1, self.depth)  # type: ignore[arg-type]
-            for storage in self.column.own_storages():
-                storage.listed = None  # nobody but this list has it
         self.extend(items)
-        self.is_heap = len(items) < 2 or is_in_heap_order(items)  # see `heaps`
-
-    def _number(self, number: int) -> ScalarTracer:
-        return ScalarTracer(self.recorder, self.recorder.constant(number, INT), is_python=True)
-
-    # What the loops around see of it.
-
-    def held(self) -> Iterator[tuple[str | None, Any]]:
-        yield "filled", self.filled
-        for storage in self.storages():
-            yield None, storage
-
-    def storages(self) -> Iterator[Storage]:
-        if self.column is not None:
-            yield from self.column.storages()
+        self.is_heap = len(items) < 2 or is_in_heap_order(items)
 
     # Growing and shrinking.
 
@@ -106,7 +61,7 @@ class RunTimeList(ListInTrace):
             raise AttributeError("'tuple' object has no attribute 'append'")
         self.recorder.mark()
         self.is_heap = False
-        self._know(value)
+        value = self._known(value)
         note_copy(self.recorder, self.site, value)
         self._make_room()
         assert self.column is not None
@@ -133,7 +88,7 @@ class RunTimeList(ListInTrace):
         return self
 
     def pop(self, where: Any = -1) -> Any:
-        if self.kind is tuple:
+        if self.kind is tuple or isinstance(self.form, Lists):
             raise self.refuse()
         recorder, row, self.is_heap = self.recorder, self._row(where), False
         found = self._element(self._rows(), row)
@@ -141,12 +96,12 @@ class RunTimeList(ListInTrace):
         left = recorder.apply("maximum", left, recorder.constant(0, INT))  # until the guard of the index is tested
         self.filled = ScalarTracer(recorder, left, is_python=True)
         if type(where) is int and where == 0:
-            self._copy(self._rows(), self._rows(), 1, RunTime(left, self.most - 1), 1)
+            self._copy(self, 1, RunTime(left, self.most - 1), 1)
         elif type(where) is not int or where != -1:  # those behind it move up
             place = recorder.value_of(plain_or_traced(row.index), INT)
             behind = recorder.apply("maximum", recorder.apply("subtract", left, place), recorder.constant(0, INT))
             following = recorder.apply("add", place, recorder.constant(1, INT))
-            self._copy(self._rows(), self._rows(), following, RunTime(behind, self.most - 1), 1, place)
+            self._copy(self, following, RunTime(behind, self.most - 1), 1, place)
         return found
 
     def index(self, value: Any, *bounds: Any) -> Any:
@@ -163,7 +118,7 @@ class RunTimeList(ListInTrace):
         self.pop(self.index(value))
 
     def clear(self) -> None:
-        if self.kind is tuple:
+        if self.kind is tuple or isinstance(self.form, Lists):
             raise self.refuse()
         self.filled = self._number(0)
 
@@ -174,7 +129,7 @@ class RunTimeList(ListInTrace):
 
     def take(self, other: RunTimeList) -> None:
         """Come to hold what another list does, which nobody has any more."""
-        if other.kind is not self.kind:
+        if other.kind is not self.kind or self.row or other.row or isinstance(self.form or other.form, Lists):
             raise self.refuse()
         common = serving(self.form, other.form) if self.form is not None and other.form is not None else None
         for found in (self, other):
@@ -184,23 +139,18 @@ class RunTimeList(ListInTrace):
                 found._decide(form=other.form or self.form)
         if common is None:
             raise self.refuse()
-        recorder, self.is_heap = self.recorder, False
+        recorder, self.is_heap, self.is_copied = self.recorder, False, False
         self.appended.after(other.appended, recorder.scopes.indices, times_within(self.recorder, self.depth))
         length = self._with_room(other.length_)
-        self._copy(other._rows(), self._rows(), 0, length, 1)
+        self._copy(other, 0, length, 1)
         self.filled = length.scalar(recorder)
-
-    def _with_room(self, length: RunTime) -> RunTime:
-        """A length for which this list has room."""
-        if length.most <= self.most:
-            return length
-        recorder = self.recorder
-        most = recorder.constant(self.most, INT)
-        recorder.scopes.require_after(recorder.apply("less_equal", length.count, most), "bounds", NO_ROOM)
-        return RunTime(recorder.apply("minimum", length.count, most), self.most)
 
     def sort(self, *, key: Any = None, reverse: bool = False) -> None:
         """By all the numbers of its elements; what lies behind these comes last, as nan does."""
+        if self.row is not None:
+            own = self.copy()
+            own.sort(key=key, reverse=reverse)
+            return self._copy(own, 0, own.length_, 1)
         recorder, self.is_heap = self.recorder, False
         fronts: list[Any] = [getattr(leaf, "memory", None) for leaf in self._rows().leaves()]
         is_of_numbers = self.form is not None and None not in fronts and not is_chosen_in(self.form)
@@ -216,52 +166,7 @@ class RunTimeList(ListInTrace):
         for front, rows in zip(fronts, [front[order] for front in fronts]):
             front[...] = rows
 
-    def _know(self, value: Any) -> None:
-        """The form of its elements has to serve for this one, too."""
-        form = form_in_rows(self.recorder, value)
-        if form is None:
-            raise self.refuse()
-        common = form if self.form is None else serving(self.form, form)
-        if common is None or not may_be_kept(self.recorder, common):
-            raise self.refuse()
-        refuse_truths_in(self, common)
-        if self.form is None or not is_alike(common, self.form):
-            self._decide(form=common)
-
-    def _make_room(self) -> None:
-        """For as many elements as the loops around may append here."""
-        recorder, times = self.recorder, times_within(self.recorder, self.depth)
-        self.appended.at(recorder.scopes.indices, passes_around(recorder), calls_at(sys._getframe(1)), times)
-        if self.appended.most > MOST_ROWS:
-            raise self.refuse()
-
-    def _decide(self, **known: Any) -> None:
-        lengths = self.recorder.scopes.decisions.lengths
-        lengths[self.site] = replace(lengths[self.site], **known)
-        raise self.recorder.scopes.restart()
-
-    def _put(self, form: HandedOn, row: Position, value: Any) -> None:
-        if isinstance(form, Items):
-            for part, item in zip(form.items, form.elements_of(value)):
-                self._put(part, row, item)
-        elif isinstance(form, InMemory):
-            assert form.memory is not None
-            stored = self.recorder.value_of(plain_or_traced(value), form.dtype)
-            Memory(form.memory, 0, 1).element(row).write(stored)
-
     # Reading.
-
-    @property
-    def length_(self) -> RunTime:
-        return RunTime(self.recorder.value_of(self.filled, INT), self.most)
-
-    @property
-    def known_length(self) -> int | None:
-        """Its length, outside of loops, where the trace is for that one alone."""
-        recorder = self.recorder
-        if not recorder.scopes.decisions.fixed_lengths or recorder.scopes.depth:
-            return None
-        return int(recorder.outcome(self.length_.count, "count"))
 
     def length(self) -> Any:
         found = self.known_length
@@ -314,84 +219,34 @@ class RunTimeList(ListInTrace):
         if self.kind is tuple or type(key) is slice:
             raise self.refuse()
         row, self.is_heap = self._row(key), False
-        self._know(value)
+        value = self._known(value)
+        for given in self.lists_given:
+            other = given()
+            if other is not None and other.row is not None:
+                other.row.end()
         note_copy(self.recorder, self.site, value)
         lend_to_list(self, value)
         self._put(self._rows(), row, value)
 
-    def _rows(self) -> HandedOn:
-        if self.column is None:  # it is not known yet what is in it
-            raise self.refuse()
-        return self.column
-
-    def _row(self, key: Any) -> Position:
-        """The row of an index, which may count from the end; a guard that it is in range."""
-        is_integer = type(key) is int or expression_of(key) is not None
-        if not is_integer and not (self.recorder.is_scalar(key) and key.dtype.kind in "iu"):
-            raise self.refuse()
-        self._rows()
-        return Position(index_within(self.recorder, self.length_, key), inside=False)
-
-    def _element(self, form: HandedOn, row: Position) -> Any:
-        if isinstance(form, Unchanged):
-            return form.value
-        if not isinstance(form, Number):  # another object each time
-            self.recorder.rows_given.add(self.site)
-        if isinstance(form, Items):
-            found = put_together(form.kind, form.keys, [self._element(part, row) for part in form.items])
-            note_copy(self.recorder, self.site, found)
-            return found
-        assert isinstance(form, InMemory)
-        assert form.memory is not None
-        found = Memory(form.memory, 0, 1).element(row)
-        if isinstance(form, Number):
-            return ScalarTracer(self.recorder, found.read(), form.is_python, form.types)
-        found = found.copy()  # the row may be that of another element later
-        found.storage.listed = self
-        return found
-
     def _slice(self, key: slice) -> Any:
         """Another list, of some of its elements."""
+        if isinstance(self.form, Lists):
+            raise self.refuse()
         start, length, step = stretch(self.recorder, key, self.length_)
         found = RunTimeList(self.recorder, self.site, [], self.kind)
         found.appended.after(self.appended, (), 1)
         found.is_heap = False
         length = found._with_room(length)
-        if self.column is not None and found.column is not None:
-            self._copy(self.column, found.column, start, length, step)
+        found._copy(self, start, length, step)
         found.filled = length.scalar(self.recorder)
         return found
-
-    def _copy(self, form: HandedOn, into: HandedOn, start: Bound, length: RunTime, step: int, place: Bound = 0) -> None:
-        """Elements to the rows of a memory from `place` on, one after the other."""
-        for part, other in zip(form.parts(), into.parts()):
-            self._copy(part, other, start, length, step, place)
-        if isinstance(form, InMemory) and isinstance(into, InMemory):
-            assert form.memory is not None and into.memory is not None
-            source, target = Memory(form.memory, start, step), Memory(into.memory, place, 1)
-
-            def put(row: Position) -> None:
-                target.element(row).write(source.element(row).read())
-
-            for_each(self.recorder, replace(length, most=min(length.most, self.most)), put)
-
-    def segment(self) -> Segment:
-        """All of its rows, for their form."""
-        return Segment(self._rows(), self.most)
-
-    def array(self) -> Any:
-        """Its numbers, or arrays, as an array of a run-time length."""
-        form, recorder = self.form, self.recorder
-        if not isinstance(form, Number | Array) or not isinstance(self.column, InMemory):
-            raise refused(recorder, "makes an array of tuples, of")
-        assert self.column.memory is not None
-        source = Memory(self.column.memory, 0, 1).frozen()
-        return RunTimeArray(recorder, source, self.length_, 0, form.shape, form.dtype)
 
     def traced(self) -> Any:
         """As the array that `numpy.array` makes of it."""
         length = self.known_length
-        if length is None or self.column is None:
+        if isinstance(self.form, Lists):
+            raise self.refuse()
+        if length is None or self.column is None or self.row is not None:
             return self.array()
         return self.column.part(self, slice(0, length)).array(self, length)  # type: ignore[arg-type]
 
@@ -420,33 +275,13 @@ class RunTimeList(ListInTrace):
     __mul__ = __rmul__ = __radd__
 
 
+RowsOfList.made_as = RunTimeList
+
+
 def is_in_heap_order(items: list[Any]) -> bool:
     """Whether they are known numbers, each no more than those below it, as `heapq` wants them."""
     is_known = all(type(item) in (int, float) for item in items)
     return is_known and all(items[(k - 1) // 2] <= items[k] for k in range(1, len(items)))
-
-
-def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:
-    """What to raise for a list that does not grow evenly: the trace starts again, with one whose length is data."""
-    decisions = recorder.scopes.decisions
-    if decisions.attempt is not None:
-        return recorder.scopes.give_up(decisions.attempt, for_good=True)
-    if not items.is_element and settles(recorder, recorder.scopes.open[items.depth :], [items.site]):
-        return recorder.scopes.restart()
-    parts = [part for part in (*items.parts, items.latest, items.appended) if part is not NOTHING]
-    room = room_for(recorder, parts)
-    if not (items.latest is items.appended is NOTHING):  # it is appended to now, or was in this pass
-        grown = [scope.loop.growth.lists.get(id(items)) for scope in recorder.scopes.open if scope.loop is not None]
-        begun = next((list_.before for list_ in grown if list_ is not None), items.parts)
-        held: Any = 0
-        for part in begun:
-            length: Any = part.length if type(part) is Segment else 1
-            held += getattr(exact(length), "constant", length)
-        room = replace(room, most=max(held + times_within(recorder, items.depth), 1))
-    decisions.lengths[items.site] = room
-    decisions.first.clear()  # perhaps it was this list that the first iterations found otherwise
-    decisions.last.clear()
-    return recorder.scopes.restart()
 
 
 class RunOver:
@@ -455,10 +290,11 @@ class RunOver:
     is_table = has_letters = False
 
     def __init__(self, items: RunTimeList):
-        self.items, self.filled = items, items.filled
+        self.items, self.version = items, items.version()
 
     def is_resized(self) -> bool:
-        return not same(self.items.filled, self.filled)
+        now = self.items.version()
+        return now != self.version if type(now) is tuple else not same(now, self.version)
 
     def refuse(self) -> BaseException:
         return self.items.refuse()

@@ -212,6 +212,8 @@ class TracedList(ListInTrace):
             return self._slice(key)
         recorder = self.recorder
         recorder.mark()
+        if not isinstance(expression_of(key), int) and recorder.flow.holds_lists(self):
+            raise recorder.flow.of_lists(self)
         if self.is_written:
             if type(key) is LoopIndex and self._is_beyond(key):
                 self._fill_first()
@@ -275,6 +277,8 @@ class TracedList(ListInTrace):
             raise TypeError("'tuple' object does not support item assignment")
         if type(key) is slice:
             raise self.refuse()
+        if not isinstance(expression_of(key), int) and recorder.flow.holds_lists(self):
+            raise recorder.flow.of_lists(self)
         if self.is_written:
             self.parts[0].column.write(self, self._in_range(key), value)
         elif type(key) is int and self.is_plain and self.scope is scopes.innermost and not self.is_element:

@@ -26,6 +26,7 @@ from .columns import element_form, merged, stored
 from .form import HandedOn
 from .forms import Rows, Unchanged, joined, put_parts
 from .held import Whole, is_number
+from .list_growth import lists_in
 from .object_copies import lend_to_list, note_copy
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
@@ -163,7 +164,7 @@ def lay_down(recorder: Recorder) -> None:
     recorder.written_lists = [weakref.ref(found) for found in made]
     for found in sorted(made, key=lambda made: -depth_of(made)):  # lists of lists first
         is_filled_first = found.is_plain and recorder.scopes.decisions.filled_first.get(found.site)
-        is_laid = found.is_written or found.has_pending or is_filled_first
+        is_laid = found.is_written or found.is_element or found.has_pending or is_filled_first
         if found.scope is here and found.kind is list and not is_laid:
             lay_down_list(recorder, found)
 
@@ -209,6 +210,9 @@ def put_in_rows(recorder: Recorder, target: TracedList) -> None:
     for part in target.parts:
         lend_to_list(target, part)
         note_copy(recorder, target.site, part)
+        for inner in lists_in(part):
+            if type(inner) is TracedList:
+                inner.is_element = True  # a loop that has begun before may yet write to it
     column = form.in_rows(len(target.parts), target, -1, target.depth)
     put_parts(column, 0, target.parts)
     target.parts = [Segment(column, len(target.parts))]

@@ -25,6 +25,9 @@ class Restart(BaseException):
     """The trace has to start again; what it learned is in its `Decisions`. Never seen by the user."""
 
 
+NO_STATEMENT = "is in a comprehension or generator, or its items are not fetched by a `for` statement"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unrolled:
     """A loop whose iterations were recorded one by one, and why."""
@@ -156,6 +159,10 @@ class Decisions:
         self.passes += 1
         if self.whole is not None and self.passes > self.most_passes:
             raise TooManyPasses("all ways through the function at once take too many passes over it")
+
+    def follow_comprehensions(self) -> None:
+        """A list is to be another one: the comprehensions that make it, or run over it, may be loops then."""
+        self.unrolled = {site: found for site, found in self.unrolled.items() if found.reason != NO_STATEMENT}
 
     def unroll_what_reaches_outside(self, tape: Tape, loops: Iterable[tuple[Site, Line]], name: str) -> bool:
         """Whether loops reach memory beside their own, which would be a mistake of ours: they are unrolled then."""

@@ -94,8 +94,9 @@ class Recorder:
         self.taken_directly: collections.deque[tuple[Any, ...]] = collections.deque(maxlen=64)  # generators, by whom
         self.filled: set[Site] = set()  # the lists that loops fill, by the instruction that makes them
         self.appended: dict[Site, Any] = {}  # how often lists are appended to whose length is data
-        self.verified: set[Site] = set()  # loops of which several passes have been compared
-        self.verified_tests: set[tuple[Site, ...]] = set()  # and the tests in them, by the calls that were running
+        self.counted: dict[int, Any] = {}  # the same for the list that has as many elements, by the number of a value
+        # Loops of which several passes have been compared, and the tests in them, by the calls that were running.
+        self.verified, self.verified_tests = set[Site](), set[tuple[Site, ...]]()
         self.assigns_nothing_new: set[Site] = set()  # of these loops, those in which tests decide on no new variables
         self.tabled: dict[Site, Line] = {}  # loops whose items are made of plain numbers
         self.written_out: collections.Counter[Site] = collections.Counter()  # operations of short loops
@@ -103,8 +104,7 @@ class Recorder:
         self.copied_lists: set[int] = set()  # of these, what `list` has made of other things
         self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
         self.rows_given: set[Site] = set()  # those of which the program has seen rows, or copies
-        self.gives_several = False  # numbers of which data decide the type
-        self.chosen: set[Value] = set()  # what `max` and `min` have given
+        self.gives_several, self.chosen = False, set[Value]()  # types that data decide; what `max`, `min` have given
         self.copied: dict[int, Any] = {}  # objects in lists, and copies of them, by identity
         self.gives_truths = self.gives_nones = self.gives_letters = False  # what only a plan knows: truths, None, texts
         self.stretches: dict[tuple[object, ...], Any] = {}  # slices with run-time bounds, by their bounds
