@@ -259,3 +259,25 @@ def _runge_kutta(slope, y, t, steps):
             y = y + h * (35 / 384 * a + 500 / 1113 * c + 125 / 192 * d - 2187 / 6784 * e + 11 / 84 * f)
         found[i + 1] = y
     return found
+
+
+def _bisect_left(items: Any, value: Any, low: Any, high: Any) -> Any:
+    """`bisect.bisect_left`, as a loop."""
+    while low < high:
+        middle = (low + high) // 2
+        if items[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _bisect_right(items: Any, value: Any, low: Any, high: Any) -> Any:
+    """`bisect.bisect_right`, as a loop."""
+    while low < high:
+        middle = (low + high) // 2
+        if value < items[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low

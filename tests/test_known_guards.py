@@ -64,3 +64,35 @@ def test_traces_of_another_kind_are_not_led_astray() -> None:
     plan = planned_ad.compile(shortest_paths, (inputs[0],))
     for x in [*inputs, *inputs[::-1]]:
         np.testing.assert_allclose(plan(x), shortest_paths(x), rtol=1e-14)
+
+
+def inserted_in_front(x):
+    """Two loops that ask the same line for several numbers; in another trace of it, other ones of them."""
+    s, a, b = 0.1 * x[0], [], []
+    for i in range(20):
+        b.append(s * 0.1)
+        if a:
+            s += a.pop(0) * 0.3
+    for i in range(7):
+        for _ in range(i % 4):
+            b.insert(0, i * 0.1)
+            s += 0.1 * sum(b)
+        if x[i] > -0.1:
+            s = 0.9 * s + 0.1 * x[i]
+            if b:
+                s += b.pop() * 0.2
+        else:
+            if len(a) > 0 and b:
+                s += b.pop() * 0.2
+            if a:
+                s += a.pop(0) * 0.3
+        for v in b:
+            s += 0.05 * v * v
+    return s + sum(a) + sum(v * (k + 1) for k, v in enumerate(b)) * 0.1
+
+
+def test_tests_of_other_numbers_at_the_same_line_are_not_taken_for_known() -> None:
+    xs = np.random.default_rng(165).normal(size=(8, 20))
+    plan = planned_ad.compile(inserted_in_front, (xs[0],), check=False)
+    for x in xs:
+        assert np.isclose(plan(x), inserted_in_front(x), rtol=1e-12)

@@ -81,12 +81,21 @@ def long_windows(x):
     return np.sum(out**2)
 
 
-@PROGRAMS.program
+@PROGRAMS.rolled
 def sums_that_are_read(x):
     out = np.zeros(N + 1)
     for i in range(N):
         out[i + 1] += x[i]
         out[i] += out[i + 1] * 0.5
+    return np.sum(out**2)
+
+
+@PROGRAMS.program
+def sums_that_are_handed_on(x):
+    out = np.zeros(N + 1)
+    for i in range(N):
+        out[i] += x[i]
+        out[i + 1] += out[i] * 0.5
     return np.sum(out**2)
 
 

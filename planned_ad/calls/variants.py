@@ -334,14 +334,13 @@ def replay(
                 wide = for_any_count(plan, result, call) or for_all_branches(plan, tried, result, call)
                 found = wide or another(plan, len(tried), result, call)
                 done, result = attempt([found], called, entry_of, final=True)
-            for _ in range(MOST_TIES):
-                if done or not decides(result.guard):
-                    break
-                plan._variants.remove(found)
-                found = another(plan, len(tried), result, call)
-                done, result = attempt([found], called, entry_of, final=True)
+            ties = 0
             while not done:
-                found = wider(plan, result, call)
+                if decides(result.guard) and ties < MOST_TIES:  # at first, what was known may be of tests elsewhere
+                    plan._variants.remove(found)
+                    found, ties = another(plan, len(tried), result if ties else None, call), ties + 1
+                else:
+                    found = wider(plan, result, call)
                 done, result = attempt([found], called, entry_of, final=True)
         except BaseException as error:
             plan._variants[:], plan._options["max_steps"] = kept, steps

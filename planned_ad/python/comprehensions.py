@@ -2,7 +2,8 @@
 
 A list comprehension keeps its list on Python's stack. In the copy of a function that is traced, `[f(v) for v in x]`
 reads `collected((f(v) for v in x))`, `list(items)` reads `collected(items, list)`, and an assigned list display `[a]`
-or `[a] * n` reads `display([a] * n)`, as do empty ones in it and those that are appended. `kind is float` reads
+or `[a] * n` reads `display([a] * n)`, as do empty ones in it and those that are appended; `deque(items)` reads
+`queue(deque, items)`. `kind is float` reads
 `itself(kind) is itself(float)`: the tracer has classes of its own in place of the real ones. Where data decide what
 is None, `v is None` reads `is_none(v)`; where the index of a loop is asked for its number by what it is an index of,
 `a[i][j]` reads `item_of(a, i, j)`. All are looked up among the built-ins, under names that no program has. Where the
@@ -26,7 +27,7 @@ from typing import Any
 from .exit_syntax import EXITS, Exits
 from .instructions import instructions_of, reads_item_at, reads_items
 
-COLLECTED, DISPLAY = "__planned_ad_collected__", "__planned_ad_display__"
+COLLECTED, DISPLAY, QUEUE = "__planned_ad_collected__", "__planned_ad_display__", "__planned_ad_queue__"
 ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
 ITEM, ROW = "__planned_ad_item__", "__planned_ad_row__"
 KINDS = ("list", "tuple")
@@ -47,6 +48,11 @@ def collected(items: Any, kind: Any = list) -> Any:
 def display(items: list) -> list:
     """What a list display that is assigned stands for; the tracer has its own."""
     return items
+
+
+def queue(kind: Any, *args: Any, **options: Any) -> Any:
+    """What `deque(...)` stands for; the tracer has its own."""
+    return kind(*args, **options)
 
 
 def itself(obj: object) -> object:
@@ -82,8 +88,8 @@ def chosen_row(holder: Any, *keys: Any) -> Any:
 
 
 HELPERS = {
-    SORT: sort, COLLECTED: collected, DISPLAY: display, ITSELF: itself, IS_NONE: is_none, EXITS: exits, ITEM: item_of,
-    ROW: chosen_row,
+    SORT: sort, COLLECTED: collected, DISPLAY: display, QUEUE: queue, ITSELF: itself, IS_NONE: is_none, EXITS: exits,
+    ITEM: item_of, ROW: chosen_row,
 }  # fmt: skip
 
 
@@ -112,7 +118,7 @@ def _last_line(code: types.CodeType) -> int:
 def _is_concerned(code: types.CodeType) -> bool:
     """Whether it makes lists or sorts them, or asks with `is` for more than constants."""
     operations = code.co_code[::2]
-    if BUILD_LIST in operations or not {*KINDS, "sort"}.isdisjoint(code.co_names):
+    if BUILD_LIST in operations or not {*KINDS, "sort", "deque"}.isdisjoint(code.co_names):
         return True
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
         return True
@@ -233,6 +239,10 @@ class _Written(ast.NodeTransformer):
             node.args = list(map(_empty_displayed, node.args))
         if isinstance(node.func, ast.Attribute) and node.func.attr == "sort" and not node.args:
             found = _call(SORT, node, node.func.value)
+            found.keywords = node.keywords
+            return found
+        if "deque" in (getattr(node.func, "id", ""), getattr(node.func, "attr", "")):
+            found = _call(QUEUE, node, node.func, *node.args)
             found.keywords = node.keywords
             return found
         is_kind = isinstance(node.func, ast.Name) and node.func.id in KINDS

@@ -292,7 +292,9 @@ class Branches:
         for owner, (_, size) in active.entry.sizes.items():
             if owner in now.sizes and now.sizes[owner][1] != size:
                 self.recorder.watch.off()
-                self.recorder.follow_lists([now.sizes[owner][0]])
+                grown = [now.sizes[owner][0]]
+                self.recorder.follow_lists(grown)
+                self.recorder.flow.follow_queues(grown)
                 raise self.refused("lets a list, dict or set grow on one side of a branch")
         if active.entry.unseen:
             raise self.refused(f"holds {active.entry.unseen}, beside a branch")

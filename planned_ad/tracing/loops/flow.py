@@ -19,7 +19,7 @@ from .generators import is_asked_for_more
 from .iteration import Holder, Sequence, once
 from .leaving_tests import follow_exits
 from .letters import refuse_letters
-from .list_room import make_room, of_run_time_length
+from .list_room import follow_queues, make_room, of_run_time_length
 from .lists_in_rows import holds_lists, of_lists
 from .none_or_value import refuse_nones
 from .object_copies import refuse_changed
@@ -73,6 +73,9 @@ class LoopFlow:
 
     def fits_in_rows(self, items: TracedList) -> bool:
         return self.recorder.scopes.depth > items.depth and fits_in_rows(self.recorder, items)
+
+    def follow_queues(self, grown: list[Any]) -> None:
+        follow_queues(self.recorder, grown)
 
     def holds_lists(self, items: TracedList) -> bool:
         return holds_lists(self.recorder, items)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.comprehensions import collected, display
+from ...python.comprehensions import collected, display, queue
 from .consumers import Consumer, is_generator_expression
 from .expressions import as_expression
 from .list_in_trace import is_traced_list
@@ -60,6 +61,18 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         frame = sys._getframe(1)
         return followed(recorder, items, (frame.f_code, frame.f_lasti))
 
+    def make_queue(kind: Any, *args: Any, **options: Any) -> Any:
+        frame = sys._getframe(1)
+        site, decisions = (frame.f_code, frame.f_lasti), recorder.scopes.decisions
+        made = kind(*args, **options)
+        if type(made) is not collections.deque or site in decisions.plain or made.maxlen == 0:
+            return made
+        if site in decisions.lengths:
+            recorder.mark()
+            return RunTimeList(recorder, site, list(made), collections.deque, made.maxlen)
+        recorder.displays[id(made)] = (made, site)
+        return made
+
     def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
         frame = sys._getframe(1)
         site = (frame.f_code, frame.f_lasti)
@@ -74,7 +87,7 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
             return recorder.concrete(np.fromiter(items, dtype))
         return recorder.call(np.array, (items, dtype), {})
 
-    return {id(collected): collect, id(display): show, id(np.fromiter): fromiter}
+    return {id(collected): collect, id(display): show, id(queue): make_queue, id(np.fromiter): fromiter}
 
 
 def followed(recorder: Recorder, items: Any, site: Site) -> Any:

@@ -81,6 +81,14 @@ class ListInTrace(Traced):
         """As an ordinary list or tuple."""
         raise NotImplementedError
 
+    def given(self) -> list[Any]:
+        """What it is made of, for another list."""
+        raise NotImplementedError
+
+    def given_to(self, other: Any) -> list[Any]:
+        """For this list."""
+        return self.given()
+
     def read(self) -> Value:
         return self.recorder.value_of(self.traced())
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import types
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -77,6 +78,7 @@ class Appended:
     # In these passes of the loops around, how often a place has run: of a short loop that is written out.
     counts: dict[tuple[tuple[int, ...], Chain], int] = field(default_factory=dict)
     number: int = 0  # which of the lists it is that its instruction makes in one pass of the loops around
+    limit: int = TOO_MANY  # of a queue that drops others, or a slice
 
     def at(
         self,
@@ -112,7 +114,9 @@ class Appended:
         """The most elements, what the lists `around` hold aside; and how often it may hold that as well."""
         begun, added, copies = sum(self.before.values()), 0, 0
         for source in self.sources.values():
-            if source.other in around or source.other is self:
+            if source.other is self and source.is_added:
+                most, held = TOO_MANY, 0
+            elif source.other in around or source.other is self:
                 most, held = 0, 1
             elif source.is_added and not around:  # all that it holds, whatever that is
                 known = source.other in path
@@ -125,7 +129,9 @@ class Appended:
                 added, copies = added + (most * source.times if held == 1 else TOO_MANY), max(copies, held)
             else:
                 begun = max(begun, most)
-        return min(sum(self.times.values()) + begun + added, TOO_MANY), copies
+        if copies and self.limit < TOO_MANY:  # whatever those hold
+            return self.limit, 0
+        return min(sum(self.times.values()) + begun + added, self.limit), copies
 
 
 class ListsOfSite(list[Appended]):
@@ -196,6 +202,18 @@ def room_for(recorder: Recorder, parts: list[Any]) -> ListRoom:
         if found is None:
             break
     return ListRoom(found if found is not None and may_be_kept(recorder, found) else None)
+
+
+def follow_queues(recorder: Recorder, grown: Iterable[Any]) -> None:
+    """Those of `collections.deque` that get longer or shorter have a length that is data, unless that was tried."""
+    decisions, displays = recorder.scopes.decisions, recorder.displays
+    found = [queue for queue in grown if type(queue) is collections.deque and id(queue) in displays]
+    sites = {displays[id(queue)][1]: queue for queue in found}
+    new = {site: queue for site, queue in sites.items() if site not in decisions.plain | decisions.growing}
+    if new:
+        decisions.growing |= new.keys()
+        decisions.lengths |= {site: room_for(recorder, list(queue)) for site, queue in new.items()}
+        raise recorder.scopes.restart()
 
 
 def of_run_time_length(recorder: Recorder, items: TracedList) -> BaseException:

@@ -162,7 +162,8 @@ def room_in_rows(recorder: Recorder, site: Site, form: HandedOn | None, value: A
     is_known = each is room.form or (each is not None and room.form is not None and is_alike(each, room.form))
     if not is_known or room.most < value.most:
         is_guessed = room.is_guessed and value.form is None
-        lengths[form.site] = replace(room, form=each, most=max(room.most, value.most), is_guessed=is_guessed)
+        most = max(room.most, value.most)
+        recorder.scopes.decisions.know(form.site, form=each, most=most, is_guessed=is_guessed)
         raise recorder.scopes.restart()
     return form
 

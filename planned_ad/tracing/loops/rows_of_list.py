@@ -157,11 +157,11 @@ class RowsOfList(ListInTrace):
         decisions.lengths[site] = room_for(self.recorder, items.parts if type(items) is TracedList else items)
         raise self.recorder.scopes.restart()
 
-    def _make_room(self) -> None:
-        """For as many elements as the loops around may append here."""
+    def _make_room(self, by: Appended | None = None) -> None:
+        """For as many elements as the loops around may append here; for each of those `by` which it is extended."""
         recorder, row = self.recorder, None if self.row is None else expression_of(self.row.position.index)
-        around = list_around(recorder, self.depth)
-        beside, each = around or (None, None)
+        around = None if by is not None else list_around(recorder, self.depth)
+        beside, each = around or (None, by)
         times = times_within(recorder, self.depth, row, beside)
         calls = calls_at(sys._getframe(1))
         self.appended.at(recorder.scopes.indices, passes_around(recorder), calls, times, each)
@@ -169,8 +169,7 @@ class RowsOfList(ListInTrace):
             raise self.refuse()
 
     def _decide(self, **known: Any) -> None:
-        lengths = self.recorder.scopes.decisions.lengths
-        lengths[self.site] = replace(lengths[self.site], **known)
+        self.recorder.scopes.decisions.know(self.site, **known)
         raise self.recorder.scopes.restart()
 
     def _put(self, form: HandedOn, row: Position, value: Any) -> None:
@@ -238,8 +237,8 @@ class RowsOfList(ListInTrace):
 
     def _rows(self) -> HandedOn:
         if self.column is None:  # it is not known yet what is in it
-            self._decide(form=Number(np.dtype(float), is_python=True), is_guessed=True)
-        assert self.column is not None
+            self.recorder.scopes.decisions.guess(self.site, form=Number(np.dtype(float), is_python=True))
+            raise self.recorder.scopes.restart()
         return self.column
 
     def _row(self, key: Any) -> Position:
@@ -302,6 +301,12 @@ class RowsOfList(ListInTrace):
     def segment(self) -> Segment:
         """All of its rows, for their form."""
         return Segment(self._rows(), self.most)
+
+    def given_to(self, other: Any) -> list[Any]:
+        """Its parts, for another list: the length of that is data, too."""
+        if self.column is not None and self.row is None:
+            other.appended = self.segment()
+        raise other.uneven()
 
     def array(self) -> Any:
         """Its numbers, or arrays, as an array of a run-time length."""

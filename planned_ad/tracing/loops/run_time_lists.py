@@ -9,6 +9,8 @@ elements can do makes it start again with the list as Python makes it; or, outsi
 
 from __future__ import annotations
 
+import collections
+import functools
 import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...tape.guards import RAISES
-from ..lengths.elements import Position, RunTime
+from ...tape.tape import Value
+from ..lengths.elements import Position, RunTime, for_each
 from ..lengths.run_time_slices import stretch
 from ..lengths.varying import refused
 from ..record.promotion import INT
@@ -28,15 +31,11 @@ from ..values.scalar_tracer import ScalarTracer
 from .columns import is_chosen_in
 from .held import is_number, same
 from .list_in_trace import ListInTrace
-from .list_room import (
-    is_alike,
-    serving,
-    times_within,
-)
+from .list_room import TOO_MANY, Appended, is_alike, serving, times_within
 from .lists_in_rows import Lists
 from .object_copies import lend_to_list, note_copy
 from .rows_of_list import NO_ROOM, RowsOfList
-from .stored_forms import Number
+from .stored_forms import InMemory, Number
 
 if TYPE_CHECKING:
     from ..record.decisions import Site
@@ -49,37 +48,119 @@ NO_NAN = "of numbers that are sorted one is nan, which has no place in Python's 
 class RunTimeList(RowsOfList):
     """What the program does with such a list."""
 
-    def __init__(self, recorder: Recorder, site: Site, items: list[Any], kind: type = list):
+    def __init__(self, recorder: Recorder, site: Site, items: list[Any], kind: type = list, maxlen: int | None = None):
         super().__init__(recorder, site, kind)
+        self.kept = maxlen  # elements that a queue has at most
+        if maxlen is not None:
+            self.appended.limit = maxlen + 1
         self.extend(items)
         self.is_heap = len(items) < 2 or is_in_heap_order(items)
+
+    def __getattr__(self, name: str) -> Any:
+        if self.kind is collections.deque and name in OF_QUEUES:
+            return OF_QUEUES[name](self)
+        return super().__getattr__(name)
 
     # Growing and shrinking.
 
     def append(self, value: Any) -> None:
+        self._add(value)
+        if self.kept is not None:
+            self._drop_first(self.kept)
+
+    def _append_first(self, value: Any) -> None:
+        self._add(value, 0)
+        if self.kept is not None:
+            count = self.recorder.apply("minimum", self.length_.count, self.recorder.constant(self.kept, INT))
+            self.filled = ScalarTracer(self.recorder, count, is_python=True)
+
+    def insert(self, where: Any, value: Any) -> None:
+        if self.kept is not None:
+            raise self.refuse()  # an error, in one that is full
+        self._add(value, where)
+
+    def _add(self, value: Any, where: Any = None) -> None:
+        """Put an element at the end, or before that of an index."""
         if self.kind is tuple:
             raise AttributeError("'tuple' object has no attribute 'append'")
-        self.recorder.mark()
+        if where is not None and isinstance(self.form, Lists):
+            raise self.refuse()
+        recorder = self.recorder
+        recorder.mark()
         self.is_heap = False
         value = self._known(value)
-        note_copy(self.recorder, self.site, value)
+        note_copy(recorder, self.site, value)
         self._make_room()
         assert self.column is not None
         lend_to_list(self, value)
-        recorder = self.recorder
         most, last = (recorder.constant(number, INT) for number in (self.most, self.most - 1))
         count = recorder.value_of(self.filled, INT)
         recorder.scopes.require_after(recorder.apply("less", count, most), "bounds", NO_ROOM)
-        row = ScalarTracer(recorder, recorder.apply("minimum", count, last), is_python=True)
-        self._put(self.column, Position(row), value)
+        end = recorder.apply("minimum", count, last)
+        place = end if where is None else self._make_way(where, end)
+        self._put(self.column, Position(ScalarTracer(recorder, place, is_python=True)), value)
         grown = recorder.apply("minimum", recorder.apply("add", count, recorder.constant(1, INT)), most)
         self.filled = ScalarTracer(recorder, grown, is_python=True)  # no more than that, until the guard is tested
 
+    def _make_way(self, where: Any, count: Value) -> Value:
+        """The place of an element that is inserted before an index: those behind it move up, the last one first."""
+        recorder, apply = self.recorder, self.recorder.apply
+        zero, one = recorder.constant(0, INT), recorder.constant(1, INT)
+        index = recorder.value_of(plain_or_traced(where), INT)
+        from_end = apply("maximum", apply("add", index, count), zero)
+        place = apply("where", apply("less", index, zero), from_end, apply("minimum", index, count))
+        forms = [form for form in self._rows().leaves() if isinstance(form, InMemory)]
+
+        def move(position: Position) -> None:
+            to = apply("subtract", count, recorder.value_of(plain_or_traced(position.index), INT))
+            target, source = (
+                Position(ScalarTracer(recorder, k, is_python=True)) for k in (to, apply("subtract", to, one))
+            )
+            for form in forms:
+                self.memory(form).element(target).write(self.memory(form).element(source).read())
+
+        for_each(recorder, RunTime(apply("subtract", count, place), self.most - 1), move)
+        return place
+
+    def _drop_first(self, most: int) -> None:
+        """Of one more than there may be, the first."""
+        if self.most <= most:
+            return
+        recorder, apply = self.recorder, self.recorder.apply
+        count, limit = self.length_.count, recorder.constant(most, INT)
+        moving = apply("where", apply("greater", count, limit), limit, recorder.constant(0, INT))
+        self._copy(self, 1, RunTime(moving, most), 1)
+        self.filled = ScalarTracer(recorder, apply("minimum", count, limit), is_python=True)
+
     def extend(self, values: Any) -> None:
+        if type(values) is RunTimeList and values is not self and self.kept is None:
+            self._extend(values)
+            return
         if issubclass(type(values), ListInTrace) or not isinstance(values, list | tuple):
             raise self.refuse()
         for value in list(values):
             self.append(value)
+
+    def _extend(self, other: RunTimeList) -> None:
+        """By the elements of another one."""
+        if self.kind is tuple or isinstance(self.form or other.form, Lists):
+            raise self.refuse()
+        recorder, apply, self.is_heap = self.recorder, self.recorder.apply, False
+        recorder.mark()
+        if other.form is not None and (self.form is None or not is_alike(self.form, other.form)):
+            common = other.form if self.form is None else serving(self.form, other.form)
+            if common is None:
+                raise self.refuse()
+            for found in (self, other):
+                if found.form is None or not is_alike(common, found.form):
+                    found._decide(form=common, is_guessed=False)
+        added, count = other.length_, recorder.value_of(self.filled, INT)
+        self._make_room(other.appended)
+        room = apply("subtract", recorder.constant(self.most, INT), count)
+        recorder.scopes.require_after(apply("less_equal", added.count, room), "bounds", NO_ROOM)
+        length = RunTime(apply("minimum", added.count, room), min(self.most, added.most))
+        self._copy(other, 0, length, 1, count)
+        self.filled = ScalarTracer(recorder, apply("add", count, length.count), is_python=True)
 
     def __iadd__(self, values: Any) -> Any:
         if self.kind is tuple:
@@ -147,6 +228,8 @@ class RunTimeList(RowsOfList):
 
     def sort(self, *, key: Any = None, reverse: bool = False) -> None:
         """By all the numbers of its elements; what lies behind these comes last, as nan does."""
+        if self.kind is collections.deque:
+            raise AttributeError("'collections.deque' object has no attribute 'sort'")
         if self.row is not None:
             own = self.copy()
             own.sort(key=key, reverse=reverse)
@@ -188,6 +271,8 @@ class RunTimeList(RowsOfList):
 
     def __getitem__(self, key: Any) -> Any:
         self.recorder.mark()
+        if type(key) is slice and self.kind is collections.deque:
+            raise TypeError("sequence index must be integer, not 'slice'")
         if type(key) is slice:
             return self._slice(key)
         row = self._row(key)
@@ -234,7 +319,9 @@ class RunTimeList(RowsOfList):
             raise self.refuse()
         start, length, step = stretch(self.recorder, key, self.length_)
         found = RunTimeList(self.recorder, self.site, [], self.kind)
-        found.appended.after(self.appended, (), 1)
+        part = Appended(limit=longest(key))
+        part.after(self.appended, (), 1)
+        found.appended.after(part, (), 1)
         found.is_heap = False
         length = found._with_room(length)
         found._copy(self, start, length, step)
@@ -258,7 +345,7 @@ class RunTimeList(RowsOfList):
         return self.kind([self.item_at(row) for row in range(length)])
 
     def copy(self) -> Any:
-        return self[:]
+        return self._slice(slice(None))
 
     __copy__ = copy
 
@@ -276,6 +363,21 @@ class RunTimeList(RowsOfList):
 
 
 RowsOfList.made_as = RunTimeList
+OF_QUEUES: dict[str, Callable[[RunTimeList], Any]] = {
+    "popleft": lambda queue: functools.partial(queue.pop, 0),
+    "appendleft": lambda queue: queue._append_first,
+    "maxlen": lambda queue: queue.kept,
+}
+"""What a `deque` has that a list has not."""
+
+
+def longest(key: slice) -> int:
+    """The most elements that a slice may have, of any list."""
+    if type(key.stop) is int and key.stop >= 0 and (key.step is None or key.step == 1):
+        return key.stop
+    if type(key.start) is int and key.start < 0 and key.stop is None and (key.step is None or key.step == 1):
+        return -key.start
+    return TOO_MANY
 
 
 def is_in_heap_order(items: list[Any]) -> bool:

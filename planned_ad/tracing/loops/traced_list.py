@@ -16,7 +16,7 @@ from ..record.lost_variables import Lost
 from ..record.storage import Storage
 from ..record.traced import Traced
 from ..values.loop_index import PEEL_MOST, LoopIndex, expression_of, index_of
-from .list_in_trace import ListInTrace, adds_in_place
+from .list_in_trace import ListInTrace, adds_in_place, is_traced_list
 
 if TYPE_CHECKING:
     from ..record.decisions import Site
@@ -133,6 +133,10 @@ class TracedList(ListInTrace):
             self._grow([value])
         self.appended = NOTHING
 
+    def insert(self, where: Any, value: Any) -> None:
+        self.appended = value
+        raise self.uneven()
+
     def extend(self, values: Any) -> None:
         self.settle()
         scopes = self.recorder.scopes
@@ -140,7 +144,7 @@ class TracedList(ListInTrace):
             raise self.refuse()
         if scopes.depth > self.depth and scopes.open[-1].loop is None:
             raise self.uneven()
-        self._grow(values.given() if type(values) is TracedList else list(values))
+        self._grow(values.given_to(self) if is_traced_list(values) else list(values))
 
     def _grow(self, parts: list[Any]) -> None:
         if self.is_written:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import numpy as np
+
 from ...errors import TraceError
 from ...python.source import Line
 from ...tape.tape import Guard, Tape
@@ -42,6 +44,10 @@ class Attempt:
 
     before: Decisions
     site: Site
+
+
+# Of the decisions, those on how loops and tests are recorded: what a wrong guess about a value would have led to.
+WAYS = ("unrolled", "first", "last", "kept", "uncounted", "long", "split", "raising", "failing", "unset", "other_first")
 
 
 class TooManyPasses(TraceError):
@@ -88,6 +94,7 @@ class Decisions:
     filled_first: dict[Site, bool] = field(default_factory=dict)  # of these, whether a loop fills them before that
     filled: set[Site] = field(default_factory=set)  # lists of numbers that are replaced by something else, one by one
     lengths: dict[Site, Any] = field(default_factory=dict)  # lists whose length is data, with the rows of their memory
+    before_guess: Decisions | None = None  # of what is in one of these
     plain: set[Site] = field(default_factory=set)  # lists that need all their elements one by one
     attempt: Attempt | None = None  # to have the length of a list settle in the first iterations of a loop
     attempts: dict[Site, int] = field(default_factory=dict)  # of these, how many have failed, by the list
@@ -163,6 +170,28 @@ class Decisions:
     def follow_comprehensions(self) -> None:
         """A list is to be another one: the comprehensions that make it, or run over it, may be loops then."""
         self.unrolled = {site: found for site, found in self.unrolled.items() if found.reason != NO_STATEMENT}
+
+    def guess(self, site: Site, **known: Any) -> None:
+        """Take what is in a list for something, since it is read before anything is known to be there."""
+        if self.before_guess is None:
+            self.before_guess = self.copied()
+        self.lengths[site] = replace(self.lengths[site], **known, is_guessed=True)
+
+    def know(self, site: Site, **known: Any) -> None:
+        """What is in a list; where it was taken for something else, what else was decided since then is forgotten."""
+        was_guessed = self.lengths[site].is_guessed
+        self.lengths[site] = replace(self.lengths[site], **known)
+        if was_guessed and not self.lengths[site].is_guessed and self.before_guess is not None:
+            for name in WAYS:
+                setattr(self, name, getattr(self.before_guess, name))
+            self.before_guess = None
+
+    def guess_integers(self) -> bool:
+        """Whether something in a list, read before it was known, was taken for a float; it may be an integer."""
+        guessed = {site: room for site, room in self.lengths.items() if room.is_guessed and room.form.dtype.kind == "f"}
+        for site, room in guessed.items():
+            self.lengths[site] = replace(room, form=replace(room.form, dtype=np.dtype(np.int64)))
+        return bool(guessed)
 
     def unroll_what_reaches_outside(self, tape: Tape, loops: Iterable[tuple[Site, Line]], name: str) -> bool:
         """Whether loops reach memory beside their own, which would be a mistake of ours: they are unrolled then."""

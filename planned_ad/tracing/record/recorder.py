@@ -100,7 +100,7 @@ class Recorder:
         self.assigns_nothing_new: set[Site] = set()  # of these loops, those in which tests decide on no new variables
         self.tabled: dict[Site, Line] = {}  # loops whose items are made of plain numbers
         self.written_out: collections.Counter[Site] = collections.Counter()  # operations of short loops
-        self.displays: dict[int, tuple[list, Site]] = {}  # lists that were made, and where, by identity
+        self.displays: dict[int, tuple[Any, Site]] = {}  # lists, queues that were made, and where, by identity
         self.copied_lists: set[int] = set()  # of these, what `list` has made of other things
         self.written_lists: list[weakref.ref[Any]] = []  # to which loops write
         self.rows_given: set[Site] = set()  # those of which the program has seen rows, or copies
@@ -428,7 +428,7 @@ class Recorder:
     def follow_lists(self, lists: Iterable[Any]) -> None:
         """These lists have to be followed: the trace starts again with each a `TracedList`, unless that was tried."""
         decisions = self.scopes.decisions
-        sites = {self.displays[id(found)][1] for found in lists if id(found) in self.displays}
+        sites = {self.displays[id(found)][1] for found in lists if type(found) is list and id(found) in self.displays}
         if not sites <= decisions.growing | decisions.plain:
             decisions.growing |= sites - decisions.plain
             raise self.scopes.restart()

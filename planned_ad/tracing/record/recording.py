@@ -50,6 +50,9 @@ class Flow(Protocol):
     def uneven(self, items: Any) -> BaseException:
         """What to raise where a list does not grow by the same number of elements each time."""
 
+    def follow_queues(self, grown: list[Any]) -> None:
+        """Have the length of those of `deque` be data; see `loops.list_room`."""
+
     def before_run(self) -> None:
         """What is recorded so far is about to run for the example."""
 

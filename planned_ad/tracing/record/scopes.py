@@ -297,7 +297,9 @@ class Scopes:
         return self.restart()
 
     def gives_up(self) -> bool:
-        """Whether there was an attempt, which has ended in an error: what was decided before it holds again."""
+        """Whether there was an attempt, or a guess, which has ended in an error: what was decided before it holds."""
+        if self.decisions.guess_integers():
+            return True
         attempt = self.decisions.attempt
         if attempt is not None:
             self.give_up(attempt, for_good=True)

@@ -31,6 +31,7 @@ from ..values import creation as _creation  # noqa: F401 (registers what it impl
 from ..values.flat import FlatView
 from ..values.loop_index import is_loop_index
 from .array_converter import library_replacements
+from .bisection import bisect_replacements
 from .builtin_functions import (
     builtin_replacements,
     cmath_replacements,
@@ -63,6 +64,7 @@ def replacements(recorder: Recorder) -> MadeLater:
         builtin_replacements,
         sorting_replacements,
         heap_replacements,
+        bisect_replacements,
         number_replacements,
         scalar_types,
         ufuncs_of_functions,
