@@ -249,7 +249,7 @@ def test_a_long_loop_names_itself() -> None:
     def long(x):
         totals = [0.0]
         for i in range(10_000):
-            totals.insert(0, totals[0] + x[0] * i)
+            totals[:0] = [totals[0] + x[0] * i]
         return totals[0]
 
     with pytest.raises(UnrollLimitError, match=r"totals\[0\] \+ x\[0\] \* i.*a list, dict or set grow"):

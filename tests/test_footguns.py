@@ -152,7 +152,7 @@ def test_a_loop_whose_body_changes_a_list_otherwise_than_by_append_is_unrolled()
     def f(x):
         totals = [0.0]
         for _ in range(100_000):
-            totals.insert(0, totals[0] + x[0])
+            totals[:0] = [totals[0] + x[0]]
         return totals[0]
 
     with pytest.raises(UnrollLimitError, match="max_operations"):

@@ -56,6 +56,19 @@ def test_globals():
         np.testing.assert_allclose(gradient(X), gradient_of(uses_globals), rtol=1e-6)
 
 
+def test_globals_with_the_name_of_a_variable_that_functions_share_do_not_count():
+    def f(x):
+        if x[0] > x[1]:
+            x = x * 2.0
+        found = [0.0] * 3
+        for i in range(3):
+            found[i] = x[i] + sum(x[j] * found[j] for j in range(i))
+        return max(found, key=lambda v: v * found[0])
+
+    plan = planned_ad.compile(f, X)
+    assert "found" not in {name for names in plan._variants[0].trace.outside.read.values() for name in names[1]}
+
+
 def test_functions_without_a_text_are_the_same_at_once():
     """Their `__doc__` is None, as an object; their `__defaults__` are not there."""
 

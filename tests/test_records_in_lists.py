@@ -100,7 +100,51 @@ def popped(x):
     return total + len(stack)
 
 
-FOLLOWED = [labels, labelled, at_times, perhaps_none, arrays_or_none, events, dicts, dicts_at_times, popped]
+def the_last_one(x):
+    found = []
+    for _, t in steps(x):
+        found.append([t, 2 * t, 0.0])
+    for record in found:  # noqa: B007 (what it leaves)
+        pass
+    return record[0] * record[1]
+
+
+def the_last_of_pairs(x):
+    found = []
+    for k, t in steps(x):
+        found.append((k, [t, 1.0]))
+    for k, pair in found:  # noqa: B007
+        pass
+    return k * pair[0] + sum(pair)
+
+
+class Cell:
+    def __init__(self, value, parts):
+        self.value, self.parts, self.rest = value, parts, None
+
+
+def the_last_of_objects(x):
+    found = []
+    for _, t in steps(x):
+        found.append(Cell(t, [t, 0.5]))
+    for cell in found:  # noqa: B007
+        pass
+    return cell.value * cell.parts[0] + sum(cell.parts)
+
+
+def the_last_row(x):
+    rows = []
+    for _, t in steps(x):
+        rows.append([t * FORCE[j] for j in range(18)])
+    for k, row in enumerate(rows):  # noqa: B007
+        last = row
+    return sum(last) * k + last[2]
+
+
+FOLLOWED = [
+    labels, labelled, at_times, perhaps_none, arrays_or_none, events, dicts, dicts_at_times, popped, the_last_one,
+    the_last_of_pairs, the_last_of_objects, the_last_row,
+]  # fmt: skip
 
 # As Python does it.
 
@@ -200,7 +244,19 @@ def lists_in_tuples(x):
     return sum(value * counts[1] for value, counts in found) + x[0]
 
 
+def chosen_by_data(x):
+    found, k = [[0.0, 1], [0.0, 2]], 0
+    for j in range(20):
+        record = found[k]
+        if x[j % 3] * FORCE[j] > 0.2:
+            record[0] += 1.0
+        if x[j % 3] * FORCE[j] < 0.1:
+            k = 1 - k
+    return found[0][0] * x[1] + found[1][0] * x[2]
+
+
 OTHERS = [
+    chosen_by_data,
     written_while_the_list_is_run_over, written_in_loops, exchanged_with_the_next, lists_in_tuples, written_to,
     written_to_in_a_loop, written_to_after_it_is_put_there, one_dict, other_keys, in_order, joined,
 ]  # fmt: skip

@@ -277,7 +277,7 @@ def test_a_loop_that_cannot_be_one_is_unrolled_as_before() -> None:
     def f(x):
         parts = []
         for v in x:
-            parts.insert(0, v * 2)
+            parts[:0] = [v * 2]
             if v > 1.0:
                 break
         return parts[0] * parts[-1]

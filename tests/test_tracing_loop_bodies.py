@@ -146,7 +146,7 @@ def test_a_variable_of_one_side_only_is_as_python_has_it() -> None:
 def grows(x):
     parts = []
     for i in range(len(x)):
-        parts.insert(0, x[i] ** 2)
+        parts[:0] = [x[i] ** 2]
     return parts[0] * parts[-1]
 
 
@@ -190,7 +190,7 @@ def test_a_loop_is_unrolled_alone() -> None:
             total = 0.0
             for v in x:
                 total = 0.5 * total + v * x[i]
-            parts.insert(0, total)
+            parts[:0] = [total]
         return sum(parts)
 
     traced = recorded(f, vector())
@@ -202,7 +202,7 @@ def test_too_many_iterations_name_the_loop_and_say_why() -> None:
     with pytest.raises(UnrollLimitError) as caught:
         trace(grows, (np.ones(1000),), max_operations=500)
     text = str(caught.value)
-    assert "parts.insert(0, x[i] ** 2)" in text
+    assert "parts[:0] = [x[i] ** 2]" in text
     assert f"test_tracing_loop_bodies.py:{grows.__code__.co_firstlineno + 2}" in text  # the `for`
     assert "shrink" in text and "max_operations" in text
 

@@ -170,7 +170,7 @@ def test_reasons() -> None:
     def growing(x):
         i, items = 0, [x[0]]
         while i < len(x):
-            items.insert(0, x[i] * items[-1])
+            items[:0] = [x[i] * items[-1]]
             i += 1
         return items[0]
 

@@ -20,12 +20,13 @@ from ..values.array_tracer import ArrayTracer
 from ..values.loop_index import LoopIndex, index_of
 from ..values.scalar_tracer import ScalarTracer
 from .form import HandedOn
-from .forms import Count, Items, Moving, Unchanged, moved
+from .forms import Count, Items, Moving, Rows, Unchanged, moved
 from .held import has_places, is_made_of_arrays, put_together, taken_apart
 from .lengths_of_data import of_any_length
 from .letters import Letters
 from .none_or_value import NoneOrValue
-from .stored_forms import Array, Number
+from .stored_forms import Array, InMemory, Number
+from .traced_list import Segment, TracedList
 
 if TYPE_CHECKING:
     from .recorded_loop import RecordedLoop
@@ -71,6 +72,10 @@ class Leaving:
                 self.storages.append((storage, buffer))
                 self.stores.append((buffer, storage.value))
             return value
+        if type(value) is TracedList and list_moves(self.loop, value):
+            if self.loop.is_left:
+                return Lost(recorder, "a list that moves with the index")
+            return with_parts(value, [part if type(part) is Segment else self.survivor(part) for part in value.parts])
         form = of_any_length(value) if type(value) is RunTimeArray else None
         if form is not None:
             names = recorder.copies.names_in(value)
@@ -108,6 +113,8 @@ class Leaving:
             return self.settled(value)
         if type(value) is LoopIndex:
             return index_of(recorder, value.expression)
+        if type(value) is TracedList and list_moves(self.loop, value):
+            return with_parts(value, [self.finished_part(part, name) for part in value.parts])
         parts = taken_apart(value)
         if parts is None or has_places(parts[0]):
             return value
@@ -115,14 +122,36 @@ class Leaving:
         is_same = all(a is b for a, b in zip(items, parts[2]))
         return value if is_same else put_together(parts[0], parts[1], items)
 
+    def finished_part(self, part: Any, name: str) -> Any:
+        """Of a list: an element, or some of them in rows that the index has moved."""
+        if type(part) is not Segment:
+            return self.finished(part, name)
+        length: Any = part.length
+        return Segment(self.finished_column(part.column, name), self.at_last(exact(length)))
+
+    def finished_column(self, form: HandedOn, name: str) -> HandedOn:
+        match form:
+            case InMemory() if form.memory is not None:
+                return replace(form, memory=self.settled(form.memory))
+            case Count():
+                return Count(self.at_last(form.start), self.at_last(form.step))
+            case Unchanged():
+                return Unchanged(self.finished(form.value, name))
+            case Items():
+                return replace(form, items=tuple(self.finished_column(part, name) for part in form.items))
+            case Rows():
+                return replace(form, each=self.finished_column(form.each, name))
+        return form
+
+    def at_last(self, expression: Extent) -> Any:
+        """In the last iteration."""
+        return substitute(expression, self.loop.index, exact(self.loop.whole_trips) - 1)
+
     def settled(self, array: Any) -> Any:
         """A view that the loop has moved, where the last iteration left it."""
-        index, view = self.loop.index, array.layout
-        last = exact(self.loop.whole_trips) - 1
-        shape = tuple(
-            ragged(int(n), substitute(n.expression, index, last)) if isinstance(n, Ragged) else n for n in view.shape
-        )
-        return seen(array, View(substitute(view.offset, index, last), shape, view.strides))
+        view = array.layout
+        shape = tuple(ragged(int(n), self.at_last(n.expression)) if isinstance(n, Ragged) else n for n in view.shape)
+        return seen(array, View(self.at_last(view.offset), shape, view.strides))
 
     def after(self, carry: HandedOn, name: str) -> Any:
         """What a form has become after the last iteration."""
@@ -173,6 +202,32 @@ def moves_with(loop: RecordedLoop, value: Any) -> bool:
     else:
         return False
     return any(isinstance(e, Affine) and loop.index in dict(e.terms) for e in found)
+
+
+def list_moves(loop: RecordedLoop, items: TracedList) -> bool:
+    """Whether what is in a list, or where that lies, is something else in each iteration."""
+    return not items.is_written and any(part_moves(loop, part) for part in items.parts)
+
+
+def part_moves(loop: RecordedLoop, part: Any) -> bool:
+    if type(part) is not Segment:
+        return moves_with(loop, part) or (type(part) is TracedList and list_moves(loop, part))
+    found: list[Any] = [part.length.expression] if isinstance(part.length, Ragged) else []
+    for leaf in part.column.leaves():
+        if isinstance(leaf, InMemory) and leaf.memory is not None:
+            found.append(leaf.memory.layout.offset)
+        elif isinstance(leaf, Count):
+            found += [leaf.start, leaf.step]
+        elif isinstance(leaf, Unchanged) and moves_with(loop, leaf.value):
+            return True
+    return any(isinstance(e, Affine) and loop.index in dict(e.terms) for e in found)
+
+
+def with_parts(items: TracedList, parts: list[Any]) -> TracedList:
+    """The same list as it is after a loop."""
+    found = items.like(parts)
+    found.is_element = items.is_element
+    return found
 
 
 def _product(trips: Extent, step: Extent) -> Extent:

@@ -48,9 +48,11 @@ NO_NAN = "of numbers that are sorted one is nan, which has no place in Python's 
 class RunTimeList(RowsOfList):
     """What the program does with such a list."""
 
+    kept: int | None = None  # elements that a queue has at most
+
     def __init__(self, recorder: Recorder, site: Site, items: list[Any], kind: type = list, maxlen: int | None = None):
         super().__init__(recorder, site, kind)
-        self.kept = maxlen  # elements that a queue has at most
+        self.kept = maxlen
         if maxlen is not None:
             self.appended.limit = maxlen + 1
         self.extend(items)

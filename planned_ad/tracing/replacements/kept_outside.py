@@ -181,8 +181,9 @@ def places_assigned(namespace: Namespace) -> Iterator[Place]:
                     if name in holder:
                         yield Place(code, name, holder[name], name in read)
             for loaded, name, key in items_written_in(code):
-                is_own = loaded == "LOAD_FAST"
-                for holder in [defaults] if is_own else [*owners, f.__globals__, around]:
+                is_own, is_shared = loaded == "LOAD_FAST", loaded in ("LOAD_DEREF", "LOAD_CLOSURE")
+                others = [around] if is_shared else [*owners, f.__globals__]
+                for holder in [defaults] if is_own else others:
                     yield from items_at(code, holder, name, key, is_own or name in read)
 
 
