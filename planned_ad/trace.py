@@ -244,15 +244,14 @@ def trace(
             if of_a_length and not decisions.fixed_lengths:
                 decisions.fixed_lengths, failure = True, failure or error
                 continue
-            if failure is not None:
-                if is_of_the_trace(failure, f, args, dict(kwargs or {})):
-                    raise beside_python(failure) from failure
-                raise failure from None
-            if not decisions.learn_numbers(recorder.filled, recorder.tabled, recorder.gives_letters):
-                if is_of_the_trace(error, f, args, dict(kwargs or {})):
-                    raise beside_python(error) from error
+            is_first, failure = failure is None, failure or error
+            if decisions.learn_numbers(recorder.filled, recorder.tabled, recorder.gives_letters):
+                continue  # perhaps since a number is asked for that is known where all is done as Python does it
+            if is_of_the_trace(failure, f, args, dict(kwargs or {})):
+                raise beside_python(failure) from failure
+            if is_first:
                 raise
-            failure = error  # perhaps since a number is asked for that is known where all is done as Python does it
+            raise failure from None
         else:
             if traced.decisions.unroll_what_reaches_outside(
                 traced.tape, traced.rolled, f"{traced.name} ({traced.line})"

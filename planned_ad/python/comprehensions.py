@@ -29,10 +29,12 @@ from .instructions import instructions_of, reads_item_at, reads_items
 
 COLLECTED, DISPLAY, QUEUE = "__planned_ad_collected__", "__planned_ad_display__", "__planned_ad_queue__"
 ITSELF, IS_NONE, SORT = "__planned_ad_itself__", "__planned_ad_is_none__", "__planned_ad_sort__"
+INDEX, EACH = "__planned_ad_index__", "__planned_ad_each__"
 ITEM, ROW = "__planned_ad_item__", "__planned_ad_row__"
 KINDS = ("list", "tuple")
 FILLING = ("append", "setdefault")
 PLAIN = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.expr_context)
+TESTS = frozenset(name for name in dis.opname if "JUMP_IF" in name)
 BUILD_LIST, IS_OP, LOAD_CONST = (dis.opmap[name] for name in ("BUILD_LIST", "IS_OP", "LOAD_CONST"))
 SCOPED = frozenset({"super", "__class__", "locals", "vars", "dir", "eval", "exec"})  # see where they are written
 FUTURE = functools.reduce(
@@ -75,6 +77,16 @@ def sort(items: Any, **options: Any) -> None:
     items.sort(**options)
 
 
+def index(items: Any, value: Any) -> Any:
+    """What `items.index(value)` stands for; the tracer has its own."""
+    return items.index(value)
+
+
+def each(items: Any) -> Any:
+    """What a generator expression with a condition runs over; the tracer has its own."""
+    return items
+
+
 def item_of(holder: Any, *keys: Any) -> Any:
     """What `holder[key]`, or `holder[key][other]`, stands for; the tracer has its own."""
     for key in keys:
@@ -89,7 +101,7 @@ def chosen_row(holder: Any, *keys: Any) -> Any:
 
 HELPERS = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, QUEUE: queue, ITSELF: itself, IS_NONE: is_none, EXITS: exits,
-    ITEM: item_of, ROW: chosen_row,
+    ITEM: item_of, ROW: chosen_row, INDEX: index, EACH: each,
 }  # fmt: skip
 
 
@@ -118,7 +130,9 @@ def _last_line(code: types.CodeType) -> int:
 def _is_concerned(code: types.CodeType) -> bool:
     """Whether it makes lists or sorts them, or asks with `is` for more than constants."""
     operations = code.co_code[::2]
-    if BUILD_LIST in operations or not {*KINDS, "sort", "deque"}.isdisjoint(code.co_names):
+    if code.co_name == "<genexpr>" and any(one.opname in TESTS for one in instructions_of(code)):
+        return True
+    if BUILD_LIST in operations or not {*KINDS, "sort", "deque", "index"}.isdisjoint(code.co_names):
         return True
     if IS_OP in operations and any(b == IS_OP and a != LOAD_CONST for a, b in itertools.pairwise(operations)):
         return True
@@ -231,7 +245,11 @@ class _Written(ast.NodeTransformer):
         if any(g.is_async for g in node.generators) or any(_sees_its_scope(part) for part in ast.walk(node)):
             return node
         node.elt = _displayed(node.elt)
-        return _call(COLLECTED, node, ast.GeneratorExp(node.elt, node.generators))
+        return _call(COLLECTED, node, _of_each(ast.GeneratorExp(node.elt, node.generators)))
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        self.generic_visit(node)
+        return _of_each(node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
@@ -241,6 +259,9 @@ class _Written(ast.NodeTransformer):
             found = _call(SORT, node, node.func.value)
             found.keywords = node.keywords
             return found
+        is_plain = len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
+        if is_plain and isinstance(node.func, ast.Attribute) and node.func.attr == "index":
+            return _call(INDEX, node, node.func.value, node.args[0])
         if "deque" in (getattr(node.func, "id", ""), getattr(node.func, "attr", "")):
             found = _call(QUEUE, node, node.func, *node.args)
             found.keywords = node.keywords
@@ -293,6 +314,14 @@ class _Written(ast.NodeTransformer):
         self.generic_visit(node)
         node.value = None if node.value is None else _displayed(node.value)
         return node
+
+
+def _of_each(node: ast.GeneratorExp) -> ast.GeneratorExp:
+    """Where it has a condition, the sides of which are over with each item."""
+    for generator in node.generators:
+        if generator.ifs and not generator.is_async:
+            generator.iter = _call(EACH, generator.iter, generator.iter)
+    return node
 
 
 def _is_item(node: ast.expr) -> bool:

@@ -16,6 +16,7 @@ class Consumer:
     """Who asks a generator expression for its items: part of the state that the loops in it change."""
 
     value: Any
+    may_end: bool = False  # before there are no more of them
 
 
 def is_generator_expression(items: Any) -> bool:
@@ -30,7 +31,7 @@ def assigns(code: types.CodeType) -> bool:
 
 def joined(recorder: Recorder, items: Any, start: Any, join: Callable[[Any, Any], Any], last: Any = None) -> Any:
     """`join` of all the items of a generator expression up to `last`, whose loops may be recorded as loops."""
-    consumer, frame = Consumer(start), items.gi_frame
+    consumer, frame = Consumer(start, last is not None), items.gi_frame
     assert frame is not None
     recorder.consumers[frame] = consumer
     try:

@@ -23,6 +23,7 @@ from .list_room import follow_queues, make_room, of_run_time_length
 from .lists_in_rows import holds_lists, of_lists
 from .none_or_value import refuse_nones
 from .object_copies import refuse_changed
+from .recorded_loop import RecordedLoop
 from .traced_list import TracedList
 from .while_loops import test_while
 from .whiles_on_integers import WhilesOnIntegers
@@ -73,6 +74,15 @@ class LoopFlow:
 
     def fits_in_rows(self, items: TracedList) -> bool:
         return self.recorder.scopes.depth > items.depth and fits_in_rows(self.recorder, items)
+
+    def sides_around(self) -> tuple[RecordedLoop | None, int]:
+        loop = next((scope.loop for scope in reversed(self.recorder.scopes.open) if scope.loop is not None), None)
+        return loop, 0 if loop is None else len(loop.branches.active)
+
+    def next_item(self, frame: types.FrameType, begun: tuple[RecordedLoop | None, int]) -> None:
+        loop, consumer = self.sides_around()[0], self.recorder.consumers.get(frame)
+        if loop is not None and loop is begun[0] and consumer is not None and not consumer.may_end:
+            self.recorder.watch.aside(lambda: suspended_sides.item_is_over(loop, frame, begun[1]))
 
     def follow_queues(self, grown: list[Any]) -> None:
         follow_queues(self.recorder, grown)

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.comprehensions import collected, display, queue
+from ...python.comprehensions import collected, display, each, index, queue
+from ...tape.guards import RAISES
+from ..values.loop_index import plain_or_traced
+from ..values.python_errors import is_caught
 from .consumers import Consumer, is_generator_expression
 from .expressions import as_expression
+from .held import is_number
 from .list_in_trace import is_traced_list
-from .run_time_lists import RunTimeList
+from .run_time_lists import NOT_THERE, RunTimeList
 from .stored_forms import Number
 from .traced_list import Segment, TracedList
 
@@ -25,6 +29,20 @@ SEQUENCES = frozenset({  # of arrays, which are more than rows of one array
     np.block, np.broadcast_arrays, np.choose, np.dstack, np.linalg.multi_dot, np.lexsort, np.meshgrid, np.piecewise,
     np.select, np.unstack, np.atleast_1d, np.atleast_2d, np.atleast_3d, np.ix_,
 })  # fmt: skip
+
+
+class ItemByItem:
+    """What a generator expression with a condition runs over: with each item, the sides for the last one are over."""
+
+    def __init__(self, recorder: Recorder, items: Any):
+        self.recorder, self.left, self.begun = recorder, iter(items), recorder.flow.sides_around()
+
+    def __iter__(self) -> ItemByItem:
+        return self
+
+    def __next__(self) -> Any:
+        self.recorder.flow.next_item(sys._getframe(1), self.begun)
+        return next(self.left)
 
 
 def list_replacements(recorder: Recorder) -> dict[int, object]:
@@ -73,6 +91,22 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
         recorder.displays[id(made)] = (made, site)
         return made
 
+    def followed_items(items: Any) -> Any:
+        is_short = type(items) is TracedList and items.is_plain and len(items.parts) <= recorder.unroll
+        given = items.parts if is_short else items
+        return ItemByItem(recorder, given) if type(given) in (list, tuple) and recorder.scopes.depth else items
+
+    def find(items: Any, value: Any) -> Any:
+        """Where a number is first, as an integer that is data, for a list of numbers of which one is traced."""
+        given = items.parts if type(items) is TracedList and items.is_plain else items
+        is_known = type(given) is not list or not all(map(is_number, given)) or not is_number(value)
+        if is_known or not any(map(recorder.is_scalar, (*given, value))) or is_caught(ValueError):
+            return items.index(value)
+        recorder.mark()
+        equal = recorder.call(np.array, (given,), {}) == plain_or_traced(value)
+        recorder.scopes.require_after(recorder.value_of(equal.any()), RAISES, NOT_THERE)
+        return np.argmax(equal).item()
+
     def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Any:
         frame = sys._getframe(1)
         site = (frame.f_code, frame.f_lasti)
@@ -87,7 +121,8 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
             return recorder.concrete(np.fromiter(items, dtype))
         return recorder.call(np.array, (items, dtype), {})
 
-    return {id(collected): collect, id(display): show, id(queue): make_queue, id(np.fromiter): fromiter}
+    return {id(collected): collect, id(display): show, id(queue): make_queue, id(index): find, id(each): followed_items,
+            id(np.fromiter): fromiter}  # fmt: skip
 
 
 def followed(recorder: Recorder, items: Any, site: Site) -> Any:

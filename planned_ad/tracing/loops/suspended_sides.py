@@ -48,3 +48,13 @@ def resumed(loop: RecordedLoop, frame: types.FrameType) -> None:
     inside = generators[: generators.index(frame) + 1] if frame in generators else None
     while inside is not None and branches.active and branches.active[-1].frame not in inside:
         branches.close()
+
+
+def item_is_over(loop: RecordedLoop, frame: types.FrameType, around: int) -> None:
+    """A generator expression asks for its next item: the sides of its condition for the last one are over.
+
+    Not those that have begun before it ran over these items: so many are `around`.
+    """
+    branches = loop.branches
+    while len(branches.active) > around and branches.active[-1].frame is frame:
+        branches.close()

@@ -149,7 +149,7 @@ class Decisions:
 
     def learn_numbers(self, filled: set[Site], tabled: dict[Site, Line], gives_letters: bool = False) -> bool:
         """Make lists as Python makes them, and give loops their plain numbers; whether that is something new."""
-        if gives_letters:
+        if gives_letters and self.letters is not False:
             self.letters = False
             return True
         tabled = {site: line for site, line in tabled.items() if site not in self.unrolled}

@@ -50,6 +50,15 @@ class Flow(Protocol):
     def uneven(self, items: Any) -> BaseException:
         """What to raise where a list does not grow by the same number of elements each time."""
 
+    def sides_around(self) -> Any:
+        """The sides of tests that are running."""
+
+    def next_item(self, frame: types.FrameType, begun: Any) -> None:
+        """A generator expression, of which the tracer takes the items, asks for its next one.
+
+        `begun`: the sides that were around when it began to run over them.
+        """
+
     def follow_queues(self, grown: list[Any]) -> None:
         """Have the length of those of `deque` be data; see `loops.list_room`."""
 
