@@ -82,7 +82,7 @@ def index(items: Any, value: Any) -> Any:
     return items.index(value)
 
 
-def each(items: Any) -> Any:
+def tested_items(items: Any) -> Any:
     """What a generator expression with a condition runs over; the tracer has its own."""
     return items
 
@@ -101,7 +101,7 @@ def chosen_row(holder: Any, *keys: Any) -> Any:
 
 HELPERS = {
     SORT: sort, COLLECTED: collected, DISPLAY: display, QUEUE: queue, ITSELF: itself, IS_NONE: is_none, EXITS: exits,
-    ITEM: item_of, ROW: chosen_row, INDEX: index, EACH: each,
+    ITEM: item_of, ROW: chosen_row, INDEX: index, EACH: tested_items,
 }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...python.comprehensions import collected, display, each, index, queue
+from ...python.comprehensions import collected, display, index, queue, tested_items
 from ...tape.guards import RAISES
 from ..values.loop_index import plain_or_traced
 from ..values.python_errors import is_caught
@@ -121,8 +121,10 @@ def list_replacements(recorder: Recorder) -> dict[int, object]:
             return recorder.concrete(np.fromiter(items, dtype))
         return recorder.call(np.array, (items, dtype), {})
 
-    return {id(collected): collect, id(display): show, id(queue): make_queue, id(index): find, id(each): followed_items,
-            id(np.fromiter): fromiter}  # fmt: skip
+    return {
+        id(collected): collect, id(display): show, id(queue): make_queue, id(index): find,
+        id(tested_items): followed_items, id(np.fromiter): fromiter,
+    }  # fmt: skip
 
 
 def followed(recorder: Recorder, items: Any, site: Site) -> Any:

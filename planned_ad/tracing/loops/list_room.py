@@ -30,6 +30,7 @@ Chain = tuple[tuple[types.CodeType, int], ...]  # the calls that are running, ea
 Spot = tuple[tuple[int, ...], Chain, int]  # the indices of the loops around a place, and which time it is
 MOST_ROWS, MOST_TIMES = 1 << 24, 6
 TOO_MANY = MOST_ROWS + 1
+MOST_LISTS = 64  # of which one holds what another one does, and so on
 
 
 @dataclass(frozen=True)
@@ -108,10 +109,25 @@ class Appended:
 
     @property
     def most(self) -> int:
-        return self.without(())[0]
+        return self.without((), (), {})[0]
 
-    def without(self, around: tuple[Appended, ...], path: tuple[Appended, ...] = ()) -> tuple[int, int]:
-        """The most elements, what the lists `around` hold aside; and how often it may hold that as well."""
+    def without(
+        self, around: tuple[Appended, ...], path: tuple[Appended, ...], known: dict[Any, tuple[int, int]]
+    ) -> tuple[int, int]:
+        """The most elements, what the lists `around` hold aside; and how often it may hold that as well.
+
+        `path`: the lists of which it is asked; `known`: what has been found.
+        """
+        key = id(self), frozenset(map(id, around)), frozenset(map(id, path))
+        if key not in known:
+            if len(around) + len(path) > MOST_LISTS:
+                return TOO_MANY, 0
+            known[key] = self.counted(around, path, known)
+        return known[key]
+
+    def counted(
+        self, around: tuple[Appended, ...], path: tuple[Appended, ...], known: dict[Any, tuple[int, int]]
+    ) -> tuple[int, int]:
         begun, added, copies = sum(self.before.values()), 0, 0
         for source in self.sources.values():
             if source.other is self and source.is_added:
@@ -119,10 +135,10 @@ class Appended:
             elif source.other in around or source.other is self:
                 most, held = 0, 1
             elif source.is_added and not around:  # all that it holds, whatever that is
-                known = source.other in path
-                most, held = TOO_MANY if known else source.other.without((), (*path, self))[0], 0
+                is_circle = source.other in path
+                most, held = TOO_MANY if is_circle else source.other.without((), (*path, self), known)[0], 0
             else:
-                most, held = source.other.without((*around, self), path)
+                most, held = source.other.without((*around, self), path, known)
             if source.is_added:
                 added, copies = added + most * source.times, copies + held * source.times
             elif held:  # each time some more; or twice as many

@@ -8,6 +8,7 @@ as those that a `break` leaves (see `exits`).
 
 from __future__ import annotations
 
+import math
 import types
 from dataclasses import dataclass, field
 
@@ -47,6 +48,8 @@ def test_while(recorder: Recorder, frame: types.FrameType, predicate: Value) -> 
     for loop in recorder.whiles:
         if loop.frame is frame and loop.site == site:
             return loop.tested(predicate)
+    if math.prod(short.length for short in recorder.unrolling.values()) > recorder.unroll:  # they would repeat it often
+        recorder.scopes.keep({short.site for short in recorder.unrolling.values()})
     recorder.whiles.append(
         WhileTrace(recorder, frame, site, most_steps(recorder, frame), None, (), lines=lines, predicate=predicate)
     )
