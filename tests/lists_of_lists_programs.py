@@ -195,8 +195,69 @@ def levels(x):
     return s
 
 
+def kept_by_data(x):
+    groups = [[], []]
+    last = groups[0]
+    for v in x:
+        last = groups[1 if v > 0 else 0]
+        last.append(v)
+    last.append(3.0)
+    return sum(groups[0]) * 2 + sum(groups[1]) * len(groups[1])
+
+
+def kept_by_the_index(x):
+    groups = [[], [], []]
+    for i, v in enumerate(x):
+        last = groups[i % 3]
+        if v > 0:
+            last.append(v)
+    last.append(1.0)
+    groups[0].append(2.0)
+    return sum(sum(g) * (k + 1) for k, g in enumerate(groups)) + x[0]
+
+
+def the_longest_is_kept(x):
+    groups = [[], [], []]
+    best = groups[0]
+    for i, v in enumerate(x):
+        if v > 0:
+            groups[i % 3].append(v)
+        if len(groups[i % 3]) > len(best):
+            best = groups[i % 3]
+    best.append(5.0)
+    return sum(sum(g) * (k + 1) for k, g in enumerate(groups)) + x[0]
+
+
+def two_names_for_one_row(x):
+    groups = [[], []]
+    for i, v in enumerate(x):
+        a, b = groups[i % 2], groups[(i + 2) % 2]
+        if v > 0:
+            a.append(v)
+        if b:
+            b[0] = b[0] * 0.9
+    return sum(groups[0]) + 2 * sum(groups[1]) + x[0]
+
+
+def cut_and_put_back(x):
+    groups, s = [[] for _ in range(3)], x[0]
+    for i, v in enumerate(x):
+        row = groups[i % 3]
+        if v > 0:
+            row.append(v)
+        elif row:
+            row.pop()
+        if len(row) > 2:
+            groups[i % 3] = row[1:]
+        s += sum(row)
+    return s + sum(map(sum, groups))
+
+
 LOOPS = [
     adjacency, neighbours_by_comprehension, neighbours_appended, filled_after_it_is_appended, neighbours_in_each_step,
-    cells, means_of_groups, written_in_rows, stacks, put_in_anew,
+    cells, means_of_groups, written_in_rows, stacks, put_in_anew, two_names_for_one_row,
 ]  # fmt: skip
-OTHERS = [an_old_list_is_kept, one_list_twice, runs, changed_after_it_is_appended, longest, levels]
+OTHERS = [
+    an_old_list_is_kept, one_list_twice, runs, changed_after_it_is_appended, longest, levels, kept_by_data,
+    kept_by_the_index, the_longest_is_kept, cut_and_put_back,
+]  # fmt: skip
