@@ -3,12 +3,12 @@
 A list comprehension keeps its list on Python's stack. In the copy of a function that is traced, `[f(v) for v in x]`
 reads `collected((f(v) for v in x))`, `list(items)` reads `collected(items, list)`, and an assigned list display `[a]`
 or `[a] * n` reads `display([a] * n)`, as do empty ones in it and those that are appended; `deque(items)` reads
-`queue(deque, items)`, and `items.index(v)` reads `index(items, v)`. `kind is float` reads `itself(kind) is
-itself(float)`: the tracer has classes of its own in place of the real ones. Where data decide what is None, `v is
-None` reads `is_none(v)`; where the index of a loop is asked for its number by what it is an index of, `a[i][j]` reads
-`item_of(a, i, j)`. All are looked up among the built-ins, under names that no program has. Where the source is not at
-hand, or is no longer that of the function, the code stays what it is. Loops that are left on a test are written anew
-by `exit_syntax`.
+`queue(deque, items)`, and `items.index(v)` reads `index(items, v)`. `kind is float` reads
+`itself(kind) is itself(float)`: the tracer has classes of its own in place of the real ones. Where data decide what
+is None, `v is None` reads `is_none(v)`; where the index of a loop is asked for its number by what it is an index of,
+`a[i][j]` reads `item_of(a, i, j)`. All are looked up among the built-ins, under names that no program has. Where the
+source is not at hand, or is no longer that of the function, the code stays what it is. Loops that are left on a test
+are written anew by `exit_syntax`.
 """
 
 import __future__
